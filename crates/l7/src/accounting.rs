@@ -1,7 +1,7 @@
-//! The account of one exchange: its facts while it runs, its sums when it closes, its line in the access log.
+//! Accounting of exchanges: the record of each one while it runs, counters when it closes, and its access log line.
 //!
-//! A `Record` is plain numbers that the exchange fills in as it goes; nothing is formatted, looked up or allocated
-//! unless the exchange is logged. It reads no clock, moves no bytes and decides nothing.
+//! An `ExchangeRecord` is plain numbers that the exchange fills in as it goes. Nothing is formatted, looked up or
+//! allocated unless the exchange is logged.
 
 mod access_log;
 mod batch;

@@ -1,4 +1,5 @@
-//! Connections of a worker: reads, writes and waits with deadlines, under TLS or not, and what is known of the peer.
+//! Connections of a worker, towards clients and servers: byte streams with deadlines, TLS, HTTP/2 transport, NTLM and
+//! Negotiate, source ports, and TCP_INFO sampling.
 
 pub(crate) mod client_peer;
 pub(crate) mod connection_auth;

@@ -1,4 +1,5 @@
-//! Connections of clients: listeners, PROXY protocol, TLS, and HTTP/1, HTTP/2, HTTP/3 and TCP towards them.
+//! Connections of clients: listeners and admission, PROXY protocol, TLS and ClientHello, and serving HTTP/1.1, HTTP/2,
+//! HTTP/3 over QUIC, and TCP.
 
 pub(crate) mod accept;
 pub(crate) mod client_hello;

@@ -101,13 +101,13 @@ pub struct HttpExchange<'a, N: NetDriver> {
     class: PriorityClass,
     /// The rule that took it.
     matched_rule: Option<MatchedRule>,
-    /// How its client is kept at a server.
+    /// The client's affinity to a server.
     affinity: Option<ClientAffinity>,
     /// What is changed in the answer's head.
     changes: ResponseChanges,
     /// How the client takes the answer coded.
     accepted_encodings: AcceptedEncodings,
-    /// The request's body, where it is kept.
+    /// The request's body, where it is buffered.
     buffered_bytes: Option<BufferedBytes>,
     /// What the client still lacks of an answer whose server is done.
     remaining_answer: Option<ByteFlow<N>>,
@@ -144,7 +144,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let whole =
             view.config.timeout.whole.map_or(MonotonicTime::NEVER, |span| worker.rt.now() + span);
         let pool = parties.service.pool.borrow().clone();
-        // Read before a rule changes what the server is told.
+        // Read before a rule changes the request head.
         let asked = view.config.compress.as_ref().map(|_| incoming.accepted_encodings());
         let class = incoming.class(&view.config.priority);
         HttpExchange {
@@ -202,20 +202,20 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         let mut attempts = 0;
         loop {
             let failure = match self.run_attempt(held, attempts).await {
-                AttemptOutcome::Done(lent, AttemptEnding::Upgraded) => {
-                    return Box::pin(self.run_tunnel(lent, std::mem::take(held))).await;
+                AttemptOutcome::Done(lease, AttemptEnding::Upgraded) => {
+                    return Box::pin(self.run_tunnel(lease, std::mem::take(held))).await;
                 }
                 AttemptOutcome::Done(
-                    lent,
+                    lease,
                     AttemptEnding::Answered { keep_client, keep_server },
                 ) => {
-                    return self.finish_answered(lent, keep_client, keep_server);
+                    return self.finish_answered(lease, keep_client, keep_server);
                 }
                 AttemptOutcome::Done(
-                    lent,
+                    lease,
                     AttemptEnding::ReadAhead { keep_client, keep_server },
                 ) => {
-                    return Box::pin(self.deliver_buffered_answer(lent, keep_client, keep_server))
+                    return Box::pin(self.deliver_buffered_answer(lease, keep_client, keep_server))
                         .await;
                 }
                 AttemptOutcome::Failed(failure) => failure,
@@ -307,8 +307,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         // What is rare is boxed: each future is moved as a whole when it begins.
         if !matches!(self.hedge, HedgeResult::None) {
             match Box::pin(self.adopt_hedge()).await {
-                Some(HedgeWinner { lease: lent, sent_request: sent, .. }) => {
-                    return Ok((lent, Some(sent)));
+                Some(HedgeWinner { lease, sent_request: sent, .. }) => {
+                    return Ok((lease, Some(sent)));
                 }
                 // It was paid for, and came to nothing: this is one more.
                 None => {
@@ -316,9 +316,9 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 }
             }
         }
-        let ExchangeContext { worker, client, client_peer: caller, service } = self.context;
+        let ExchangeContext { worker, client, client_peer, service } = self.context;
         let want = UpstreamLeaseRequest {
-            client_peer: caller,
+            client_peer,
             key: self.hash_key(),
             tried_servers: &self.failed_servers,
             retry_server: self.retry_server,
@@ -340,13 +340,13 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
                 cut_at: &service.cut_at,
             },
         };
-        let lent = match upstream::lease_now(worker, &self.pool, &want) {
-            LeaseDecision::Leased(lent) => lent,
+        let lease = match upstream::lease_now(worker, &self.pool, &want) {
+            LeaseDecision::Leased(lease) => lease,
             now => {
                 Box::pin(upstream::lease(worker, &self.pool, want, now, &mut self.record)).await?
             }
         };
-        Ok((lent, None))
+        Ok((lease, None))
     }
 
     /// Whether the client's connection may carry another request after an answer of ours.

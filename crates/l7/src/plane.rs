@@ -1,7 +1,7 @@
-//! The request plane as its owner sees it: worker threads and orders to them.
+//! The request plane as its owner sees it: worker threads and commands to them.
 //!
-//! Orders are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
-//! is given listeners and snapshots.
+//! Commands are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
+//! gets listeners and snapshots.
 
 mod command_queue;
 mod host;
@@ -62,7 +62,7 @@ pub enum PlaneStartError {
     /// No worker was asked for.
     #[error("a request plane needs at least one worker")]
     NoWorkers,
-    /// A worker's epoll or its bell could not be made, or its thread not started.
+    /// A worker's epoll or eventfd could not be made, or its thread not started.
     #[error("worker {worker} could not start: {source}")]
     Worker {
         /// Which.
@@ -128,23 +128,23 @@ impl RequestPlane {
         self.workers.len()
     }
 
-    /// Puts a snapshot in force; `installed` tells when it is.
+    /// Activates a snapshot; `installed_version` shows when every worker has it.
     pub fn install(&self, snapshot: Arc<WorkerSnapshot>) {
-        for seat in &self.workers {
+        for handle in &self.workers {
             let snapshot = snapshot.clone();
-            let mailbox = seat.mailbox.clone();
-            seat.send_command(move |worker, _| {
+            let mailbox = handle.mailbox.clone();
+            handle.send_command(move |worker, _| {
                 worker.install(&snapshot);
                 mailbox.installed.store(snapshot.version, Ordering::Release);
             });
         }
     }
 
-    /// The lowest version that is in force in every worker.
+    /// The lowest version that is active in every worker.
     pub fn installed_version(&self) -> u64 {
         self.workers
             .iter()
-            .map(|seat| seat.mailbox.installed.load(Ordering::Acquire))
+            .map(|handle| handle.mailbox.installed.load(Ordering::Acquire))
             .min()
             .unwrap_or(0)
     }
@@ -156,8 +156,8 @@ impl RequestPlane {
             sockets.into_iter().partition(|socket| socket::takes_packets(socket.as_fd()));
         for sockets in [connections, packets] {
             for (i, socket) in sockets.into_iter().enumerate() {
-                let seat = &self.workers[i % self.workers.len()];
-                seat.send_command(move |worker, listeners| {
+                let handle = &self.workers[i % self.workers.len()];
+                handle.send_command(move |worker, listeners| {
                     open_listener(worker, listeners, id, service, socket)
                 });
             }
@@ -168,8 +168,8 @@ impl RequestPlane {
     /// another process.
     pub fn unlisten(&self, id: ListenerId, accept_rest: bool) {
         let wanted = if accept_rest { ListenerMode::Finish } else { ListenerMode::Drop };
-        for seat in &self.workers {
-            seat.send_command(move |worker, listeners| {
+        for handle in &self.workers {
+            handle.send_command(move |worker, listeners| {
                 for listening in listeners.remove(&id).unwrap_or_default() {
                     listening.mode.set(wanted);
                     worker.rt.wake(listening.task);
@@ -180,15 +180,15 @@ impl RequestPlane {
 
     /// Lets every connection end after what it is doing; cuts what is left after `limit`.
     pub fn drain(&self, limit: Duration) {
-        for seat in &self.workers {
-            seat.send_command(move |worker, _| worker.drain(limit));
+        for handle in &self.workers {
+            handle.send_command(move |worker, _| worker.drain(limit));
         }
     }
 
-    /// Ends what is under way with a server whose `ServerLive::cuts` has risen, and what is kept idle, at once.
+    /// Ends what is under way with a server whose abort order count has risen, and its idle connections, at once.
     pub fn abort_server(&self, server: ServerId) {
-        for seat in &self.workers {
-            seat.send_command(move |worker, _| worker.abort_server(server));
+        for handle in &self.workers {
+            handle.send_command(move |worker, _| worker.abort_server(server));
         }
     }
 
@@ -211,13 +211,13 @@ impl RequestPlane {
     pub fn open_counts_by_worker(&self) -> Vec<OpenCounts> {
         self.workers
             .iter()
-            .map(|seat| OpenCounts {
-                connections: seat.published.gauges.connections.get(),
-                exchanges: seat.published.gauges.exchanges.get(),
-                tunnels: seat.published.gauges.tunnels.get(),
-                idle: seat.published.gauges.idle.get(),
-                held_bytes: seat.published.gauges.held_bytes.get(),
-                piped_bytes: seat.published.gauges.piped_bytes.get(),
+            .map(|handle| OpenCounts {
+                connections: handle.published.gauges.connections.get(),
+                exchanges: handle.published.gauges.exchanges.get(),
+                tunnels: handle.published.gauges.tunnels.get(),
+                idle: handle.published.gauges.idle.get(),
+                held_bytes: handle.published.gauges.held_bytes.get(),
+                piped_bytes: handle.published.gauges.piped_bytes.get(),
                 ..OpenCounts::default()
             })
             .collect()
@@ -225,19 +225,22 @@ impl RequestPlane {
 
     /// Exchanges that the workers have measured; whoever takes them out is the only one.
     pub fn take_samples(&self) -> Vec<Arc<SpscRing<WORDS>>> {
-        self.workers.iter().map(|seat| seat.published.samples.clone()).collect()
+        self.workers.iter().map(|handle| handle.published.samples.clone()).collect()
     }
 
     /// The last refused requests of all workers.
     pub fn refused_requests(&self) -> Arc<RefusedRequestLog> {
-        self.workers.first().map(|seat| seat.published.refused_requests.clone()).unwrap_or_default()
+        self.workers
+            .first()
+            .map(|handle| handle.published.refused_requests.clone())
+            .unwrap_or_default()
     }
 
     /// Source ports in use over all workers.
     pub fn port_usage(&self) -> Vec<PortUse> {
         let mut sum: HashMap<_, PathUsage> = HashMap::new();
-        for seat in &self.workers {
-            for (path, used) in seat.published.ports.all() {
+        for handle in &self.workers {
+            for (path, used) in handle.published.ports.all() {
                 let entry = sum.entry(path).or_default();
                 entry.open += used.open;
                 entry.exhausted += used.exhausted;
@@ -265,18 +268,18 @@ impl RequestPlane {
     /// Takes up which source ports rest in TIME_WAIT now.
     pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
         self.ports.set_time_wait(resting);
-        self.workers.iter().for_each(|seat| seat.published.ports.forget_idle());
+        self.workers.iter().for_each(|handle| handle.published.ports.forget_idle());
     }
 
     /// Ends the workers and whatever they still have open; returns what that was.
     pub fn stop(mut self) -> OpenCounts {
         let left = self.open_counts();
-        for seat in &self.workers {
-            seat.mailbox.stop.store(true, Ordering::Release);
-            seat.mailbox.wake();
+        for handle in &self.workers {
+            handle.mailbox.stop.store(true, Ordering::Release);
+            handle.mailbox.wake();
         }
-        for seat in &mut self.workers {
-            if let Some(thread) = seat.thread.take() {
+        for handle in &mut self.workers {
+            if let Some(thread) = handle.thread.take() {
                 // A worker that panicked has nothing left to end.
                 let _ = thread.join();
             }
@@ -288,13 +291,13 @@ impl RequestPlane {
 impl WorkerHandle {
     fn start(start: WorkerSetup) -> io::Result<WorkerHandle> {
         let mailbox = Arc::new(CommandQueue::new()?);
-        let bell = mailbox.wake_descriptor()?;
+        let wake_event = mailbox.wake_descriptor()?;
         let poll = Epoll::descriptor()?;
         let inbox = mailbox.clone();
         let published = start.published.clone();
         let thread = std::thread::Builder::new()
             .name(format!("worker-{}", start.index))
-            .spawn(move || run_worker(start, poll, inbox, bell))?;
+            .spawn(move || run_worker(start, poll, inbox, wake_event))?;
         Ok(WorkerHandle { mailbox, published, thread: Some(thread) })
     }
 
@@ -323,7 +326,7 @@ struct WorkerSetup {
     reserved_descriptors: ReservedDescriptors,
 }
 
-fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, bell: OwnedFd) {
+fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, wake_event: OwnedFd) {
     if start.options.pin {
         pin(start.index);
     }
@@ -338,7 +341,7 @@ fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, bel
     );
     let inbox = mailbox.clone();
     let follower = worker.clone();
-    worker.rt.spawn(run_commands(follower, inbox, bell));
+    worker.rt.spawn(run_commands(follower, inbox, wake_event));
     while !mailbox.stop.load(Ordering::Acquire) {
         if worker.rt.turn(None).is_err() {
             // epoll_wait fails only for a descriptor or memory that is not ours any more: nothing can be served.
@@ -349,15 +352,15 @@ fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, bel
 }
 
 /// Carries out orders as they come.
-async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, bell: OwnedFd) {
+async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, wake_event: OwnedFd) {
     let mut listeners = WorkerListeners::new();
-    let Ok(bell) = ProxyStream::<Epoll>::new(&worker.rt, bell, false) else { return };
+    let Ok(wake_event) = ProxyStream::<Epoll>::new(&worker.rt, wake_event, false) else { return };
     loop {
         // Edge-triggered: every ring is a new edge, so the counter need not be read.
-        bell.source().clear(Readiness::READ);
+        wake_event.source().clear(Readiness::READ);
         let orders = mailbox.take_commands();
         if orders.is_empty() {
-            let _ = bell.readable(model::monotonic_time::MonotonicTime::NEVER).await;
+            let _ = wake_event.readable(model::monotonic_time::MonotonicTime::NEVER).await;
         }
         for order in orders {
             order(&worker, &mut listeners);

@@ -1,8 +1,7 @@
-//! A worker's runtime: tasks on one thread, sockets' readiness, one deadline a task.
+//! A worker's runtime: tasks on one thread, readiness of sockets, one deadline per task.
 //!
-//! Stories are futures that are polled when one of their sockets became ready, their deadline passed or another
-//! task woke them. The world comes in through `Net`, so the same stories run over epoll and over a simulation with
-//! virtual time. It owns no socket and knows no protocol.
+//! Tasks are futures that are polled when one of their sockets became ready, their deadline passed or another task woke
+//! them. System calls go through `NetDriver`, so the same tasks run over epoll and over a simulation with virtual time.
 
 mod core;
 pub mod epoll;

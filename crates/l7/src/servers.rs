@@ -1,4 +1,5 @@
-//! A worker's view of pools and servers: idle connections and wait queues.
+//! A worker's own state of services, pools and servers: load balancing choices, idle connection pools, wait queues and
+//! the affinity index.
 
 pub(crate) mod idle_pool;
 pub(crate) mod wait_queue;

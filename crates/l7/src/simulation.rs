@@ -1,9 +1,8 @@
-//! Seeded simulation of a whole worker: clients, stories and servers in virtual time.
+//! Seeded simulation of a whole worker: clients, tasks and servers in virtual time.
 //!
-//! Every run checks what must hold whatever happens. A failing seed is run again with
-//! `STEELYARD_SEED=n cargo test -p l7 simulation`.
+//! Every run checks invariants. A failing seed is run again with `STEELYARD_SEED=n cargo test -p l7 simulation`.
 //!
-//! With the feature `simulation` other crates may play `hostile` connections.
+//! With the feature `simulation` other crates may run `hostile` connections.
 
 #[cfg(test)]
 mod caps;

@@ -1,5 +1,5 @@
-//! TLS for the request plane: what a service or a pool uses (`ServerTls`, `ClientTls`), made of what its owner has
-//! read, and the machine of one connection (`session`).
+//! TLS for the request plane: the TLS settings of a service or a pool (`DownstreamTls`, `UpstreamTls`), and the session
+//! of one connection (`session`).
 //!
 //! It opens no file and no socket, and knows no HTTP.
 

@@ -1,7 +1,7 @@
-//! Connections to servers: lent for one exchange or tunnel, from the shelf or newly made.
+//! Connections to servers, leased for one exchange or tunnel: from the idle connection pool or newly made.
 //!
-//! It chooses a server, waits while every server is at its cap, connects and reports failures as causes. Whether
-//! another attempt is made is not decided here: `exchange` asks `model::retry`.
+//! Chooses a server, waits while every server is at its connection cap, connects, and reports failures as causes.
+//! `exchange` decides with `model::retry` whether another attempt is made.
 
 pub(crate) mod affinity;
 pub(crate) mod circuit_breaker;
@@ -51,7 +51,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
     reason = "nearly all are lent: a box would cost each an allocation"
 )]
 pub enum LeaseDecision<N: NetDriver> {
-    /// A connection from the shelf.
+    /// An idle connection.
     Leased(UpstreamLease<N>),
     /// A server's slot; its connection is still to be made.
     Chosen(ServerSlotGuard<N>),
@@ -61,7 +61,7 @@ pub enum LeaseDecision<N: NetDriver> {
     Refused(Cause),
 }
 
-/// Lends a connection from a shelf, or says what must be waited for.
+/// Leases an idle connection, or returns what must be waited for.
 pub fn lease_now<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     pool: &Rc<LocalPool<N>>,
@@ -92,18 +92,15 @@ pub fn lease_now<N: NetDriver>(
         };
         let worker_ = worker.clone();
         let pool_ = pool.clone();
-        let hold = ServerSlotGuard { server, live, worker: worker_, pool: pool_, _permit: permit };
+        let slot_guard =
+            ServerSlotGuard { server, live, worker: worker_, pool: pool_, _permit: permit };
         if !want.fresh
             && want.retry_server.is_none()
-            && let Some(connection) = take_reusable(worker, &view, &hold.server, want)
+            && let Some(connection) = take_reusable(worker, &view, &slot_guard.server, want)
         {
-            return LeaseDecision::Leased(UpstreamLease {
-                connection,
-                reused: true,
-                slot_guard: hold,
-            });
+            return LeaseDecision::Leased(UpstreamLease { connection, reused: true, slot_guard });
         }
-        return LeaseDecision::Chosen(hold);
+        return LeaseDecision::Chosen(slot_guard);
     }
 }
 
@@ -120,20 +117,20 @@ pub async fn lease<N: NetDriver>(
 ) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
     let refused = |cause| UpstreamLeaseError { cause, server: None };
     let mut give_up = MonotonicTime::NEVER;
-    let mut place = None;
-    let hold = loop {
+    let mut ticket = None;
+    let slot_guard = loop {
         match now_ {
-            LeaseDecision::Leased(lent) => break Err(lent),
-            LeaseDecision::Chosen(hold) => break Ok(hold),
+            LeaseDecision::Leased(lease) => break Err(lease),
+            LeaseDecision::Chosen(slot_guard) => break Ok(slot_guard),
             LeaseDecision::Refused(cause) => return Err(refused(cause)),
             LeaseDecision::AllAtCap => {}
         }
-        if place.is_none() {
+        if ticket.is_none() {
             let view = pool.view.borrow().clone();
             let picky = !want.tried_servers.is_empty() || want.affinity.is_some();
             let entered =
                 pool.queue.enter(&worker.rt, &queue_context(worker, &view), want.class, picky);
-            place = Some(entered.map_err(refused)?);
+            ticket = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.update_now());
             give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
         }
@@ -145,21 +142,21 @@ pub async fn lease<N: NetDriver>(
         }
         wait_in_queue(worker, pool, want.class, want.deadline.earliest_until(give_up)).await;
         pool.queue.shed_excess(&worker.rt, &queue_context(worker, &pool.view.borrow()));
-        if let Some(cause) = place.as_ref().and_then(QueueTicket::dismissal) {
+        if let Some(cause) = ticket.as_ref().and_then(QueueTicket::dismissal) {
             return Err(refused(cause));
         }
         now_ = lease_now(worker, pool, &want);
     };
-    if let Some(place) = place {
-        place.leave_served();
+    if let Some(ticket) = ticket {
+        ticket.leave_served();
         pool.queue.shed_excess(&worker.rt, &queue_context(worker, &pool.view.borrow()));
     }
     if record.queue_begin.is_some() {
         record.queue_end = Some(worker.rt.now());
     }
-    match hold {
-        Err(lent) => Ok(lent),
-        Ok(hold) => connect_for(worker, pool, &want, hold, record).await,
+    match slot_guard {
+        Err(lease) => Ok(lease),
+        Ok(slot_guard) => connect_for(worker, pool, &want, slot_guard, record).await,
     }
 }
 
@@ -167,13 +164,13 @@ async fn connect_for<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     pool: &LocalPool<N>,
     want: &UpstreamLeaseRequest<'_, N>,
-    hold: ServerSlotGuard<N>,
+    slot_guard: ServerSlotGuard<N>,
     record: &mut ExchangeRecord,
 ) -> Result<UpstreamLease<N>, UpstreamLeaseError<N>> {
     let view = pool.view.borrow().clone();
     record.connect_begin = Some(worker.rt.update_now());
-    let server = hold.server.clone();
-    let slot = &hold.live.slots[worker.index].counters;
+    let server = slot_guard.server.clone();
+    let slot = &slot_guard.live.slots[worker.index].counters;
     let way = ConnectPlan {
         pool,
         view: &view,
@@ -199,7 +196,7 @@ async fn connect_for<N: NetDriver>(
                     server: server.id,
                 });
             }
-            Ok(UpstreamLease { connection, reused, slot_guard: hold })
+            Ok(UpstreamLease { connection, reused, slot_guard })
         }
         // No server was asked.
         Err((Cause::CircuitOpen, _)) => {

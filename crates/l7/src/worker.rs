@@ -43,7 +43,7 @@ use crate::worker::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
 use crate::worker::endpoint_tag::EndpointTag;
 use spare_descriptors::SpareDescriptors;
 
-/// Between two looks at the shelves and the log.
+/// Between two sweeps of idle connections and flushes of the log.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
@@ -60,7 +60,7 @@ pub struct SharedWorkerState {
     /// Client connections over all workers.
     pub all_open: Arc<SharedGauge>,
     pub holders: Arc<ClientConnectionCounts>,
-    /// What workers tell each other at limits.
+    /// Eviction requests between workers at a limit.
     pub eviction_requests: Arc<EvictionRequests>,
     /// Workers that have given up the descriptors that they keep back.
     pub spare_missing: Arc<SharedGauge>,
@@ -85,7 +85,7 @@ pub struct Worker<N: NetDriver> {
     pub buffers: Buffers,
     pub pipes: Pipes<N>,
     pub rng: RefCell<Rng>,
-    /// Who hears what we see.
+    /// Receives the worker's observations.
     pub observer: Arc<dyn PlaneObserver>,
     /// Source ports in use.
     pub ports: WorkerPorts,
@@ -101,19 +101,19 @@ pub struct Worker<N: NetDriver> {
     pub ids: RequestIds,
     /// The places of this worker's.
     pub admission: Rc<Admission>,
-    /// What workers tell each other at limits.
+    /// Eviction requests between workers at a limit.
     pub eviction_requests: Arc<EvictionRequests>,
     /// Clients of this worker that wait for a place.
     pub pending_clients: Cell<u32>,
     /// What authorities ask for to see that names are ours.
     pub challenges: RefCell<Option<Arc<AcmeProofs>>>,
-    /// What words of our cookies are made with.
+    /// Secrets that affinity cookie values are made with.
     pub cookie_secrets: RefCell<Arc<AffinitySecrets>>,
     /// Every connection ends after what it is doing.
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
     pub idle_until: Cell<MonotonicTime>,
-    /// Clients beyond a limit that are being told so.
+    /// Clients above a limit that are being answered.
     pub refusing: Cell<u32>,
     /// Copies of requests under way.
     pub mirroring: Cell<u32>,
@@ -124,7 +124,7 @@ pub struct Worker<N: NetDriver> {
     pub busy: Cell<u8>,
     /// The newest endpoint of QUIC at each address.
     pub endpoints: RefCell<HashMap<SocketAddr, EndpointTag>>,
-    /// Descriptors given up when there are none left, so that a client can be told.
+    /// Descriptors given up when there are none left, so that a client can be answered.
     pub spare: SpareDescriptors<N>,
     wall: WallOrigin,
     log: RefCell<LogBatch>,
@@ -138,7 +138,7 @@ impl<N: NetDriver> Worker<N> {
         seed: u64,
         wall: WallOrigin,
         options: Arc<PlaneOptions>,
-        outside: Arc<dyn PlaneObserver>,
+        observer: Arc<dyn PlaneObserver>,
         shared: SharedWorkerState,
     ) -> Rc<Worker<N>> {
         let admission = Admission::new(
@@ -159,7 +159,7 @@ impl<N: NetDriver> Worker<N> {
             buffers: Buffers::default(),
             pipes: Pipes::default(),
             rng: RefCell::new(Rng::new(seed)),
-            observer: outside,
+            observer,
             ports: shared.ports,
             gauges: GaugeHandle(shared.gauges),
             sampler: ExchangeSampler::new(options.sample),
@@ -224,7 +224,7 @@ impl<N: NetDriver> Worker<N> {
         self.rt.wake_all();
     }
 
-    /// Gives up silent or stalled connections where any worker has met a limit.
+    /// Evicts silent or stalled connections where any worker has reached a limit.
     pub fn answer_eviction_requests(&self) {
         self.admission.evict_for_requests(&self.rt, |id| {
             let local = self.local.borrow();
@@ -250,25 +250,25 @@ impl<N: NetDriver> Worker<N> {
         view: &ServiceView,
         server: Option<&LocalServer<N>>,
         record: &mut ExchangeRecord,
-        said: &LoggedRequest,
+        request: &LoggedRequest,
     ) {
         record.close(self.rt.now());
         let server = server.map(|server| (&server.pool, server.view.borrow()));
         let slot = &view.stats.slots[self.index];
         let of_server = server.as_ref().map(|(_, server)| &server.stats.slots[self.index]);
         accounting::count_exchange(record, slot, of_server);
-        accounting::count_user_experience(record, view, self.index, said.client.ip());
-        let slow = self.sample_exchange(view, record, said.client);
+        accounting::count_user_experience(record, view, self.index, request.client.ip());
+        let slow = self.sample_exchange(view, record, request.client);
         let names = accounting::LogFields {
             service: &view.config.name,
             server: server
                 .as_ref()
                 .map(|(pool, server)| (pool.as_str(), server.config.name.as_str())),
-            client: said.client,
-            protocol: said.protocol,
-            method: said.method,
-            target: said.target,
-            offence: said.offence,
+            client: request.client,
+            protocol: request.protocol,
+            method: request.method,
+            target: request.target,
+            offence: request.offence,
             slow,
         };
         self.record_refused(record, &names);

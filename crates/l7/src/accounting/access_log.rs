@@ -78,7 +78,7 @@ impl DownstreamProtocol {
     }
 }
 
-/// The words of a line; borrowed only when there is a line.
+/// The names in a line; borrowed only when there is a line.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFields<'a> {
     pub service: &'a str,

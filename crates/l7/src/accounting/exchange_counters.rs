@@ -1,8 +1,8 @@
-//! The sums that an exchange adds to when it ends.
+//! The counters that an exchange adds to when it ends.
 //!
-//! Ends, statuses, causes and times: what is only known in the end. Connections, requests begun, retries and bytes
-//! are counted when they happen, where they happen; counting them here would show a long download as a silence
-//! and a jump. So `requests = answered + answered-by-us + aborted + in flight` holds at every quiet moment.
+//! Endings, statuses, causes and times: what is known only at the end. Connections, requests begun, retries and bytes
+//! are counted when they happen; counting them here would show a long download as a silence and a jump. So `requests =
+//! answered + answered-by-us + aborted + in flight` holds at every quiet moment.
 
 use model::cause::Cause;
 use model::stats::{

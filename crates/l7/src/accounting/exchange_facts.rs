@@ -1,4 +1,4 @@
-//! A closed exchange in the form in which it is judged. Nothing is read here, and nothing decided.
+//! A closed exchange in the form that time attribution reads.
 
 use std::net::SocketAddr;
 use std::time::Duration;

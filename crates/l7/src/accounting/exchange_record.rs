@@ -1,6 +1,7 @@
-//! The facts of one exchange.
+//! The record of one exchange.
 //!
-//! Filled in by the exchange, read by `close` and `line`. It computes times from moments and nothing else.
+//! The exchange fills it in; the counters and the access log read it. It computes durations from moments and nothing
+//! else.
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub struct ExchangeRecord {
     /// It began to wait for a server below its cap.
     pub queue_begin: Option<MonotonicTime>,
     pub queue_end: Option<MonotonicTime>,
-    /// The last attempt began to connect; `None` when it used a shelved connection.
+    /// The last attempt began to connect; `None` when it used an idle connection.
     pub connect_begin: Option<MonotonicTime>,
     /// The last attempt was connected.
     pub connect_end: Option<MonotonicTime>,
@@ -40,7 +41,7 @@ pub struct ExchangeRecord {
     pub local_reply: bool,
     /// The server of the last attempt.
     pub server: Option<ServerId>,
-    /// The last attempt used a shelved connection.
+    /// The last attempt used an idle connection.
     pub reused: bool,
     pub attempts: u32,
     /// Bytes received from the client, head included.

@@ -1,6 +1,6 @@
-//! What is measured of an exchange beside its moments: for whom it waited, and what its sockets counted.
+//! Measurements of an exchange beside its moments: for whom it waited, and the counters of its sockets.
 //!
-//! Filled in by whoever moves the bytes. It reads no clock and no socket, and judges nothing.
+//! `exchange::relay` and `exchange::tunnel` fill it in. It reads no clock and no socket.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! What a worker has open right now: connections, exchanges, tunnels, idle connections.
+//! Gauges of what a worker has open now: connections, exchanges, tunnels, idle connections.
 //!
-//! One worker writes, the control thread reads. It keeps no totals: those are in `model::live`.
+//! One worker writes, the control thread reads. Totals are in `model::stats`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -50,7 +50,7 @@ pub struct OpenGauges {
     pub tunnels: Gauge,
     /// Client connections without an exchange.
     pub idle: Gauge,
-    /// Bytes kept by us for receivers that do not take them.
+    /// Bytes buffered for receivers that do not read.
     pub held_bytes: ByteGauge,
     /// Bytes that wait in pipes of the kernel.
     pub piped_bytes: ByteGauge,
@@ -78,13 +78,13 @@ impl GaugeHandle {
 
     pub fn count_tunnel(&self) -> GaugeGuard {
         self.0.tunnels.increment();
-        GaugeGuard(self.0.clone(), |census| &census.tunnels)
+        GaugeGuard(self.0.clone(), |gauges| &gauges.tunnels)
     }
 
     /// Counts a connection that waits for a request.
     pub fn count_idle(&self) -> GaugeGuard {
         self.0.idle.increment();
-        GaugeGuard(self.0.clone(), |census| &census.idle)
+        GaugeGuard(self.0.clone(), |gauges| &gauges.idle)
     }
 }
 

@@ -1,6 +1,4 @@
-//! What a client said, for the log: borrowed until the line is written.
-//!
-//! It is not parsed again.
+//! The client's request as the log shows it, borrowed until the line is written.
 
 use std::net::SocketAddr;
 
@@ -9,7 +7,7 @@ use wire::http1::DefectDetail;
 
 use crate::accounting::DownstreamProtocol;
 
-/// What a client said.
+/// A client's request, as it is logged.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRequest<'a> {
     pub client: SocketAddr,

@@ -1,6 +1,6 @@
 //! Bytes of one attempt or tunnel, added to the live counters as they move.
 //!
-//! It is told totals and adds what is new, so that a long download shows while it lasts. It measures nothing itself.
+//! It gets totals and adds the difference, so that a long download shows while it lasts.
 
 use std::sync::Arc;
 

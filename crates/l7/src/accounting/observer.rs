@@ -1,13 +1,11 @@
-//! What the plane is told at its start, and to whom it tells what it sees.
-//!
-//! It carries nothing itself.
+//! Options that the plane gets at its start, and the observer that receives its observations.
 
 use std::net::{IpAddr, SocketAddr};
 
 use model::config::AccessLogFormat;
 use model::id::{PoolId, ServerId};
 
-/// What the plane is told at its start.
+/// Options of the plane, set at its start.
 #[derive(Clone, Debug)]
 pub struct PlaneOptions {
     /// Worker threads, at least 1.
@@ -19,7 +17,7 @@ pub struct PlaneOptions {
     pub access: AccessLogOptions,
     /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
     pub sample: Option<u32>,
-    /// Requests are part of traces, which servers are told of.
+    /// Requests are part of traces, which is propagated to servers.
     pub traces: bool,
     /// Our name in Via.
     pub node: String,
@@ -36,7 +34,7 @@ pub struct AccessLogOptions {
     pub enabled: bool,
 }
 
-/// Who hears what the workers see. Called on workers: must never block.
+/// Receives the observations of workers. Called on worker threads: must never block.
 pub trait PlaneObserver: Send + Sync + 'static {
     /// Something that control work should know.
     fn observe(&self, seen: PlaneObservation);

@@ -1,7 +1,7 @@
-//! What an ended exchange teaches about its server's pace, for policies that look at times.
+//! Latency of servers for balancing policies that use it.
 //!
-//! An answer teaches how long its first byte took; an error of the server teaches that quickness is worth nothing.
-//! What ended for other reasons (the client went, our limit) teaches nothing.
+//! An answer records its time to first byte. An error of the server records a failure, so that fast errors do not
+//! attract load. Exchanges that end for other reasons (the client left, a limit of ours) record nothing.
 
 use model::cause::Side;
 use model::config::BalancePolicy;

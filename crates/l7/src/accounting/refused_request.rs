@@ -7,7 +7,7 @@ use super::access_log::{FIELD, FOUND, HOST, LogFields, METHOD, NAME, TARGET};
 use super::escape;
 use super::exchange_record::ExchangeRecord;
 
-/// What is kept of a request that was refused at this time, milliseconds since 1970.
+/// The record of a request that was refused at this time, milliseconds since 1970.
 pub fn refused_request(
     record: &ExchangeRecord,
     cause: Cause,

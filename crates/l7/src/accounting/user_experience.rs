@@ -1,4 +1,4 @@
-//! What a closed exchange was to its user, where its service promises something. A few plain additions; it judges nothing.
+//! What a closed exchange counts for the SLO of its service. A few plain additions.
 
 use std::net::IpAddr;
 

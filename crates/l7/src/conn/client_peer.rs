@@ -1,7 +1,7 @@
-//! Who a client's connection comes from, for as long as it lives.
+//! The client of a connection: its addresses, for as long as the connection lives.
 //!
-//! Every request of the connection shares one. A connection to a server that was opened in a client's name remembers it
-//! weakly: so it is lent to nobody else, and is known to be of no use once the client's connection has ended.
+//! All requests of the connection share it. A server connection that belongs to one client refers to it weakly: no
+//! other client gets that connection, and it is useless once the client's connection has ended.
 
 use std::cell::{OnceCell, RefCell};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use model::id::ServerId;
 /// Both ends of a client's connection.
 #[derive(Debug)]
 pub struct ClientPeer {
-    /// The client, as the connection or a trusted header of the PROXY protocol tells.
+    /// The client, from the connection or from a trusted PROXY protocol header.
     pub peer: SocketAddr,
     /// Our address that it reached.
     pub local: SocketAddr,
@@ -55,8 +55,8 @@ pub enum ConnectionOwner {
 }
 
 impl ConnectionOwner {
-    pub fn for_client(caller: &Rc<ClientPeer>) -> ConnectionOwner {
-        ConnectionOwner::Client(Rc::downgrade(caller))
+    pub fn for_client(client_peer: &Rc<ClientPeer>) -> ConnectionOwner {
+        ConnectionOwner::Client(Rc::downgrade(client_peer))
     }
 
     /// Whether a connection that is `self` will do where `wanted` is needed.
@@ -70,7 +70,7 @@ impl ConnectionOwner {
 
     /// Whether its client's connection has ended.
     pub fn is_orphaned(&self) -> bool {
-        matches!(self, ConnectionOwner::Client(caller) if caller.strong_count() == 0)
+        matches!(self, ConnectionOwner::Client(client_peer) if client_peer.strong_count() == 0)
     }
 }
 
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn a_connection_fits_its_own_caller_alone() {
         let peer = SocketAddr::from(([192, 0, 2, 1], 9));
-        let caller = || Rc::new(ClientPeer::new(peer, peer));
-        let one = caller();
-        let same_address = caller();
+        let client_peer = || Rc::new(ClientPeer::new(peer, peer));
+        let one = client_peer();
+        let same_address = client_peer();
         let ones = ConnectionOwner::for_client(&one);
         let others = ConnectionOwner::for_client(&same_address);
         assert!(

@@ -1,7 +1,7 @@
 //! Authentication that holds for a connection instead of a request: NTLM and Negotiate (RFC 4559).
 //!
-//! A connection to a server that is authenticated so is its client's alone. Which fields say that it is, or is about to
-//! be, is read here; whose the connection is then is `exchange`'s to say.
+//! A server connection that is authenticated this way belongs to its client alone. Here the header fields are
+//! recognised; `exchange` assigns the connection.
 
 use wire::http1::Header;
 

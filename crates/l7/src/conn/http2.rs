@@ -1,8 +1,9 @@
-//! HTTP/2 in the request plane: connections that carry many exchanges at once, towards clients and towards servers.
+//! HTTP/2 parts that client and server connections share, and HTTP/2 connections to servers.
 //!
-//! The `h2` crate speaks the protocol; here it is driven by a worker's tasks (`carrier`), its streams are given the form
-//! of HTTP/1 connections (`answering`, `asking`), and what it leaves to its user is limited and counted. What becomes
-//! of a request is decided by `exchange`, as for HTTP/1.
+//! The `h2` crate speaks the protocol over a worker's connection (`transport`). Bodies have the form of HTTP/1.1
+//! (`body_reader`, `body_writer`). A stream to a server looks like an HTTP/1.1 connection (`upstream_stream`), and
+//! `connection_pool` drives the connections to a server. Window sizes are set by `bdp_estimator`, and abusive peers are
+//! limited by `flood`. Streams of clients are in `downstream::http2`.
 
 pub(crate) mod bdp_estimator;
 pub mod body_reader;

@@ -1,8 +1,8 @@
-//! Source ports in use towards each destination, how many are left, and a word before there are none.
+//! Source ports in use towards each destination, how many are left, and an observation before they run out.
 //!
-//! The kernel gives out ports; this counts those that our open connections hold, by source address and destination
-//! (a port is free again for another destination). Ports that rest in TIME_WAIT are the kernel's to count: whoever has read
-//! them says so from time to time.
+//! The kernel assigns ports; here the ports of open connections are counted by source address and destination (a port
+//! can be used once per destination). Ports in TIME_WAIT are counted by the kernel; the control thread reads them and
+//! reports them here from time to time.
 
 #[cfg(test)]
 mod tests;
@@ -21,9 +21,9 @@ pub type PortPath = (Option<IpAddr>, SocketAddr);
 /// Paths without a connection that a worker remembers, so that connections one after the other find theirs.
 const MAX_IDLE_PATHS: usize = 256;
 
-/// Per cent of the range in use at which a word is due, by grade from 1 on. The grade after those: none was left.
+/// Per cent of the range in use at which an observation is sent, by grade from 1 on. The grade after those: none was left.
 const WARN_PERCENT: [u64; 2] = [80, 95];
-/// Per cent below which the words from each grade on may be said again.
+/// Per cent below which the observations from each grade on may be sent again.
 const REARM_PERCENT: [u64; 2] = [75, 90];
 /// No port was left.
 const NONE: u8 = 3;
@@ -38,10 +38,10 @@ pub struct PathUsage {
     pub time_wait: u32,
 }
 
-/// Ports that rest in TIME_WAIT and cannot be taken yet, by destination and the address they are of.
+/// Ports that rest in TIME_WAIT and cannot be used yet, by destination and the address they are of.
 pub type TimeWaitPorts = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
 
-/// What the workers share: the range, the sums, and who is told.
+/// What the workers share: the range, the sums, and the observer.
 pub struct PortTotals {
     range: u32,
     observer: Option<Arc<dyn PlaneObserver>>,
@@ -72,14 +72,14 @@ struct WorkerPathUsage {
 struct PathTotals {
     open: AtomicU32,
     time_wait: AtomicU32,
-    /// The highest grade that was told.
+    /// The highest grade that was reported.
     warned_level: AtomicU8,
 }
 
 impl PortTotals {
-    /// Of so many ports for each path; whoever is outside hears when few are left.
-    pub fn new(range: u32, outside: Arc<dyn PlaneObserver>) -> PortTotals {
-        PortTotals { range, observer: Some(outside), paths: Mutex::default() }
+    /// Of so many ports for each path; the observer is notified when few are left.
+    pub fn new(range: u32, observer: Arc<dyn PlaneObserver>) -> PortTotals {
+        PortTotals { range, observer: Some(observer), paths: Mutex::default() }
     }
 
     /// How many ports there are for each path.
@@ -99,7 +99,7 @@ impl PortTotals {
         }
     }
 
-    /// Takes up which ports rest now, and tells where few are left for it.
+    /// Takes up which ports rest now, and reports where few are left.
     pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
         let paths: Vec<(PortPath, Arc<PathTotals>)> =
             lock(&self.paths).iter().map(|(path, sum)| (*path, Arc::clone(sum))).collect();
@@ -131,7 +131,7 @@ impl PortTotals {
         }
     }
 
-    /// What may be told again, since fewer are used than then.
+    /// What may be reported again, since fewer are used than then.
     fn rearm_warnings(&self, sum: &PathTotals) {
         let used = sum.used();
         let again =
@@ -142,8 +142,13 @@ impl PortTotals {
     }
 
     fn report_low(&self, (source, destination): PortPath, in_use: u32, left: u32) {
-        if let Some(outside) = &self.observer {
-            outside.observe(PlaneObservation::SourcePortsLow { source, destination, in_use, left });
+        if let Some(observer) = &self.observer {
+            observer.observe(PlaneObservation::SourcePortsLow {
+                source,
+                destination,
+                in_use,
+                left,
+            });
         }
     }
 }
@@ -203,7 +208,7 @@ impl WorkerPorts {
         let Some(entry) = own.get_mut(&path) else { return };
         entry.used.open = entry.used.open.saturating_sub(1);
         entry.sum.open.fetch_sub(1, Ordering::Relaxed);
-        // Of two who do this at once either may be the last: a word more or less, a grade lower.
+        // Of two who do this at once either may be the last: an observation more or less, a grade lower.
         self.all.rearm_warnings(&entry.sum);
         if many && entry.is_idle() {
             own.remove(&path);
@@ -240,7 +245,7 @@ impl Drop for PortLease {
     }
 }
 
-/// Nobody is told, as if ports were endless.
+/// Reports nothing, as if ports were unlimited.
 impl Default for PortTotals {
     fn default() -> PortTotals {
         PortTotals { range: u32::MAX, observer: None, paths: Mutex::default() }

@@ -1,7 +1,7 @@
 //! Which exchanges are measured, and when their sockets are read.
 //!
 //! A reading costs half a microsecond, as much as a twentieth of a small exchange. So a socket is read when an exchange
-//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in so many. It judges nothing.
+//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in a configured number.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -53,7 +53,7 @@ pub fn begin_attempt<N: NetDriver>(
     measured.attempt = Some(now);
     if measured.sampled || sampler.draw() {
         measured.sampled = true;
-        // The client's is read when it is first waited for: what is in its buffer then tells what it waits for.
+        // The client's is read when it is first waited for: the content of its buffer then shows what it waits for.
         mark_sockets(measured, client, server, false, true);
     }
 }

@@ -1,8 +1,7 @@
 //! A connection of a worker: reads and writes that never block, and waits with deadlines.
 //!
-//! It keeps no bytes of its own: whoever reads has the buffer. Under TLS (`sealed`) a session stands between it and
-//! the socket. A strand of a connection that carries many of them looks the same. Dropping it closes the connection, or
-//! the strand.
+//! The reader provides the buffer. Under TLS (`tls_io`) a session stands between the connection and its socket. A
+//! stream of a multiplexed connection looks the same. Dropping it closes the connection, or the stream.
 
 mod multiplexed;
 mod tcp_info;
@@ -71,12 +70,12 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// A strand, for the current task.
+    /// A stream of a multiplexed connection, for the current task.
     pub fn from_multiplexed(
         rt: &Rc<WorkerRuntime<N>>,
-        strand: Box<dyn MultiplexedStream>,
+        stream: Box<dyn MultiplexedStream>,
     ) -> ProxyStream<N> {
-        ProxyStream::from_backend(rt, StreamBackend::Multiplexed(strand), rt.unregistered())
+        ProxyStream::from_backend(rt, StreamBackend::Multiplexed(stream), rt.unregistered())
     }
 
     /// Whether it is one of many that share a connection.
@@ -84,19 +83,19 @@ impl<N: NetDriver> ProxyStream<N> {
         matches!(self.backend, StreamBackend::Multiplexed(_))
     }
 
-    /// What is spoken on the connection that it shares with others; `None`: it is no strand.
+    /// What is spoken on the connection that it shares with others; `None`: it is not multiplexed.
     pub fn shared_protocol(&self) -> Option<DownstreamProtocol> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
-            StreamBackend::Multiplexed(strand) => Some(strand.protocol()),
+            StreamBackend::Multiplexed(stream) => Some(stream.protocol()),
         }
     }
 
-    /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is no strand of a client.
+    /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is not a client's stream.
     pub fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
-            StreamBackend::Multiplexed(strand) => strand.shared_buffered(),
+            StreamBackend::Multiplexed(stream) => stream.shared_buffered(),
         }
     }
 
@@ -135,16 +134,16 @@ impl<N: NetDriver> ProxyStream<N> {
             StreamBackend::Socket(sock, _) => {
                 self.rt.net.acknowledged(sock).is_some_and(|bytes| bytes <= sent_before)
             }
-            StreamBackend::Multiplexed(strand) => strand.unprocessed(),
+            StreamBackend::Multiplexed(stream) => stream.unprocessed(),
         }
     }
 
-    /// The peer has said that it processed nothing of what a strand carried.
+    /// The peer has declared that it processed nothing of this stream (RFC 9113 §8.7).
     pub fn unprocessed(&self) -> bool {
-        matches!(&self.backend, StreamBackend::Multiplexed(strand) if strand.unprocessed())
+        matches!(&self.backend, StreamBackend::Multiplexed(stream) if stream.unprocessed())
     }
 
-    /// The socket; a strand has none of its own.
+    /// The socket; a stream has none of its own.
     fn socket(&self) -> io::Result<&N::Sock> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => Ok(sock),
@@ -171,7 +170,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn try_read(&self, into: &mut [u8]) -> StreamReadResult {
         let sock = match &self.backend {
             StreamBackend::Socket(sock, _) => sock,
-            StreamBackend::Multiplexed(strand) => return strand.read(into),
+            StreamBackend::Multiplexed(stream) => return stream.read(into),
         };
         if let Some(sealed) = self.tls.get() {
             return self.read_tls(sealed, sock, into);
@@ -210,7 +209,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn try_write_with(&self, from: &[u8], more: bool) -> StreamWriteResult {
         let sock = match &self.backend {
             StreamBackend::Socket(sock, _) => sock,
-            StreamBackend::Multiplexed(strand) => return strand.write(from),
+            StreamBackend::Multiplexed(stream) => return stream.write(from),
         };
         if let Some(sealed) = self.tls.get() {
             return self.write_tls(sealed, sock, from, more);
@@ -272,7 +271,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn end(&self) {
         let sock = match &self.backend {
             StreamBackend::Socket(sock, _) => sock,
-            StreamBackend::Multiplexed(strand) => return strand.end(),
+            StreamBackend::Multiplexed(stream) => return stream.end(),
         };
         if let Some(sealed) = self.tls.get() {
             return self.end_tls(sealed, sock);
@@ -291,7 +290,7 @@ impl<N: NetDriver> ProxyStream<N> {
         self.resetting.set(true);
         match &self.backend {
             StreamBackend::Socket(sock, _) => self.rt.net.reset_on_drop(sock),
-            StreamBackend::Multiplexed(strand) => strand.reset(),
+            StreamBackend::Multiplexed(stream) => stream.reset(),
         }
     }
 
@@ -299,7 +298,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn may_read(&self) -> bool {
         match &self.backend {
             StreamBackend::Socket(..) => self.source.has(Readiness::READ),
-            StreamBackend::Multiplexed(strand) => strand.may_read(),
+            StreamBackend::Multiplexed(stream) => stream.may_read(),
         }
     }
 
@@ -309,7 +308,7 @@ impl<N: NetDriver> ProxyStream<N> {
         if self.source.has(Readiness::END | Readiness::BROKEN) {
             return false;
         }
-        // A strand carries one exchange.
+        // A stream carries one exchange.
         let StreamBackend::Socket(sock, _) = &self.backend else { return false };
         if let Some(sealed) = self.tls.get() {
             return self.is_tls_quiet(sealed, sock);
@@ -328,7 +327,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn is_broken(&self) -> bool {
         match &self.backend {
             StreamBackend::Socket(..) => self.source.has(Readiness::BROKEN),
-            StreamBackend::Multiplexed(strand) => strand.is_broken(),
+            StreamBackend::Multiplexed(stream) => stream.is_broken(),
         }
     }
 
@@ -338,7 +337,7 @@ impl<N: NetDriver> ProxyStream<N> {
     /// `Expired` when `until` passes first.
     pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
         std::future::poll_fn(|_| match &self.backend {
-            StreamBackend::Multiplexed(strand) if strand.may_read() || strand.is_broken() => {
+            StreamBackend::Multiplexed(stream) if stream.may_read() || stream.is_broken() => {
                 Poll::Ready(Ok(()))
             }
             _ => self.rt.poll_ready(&self.source, Readiness::READ, until),
@@ -352,7 +351,7 @@ impl<N: NetDriver> ProxyStream<N> {
     /// `Expired` when `until` passes first.
     pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
         std::future::poll_fn(|_| match &self.backend {
-            StreamBackend::Multiplexed(strand) if strand.may_write() || strand.is_broken() => {
+            StreamBackend::Multiplexed(stream) if stream.may_write() || stream.is_broken() => {
                 Poll::Ready(Ok(()))
             }
             _ => self.rt.poll_ready(&self.source, Readiness::WRITE, until),

@@ -1,6 +1,6 @@
-//! The TLS of one connection beside its socket, and what a worker's connections under TLS read into and compose in.
+//! The TLS session of one connection, and the scratch buffers that all TLS connections of a worker share.
 //!
-//! It reads and writes nothing: `stream` does.
+//! `stream::tls_io` does the reads and writes.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::accounting::gauges::GaugeHandle;
 use crate::tls::session::{MAX_RECORD_BYTES, SEALED_BYTES, TlsSession};
 use crate::tls::verified_client::VerifiedClient;
 
-/// Bytes read at a time, with what was kept of an unfinished message.
+/// Bytes read at a time, with the held part of an unfinished message.
 pub const INPUT_BYTES: usize = 128 * 1024;
 
 /// The least that is read at a time: a whole record.
@@ -62,7 +62,7 @@ impl TlsState {
         }
     }
 
-    /// Tells the census what the session keeps.
+    /// Updates the gauges with the bytes that the session holds.
     pub fn report_buffered(&self, session: &TlsSession) {
         let now = session.buffered_bytes();
         let before = self.reported_bytes.replace(now);

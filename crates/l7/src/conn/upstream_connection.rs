@@ -1,6 +1,6 @@
 //! An open connection to a server, counted while it lives.
 //!
-//! It is made and lent by `upstream` and kept idle by `servers::idle_pool`.
+//! `upstream` makes and leases it; `servers::idle_pool` holds it while it is idle.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -155,7 +155,7 @@ fn accept_batch<N: NetDriver>(
     AcceptBatch::More
 }
 
-/// Counts and tells that a client came and there was no descriptor for it.
+/// Counts and reports that a client came and there was no descriptor for it.
 fn report_descriptor_shortage<N: NetDriver>(worker: &Worker<N>, service: &LocalService<N>) {
     let view = service.view.borrow().clone();
     view.stats.slots[worker.index].counters.accept_no_descriptor.add(1);
@@ -293,7 +293,7 @@ fn begin_connection<N: NetDriver>(
     };
 }
 
-/// Counts and tells a client that it is not let in: 503 with the cause (`http`), a reset (`tcp`).
+/// Counts a client that is not admitted, and answers: 503 with the cause (`http`), a reset (`tcp`).
 fn reject_client<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -330,7 +330,7 @@ fn reject_client<N: NetDriver>(
     });
 }
 
-/// Tells a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
+/// Answers a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
 /// client that has sent more than we read.
 fn close_immediately<N: NetDriver>(
     worker: &Worker<N>,

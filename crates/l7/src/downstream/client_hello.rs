@@ -1,8 +1,8 @@
-//! The first bytes of a connection that passes through, read for the name that TLS asks for.
+//! Reads the server name (SNI) from the TLS ClientHello of a connection that is passed through.
 //!
-//! They are kept and go to the server first, as they came. A connection that does not begin with a record of TLS asked for
-//! no name. One whose hello is unclear, or has not come in time, is refused: its server may yet find a name there that rules
-//! did not see.
+//! The bytes read go to the server first, unchanged. A connection that does not begin with a TLS record has no server
+//! name. A connection whose ClientHello is malformed or late is refused: the server might find a name in it that the
+//! rules did not see.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::worker::admission::OpenConnection;
 /// How long a client may take for its hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes that are kept at most: the longest hello in records, and what a read brings behind it.
+/// Bytes that are held at most: the longest hello in records, and what a read brings behind it.
 // The reader of hellos gives up before.
 const MAX_HELLO_BYTES: usize = client_hello::LONGEST + 8 * 1024;
 
@@ -58,7 +58,7 @@ pub async fn peek_server_name<N: NetDriver>(
                     return Err(Cause::TlsHandshake);
                 }
             },
-            // Whoever ends without a word still gets a server's, and says none later.
+            // A client that ends without sending anything still gets a server, which may speak first.
             StreamReadResult::End => return Ok(None),
             StreamReadResult::Failed(_) => return Err(Cause::ClientReset),
             StreamReadResult::WouldBlock => {

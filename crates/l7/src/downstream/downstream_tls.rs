@@ -1,6 +1,4 @@
-//! TLS towards a client: who may begin a handshake, how long it may take, and the account of one that fails.
-//!
-//! What follows the handshake is the service's method and none of its business.
+//! TLS towards a client: which clients may begin a handshake, how long it may take, and the record of one that fails.
 
 use std::net::SocketAddr;
 use std::task::Poll;
@@ -78,9 +76,9 @@ pub async fn accept_tls<N: NetDriver>(
 enum HandshakeOutcome {
     /// The client goes on.
     Ready,
-    /// It left without a word.
+    /// It left without sending anything.
     ClientLeft,
-    /// It came to see whether a name is ours, and says nothing more.
+    /// An ACME authority has validated a name (TLS-ALPN-01, RFC 8737) and sends nothing more.
     ChallengeAnswered,
 }
 
@@ -177,7 +175,7 @@ async fn wait_first_byte<N: NetDriver>(
     waited.await.is_ok()
 }
 
-/// Remembers what a client has proven. One that resumes a session is judged by what is in force now.
+/// Stores the client's certificate. That of a resumed session is verified by the active settings.
 fn remember_client<N: NetDriver>(
     client: &ProxyStream<N>,
     tls: &DownstreamTls,

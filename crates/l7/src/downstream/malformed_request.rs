@@ -1,6 +1,4 @@
-//! What came instead of a request: answered where that is possible, counted and logged in any case.
-//!
-//! It reads nothing and closes no connection.
+//! A malformed request: answered where that is possible, counted and logged in any case.
 
 use model::cause::Cause;
 use wire::http1::{Defect, DefectDetail};
@@ -40,7 +38,7 @@ pub struct MalformedRequest {
 /// Bytes of a first line that are kept for the log.
 const MAX_LOGGED_LINE: usize = 1_088;
 
-/// Bytes of what is taken for a method.
+/// Bytes that are logged as the method at most.
 const METHOD: usize = 32;
 
 impl RequestReadError {
@@ -92,7 +90,7 @@ impl MalformedRequest {
     }
 }
 
-/// What of a first line can be told apart.
+/// The parts of a first line that can be recognised.
 #[derive(Debug, PartialEq, Eq)]
 struct RequestLine<'l> {
     /// Empty where the line begins with none.
@@ -154,12 +152,12 @@ pub async fn answer_malformed<N: NetDriver>(
         let answer = LocalReply { status, cause, keep_alive: false, head_only: false };
         after = local_reply::send_reply(worker, client, &view, &answer, &mut record).await;
     }
-    let said = match client.shared_protocol() {
+    let request = match client.shared_protocol() {
         Some(protocol) => LoggedRequest::multiplexed(caller.peer, protocol),
         None => LoggedRequest::unreadable(caller.peer, view.config.forward),
     };
-    let said = LoggedRequest { method: line.method, target: line.target, offence, ..said };
-    worker.close(&view, None, &mut record, &said);
+    let request = LoggedRequest { method: line.method, target: line.target, offence, ..request };
+    worker.close(&view, None, &mut record, &request);
     if matches!(after, ConnectionDisposition::KeepAlive) {
         ConnectionDisposition::Linger
     } else {

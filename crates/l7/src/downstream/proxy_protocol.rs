@@ -1,7 +1,7 @@
-//! The header of the PROXY protocol before anything else that a client's connection says: who stands behind it.
+//! The PROXY protocol header, before anything else on a client's connection: the addresses of the original client.
 //!
-//! It is required of whom the service trusts, and believed of nobody else. Not one byte more than the header is read, so
-//! that TLS, a request or a passing connection begins where the header ends.
+//! Trusted peers must send it; from other peers it is not accepted. Not one byte more than the header is read, so that
+//! TLS, a request or a passed-through connection begins where the header ends.
 
 use std::net::SocketAddr;
 use std::task::Poll;
@@ -27,7 +27,7 @@ pub struct ConnectionAddresses {
     pub local: SocketAddr,
 }
 
-/// Why a connection is not served; `None`: its client left without a word.
+/// Why a connection is not served; `None`: its client left without sending anything.
 type ProxyHeaderRefusal = Option<(Cause, Option<&'static str>)>;
 
 /// Reads the header where the service expects one, and returns the addresses of the connection; `None`: the connection

@@ -1,9 +1,8 @@
-//! QUIC towards clients: sockets of UDP, the machine of one endpoint, and connections as what carries streams.
+//! QUIC towards clients: UDP sockets, endpoints, and connections that carry streams.
 //!
-//! The machine is `quinn-proto`, which knows no socket and no clock; here a worker's tasks drive it. Every worker has an
-//! endpoint of its own at each address. The ids of its connections say whose they are, and packets that come
-//! elsewhere, because their client has moved or another process reads the socket, are handed on (`packet_relay`). What the
-//! streams carry is none of its business.
+//! `quinn-proto` speaks the protocol without a socket or a clock; a worker's tasks drive it. Every worker has an
+//! endpoint at each address. Connection ids name their endpoint, and packets that reach another one, because the client
+//! has moved or another process reads the socket, are forwarded (`packet_relay`).
 
 mod congestion_control;
 pub mod connection;

@@ -1,4 +1,4 @@
-//! Whether a server's connections were ordered to be cut since an attempt began. It cuts nothing itself.
+//! Whether an operator ordered a server's connections to be closed since an attempt began.
 
 use std::sync::Arc;
 

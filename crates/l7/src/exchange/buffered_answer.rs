@@ -14,24 +14,24 @@ use crate::rt::NetDriver;
 use crate::upstream::UpstreamLease;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// Lets the server go, and gives the client the rest.
+    /// Releases the server connection, and writes the rest to the client.
     pub(super) async fn deliver_buffered_answer(
         &mut self,
-        lent: UpstreamLease<N>,
+        lease: UpstreamLease<N>,
         keep_client: bool,
         keep_server: bool,
     ) -> ConnectionDisposition {
         let worker = self.context.worker;
         self.counters().buffered_answers.add(1);
-        let server = lent.slot_guard.server.clone();
+        let server = lease.slot_guard.server.clone();
         {
             let pool = self.pool.view.borrow();
             let view = server.view.borrow();
             outlier_stats::record_answer(&pool, &view.stats, worker.index, self.record.status);
         }
         match keep_server {
-            true => self.keep_connection(lent),
-            false => self.close_connection(lent),
+            true => self.keep_connection(lease),
+            false => self.close_connection(lease),
         }
         let Some(mut rest) = self.remaining_answer.take() else {
             return ConnectionDisposition::Reset;
@@ -54,7 +54,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         after
     }
 
-    /// Gives the client what is kept; what went wrong, if something did.
+    /// Writes the buffered bytes to the client; returns the cause of a failure.
     async fn write_buffered(&self, rest: &mut ByteFlow<N>) -> Option<Cause> {
         let ExchangeContext { worker, client, service, .. } = self.context;
         let idle = self.view.config.timeout.between_bytes;

@@ -1,6 +1,4 @@
-//! Bytes of bodies that are kept for a service, counted against what all its exchanges together may keep.
-//!
-//! It keeps none itself.
+//! Bytes of buffered bodies, counted against the limit of a service over all its exchanges. It only counts.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -17,7 +17,7 @@ use crate::exchange::flow::BodyFraming;
 use crate::exchange::relay::AttemptFault;
 use crate::rt::{NetDriver, Readiness, WorkerRuntime};
 
-/// What a client that asked for it is told to go on with.
+/// The answer to `Expect: 100-continue`.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// What one step of reading came to.
@@ -79,7 +79,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         ended
     }
 
-    /// What becomes of a body that is not kept whole.
+    /// What becomes of a body that is not buffered whole.
     fn handle_unbuffered(&self, beyond: BufferOverflow, cause: Cause) -> Result<(), AttemptFault> {
         match beyond {
             BufferOverflow::Stream => Ok(()),

@@ -45,11 +45,11 @@ pub struct CompressionSlot(Rc<Cell<u32>>);
 
 impl CompressionSlot {
     /// Takes one, if there are fewer than `most`.
-    pub fn acquire(taken: &Rc<Cell<u32>>, most: u32) -> Option<CompressionSlot> {
-        let now = taken.get();
+    pub fn acquire(in_use: &Rc<Cell<u32>>, most: u32) -> Option<CompressionSlot> {
+        let now = in_use.get();
         (now < most).then(|| {
-            taken.set(now + 1);
-            CompressionSlot(taken.clone())
+            in_use.set(now + 1);
+            CompressionSlot(in_use.clone())
         })
     }
 }
@@ -204,9 +204,9 @@ mod tests {
 
     use super::*;
 
-    fn coder(coding: ContentCoding) -> BodyCompressor {
-        let taken = Rc::default();
-        BodyCompressor::new(coding, CompressionSlot::acquire(&taken, 1).unwrap()).unwrap()
+    fn compressor(coding: ContentCoding) -> BodyCompressor {
+        let in_use = Rc::default();
+        BodyCompressor::new(coding, CompressionSlot::acquire(&in_use, 1).unwrap()).unwrap()
     }
 
     /// The compressed form in these chunks, and whether it has ended.
@@ -235,20 +235,20 @@ mod tests {
     #[test]
     fn what_was_flushed_can_be_read_although_more_comes() {
         for coding in ContentCoding::ALL {
-            let mut coder = coder(coding);
+            let mut compressor = compressor(coding);
             let mut out = Vec::new();
             let mut said = Vec::new();
             for at in 0..20 {
                 let event = format!("data: {at}\n\n");
                 said.extend_from_slice(event.as_bytes());
-                coder.compress(event.as_bytes(), &mut out).unwrap();
-                assert!(coder.flush(&mut out).unwrap(), "{coding:?}");
-                assert!(!coder.flush(&mut out).unwrap(), "{coding:?}: nothing new");
+                compressor.compress(event.as_bytes(), &mut out).unwrap();
+                assert!(compressor.flush(&mut out).unwrap(), "{coding:?}");
+                assert!(!compressor.flush(&mut out).unwrap(), "{coding:?}: nothing new");
                 let (coded, ended) = plain(&out);
                 assert!(!ended);
                 assert_eq!(read(coding, &coded), said, "{coding:?} after event {at}");
             }
-            coder.finish(b"x: y\r\n", &mut out).unwrap();
+            compressor.finish(b"x: y\r\n", &mut out).unwrap();
             let (coded, ended) = plain(&out);
             assert!(ended && out.ends_with(b"0\r\nx: y\r\n\r\n"));
             assert_eq!(read(coding, &coded), said);
@@ -257,20 +257,20 @@ mod tests {
 
     #[test]
     fn a_text_becomes_small_and_a_place_is_given_back() {
-        let taken = Rc::new(Cell::new(0));
+        let in_use = Rc::new(Cell::new(0));
         let text = "the quick brown fox jumps over the lazy dog\n".repeat(5_000);
         for coding in ContentCoding::ALL {
-            let mut coder =
-                BodyCompressor::new(coding, CompressionSlot::acquire(&taken, 1).unwrap()).unwrap();
-            assert!(CompressionSlot::acquire(&taken, 1).is_none(), "the only one is taken");
+            let mut compressor =
+                BodyCompressor::new(coding, CompressionSlot::acquire(&in_use, 1).unwrap()).unwrap();
+            assert!(CompressionSlot::acquire(&in_use, 1).is_none(), "the only one is taken");
             let mut out = Vec::new();
             for piece in text.as_bytes().chunks(48 * 1024) {
-                coder.compress(piece, &mut out).unwrap();
+                compressor.compress(piece, &mut out).unwrap();
             }
-            assert_eq!(coder.byte_counts().0, text.len() as u64);
-            coder.finish(b"", &mut out).unwrap();
+            assert_eq!(compressor.byte_counts().0, text.len() as u64);
+            compressor.finish(b"", &mut out).unwrap();
             assert!(out.len() < text.len() / 20, "{coding:?}: {} of {}", out.len(), text.len());
-            assert_eq!(taken.get(), 0);
+            assert_eq!(in_use.get(), 0);
         }
     }
 
@@ -282,14 +282,14 @@ mod tests {
             flushes in prop::collection::vec(any::<bool>(), 6),
         ) {
             for coding in ContentCoding::ALL {
-                let (mut coder, mut out) = (coder(coding), Vec::new());
+                let (mut compressor, mut out) = (compressor(coding), Vec::new());
                 for (piece, flush) in pieces.iter().zip(&flushes) {
-                    coder.compress(piece, &mut out).unwrap();
+                    compressor.compress(piece, &mut out).unwrap();
                     if *flush {
-                        coder.flush(&mut out).unwrap();
+                        compressor.flush(&mut out).unwrap();
                     }
                 }
-                coder.finish(b"", &mut out).unwrap();
+                compressor.finish(b"", &mut out).unwrap();
                 let (coded, ended) = plain(&out);
                 prop_assert!(ended);
                 prop_assert_eq!(read(coding, &coded), pieces.concat(), "{:?}", coding);

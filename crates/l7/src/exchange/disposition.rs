@@ -1,6 +1,6 @@
-//! What becomes of a client's connection after an exchange or an answer of ours.
+//! What happens to a client's connection after an exchange or a local reply.
 //!
-//! It closes nothing: `connection` does.
+//! `downstream::connection` carries it out.
 
 /// What becomes of the client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! After a failed attempt: what is known of it, what it says of its server, whether the pool's budget lets it be
-//! repeated, and the pause before that.
+//! After a failed attempt: outlier statistics of its server, the retry decision, the retry budget and the back-off.
 
 use model::cause::Cause;
 use model::load_balancing;
@@ -77,7 +76,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 retry::decide_retry(&FailedAttempt { conditions: wishes, ..facts }),
                 RetryDecision::GiveUp(_)
             ) {
-                // The one that is under way was taken from the budget. None follows on it that would not on this one.
+                // The budget has paid for the one that is under way. None follows on it that would not on this one.
                 let given_up = matches!(verdict, RetryDecision::GiveUp(_));
                 self.last_cause = given_up.then_some(failure.fault.cause);
                 return RetryDecision::OtherServer;
@@ -87,20 +86,20 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             RetryDecision::GiveUp(_) => true,
             // It reached nobody: no server is asked twice.
             RetryDecision::ReplaySameServer => !failure.request_sent || failure.fault.unreceived,
-            // It was taken when the attempt was given up for it.
+            // The budget has paid for it when the attempt was given up.
             RetryDecision::OtherServer => {
-                let taken =
+                let permitted =
                     matches!(failure.fault.cause, Cause::ServerStatus | Cause::ServerMarkedDown);
                 // What a server has refused by itself cost it nothing.
-                taken || (failure.request_sent && failure.fault.unreceived)
+                permitted || (failure.request_sent && failure.fault.unreceived)
             }
         };
         if free {
             return verdict;
         }
-        let taken =
+        let permitted =
             retry_attempts::take_retry(self.context.worker, &self.pool, &self.retry_in_flight);
-        taken.map_or_else(RetryDecision::GiveUp, |()| verdict)
+        permitted.map_or_else(RetryDecision::GiveUp, |()| verdict)
     }
 
     /// The verdict within the time of all attempts and with the servers that are left.

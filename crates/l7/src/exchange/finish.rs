@@ -19,21 +19,21 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// After a whole answer.
     pub(super) fn finish_answered(
         &mut self,
-        lent: UpstreamLease<N>,
+        lease: UpstreamLease<N>,
         keep_client: bool,
         keep_server: bool,
     ) -> ConnectionDisposition {
         let worker = self.context.worker;
         self.record.ended_at = Some(worker.rt.update_now());
         let pool = self.pool.view.borrow();
-        let server = lent.slot_guard.server.view.borrow();
+        let server = lease.slot_guard.server.view.borrow();
         outlier_stats::record_answer(&pool, &server.stats, worker.index, self.record.status);
         drop((pool, server));
         let after = self.disposition(keep_client);
-        self.close(Some(&lent.slot_guard.server));
+        self.close(Some(&lease.slot_guard.server));
         match keep_server {
-            true => self.keep_connection(lent),
-            false => self.close_connection(lent),
+            true => self.keep_connection(lease),
+            false => self.close_connection(lease),
         }
         after
     }

@@ -1,7 +1,7 @@
 //! One direction of bytes between two connections, under a framing, in bounded memory.
 //!
 //! Small amounts are copied through the worker's scratch buffer; long bodies of known or open length go through a
-//! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY` bytes and the framing
+//! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY_BYTES` and the framing
 //! that re-encoding adds; then nothing more is read. It knows no deadline: the caller sees who is waited for.
 
 mod compressed;
@@ -33,9 +33,9 @@ const MOVES_PER_TURN: usize = 16;
 pub struct ByteFlow<N: NetDriver> {
     /// What is still to come from the sender.
     pub framing: BodyFraming,
-    /// Bytes taken from the sender.
+    /// Bytes read from the sender.
     pub bytes_in: u64,
-    /// Bytes given to the receiver.
+    /// Bytes written to the receiver.
     pub bytes_out: u64,
     /// Of those, through a pipe.
     pub spliced: u64,
@@ -59,7 +59,7 @@ pub struct ByteFlow<N: NetDriver> {
     trailers: Vec<u8>,
     /// How many such lines were dropped.
     pub trailers_dropped: u8,
-    /// What the census knows of us: bytes kept, bytes in the pipe.
+    /// What the gauges count of this flow: bytes buffered, bytes in the pipe.
     reported_bytes: (usize, usize),
 }
 
@@ -218,7 +218,7 @@ impl<N: NetDriver> ByteFlow<N> {
         FlowStep::Yield
     }
 
-    /// Gives the receiver what is kept; `None`: nothing is kept any more.
+    /// Writes the buffered bytes to the receiver; `None`: nothing is buffered any more.
     fn write_pending(
         &mut self,
         worker: &Worker<N>,
@@ -352,7 +352,7 @@ impl<N: NetDriver> ByteFlow<N> {
         }
     }
 
-    /// Tells the census what is kept here and in the kernel for a receiver that does not take it.
+    /// Updates the gauges with the bytes buffered here and in the pipe.
     fn report_buffered(&mut self, worker: &Worker<N>) {
         let now = (self.pending.len() - self.pending_at, self.in_pipe);
         if now != self.reported_bytes {

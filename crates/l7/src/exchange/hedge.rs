@@ -1,6 +1,7 @@
-//! Asking a second server while the first one is silent: whether that may be done, and what becomes of both attempts.
+//! Hedged requests: whether a second server may get the request while the first is silent, and what becomes of both
+//! attempts.
 //!
-//! The race itself is `hedge`'s.
+//! The second attempt itself is `upstream::hedge`.
 
 use std::task::Poll;
 
@@ -17,7 +18,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     /// The second attempt beside a first one at this server, where the pool wants it and the request may be sent twice.
     pub(super) fn start_hedge(&self, attempts: u32, first: ServerId) -> Option<Box<HedgeState<N>>> {
         let view = self.pool.view.borrow();
-        let terms = view.config.hedge.as_ref()?;
+        let context = view.config.hedge.as_ref()?;
         let body = &self.incoming.body;
         let whole = body.framing.is_done() && !body.has_pending() && !self.incoming.upgrade;
         let anew = attempts == 0 && self.retry_server.is_none();
@@ -25,19 +26,19 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if !(anew && whole && self.may_retry(attempts)) || own || self.affinity_choice().is_some() {
             return None;
         }
-        let ExchangeContext { worker, client_peer: caller, .. } = self.context;
+        let ExchangeContext { worker, client_peer, .. } = self.context;
         let now = worker.rt.now();
         let delay =
-            self.pool.recent_latencies.borrow_mut().get_or_insert_default().delay(terms, now)?;
-        let terms = HedgeContext {
+            self.pool.recent_latencies.borrow_mut().get_or_insert_default().delay(context, now)?;
+        let context = HedgeContext {
             worker: worker.clone(),
             pool: self.pool.clone(),
-            client_peer: caller.clone(),
+            client_peer: client_peer.clone(),
             key: self.hash_key(),
             class: self.class,
             first_server: first,
         };
-        Some(Box::new(HedgeState::Delayed(now + delay, terms)))
+        Some(Box::new(HedgeState::Delayed(now + delay, context)))
     }
 
     /// The second attempt instead of a first one that lost or failed; `None`: it came to nothing.
@@ -49,17 +50,17 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             HedgeResult::Running(mut race) => {
                 let whole = self.total_deadline;
                 let cut_at = &service.cut_at;
-                let patience = ExchangeDeadline { client: Some(client), total: whole, cut_at };
+                let deadline = ExchangeDeadline { client: Some(client), total: whole, cut_at };
                 let message = &self.incoming.head;
                 std::future::poll_fn(|_| match race.poll(message) {
                     Poll::Ready(hedged) => Poll::Ready(Some(hedged)),
                     // What ends the exchange meanwhile is found by the attempt that follows.
                     Poll::Pending if !race.is_under_way() => Poll::Ready(None),
-                    Poll::Pending if patience.expired_cause(worker.rt.now()).is_some() => {
+                    Poll::Pending if deadline.expired_cause(worker.rt.now()).is_some() => {
                         Poll::Ready(None)
                     }
                     Poll::Pending => {
-                        worker.rt.wake_at(patience.earliest_until(whole));
+                        worker.rt.wake_at(deadline.earliest_until(whole));
                         Poll::Pending
                     }
                 })

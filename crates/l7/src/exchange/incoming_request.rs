@@ -40,7 +40,7 @@ pub struct IncomingRequest<N: NetDriver> {
     pub version: HttpVersion,
     /// What the client spoke.
     pub protocol: DownstreamProtocol,
-    /// The client wants the connection kept.
+    /// The client wants keep-alive.
     pub keep_alive: bool,
     /// HEAD: the answer has no body.
     pub head_only: bool,
@@ -60,7 +60,7 @@ pub struct IncomingRequest<N: NetDriver> {
     pub target: (usize, usize),
     /// The target as the client sent it, where a rule has changed it.
     pub original_target: Option<Vec<u8>>,
-    /// Its place in a trace, where traces are kept.
+    /// Its span, where tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
 
@@ -74,7 +74,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         }
     }
 
-    /// What the client said, for the log.
+    /// The request for the log.
     pub fn logged_request(&self, client: SocketAddr) -> LoggedRequest<'_> {
         LoggedRequest {
             client,
@@ -85,7 +85,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         }
     }
 
-    /// The host that it is for, as servers are told.
+    /// The Host that the server gets.
     pub fn host(&self) -> &[u8] {
         fields(&self.head, b"host").next().unwrap_or_default()
     }
@@ -95,7 +95,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         self.head.get(self.target.0..self.target.1).unwrap_or_default()
     }
 
-    /// The head for rules and what keeps clients.
+    /// The head for rules and affinity.
     pub fn view(&self) -> ParsedHead<'_> {
         ParsedHead::new(&self.head, self.method_len, self.target)
     }
@@ -108,7 +108,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         )
     }
 
-    /// Takes out of the head that the client waits for a word before it sends its body; whether it does.
+    /// Removes `Expect: 100-continue` from the head; returns whether it was there.
     pub fn remove_expectation(&mut self) -> bool {
         // As `emit_request` writes it.
         const LINE: &[u8] = b"\r\nExpect: 100-continue\r\n";
@@ -221,7 +221,7 @@ pub fn read<N: NetDriver>(
     Ok(Some(incoming))
 }
 
-/// What servers are told of the client's certificate, where any service tells them such a thing.
+/// The header lines with the client's certificate, where any service sends such lines.
 fn identity_lines<'a, N: NetDriver>(
     service: &'a ServiceConfig,
     client: &'a ProxyStream<N>,

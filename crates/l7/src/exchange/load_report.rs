@@ -1,4 +1,4 @@
-//! Load reports in the heads of answers, where the pool asks for them. It parses nothing itself and weighs nothing.
+//! Load reports of servers in response heads (ORCA), where the pool asks for them.
 
 use model::config::{AgentKind, PoolConfig};
 use model::load_report::orca::{HEADER_NAME, OrcaError, OrcaReport, parse};
@@ -7,7 +7,7 @@ use model::monotonic_time::MonotonicTime;
 use model::stats::ServerStats;
 use wire::http1::Header;
 
-/// What a server said of its load.
+/// A server's load report, or why it is invalid.
 pub type ServerLoadReport = Result<OrcaReport, OrcaError>;
 
 /// The report in an answer's head; nothing is looked for unless the pool's agent is `answers`.

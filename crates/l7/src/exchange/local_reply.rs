@@ -1,6 +1,6 @@
-//! Answers of ours, and the careful end of a connection that still sends.
+//! Local replies: responses that the load balancer makes itself, and the lingering close of a client that still sends.
 //!
-//! An answer carries the cause and the id that the log has. The cause is given by the caller.
+//! A reply carries the cause and the id that the log has. The caller gives the cause.
 
 use std::time::Duration;
 

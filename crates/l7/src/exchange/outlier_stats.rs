@@ -1,6 +1,4 @@
-//! What answers and failures say of a server, counted for whoever puts servers out.
-//!
-//! It judges nothing: `model::eject` does, of what all workers have counted.
+//! Counts answers and failures of a server for outlier detection.
 
 use model::cause::Cause;
 use model::outlier_detection::{OutlierFailure, classify_failure};

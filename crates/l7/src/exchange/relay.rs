@@ -1,7 +1,7 @@
 //! One attempt of an exchange: the request to a server and its answer to the client, both directions at once.
 //!
-//! A machine that is polled: each poll moves what can be moved and otherwise says by when something must happen. It
-//! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
+//! A state machine: each poll moves what can be moved, and otherwise sets the next deadline. It ends with an ending or
+//! a fault; `exchange` decides what follows a fault.
 
 mod faults;
 mod outcome;
@@ -155,8 +155,8 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     }
 
     /// A second attempt may be made beside it.
-    pub fn set_hedge(&mut self, race: Option<Box<HedgeState<N>>>) {
-        self.hedge = race;
+    pub fn set_hedge(&mut self, hedge: Option<Box<HedgeState<N>>>) {
+        self.hedge = hedge;
     }
 
     /// Its request was sent already, and the answer has begun.
@@ -170,12 +170,12 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     pub fn take_hedge(&mut self) -> HedgeResult<N> {
         match (self.hedge_winner.take(), self.hedge.take()) {
             (Some(won), _) => HedgeResult::Won(won),
-            (None, Some(race)) if race.is_under_way() => HedgeResult::Running(race),
+            (None, Some(hedge)) if hedge.is_under_way() => HedgeResult::Running(hedge),
             _ => HedgeResult::None,
         }
     }
 
-    /// What the server said of its load, if it was asked for.
+    /// The server's load report, if the pool asks for one.
     pub fn load_report(&self) -> Option<ServerLoadReport> {
         self.load_report
     }
@@ -209,7 +209,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         );
     }
 
-    /// Whether every byte of the request that was taken from the client is still in `incoming.head`.
+    /// Whether every byte of the request that was read from the client is still in `incoming.head`.
     pub fn replayable(&self) -> bool {
         let body = &self.incoming.body;
         !self.incoming.resend.is_released() && body.bytes_out == 0 && !body.has_pending()

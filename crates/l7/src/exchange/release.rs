@@ -1,5 +1,7 @@
-//! What is noted of a server's connection, and what becomes of it after an exchange. It is kept, or the server was told with the request that it
-//! is not, and closes first: so the wait after closing (TIME_WAIT), which takes a port, is not ours.
+//! Records the connection that a request uses, and returns or closes it after the exchange.
+//!
+//! A connection that is not reused carried `Connection: close` with its request, so that the server closes first:
+//! TIME_WAIT, which occupies a port, is then on the server's side.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,28 +21,28 @@ const MAX_CLOSING: u32 = 1024;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
     /// Which server has the request, over which connection.
-    pub(super) fn record_server(&mut self, lent: &UpstreamLease<N>) {
-        self.record.server = Some(lent.slot_guard.server.id);
-        self.record.reused = lent.reused;
-        if !lent.reused {
-            self.record.sample.server_group = lent.connection.stream.tls_group();
+    pub(super) fn record_server(&mut self, lease: &UpstreamLease<N>) {
+        self.record.server = Some(lease.slot_guard.server.id);
+        self.record.reused = lease.reused;
+        if !lease.reused {
+            self.record.sample.server_group = lease.connection.stream.tls_group();
         }
     }
 
     /// Before the request is sent: says whether the connection ends with the answer.
-    /// One that was `sent` already has said it.
-    pub(super) fn announce_close(&mut self, lent: &UpstreamLease<N>, sent: bool) {
+    /// A request that was `sent` already carries the header.
+    pub(super) fn announce_close(&mut self, lease: &UpstreamLease<N>, sent: bool) {
         if sent {
             return;
         }
-        let shared = lent.connection.stream.is_multiplexed();
-        let ends = !shared && !self.incoming.upgrade && upstream::is_last(lent);
+        let shared = lease.connection.stream.is_multiplexed();
+        let ends = !shared && !self.incoming.upgrade && upstream::is_last(lease);
         self.incoming.set_close(ends);
     }
 
     /// Keeps the connection, for this client alone where it is authenticated or may be soon.
-    pub(super) fn keep_connection(&self, mut lent: UpstreamLease<N>) {
-        let ExchangeContext { worker, client_peer: caller, .. } = self.context;
+    pub(super) fn keep_connection(&self, mut lease: UpstreamLease<N>) {
+        let ExchangeContext { worker, client_peer, .. } = self.context;
         if self.incoming.authenticates {
             if matches!(
                 self.incoming.protocol,
@@ -49,21 +51,21 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 // Which requests on it share an identity is not known: it serves none any more.
                 return;
             }
-            lent.connection.owner = ConnectionOwner::for_client(caller);
-            caller.add_dedicated(lent.slot_guard.server.id);
+            lease.connection.owner = ConnectionOwner::for_client(client_peer);
+            client_peer.add_dedicated(lease.slot_guard.server.id);
         }
         match self.incoming.says_close {
-            // Its server was told that nothing follows.
-            true => self.close_connection(lent),
-            false => upstream::return_connection(worker, lent),
+            // The request carried `Connection: close`.
+            true => self.close_connection(lease),
+            false => upstream::return_connection(worker, lease),
         }
     }
 
     /// After a whole answer on a connection that is not kept.
-    pub(super) fn close_connection(&self, lent: UpstreamLease<N>) {
+    pub(super) fn close_connection(&self, lease: UpstreamLease<N>) {
         let ExchangeContext { worker, .. } = self.context;
-        let UpstreamLease { connection, slot_guard: hold, .. } = lent;
-        drop(hold);
+        let UpstreamLease { connection, slot_guard, .. } = lease;
+        drop(slot_guard);
         // Its end is here, or more than an answer.
         if !connection.stream.settle_idle()
             || worker.draining.get()

@@ -1,6 +1,6 @@
 //! How much of a request's body is held behind its head, so that the request can be sent again.
 //!
-//! It counts the bytes for the census. The bytes themselves are in `Incoming::head`.
+//! It counts the bytes for the gauges. The bytes themselves are in `IncomingRequest::head`.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
-//! Where an exchange goes: what the rules of its service say of it, and which server keeps its client.
+//! Routing of an exchange: the rules of its service, and client affinity.
 //!
-//! Asked once, before the first attempt. It changes the head and sends copies as a rule says; it chooses no server.
+//! Done once, before the first attempt. It rewrites the head and sends mirror copies as the rule configures; it chooses
+//! no server.
 
 use std::time::Duration;
 
@@ -96,8 +97,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if let Some(end) = self.normalize_path() {
             return Some(end);
         }
-        let ExchangeContext { worker, client, client_peer: caller, service } = self.context;
-        let peer = caller.peer;
+        let ExchangeContext { worker, client, client_peer, service } = self.context;
+        let peer = client_peer.peer;
         if let Some(ruling) = self.view.rules.clone() {
             let head = self.incoming.view();
             let sni = client.server_name();
@@ -110,29 +111,29 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 sni.as_deref(),
                 Some(&head),
             );
-            let taken = match ruled {
-                RoutingDecision::Pool(pool, taken) => {
+            let matched = match ruled {
+                RoutingDecision::Pool(pool, matched) => {
                     self.pool = pool.unwrap_or_else(|| self.pool.clone());
-                    taken
+                    matched
                 }
-                RoutingDecision::Refused(cause, taken) => {
-                    self.matched_rule = taken;
+                RoutingDecision::Refused(cause, matched) => {
+                    self.matched_rule = matched;
                     return Some(EarlyReply::Refused(cause));
                 }
-                RoutingDecision::Answer(taken) => {
-                    let (status, lines, body) = routing::rule_answer(&taken, &self.view, &head);
-                    self.matched_rule = Some(taken);
+                RoutingDecision::Answer(matched) => {
+                    let (status, lines, body) = routing::rule_answer(&matched, &self.view, &head);
+                    self.matched_rule = Some(matched);
                     return Some(EarlyReply::Composed(status, lines, body));
                 }
             };
-            if let Some(taken) = taken {
-                let rule = self.view.config.rules.get(taken.at);
+            if let Some(matched) = matched {
+                let rule = self.view.config.rules.get(matched.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
-                let edited = self.apply_edits(&taken);
+                let edited = self.apply_edits(&matched);
                 if edited.is_some() {
-                    self.mirror_request(&taken);
+                    self.mirror_request(&matched);
                 }
-                self.matched_rule = Some(taken);
+                self.matched_rule = Some(matched);
                 if edited.is_none() {
                     return Some(EarlyReply::Refused(Cause::AmbiguousPath));
                 }
@@ -174,7 +175,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             .and_then(|it| it.choose_server(&self.pool, &self.failed_servers, now))
     }
 
-    /// A server was taken.
+    /// A server was chosen.
     pub(super) fn record_chosen_server(&mut self, server: ServerId) {
         if let Some(affinity) = &self.affinity {
             let now = self.context.worker.rt.now();
@@ -190,9 +191,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
 
     /// Changes the request as the rule says, and keeps what it says of the answer; `None`: its new path would be
     /// ambiguous.
-    fn apply_edits(&mut self, taken: &MatchedRule) -> Option<()> {
+    fn apply_edits(&mut self, matched: &MatchedRule) -> Option<()> {
         let worker = self.context.worker;
-        let Some(rule) = taken.rule() else { return Some(()) };
+        let Some(rule) = matched.rule() else { return Some(()) };
         if let Some(edits) = &rule.request_rewrite {
             let head = self.incoming.view();
             let mut out = worker.buffers.take();
@@ -204,16 +205,16 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             worker.buffers.put(old);
         }
         if !rule.response_rewrite.is_empty() {
-            self.changes.rule = Some((taken.ruling.clone(), taken.at));
+            self.changes.rule = Some((matched.ruling.clone(), matched.at));
         }
         Some(())
     }
 
     /// Sends a copy where the rule wants one.
-    fn mirror_request(&self, taken: &MatchedRule) {
-        let ExchangeContext { worker, client_peer: caller, service, .. } = self.context;
-        let wanted = taken.rule().and_then(|rule| rule.mirror);
-        let Some(((pool, percent, at_once), live)) = wanted.zip(taken.live()) else { return };
+    fn mirror_request(&self, matched: &MatchedRule) {
+        let ExchangeContext { worker, client_peer, service, .. } = self.context;
+        let wanted = matched.rule().and_then(|rule| rule.mirror);
+        let Some(((pool, percent, at_once), live)) = wanted.zip(matched.live()) else { return };
         if worker.rng.borrow_mut().below(100) >= u64::from(percent) {
             return;
         }
@@ -227,7 +228,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         mirror::mirror_request(
             worker,
             pool,
-            MirroredRequest { message, client_peer: caller.clone(), live, at_once },
+            MirroredRequest { message, client_peer: client_peer.clone(), live, at_once },
         );
     }
 

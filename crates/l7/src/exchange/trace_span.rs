@@ -1,6 +1,6 @@
-//! Which trace a request is part of, and what its server is told of it (W3C Trace Context).
+//! The trace that a request belongs to, and the trace context that its server gets (W3C Trace Context).
 //!
-//! Whoever asks decides whether it is recorded; where nobody did, one in so many is. It sends nothing.
+//! The caller's sampling decision is followed. Without one, one request in a configured number is sampled.
 
 use model::time_attribution::ExchangeTrace;
 use wire::http1::{Header, TraceContext, TracePropagation};
@@ -38,7 +38,7 @@ impl TraceSpan {
         Some(TraceSpan { trace: traced, span: worker.ids.next_id() })
     }
 
-    /// What the server is told.
+    /// The trace context that the server gets.
     pub fn outgoing_context(&self) -> TracePropagation {
         let ExchangeTrace { trace, parent, sampled } = self.trace;
         let context = TraceContext { trace, parent: self.span.number(), sampled };

@@ -65,7 +65,7 @@ pub async fn run<N: NetDriver>(
     meter: Meter,
     measured: &mut ExchangeSample,
 ) -> TunnelOutcome {
-    let TunnelContext { client, server, service, abort_watch: cuts, early_bytes: first } = ends;
+    let TunnelContext { client, server, service, abort_watch, early_bytes: first } = ends;
     let _open = worker.gauges.count_tunnel();
     // Either direction may stall: they share what a connection may hold.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
@@ -74,7 +74,7 @@ pub async fn run<N: NetDriver>(
         service,
         client,
         server,
-        abort_watch: cuts,
+        abort_watch,
         up: ByteFlow::new(BodyFraming::UntilEnd, limit),
         down: ByteFlow::new_to_client(client, BodyFraming::UntilEnd, limit),
         up_ended: false,

@@ -1,4 +1,4 @@
-//! Orders to a worker, and the bell that wakes it for them.
+//! The command queue of a worker, and the eventfd that wakes the worker for it.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,7 +24,7 @@ pub(super) type WorkerCommand = Box<dyn FnOnce(&Rc<Worker<Epoll>>, &mut WorkerLi
 pub(super) struct CommandQueue {
     commands: Mutex<Vec<WorkerCommand>>,
     wake_event: OwnedFd,
-    /// The version of the snapshot that is in force.
+    /// The version of the active snapshot.
     pub(super) installed: AtomicU64,
     pub(super) stop: AtomicBool,
 }
@@ -43,7 +43,7 @@ impl CommandQueue {
         })
     }
 
-    /// The bell as the worker hears it: edge-triggered, each ring is a new edge.
+    /// The eventfd for the worker's epoll: edge-triggered, each write is a new edge.
     ///
     /// # Errors
     /// When there is no descriptor.
@@ -64,7 +64,7 @@ impl CommandQueue {
     }
 
     pub(super) fn wake(&self) {
-        // Only a full counter refuses, and then the bell has been rung already.
+        // Only a full counter fails, and then the worker has been woken already.
         let _ = rustix::io::write(&self.wake_event, &1u64.to_ne_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! What workers take of the machine: a core, and the range of source ports. It starts nothing.
+//! Facts of the host that workers use: CPU cores, and the range of source ports.
 
 /// Pins this thread to the `index`-th core that the process may use; without permission it stays where it is.
 pub fn pin(index: usize) {

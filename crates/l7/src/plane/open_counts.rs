@@ -1,4 +1,4 @@
-//! What a plane tells of what it has open.
+//! Counts of what a plane has open.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,7 +13,7 @@ pub struct OpenCounts {
     pub tunnels: u32,
     /// Client connections without an exchange.
     pub idle: u32,
-    /// Bytes kept by us for receivers that do not take them.
+    /// Bytes buffered for receivers that do not read.
     pub held_bytes: u64,
     /// Bytes that wait in pipes of the kernel.
     pub piped_bytes: u64,

@@ -98,7 +98,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         self.waited.get()
     }
 
-    /// Starts a story; its first turn comes soon.
+    /// Spawns a task; it is polled soon.
     pub fn spawn(&self, story: impl Future<Output = ()> + 'static) -> TaskId {
         let mut tasks = self.tasks.borrow_mut();
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -347,9 +347,9 @@ impl<N: NetDriver> WorkerRuntime<N> {
 
     /// Wakes whom a library has woken in this turn.
     fn wake_woken(&self) {
-        let mut told = self.woken_batch.borrow_mut();
-        self.woken.take(&mut told);
-        for id in told.drain(..) {
+        let mut woken = self.woken_batch.borrow_mut();
+        self.woken.take(&mut woken);
+        for id in woken.drain(..) {
             self.wake(id);
         }
     }
@@ -365,7 +365,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         self.free.borrow_mut().push(id.index);
     }
 
-    /// Whether the bits of a source, or the passing of `until`, let a story go on; else arranges to be polled.
+    /// Whether the bits of a source, or the passing of `until`, let the task continue; else arranges to be polled.
     pub fn poll_ready(
         &self,
         source: &ReadinessSource,

@@ -1,6 +1,6 @@
-//! The real world: edge-triggered epoll, sockets and pipes of the kernel.
+//! The `NetDriver` of production: edge-triggered epoll, kernel sockets and pipes.
 //!
-//! The one file that waits and the one that reads, writes, accepts and splices. It decides nothing.
+//! The only file that waits, reads, writes, accepts and splices.
 
 use std::cell::RefCell;
 use std::io;
@@ -54,10 +54,10 @@ impl Epoll {
 
     /// One over an epoll descriptor that takes none of the descriptors in `kept`; its clock counts from `origin`,
     /// which all workers share.
-    pub fn new(poll: OwnedFd, origin: Instant, kept: ReservedDescriptors) -> Epoll {
+    pub fn new(poll: OwnedFd, origin: Instant, reserved: ReservedDescriptors) -> Epoll {
         let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let zero = clock_nanos().saturating_sub(since);
-        Epoll { poll, zero, reserved: kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+        Epoll { poll, zero, reserved: reserved, events: RefCell::new(Vec::with_capacity(EVENTS)) }
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a worker needs from the world, as a trait: sockets, pipes and a clock.
+//! What a worker needs from the operating system, as a trait: sockets, pipes and a clock.
 //!
-//! `epoll` is the real one, `sim` the simulated one. Calls never block: what cannot be done now answers
-//! `WouldBlock`, and readiness is reported later by `wait`. It interprets no bytes.
+//! `rt::epoll` is the real driver, `simulation::net` the simulated one. Calls never block: what cannot be done now
+//! returns `WouldBlock`, and `wait` reports readiness later.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -53,10 +53,10 @@ pub trait NetDriver: Sized + 'static {
     /// Next connection of a listener.
     fn accept(&self, listener: &Self::Sock) -> io::Result<(Self::Sock, SocketAddr)>;
 
-    /// Our end of an accepted connection, if the world can tell.
+    /// Our end of an accepted connection, if the driver knows it.
     fn local_address(&self, sock: &Self::Sock) -> Option<SocketAddr>;
 
-    /// Whether this socket's descriptor is one of those that are kept back from workers: its client is refused.
+    /// Whether this socket's descriptor is one of those reserved from workers: its client is refused.
     fn is_reserved_descriptor(&self, sock: &Self::Sock) -> bool;
 
     /// Stops new handshakes on a listener while those under way may still finish.
@@ -83,13 +83,13 @@ pub trait NetDriver: Sized + 'static {
     /// Makes dropping the socket send a reset instead of an end.
     fn reset_on_drop(&self, sock: &Self::Sock);
 
-    /// Bytes of ours that the peer has acknowledged on this connection, if the world can tell.
+    /// Bytes of ours that the peer has acknowledged on this connection, if the driver knows it.
     fn acknowledged(&self, sock: &Self::Sock) -> Option<u64>;
 
-    /// Our port of this connection, if the world can tell.
+    /// Our port of this connection, if the driver knows it.
     fn local_port(&self, sock: &Self::Sock) -> Option<u16>;
 
-    /// What the kernel counts of this connection, if the world can tell.
+    /// What the kernel counts of this connection, if the driver knows it.
     fn counters(&self, sock: &Self::Sock) -> Option<TcpInfoSample>;
 
     /// A pipe, or `None` where there is no splicing.

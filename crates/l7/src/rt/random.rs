@@ -1,4 +1,4 @@
-//! Bytes that nobody can guess.
+//! Unpredictable random bytes.
 
 /// Fills with random bytes.
 pub fn fill(bytes: &mut [u8]) {

@@ -10,10 +10,10 @@ use rustix::process::{Resource, getrlimit};
 /// So many: a few API connections, and a look at a file besides.
 const RESERVED: u64 = 8;
 
-/// With fewer than this nothing is kept back: workers could not work.
+/// With fewer than this nothing is reserved: workers could not work.
 const MIN_LIMIT: u64 = 64;
 
-/// The numbers that are kept back.
+/// The reserved descriptor numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReservedDescriptors {
     first: i64,
@@ -49,8 +49,8 @@ mod tests {
         let file = std::fs::File::open("/dev/null").unwrap();
         let number = file.as_raw_fd() as u64;
         for (limit, has) in [(number + 9, false), (number + 8, true), (number + 1, true)] {
-            let kept = ReservedDescriptors { first: limit as i64 - RESERVED as i64 };
-            assert_eq!(kept.contains(&file), has, "{number} below {limit}");
+            let reserved = ReservedDescriptors { first: limit as i64 - RESERVED as i64 };
+            assert_eq!(reserved.contains(&file), has, "{number} below {limit}");
         }
         assert!(!ReservedDescriptors::below(None).contains(&file));
         assert_eq!(

@@ -271,7 +271,7 @@ pub enum OutgoingError {
     /// No socket can be had.
     #[error("no socket can be opened: {source}{}", if *.mptcp { listen_error::MPTCP_ADVICE } else { "" })]
     Socket {
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
         /// Multipath was asked for.
@@ -288,7 +288,7 @@ pub enum OutgoingError {
     Source {
         /// The address.
         address: IpAddr,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

@@ -48,7 +48,7 @@ impl ReadinessSource {
         self.bits.set(self.bits.get() | bits);
     }
 
-    /// Who is polled when readiness changes; nobody for a shelved connection.
+    /// Who is polled when readiness changes; none for an idle connection.
     pub fn set_task(&self, task: Option<TaskId>) {
         self.task.set(task);
     }

@@ -30,13 +30,13 @@ mod at {
     pub const SND_WND: usize = 228;
 }
 
-/// Bytes that the peer has acknowledged, the SYN not counted; `None` where the kernel does not tell.
+/// Bytes that the peer has acknowledged, the SYN not counted; `None` where the kernel does not report it.
 pub fn bytes_acknowledged(socket: impl AsFd) -> Option<u64> {
     let (info, length) = tcp_info(socket)?;
     (length >= at::BYTES_ACKED + 8).then(|| read_u64(&info, at::BYTES_ACKED).saturating_sub(1))
 }
 
-/// What the kernel counts of a connection; `None` where it does not tell of its chronographs (before Linux 4.10).
+/// What the kernel counts of a connection; `None` where it does not report its chronographs (before Linux 4.10).
 pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
     let (info, length) = tcp_info(socket)?;
     if length < at::SNDBUF_LIMITED + 8 {
@@ -55,10 +55,10 @@ pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
         retransmits: narrow(at::TOTAL_RETRANS),
         out_of_order: narrow(at::RCV_OOOPACK),
         rtt_us: narrow(at::RTT),
-        // The kernel's word for none.
+        // The kernel's value for none.
         min_rtt_us: if min_rtt == u32::MAX { 0 } else { min_rtt },
         not_sent: narrow(at::NOTSENT_BYTES),
-        // A kernel that does not tell of the window must not make it look closed.
+        // A kernel that does not report the window must not make it look closed.
         window: if length >= at::SND_WND + 4 { narrow(at::SND_WND) } else { u32::MAX },
         cwnd: narrow(at::SND_CWND),
         ssthresh: narrow(at::SND_SSTHRESH),

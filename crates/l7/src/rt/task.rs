@@ -1,6 +1,4 @@
-//! The name of a task.
-//!
-//! What it does is in `core`.
+//! The identity of a task. Tasks are run by `core`.
 
 use std::num::NonZeroU32;
 

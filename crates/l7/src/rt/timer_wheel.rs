@@ -1,7 +1,7 @@
-//! Deadlines in slots of a wheel.
+//! A timer wheel.
 //!
-//! An entry is a hint: when its slot comes up the owner looks at its true deadline and, if that is later, puts in a
-//! new entry. So moving a deadline back costs nothing. It calls nobody: `due` hands out what has come up.
+//! An entry is a hint: when its slot is due, the owner looks at the true deadline and, if that is later, inserts a new
+//! entry. So postponing a deadline costs nothing. `due` returns the entries that are due.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Wakers for code that knows tasks only by `std::task::Waker`: libraries that are driven inside a worker.
+//! Wakers for libraries that know tasks only by `std::task::Waker`.
 //!
-//! A waker may be woken from anywhere; the task's turn comes at its own worker. What belongs to a worker alone is woken
-//! by `Rt::wake`, which costs less.
+//! A waker may be woken from any thread; its task runs on its own worker. Code of a worker wakes tasks with
+//! `WorkerRuntime::wake`, which costs less.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::task::Wake;
 
 use super::task::TaskId;
 
-/// Tasks of one worker that were woken by their wakers and have not been told yet.
+/// Tasks of one worker that were woken by their wakers and are not yet marked as runnable.
 #[derive(Debug, Default)]
 pub(super) struct WokenTasks {
     any: AtomicBool,

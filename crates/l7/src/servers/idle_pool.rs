@@ -1,6 +1,6 @@
-//! Idle connections to one server, and the keep-alive limit that was learned from the server.
+//! The idle connection pool of one server, and the keep-alive limit that was learned from the server.
 //!
-//! The last one in is the first one out, so that the rest can age and be closed. It opens none.
+//! Last in, first out, so that the rest can age and be closed.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl<N: NetDriver> Default for IdleConnectionPool<N> {
     }
 }
 
-/// What the care of a shelf found.
+/// What a sweep found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepCounts {
     /// Connections that the server had ended.

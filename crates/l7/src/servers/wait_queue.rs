@@ -1,7 +1,8 @@
-//! Tasks that wait for a server below its cap: the higher class first, within a class in the order in which they came.
+//! The wait queue of a pool: tasks that wait for a server below its cap, the higher class first, within a class in
+//! order of arrival.
 //!
-//! Whoever stands behind waits also when a slot happens to be free at that moment: it is for the first. Where the queue is
-//! at its limit, or held to what servers take in time (`model::shed`), its last waiter is rejected. It chooses no server.
+//! A task that is not first waits also while a slot is free at that moment: the slot is for the first. Where the queue
+//! is over its limit, or longer than servers can serve in time (`model::load_shedding`), its last waiter is rejected.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

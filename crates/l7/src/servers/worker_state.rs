@@ -1,8 +1,7 @@
-//! A worker's own view of services, pools and servers: what the snapshot says, plus what only this worker has
-//! (choosers, shelves, waiting tasks).
+//! A worker's own state of services, pools and servers: the snapshot, plus what only this worker has (balancers, idle
+//! connections, waiting tasks).
 //!
-//! `install` moves from one snapshot to the next and keeps everything of objects that stay. It chooses nothing and
-//! connects nowhere.
+//! `install` moves from one snapshot to the next and keeps the state of objects that remain.
 
 mod affinity_index;
 
@@ -43,9 +42,9 @@ pub struct LocalServer<N: NetDriver> {
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The last connect from this worker failed.
     pub failing: Cell<bool>,
-    /// How often it was judged to be down.
+    /// How often its health checks have marked it as down.
     pub falls: Cell<u32>,
-    /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
+    /// No longer in the configuration, or it may not take new work: its connections do not return to the idle pool.
     pub retired: Cell<bool>,
     /// How far it is in finishing what it has.
     draining: Cell<DrainProgress>,
@@ -65,7 +64,7 @@ pub struct LocalPool<N: NetDriver> {
     pub recent_latencies: RefCell<Option<Box<HedgeDelayEstimator>>>,
     /// Which source address comes next.
     pub next_source: Cell<usize>,
-    /// Its servers by what clients that are kept have of them; made when first asked for.
+    /// Its servers by affinity cookie value; made on first use.
     affinity_index: RefCell<Option<Rc<AffinityIndex>>>,
 }
 
@@ -94,7 +93,7 @@ pub struct LocalState<N: NetDriver> {
 pub struct InstallChanges {
     /// A service went away.
     pub service_removed: bool,
-    /// A server was judged to be down.
+    /// A server was marked as down.
     pub server_fell: bool,
 }
 
@@ -104,7 +103,7 @@ impl<N: NetDriver> LocalState<N> {
         LocalState { services: HashMap::new(), pools: HashMap::new(), seed }
     }
 
-    /// Every server, for the care of shelves.
+    /// Every server, for the sweep of idle connections.
     pub fn each_server(&self, mut care: impl FnMut(&PoolView, &Rc<LocalServer<N>>)) {
         for pool in self.pools.values() {
             let view = pool.view.borrow().clone();
@@ -184,7 +183,7 @@ impl<N: NetDriver> LocalPool<N> {
         }
     }
 
-    /// Its servers by what clients have of them; `share`: the word of services that share it.
+    /// Its servers by affinity cookie value; `share`: the name of services that share affinity.
     pub fn affinity_index(
         &self,
         share: Option<&str>,
@@ -224,7 +223,7 @@ impl<N: NetDriver> LocalPool<N> {
         state && view.address.is_some()
     }
 
-    /// Takes a new picture; says whether one of its servers was judged to be down.
+    /// Installs a new view; returns whether one of its servers was marked as down.
     fn refresh(&self, view: &Arc<PoolView>, now: MonotonicTime) -> bool {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return false;
@@ -240,7 +239,7 @@ impl<N: NetDriver> LocalPool<N> {
                 Some(stays) => {
                     fell |= stays.refresh(server, now);
                     if !same_tls {
-                        // What is kept was verified by other words.
+                        // Idle connections were verified with other TLS settings.
                         stays.clear();
                         *stays.tls.borrow_mut() = None;
                     }
@@ -293,7 +292,7 @@ impl<N: NetDriver> LocalServer<N> {
         })
     }
 
-    /// Takes a new picture; says whether it was judged to be down.
+    /// Installs a new view; returns whether the server was marked as down.
     fn refresh(&self, view: &ServerView, now: MonotonicTime) -> bool {
         let fell = view.state == ServerState::Down && self.view.borrow().state != view.state;
         self.falls.set(self.falls.get().wrapping_add(u32::from(fell)));

@@ -182,7 +182,7 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
         assert!(received <= 80 + moved, "seed {seed}: {received} received, {moved} moved");
         for (planned, saw) in notes.borrow().iter() {
             assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
-            // One that waits for a server which is judged to be down may be given to another one.
+            // One that waits for a server which is marked as down may be given to another one.
             let times = ledger.borrow().received[&planned.id];
             assert!(times == 1 || planned.method == "GET", "seed {seed}: {planned:?}: {times}");
         }

@@ -1,6 +1,6 @@
-//! A worker on its stage: the world around it, doors for clients, and what is checked after every turn.
+//! A worker in a simulation: the world around it, listeners for clients, and what is checked after every turn.
 //!
-//! It knows nothing of what the peers do: those are scripts of their own.
+//! Peers are scripts of their own.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -78,7 +78,7 @@ pub fn setting(
 }
 
 impl WorkerHarness {
-    /// A worker with this snapshot in force, in a world with these receive windows.
+    /// A worker with this snapshot installed, in a world with these receive windows.
     pub fn new(seed: u64, window: usize, snapshot: WorkerSnapshot) -> WorkerHarness {
         let sim = SimNet::new(seed ^ 0x5EED, window);
         let options = PlaneOptions {
@@ -150,9 +150,9 @@ impl WorkerHarness {
     /// One turn, and what holds after every one.
     pub fn turn(&self, most: Option<Duration>) {
         self.worker.rt.turn(most).unwrap();
-        let census = &self.published.gauges;
-        let held = census.held_bytes.get();
-        let open = census.connections.get();
+        let gauges = &self.published.gauges;
+        let held = gauges.held_bytes.get();
+        let open = gauges.connections.get();
         // Each stream of a connection of HTTP/2 has buffers of its own.
         let services = self.snapshot.borrow();
         let exchanges: u32 = services.services.values().map(|one| one.stats.in_flight.get()).sum();
@@ -247,7 +247,7 @@ impl WorkerHarness {
     pub fn finish(self) {
         let WorkerHarness { worker, snapshot, published, seed, .. } = self;
         worker.leave();
-        // Shelves go with the worker.
+        // Idle connections close with the worker.
         drop(worker);
         let snapshot = snapshot.into_inner();
         for service in snapshot.services.values() {

@@ -1,7 +1,7 @@
 //! A whole worker between a client and servers that send any bytes in any order.
 //!
-//! Whatever they send, the connection ends in time, every account closes and nothing is held: `Stage` checks that. What
-//! exactly must come of which bytes is for other tests to say.
+//! Whatever they send, the connection ends in time, every record closes and nothing is held: `WorkerHarness` checks
+//! that. Other tests say which bytes lead to what.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -58,7 +58,7 @@ impl ScriptedPeer for ImpatientClient {
     }
 }
 
-/// A service with more patience than these rows, before one server that takes one at a time.
+/// A service with longer timeouts than these rows, before one server that takes one at a time.
 fn patient(forward: ForwardingMode) -> WorkerSnapshot {
     let long = Duration::from_secs(60);
     setting(

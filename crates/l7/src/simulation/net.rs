@@ -1,4 +1,4 @@
-//! The simulated world as a worker's `Net`.
+//! The simulated world as a worker's `NetDriver`.
 //!
 //! There are no pipes here: splicing is for the real world. Whatever happens is decided in `world`.
 

@@ -1,6 +1,6 @@
-//! A peer that sends what it is told to and then sits there, reading or not.
+//! A peer that sends given bytes and then stays connected, reading or not.
 //!
-//! It understands nothing; whoever plants it knows what must come of it.
+//! The test that uses it knows the expected outcome.
 
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 

@@ -1,5 +1,5 @@
 //! Scenes of servers that fail often or for good: further attempts stay within their budget, go to another server, and
-//! requests leave a server that is judged to be down.
+//! requests leave a server that is marked as down.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -224,7 +224,7 @@ fn all_attempts_together_have_one_deadline() {
 #[test]
 fn no_server_is_asked_twice_for_what_it_may_have_done() {
     for seed in seeds(10) {
-        // A kept connection that its server has closed says nothing of the server.
+        // An idle connection that its server has closed does not count against the server.
         let many = |pool: &mut PoolConfig| {
             pool.retries = 9;
             pool.retry.budget = None;

@@ -1,4 +1,4 @@
-//! Stories of rules and stickiness: where requests go, and that a busy mirror or a full server changes no answer.
+//! Scenarios of rules and affinity: where requests go, and that a busy mirror or a full server changes no answer.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! Whole conversations over HTTP: clients with plans, servers with behaviours, and what holds of any of them.
 //!
-//! What a scene in particular must lead to is said by its test.
+//! Each test states what its scenario must lead to.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Peers of a tunnel: bytes both ways at once, and every way to end them.
 //!
-//! Client and server run the same script, each with its side of a plan. An upgrade is a tunnel behind a request; what
-//! each side got is written into a book that the tests read.
+//! Client and server run the same script, each with its side of a plan. An upgrade is a tunnel behind a request. What
+//! each side received is recorded in `TunnelPlans`, which the tests read.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -65,8 +65,8 @@ pub struct TunnelPeer {
 
 impl TunnelPeer {
     /// The client of plan `id`.
-    pub fn client(book: TunnelPlans, upgrade: bool, id: u64) -> TunnelPeer {
-        let mut talker = TunnelPeer::server(book, upgrade);
+    pub fn client(plans: TunnelPlans, upgrade: bool, id: u64) -> TunnelPeer {
+        let mut talker = TunnelPeer::server(plans, upgrade);
         talker.side = 0;
         talker.id = Some(id);
         if upgrade {
@@ -82,9 +82,9 @@ impl TunnelPeer {
     }
 
     /// A server, which learns from its client which plan it is.
-    pub fn server(book: TunnelPlans, upgrade: bool) -> TunnelPeer {
+    pub fn server(plans: TunnelPlans, upgrade: bool) -> TunnelPeer {
         TunnelPeer {
-            plans: book,
+            plans: plans,
             side: 1,
             upgrade,
             id: None,
@@ -103,9 +103,9 @@ impl TunnelPeer {
     }
 
     fn note(&self, change: impl FnOnce(&mut TunnelRecord)) {
-        let mut book = self.plans.borrow_mut();
-        if let Some((_, told)) = self.id.and_then(|id| book.get_mut(&id)) {
-            change(&mut told[self.side]);
+        let mut plans = self.plans.borrow_mut();
+        if let Some((_, record)) = self.id.and_then(|id| plans.get_mut(&id)) {
+            change(&mut record[self.side]);
         }
     }
 
@@ -148,10 +148,10 @@ impl TunnelPeer {
         let bytes = if self.talking { bytes } else { self.preface(&bytes) };
         let Some(id) = self.id else { return };
         let theirs = id * 2 + 1 - self.side as u64;
-        self.note(|told| {
+        self.note(|record| {
             for byte in bytes {
-                told.wrong |= byte != pattern(theirs, told.got);
-                told.got += 1;
+                record.wrong |= byte != pattern(theirs, record.got);
+                record.got += 1;
             }
         });
     }
@@ -170,7 +170,7 @@ impl TunnelPeer {
                 self.write((at + self.head).saturating_sub(self.sent), io);
                 if self.talking && (self.out.is_empty() || self.sent >= at + self.head) {
                     self.finished = true;
-                    self.note(|told| told.reset = true);
+                    self.note(|record| record.reset = true);
                     io.close(true);
                 }
                 return;
@@ -197,9 +197,9 @@ impl ScriptedPeer for TunnelPeer {
         let reads = self.plan().is_none_or(|plan| plan.reads[self.side]) || !self.talking;
         let bytes = if reads { io.take() } else { Vec::new() };
         self.absorb(bytes);
-        self.note(|told| {
-            told.ended |= what == PeerEvent::End;
-            told.broken |= what == PeerEvent::Broken;
+        self.note(|record| {
+            record.ended |= what == PeerEvent::End;
+            record.broken |= what == PeerEvent::Broken;
         });
         if what == PeerEvent::Broken || self.finished {
             self.finished = true;

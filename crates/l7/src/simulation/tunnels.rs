@@ -24,23 +24,23 @@ fn plan(rng: &mut Rng) -> TunnelPlan {
 }
 
 /// What must have come of a plan whose sides both read.
-fn check_records(seed: u64, id: u64, plan: &TunnelPlan, told: &[TunnelRecord; 2]) {
-    let said = format!("seed {seed}: tunnel {id}, {plan:?}: {told:?}");
+fn check_records(seed: u64, id: u64, plan: &TunnelPlan, records: &[TunnelRecord; 2]) {
+    let context = format!("seed {seed}: tunnel {id}, {plan:?}: {records:?}");
     let resets = plan.ends.iter().any(|end| matches!(end, TunnelEnd::Reset(_)));
     let orderly =
         plan.ends.contains(&TunnelEnd::Own) && !resets && !plan.ends.contains(&TunnelEnd::Never);
-    let unheard = told[0].reset && told[1] == TunnelRecord::default();
-    for (side, told) in told.iter().enumerate() {
+    let unheard = records[0].reset && records[1] == TunnelRecord::default();
+    for (side, records) in records.iter().enumerate() {
         if unheard && side == 1 {
             continue;
         }
-        assert!(!told.wrong, "{said}");
+        assert!(!records.wrong, "{context}");
         let theirs = plan.sends[1 - side];
-        assert!(told.got <= theirs, "{said}");
-        assert!(resets || told.got == theirs, "{said}");
-        assert_eq!(orderly, told.ended && !told.broken && !told.reset, "{said}");
+        assert!(records.got <= theirs, "{context}");
+        assert!(resets || records.got == theirs, "{context}");
+        assert_eq!(orderly, records.ended && !records.broken && !records.reset, "{context}");
         // Nobody takes half of it for the whole, and nobody waits for ever.
-        assert!(orderly || told.broken || told.reset, "{said}");
+        assert!(orderly || records.broken || records.reset, "{context}");
     }
 }
 
@@ -50,7 +50,7 @@ fn tunnels(seed: u64, upgrade: bool) {
     let forward = if upgrade { ForwardingMode::Http } else { ForwardingMode::Tcp };
     let snapshot = setting(&addresses, |service| service.forward = forward, |_| (), |_| ());
     let stage = WorkerHarness::new(seed, 512 + rng.below(60_000) as usize, snapshot);
-    let book = TunnelPlans::default();
+    let plans = TunnelPlans::default();
     let dead = [
         ConnectReaction::Refuses,
         ConnectReaction::RefusesAtOnce,
@@ -60,37 +60,39 @@ fn tunnels(seed: u64, upgrade: bool) {
     let dead = dead.get(seed as usize % 5);
     dead.into_iter().for_each(|reach| stage.sim.reach(addresses[0], *reach));
     for address in addresses.iter().skip(usize::from(dead.is_some())) {
-        let book = book.clone();
-        stage.serve(*address, move || TunnelPeer::server(book.clone(), upgrade));
+        let plans = plans.clone();
+        stage.serve(*address, move || TunnelPeer::server(plans.clone(), upgrade));
     }
     let door = stage.open(ServiceId(0));
     for id in 0..10 {
-        book.borrow_mut().insert(id, (plan(&mut rng), [TunnelRecord::default(); 2]));
+        plans.borrow_mut().insert(id, (plan(&mut rng), [TunnelRecord::default(); 2]));
         let delay = Duration::from_micros(rng.below(1_000_000));
-        stage.client(&door, id, delay, TunnelPeer::client(book.clone(), upgrade, id));
+        stage.client(&door, id, delay, TunnelPeer::client(plans.clone(), upgrade, id));
     }
     stage.pass(Duration::from_secs(2), |_| ());
     stage.until(|| stage.connections() == 0);
     // Resets and ends are still on their way to the peers.
     stage.pass(Duration::from_secs(1), |_| ());
-    for (id, (plan, told)) in book.borrow().iter() {
-        check_records(seed, *id, plan, told);
+    for (id, (plan, records)) in plans.borrow().iter() {
+        check_records(seed, *id, plan, records);
     }
-    let book = book.borrow();
-    let resets = |side: usize| book.values().filter(|(_, told)| told[side].reset).count() as u64;
+    let plans = plans.borrow();
+    let resets =
+        |side: usize| plans.values().filter(|(_, records)| records[side].reset).count() as u64;
     let idle = |plan: &TunnelPlan| {
         let [client, server] = plan.ends;
         let resets = matches!(client, TunnelEnd::Reset(_)) || matches!(server, TunnelEnd::Reset(_));
         !resets && (!plan.ends.contains(&TunnelEnd::Own) || plan.ends.contains(&TunnelEnd::Never))
     };
-    let idle = book.values().filter(|(plan, _)| idle(plan)).count() as u64;
-    assert_eq!(stage.cause_count(Cause::TunnelIdle), idle, "seed {seed}: {book:?}");
+    let idle = plans.values().filter(|(plan, _)| idle(plan)).count() as u64;
+    assert_eq!(stage.cause_count(Cause::TunnelIdle), idle, "seed {seed}: {plans:?}");
     let client = stage.cause_count(Cause::ClientReset);
     let server = stage.cause_count(Cause::ServerReset);
-    assert!(client <= resets(0) && server <= resets(1), "seed {seed}: {client} {server} {book:?}");
-    let either = book.values().filter(|(_, told)| told[0].reset || told[1].reset).count() as u64;
-    assert_eq!(client + server, either, "seed {seed}: {book:?}");
-    drop(book);
+    assert!(client <= resets(0) && server <= resets(1), "seed {seed}: {client} {server} {plans:?}");
+    let either =
+        plans.values().filter(|(_, records)| records[0].reset || records[1].reset).count() as u64;
+    assert_eq!(client + server, either, "seed {seed}: {plans:?}");
+    drop(plans);
     stage.finish();
 }
 
@@ -112,18 +114,18 @@ fn a_reset_ends_a_tunnel_whose_other_side_does_not_read() {
         let tcp =
             |service: &mut model::config::ServiceConfig| service.forward = ForwardingMode::Tcp;
         let stage = WorkerHarness::new(1, 4096, setting(&addresses, tcp, |_| (), |_| ()));
-        let book = TunnelPlans::default();
+        let plans = TunnelPlans::default();
         let mut plan = TunnelPlan { sends: [0; 2], ends: [TunnelEnd::Never; 2], reads: [true; 2] };
         plan.sends[resetting] = 200_000;
         plan.ends[resetting] = TunnelEnd::Reset(6_000);
         plan.reads[1 - resetting] = false;
-        book.borrow_mut().insert(7, (plan, [TunnelRecord::default(); 2]));
-        let servers = book.clone();
+        plans.borrow_mut().insert(7, (plan, [TunnelRecord::default(); 2]));
+        let servers = plans.clone();
         stage.serve(addresses[0], move || TunnelPeer::server(servers.clone(), false));
         let door = stage.open(ServiceId(0));
-        stage.client(&door, 7, Duration::ZERO, TunnelPeer::client(book.clone(), false, 7));
+        stage.client(&door, 7, Duration::ZERO, TunnelPeer::client(plans.clone(), false, 7));
         stage.pass(Duration::from_secs(3), |_| ());
-        assert_eq!((stage.cause_count(cause), stage.connections()), (1, 0), "{:?}", book.borrow());
+        assert_eq!((stage.cause_count(cause), stage.connections()), (1, 0), "{:?}", plans.borrow());
         stage.finish();
     }
 }

@@ -1,7 +1,8 @@
-//! Who may be a client: which connections are asked for a certificate, and whether one is good, now and when a session is
-//! resumed.
+//! Client certificate authentication: which connections must show a certificate, and whether it is valid, now and when
+//! a session is resumed.
 //!
-//! The library keeps a client's certificate with its session and does not look at it again: `recheck` does.
+//! The library stores a client's certificate with its session and does not verify it again on resumption: `recheck`
+//! does.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub struct ClientTrust<'a> {
     pub revoked: &'a RevocationLists,
 }
 
-/// Why clients cannot be judged.
+/// Why clients cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientTrustError {
     /// Who may have signed clients' certificates cannot be read.
@@ -71,7 +72,7 @@ impl ClientVerifier {
         Ok(ClientVerifier { inner, config: config.clone() })
     }
 
-    /// Judges what a resumed session has brought of its client, by what is in force and valid now.
+    /// Verifies the client certificate of a resumed session by the active settings and the time.
     ///
     /// # Errors
     /// As in a full handshake.

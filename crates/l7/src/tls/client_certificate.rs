@@ -18,10 +18,10 @@ mod distinguished_name;
 /// be another name.
 const VALUE: usize = 4_096;
 
-/// Bytes of the chain that servers are told; a longer one is left out.
+/// Bytes of a chain that is forwarded to servers; a longer one is left out.
 const CHAIN: usize = 16 * 1_024;
 
-/// How servers are told of clients' certificates.
+/// How client certificates are forwarded to servers.
 #[derive(Clone, Debug)]
 pub struct CertificateHeaders {
     /// What the names of our fields begin with.

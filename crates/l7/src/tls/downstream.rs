@@ -1,6 +1,6 @@
-//! What a service needs to speak TLS, the same for all workers: certificates, tickets, who may be a client.
+//! The TLS settings of a service, shared by all workers: certificates, session tickets, client authentication.
 //!
-//! Immutable: another certificate makes another one. It shakes no hands.
+//! Immutable: another certificate makes a new one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub struct DownstreamTls {
     pub(crate) config: Arc<ServerConfig>,
     /// From a connection's begin to the end of its handshake.
     pub(crate) handshake: Duration,
-    /// How servers are told of clients' certificates; `None`: clients have none.
+    /// How client certificates are forwarded to servers; `None`: clients have none.
     pub(crate) certificate_headers: Option<CertificateHeaders>,
     /// Who may be a client; `None`: everybody.
     pub(crate) client_verifier: Option<Arc<ClientVerifier>>,
-    /// What is told of its certificates, in the order configured.
+    /// What is reported of its certificates, in the order configured.
     pub certificates: Vec<CertificateFacts>,
 }
 
@@ -54,7 +54,7 @@ pub enum DownstreamTlsError {
     /// No certificate to show.
     #[error("there is no certificate to show to clients")]
     NoCertificate,
-    /// Clients cannot be judged.
+    /// Clients cannot be verified.
     #[error(transparent)]
     Clients(#[from] ClientTrustError),
     /// Versions and ciphers that do not fit.
@@ -66,7 +66,7 @@ impl DownstreamTls {
     /// Makes it.
     ///
     /// # Errors
-    /// See `ServerTlsError`.
+    /// See `DownstreamTlsError`.
     pub fn new(from: &DownstreamTlsParts<'_>) -> Result<DownstreamTls, DownstreamTlsError> {
         if from.identities.is_empty() && !from.ordered {
             return Err(DownstreamTlsError::NoCertificate);

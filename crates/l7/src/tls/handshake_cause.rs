@@ -22,7 +22,7 @@ pub fn client_cause(error: &Error) -> (Cause, &'static str) {
         Error::PeerIncompatible(_) => (Cause::TlsHandshake, "incompatible"),
         Error::NoApplicationProtocol => (Cause::TlsHandshake, "no-common-protocol"),
         Error::PeerMisbehaved(_) => (Cause::TlsHandshake, "misbehaved"),
-        // The library's word for a name without a certificate.
+        // The library's error for a name without a certificate.
         Error::General(text) if text.starts_with("no server certificate") => {
             (Cause::TlsUnknownName, "unknown-name")
         }
@@ -34,7 +34,7 @@ pub fn client_cause(error: &Error) -> (Cause, &'static str) {
     }
 }
 
-/// What a handshake that we ended with an alert comes to: QUIC tells its number alone (RFC 9001 §4.8).
+/// What a handshake that we ended with an alert comes to: QUIC reports its number alone (RFC 9001 §4.8).
 pub fn alert_cause(alert: u8) -> (Cause, &'static str) {
     let certificate = |detail| (Cause::ClientCertificate, detail);
     match AlertDescription::from(alert) {

@@ -1,8 +1,8 @@
-//! What a handshake learns on the way and its library keeps to itself: the name that was asked for, which session a ticket
-//! continues, and until when the client's certificate is good.
+//! What a TLS handshake shows on the way and the library does not expose: the server name, which session a ticket
+//! resumes, and until when the client's certificate is valid.
 //!
-//! Certificates and tickets are asked for in the middle of a step of the machine, on its thread: what they see is put here
-//! and taken by the session after the step. Between steps nothing is here.
+//! The library asks for certificates and tickets in the middle of a step, on its thread. What these callbacks see is
+//! stored here and collected by the session after the step; between steps nothing is stored.
 
 use std::cell::RefCell;
 

@@ -1,6 +1,6 @@
-//! A certificate with its chain and key, checked before it is used, and what can be told of it.
+//! A certificate with its chain and key, checked before use, and what is reported of it.
 //!
-//! Bytes come in; the files are the owner's. Nothing here prints a key.
+//! The owner reads the files. Keys are never printed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ const MAX_CHAIN: usize = 16;
 /// A certificate with its key.
 #[derive(Clone)]
 pub struct TlsIdentity {
-    /// What is told of it.
+    /// What is reported of it.
     pub facts: CertificateFacts,
     pub(super) key: Arc<CertifiedKey>,
 }
 
-/// What is told of a certificate.
+/// What is reported of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFacts {
     /// The names that it proves, in lower case; `*.` begins a wildcard.

@@ -82,14 +82,14 @@ mod tests {
     #[test]
     fn a_file_without_a_list_is_told_as_that() {
         let mut lists = RevocationLists::new(false);
-        for (text, says) in [
+        for (text, expected) in [
             (&b""[..], "no certificate revocation list"),
             (b"nothing of the kind", "no certificate revocation list"),
             (b"\x30\x03\x02\x01\x01", "cannot be read"),
             (b"-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", "cannot be read"),
         ] {
-            let told = lists.add(text).err().map(|error| error.to_string()).unwrap_or_default();
-            assert!(told.contains(says), "{told}");
+            let message = lists.add(text).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(message.contains(expected), "{message}");
         }
         assert!(lists.is_empty());
     }

@@ -1,7 +1,7 @@
-//! The TLS of one connection as a machine: ciphertext in, plaintext out, and the other way round.
+//! The TLS session of one connection, without a socket: ciphertext in, plaintext out, and the other way round.
 //!
-//! It keeps only what nobody has taken yet: the beginning of a record, plaintext that did not fit, ciphertext that
-//! the socket did not take. An idle connection holds none of these. It has no socket and reads no clock of its own.
+//! It holds only what could not be delivered yet: the beginning of a record, plaintext that did not fit, ciphertext
+//! that the socket did not accept. An idle connection holds none of these.
 
 mod step;
 mod write;
@@ -27,7 +27,7 @@ const UNFINISHED: usize = 48 * 1024;
 /// Plaintext sealed at a time.
 pub const MAX_PLAINTEXT: usize = 64 * 1024;
 
-/// Room for `SEAL` bytes of plaintext as records, with what waited before them.
+/// Room for `MAX_PLAINTEXT` bytes of plaintext as records, with what waited before them.
 pub const SEALED_BYTES: usize = MAX_PLAINTEXT + 8 * 1024;
 
 pub struct TlsSession {
@@ -37,10 +37,10 @@ pub struct TlsSession {
     /// Plaintext that did not fit, from `plain_at` on.
     plain: Vec<u8>,
     plain_at: usize,
-    /// Ciphertext to be sent, from `out_at` on.
+    /// Ciphertext to be sent, from `unsent_at` on.
     unsent: Vec<u8>,
     unsent_at: usize,
-    /// Plaintext that the tail of `out` stands for, of which whoever wrote it does not know yet that it is sent.
+    /// Plaintext that the tail of `unsent` stands for, of which whoever wrote it does not know yet that it is sent.
     unreported_plain: usize,
     peer_closed: bool,
     closing: bool,
@@ -140,7 +140,7 @@ impl TlsSession {
         self.first_byte
     }
 
-    /// Whether the peer has said that it sends no more.
+    /// Whether the peer has sent close_notify.
     pub fn peer_closed(&self) -> bool {
         self.peer_closed
     }
@@ -149,7 +149,7 @@ impl TlsSession {
         self.plain_at < self.plain.len()
     }
 
-    /// Whether something waits to be told to the reader: plaintext, the end or a failure.
+    /// Whether something waits for the reader: plaintext, the end or a failure.
     pub fn has_reader_event(&self) -> bool {
         self.has_plain() || self.peer_closed || self.failed.is_some()
     }
@@ -190,7 +190,7 @@ impl TlsSession {
                 SessionStep::Stop => break,
                 SessionStep::Failed(error) => *failed = Some(error),
             }
-            // After a failure nothing more is read; the alert that tells the peer is still to be had.
+            // After a failure nothing more is read; the alert for the peer can still be written.
             if failed.is_some() && !machine.common().wants_write() {
                 break;
             }
@@ -224,7 +224,7 @@ impl TlsSession {
         n
     }
 
-    /// Seals at most `SEAL` bytes into `to`, behind what had to be sent before them; returns how many bytes of `to`
+    /// Seals at most `MAX_PLAINTEXT` bytes into `to`, behind what had to be sent before them; returns how many bytes of `to`
     /// that took. Nothing may wait to be sent (`unsent`).
     ///
     /// # Errors
@@ -243,25 +243,25 @@ impl TlsSession {
         Ok(used)
     }
 
-    /// Tells the peer, once, that we send no more (RFC 8446 §6.1).
+    /// Sends close_notify, once (RFC 8446 §6.1).
     pub fn close(&mut self) {
         if self.closing || self.failed.is_some() || !self.established() {
             return;
         }
         self.closing = true;
-        let told = self.write(|mut traffic, out| {
+        let written = self.write(|mut traffic, out| {
             let at = out.len();
             out.resize(at + ALERT, 0);
             let n = to_used(traffic.queue_close_notify(&mut out[at..]))?;
             out.truncate(at + n);
             Ok(())
         });
-        if let Err(error) = told {
+        if let Err(error) = written {
             self.failed = Some(error);
         }
     }
 
-    /// Whether we have told the peer that we send no more.
+    /// Whether close_notify was sent.
     pub fn closing(&self) -> bool {
         self.closing
     }
@@ -280,18 +280,18 @@ impl TlsSession {
         }
     }
 
-    /// Keeps ciphertext that the socket did not take; it stands for `plain` bytes that are not told to be written yet.
+    /// Keeps ciphertext that the socket did not take; it stands for `plain` bytes that are not reported as written yet.
     pub fn keep_unsent(&mut self, cipher: &[u8], plain: usize) {
         self.unsent.extend_from_slice(cipher);
         self.unreported_plain += plain;
     }
 
-    /// Plaintext that was sent and not told yet.
+    /// Plaintext that was sent and not reported yet.
     pub fn take_unreported_plain(&mut self) -> usize {
         std::mem::take(&mut self.unreported_plain)
     }
 
-    /// Bytes kept for others.
+    /// Bytes held for the reader, the socket or the next record.
     pub fn buffered_bytes(&self) -> usize {
         self.partial.len() + self.plain.len() + self.unsent.len()
     }

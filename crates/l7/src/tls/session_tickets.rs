@@ -1,6 +1,6 @@
-//! Keys that seal session tickets: shared by all workers, replaced as time passes.
+//! Keys that encrypt session tickets: shared by all workers, rotated periodically.
 //!
-//! They live in memory alone: the next process makes its own, and its clients shake hands in full once.
+//! They are in memory only: the next process makes its own, and its clients make a full handshake once.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,7 +21,7 @@ pub struct SessionTickets {
 }
 
 impl SessionTickets {
-    /// New keys, replaced every `period`; those before are kept for another one.
+    /// New keys, replaced every `period`; the previous ones stay valid for another period.
     ///
     /// # Errors
     /// The system has no randomness to give.
@@ -62,7 +62,7 @@ impl ProducesTickets for LineageTicketer {
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         let all = self.0.decrypt(cipher)?;
         let (ticket, plain) = TicketContents::unwrap_from(&all)?;
-        // A client whose certificate has ended shakes hands in full, where it is told so.
+        // A client whose certificate has ended makes a full handshake, which reports it.
         if !ticket.is_good(UnixTime::now().as_secs()) {
             return None;
         }
@@ -71,7 +71,7 @@ impl ProducesTickets for LineageTicketer {
     }
 }
 
-/// A number that no other session has; without randomness all are one, and keeping clients is coarser.
+/// A number that no other session has; without randomness all are one, and affinity is coarser.
 fn draw_lineage() -> u64 {
     let mut bytes = [0; 8];
     let _ = rustls::crypto::aws_lc_rs::default_provider().secure_random.fill(&mut bytes);

@@ -1,6 +1,6 @@
-//! Whom a server's certificate must be signed by, for whoever connects to servers: pools' connections and probes.
+//! Trust anchors for connections to servers: those of pools and of health checks.
 //!
-//! It reads no file: authorities come as text, or as what this machine trusts.
+//! It reads no file: authorities come as text, or as the system's trust store.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub enum TrustError {
     Verifier(String),
 }
 
-/// What judges servers' certificates.
+/// The verifier of servers' certificates.
 ///
 /// # Errors
 /// See `TrustError`.

@@ -1,7 +1,6 @@
-//! What a pool needs to speak TLS to its servers: whom to trust, which name to ask for, who we are.
+//! The TLS settings of a pool towards its servers: trusted authorities, server name, client certificate.
 //!
-//! Immutable like a service's. Sessions are remembered by each worker for each server, so that no server is offered
-//! another one's.
+//! Immutable. Each worker stores sessions per server, so that no server is offered the session of another.
 
 use std::fmt;
 use std::net::IpAddr;

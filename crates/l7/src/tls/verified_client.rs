@@ -1,6 +1,7 @@
-//! The certificate of a client whose connection is open: judged again when what judges it has changed, or it has ended.
+//! The certificate of a connected client, verified again when the trust settings have changed or the certificate has
+//! expired.
 //!
-//! It refuses nothing itself: whoever begins a request asks.
+//! The caller refuses the request.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use rustls::{CertificateError, Error};
 
 use super::client_auth::{ClientVerifier, earliest_end};
 
-/// A client's chain, and who has judged it last.
+/// A client's chain, and the settings that verified it last.
 #[derive(Debug)]
 pub struct VerifiedClient {
     chain: Vec<CertificateDer<'static>>,
@@ -32,7 +33,7 @@ impl VerifiedClient {
         })
     }
 
-    /// Judges it by those in force. It costs a comparison unless they are others than before.
+    /// Verifies it by the active settings. It costs one comparison unless they have changed.
     ///
     /// # Errors
     /// As in a handshake.

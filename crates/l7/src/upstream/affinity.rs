@@ -1,7 +1,8 @@
-//! Keeping a client at its server: who its server is, what is done when that cannot take it, what is remembered.
+//! Client affinity (sticky sessions): which server a client belongs to, what happens when that server is unavailable,
+//! and what is remembered.
 //!
-//! It comes after the rules, which choose the pool, and before the pool's policy. Words and tables are
-//! `model::affinity`'s; this gives them a worker's view. It connects nowhere.
+//! Affinity comes after the rules, which choose the pool, and before the pool's balancing policy. Cookie values and
+//! tables are in `model::affinity`; here they get a worker's view.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub enum AffinityChoice {
 /// One client of a service that keeps clients.
 pub struct ClientAffinity {
     view: Arc<ServiceView>,
-    /// In the table; `None`: a cookie of ours, or nothing that tells the client.
+    /// The client's key in the table; `None`: the client has a cookie of ours, or nothing identifies it.
     key: Option<u64>,
     /// What a cookie's value would be looked up as.
     scope: u64,
@@ -51,12 +52,12 @@ pub struct ClientAffinity {
     moved: bool,
     /// Words of our cookie as it came.
     cookie_values: Vec<CookieToken>,
-    /// The word that counts is not as new cookies have it.
+    /// The cookie value that counts differs from the one that a new cookie would get.
     outdated: bool,
     secrets: Arc<AffinitySecrets>,
 }
 
-/// What tells a client.
+/// What identifies a client.
 pub struct AffinityInput<'a> {
     pub peer: SocketAddr,
     /// Its request, where there is one.
@@ -71,20 +72,20 @@ impl ClientAffinity {
         worker: &Worker<N>,
         view: &Arc<ServiceView>,
         pool: &LocalPool<N>,
-        told: &AffinityInput<'_>,
+        input: &AffinityInput<'_>,
     ) -> Option<ClientAffinity> {
         let config = view.config.sticky.as_ref()?;
         let now = worker.rt.now();
         let secrets = worker.cookie_secrets.borrow().clone();
         let scope = affinity::scope_key(config.share.as_deref(), view.id, pool.view.borrow().id);
-        let key = affinity_key(config, told).map(|key| affinity::scoped_client_key(key, scope));
+        let key = affinity_key(config, input).map(|key| affinity::scoped_client_key(key, scope));
         let mut words = Vec::new();
         let mut outdated = false;
         let names = || pool.affinity_index(config.share.as_deref(), &secrets);
         let known = match (&config.by, &view.affinity, key) {
             (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
                 let values =
-                    told.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
+                    input.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
                 words.extend(values.flat_map(cookie::parse_tokens).take(2 * MAX_VALUE_LEN));
                 let found = names().server_by_cookies(&words);
                 outdated = found.is_some_and(|(_, made)| made != CookieKeyAge::Current);
@@ -155,7 +156,7 @@ impl ClientAffinity {
         pool.may_keep_client(server, drain.unwrap_or_default(), now)
     }
 
-    /// A server was taken: remembers it, or says what the answer's head must say.
+    /// A server was chosen: remembers it, or sets the cookie of the response head.
     pub fn record_chosen_server<N: NetDriver>(
         &self,
         pool: &LocalPool<N>,
@@ -169,9 +170,9 @@ impl ClientAffinity {
         changes.watch = None;
         let same = self.server == Some(server);
         // Spilled over for this time only: its own server is there, and was not tried.
-        let lent = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
+        let lease = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
         let Some(name) = pool.server_name(server) else { return };
-        if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lent) {
+        if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lease) {
             let time = config.time.unwrap_or_default();
             table.assign(
                 key,
@@ -181,10 +182,10 @@ impl ClientAffinity {
             );
         }
         let AffinityKey::Cookie(cookie) = &config.by else { return };
-        if lent && cookie.mode != CookieMode::Learn {
+        if lease && cookie.mode != CookieMode::Learn {
             return;
         }
-        // Other pools of the service have words of their own in the same cookie.
+        // Other pools of the service have values of their own in the same cookie.
         let value = || {
             let names = pool.affinity_index(config.share.as_deref(), &self.secrets);
             let others = self.cookie_values.iter().copied().filter(|word| !names.owns_cookie(word));
@@ -197,25 +198,25 @@ impl ClientAffinity {
                 changes.watch = Some(CookieWatch::with_value(&cookie.name, value()))
             }
             CookieMode::Learn => {
-                let kept = self.view.affinity.as_ref().map(|table| CookieTableEntry {
+                let entry = self.view.affinity.as_ref().map(|table| CookieTableEntry {
                     table: Arc::clone(table),
                     scope: self.scope,
                     server: affinity::scoped_server_key(affinity::server_key(&name), self.scope),
                     lifetime: config.time.unwrap_or_default(),
                 });
-                changes.watch = Some(CookieWatch::with_learning(&cookie.name, kept));
+                changes.watch = Some(CookieWatch::with_learning(&cookie.name, entry));
             }
         }
     }
 }
 
-fn affinity_key(config: &AffinityConfig, told: &AffinityInput<'_>) -> Option<u64> {
-    let head = told.request_head;
+fn affinity_key(config: &AffinityConfig, input: &AffinityInput<'_>) -> Option<u64> {
+    let head = input.request_head;
     let value = match &config.by {
         AffinityKey::Address(mask4, mask6) => {
-            return Some(affinity::client_address_key(told.peer.ip(), *mask4, *mask6));
+            return Some(affinity::client_address_key(input.peer.ip(), *mask4, *mask6));
         }
-        AffinityKey::TlsSession => return told.session,
+        AffinityKey::TlsSession => return input.session,
         AffinityKey::Header(name) => head?.field(name.as_bytes()).next(),
         AffinityKey::Query(name) => head?.parameter(name.as_bytes()).next(),
         AffinityKey::Path => return Some(affinity::request_part_key(head?.path())),

@@ -1,8 +1,7 @@
-//! A pool's circuit breakers, as a worker asks them: each refusal is counted, and room for a connection is made where an
-//! idle one can go.
+//! A pool's circuit breakers as a worker uses them: each refusal is counted, and an idle connection is closed where
+//! that makes room for a new one.
 //!
-//! What they bound and when one is open is `model::breaker`'s to say; what follows for a request is decided by whoever
-//! asked.
+//! `model::circuit_breaker` decides when a breaker is open. The caller decides what follows for a request.
 
 use std::rc::Rc;
 

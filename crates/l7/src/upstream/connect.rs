@@ -1,6 +1,4 @@
-//! Making one connection to a server: from which address, and what a failure means.
-//!
-//! It chooses no server and keeps no connection.
+//! Makes one connection to a server: source address, TCP, PROXY protocol header and TLS, and the cause of a failure.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

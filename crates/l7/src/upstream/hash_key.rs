@@ -1,7 +1,7 @@
 //! The part of a request or connection that a pool hashes, found in the head that goes to the server.
 //!
-//! The head was parsed and written by `wire`, so its form is known: this only looks, in place. What is not there has
-//! no hash, and the policy takes the client's address instead.
+//! The head was written by `wire`, so its form is known, and it is searched in place. Where the part is missing there
+//! is no hash, and the policy hashes the client's address instead.
 
 use std::net::SocketAddr;
 

@@ -1,6 +1,6 @@
 //! A request that is sent to a second server while the first one is silent, until either begins to answer.
 //!
-//! The first answer wins; the other attempt is cancelled and counted. `model::hedge` decides after which delay the second
+//! The first answer wins; the other attempt is cancelled and counted. `model::hedging` decides after which delay the second
 //! request is sent, `exchange::hedge` what becomes of both attempts.
 
 use std::cell::Cell;

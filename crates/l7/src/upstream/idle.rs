@@ -16,26 +16,28 @@ use crate::servers::worker_state::LocalServer;
 use crate::worker::Worker;
 
 /// Returns a connection to its server's idle connection pool, or closes it.
-pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lent: UpstreamLease<N>) {
-    let UpstreamLease { connection, slot_guard: hold, .. } = lent;
-    let server = &hold.server;
+pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lease: UpstreamLease<N>) {
+    let UpstreamLease { connection, slot_guard, .. } = lease;
+    let server = &slot_guard.server;
     let moved = server.view.borrow().address != Some(connection.address);
     if moved || server.retired.get() || worker.draining.get() || !connection.stream.settle_idle() {
         return;
     }
-    let most = hold.pool.view.borrow().config.limit.idle;
+    let most = slot_guard.pool.view.borrow().config.limit.idle;
     if server.idle_pool.borrow_mut().put(connection, worker.rt.now(), most as usize) {
-        hold.live.slots[worker.index].counters.retired.add(1);
+        slot_guard.live.slots[worker.index].counters.retired.add(1);
     }
 }
 
 /// Whether no request will follow on it, as far as is known now.
-pub fn is_last<N: NetDriver>(lent: &UpstreamLease<N>) -> bool {
-    let UpstreamLease { connection, slot_guard: hold, .. } = lent;
-    let most = hold.pool.view.borrow().config.limit.idle as usize;
-    let full = hold.server.idle_pool.borrow().len() >= most;
+pub fn is_last<N: NetDriver>(lease: &UpstreamLease<N>) -> bool {
+    let UpstreamLease { connection, slot_guard, .. } = lease;
+    let most = slot_guard.pool.view.borrow().config.limit.idle as usize;
+    let full = slot_guard.server.idle_pool.borrow().len() >= most;
     let own = matches!(connection.owner, ConnectionOwner::Client(_));
-    (full && (most == 0 || !own)) || hold.server.retired.get() || hold.worker.draining.get()
+    (full && (most == 0 || !own))
+        || slot_guard.server.retired.get()
+        || slot_guard.worker.draining.get()
 }
 
 /// What is open already.
@@ -64,7 +66,7 @@ pub(super) fn connection_owner(view: &PoolView, client_peer: &Rc<ClientPeer>) ->
     if named { ConnectionOwner::for_client(client_peer) } else { ConnectionOwner::Shared }
 }
 
-/// Whether a connection of its client's own is kept to this server.
+/// Whether the client has a connection of its own to this server.
 pub(super) fn has_dedicated<N: NetDriver>(
     server: &LocalServer<N>,
     want: &UpstreamLeaseRequest<'_, N>,

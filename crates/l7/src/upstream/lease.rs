@@ -1,6 +1,4 @@
-//! What is lent of a server and what is asked for.
-//!
-//! It lends nothing itself.
+//! What a connection lease contains, and what a request for a lease asks.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +18,7 @@ use crate::servers::worker_state::{LocalPool, LocalServer};
 use crate::upstream::affinity::AffinityChoice;
 use crate::worker::Worker;
 
-/// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
+/// A connection leased for one exchange or tunnel; the server counts it as in flight until it is dropped.
 pub struct UpstreamLease<N: NetDriver> {
     pub connection: UpstreamConnection<N>,
     pub reused: bool,
@@ -43,7 +41,7 @@ impl<N: NetDriver> Drop for ServerSlotGuard<N> {
     }
 }
 
-/// Why no connection could be lent.
+/// Why no connection could be leased.
 pub struct UpstreamLeaseError<N: NetDriver> {
     pub cause: Cause,
     /// The server concerned, if it came that far.
@@ -61,7 +59,7 @@ pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub retry_server: Option<ServerId>,
     /// The request must not be sent on a connection that may be dying: look once more before lending.
     pub only_fresh_idle: bool,
-    /// Never from the shelf.
+    /// Never from the idle connection pool.
     pub fresh: bool,
     /// The server that keeps the client.
     pub affinity: Option<AffinityChoice>,

@@ -1,7 +1,8 @@
-//! Copies of requests for a pool whose answers nobody reads.
+//! Copies of requests for a mirror pool; their answers are read and dropped.
 //!
-//! A copy is sent by a task of its own, on a connection of its own, so that the client's answer never waits for it. So many
-//! may be under way per worker; what is more is dropped, and so are requests whose body did not come with their head.
+//! Each copy is sent by its own task on its own connection, so that the client's answer never waits for the copy. The
+//! number of copies under way is limited per worker. Copies above the limit are dropped, and so are requests whose body
+//! did not come with their head.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -48,9 +49,9 @@ pub fn mirror_request<N: NetDriver>(
     worker.mirroring.set(worker.mirroring.get() + 1);
     let worker_ = worker.clone();
     worker.rt.spawn(async move {
-        let under_way = MirrorInFlight(worker_.clone());
+        let retry_in_flight = MirrorInFlight(worker_.clone());
         run(&worker_, &pool, copied).await;
-        drop(under_way);
+        drop(retry_in_flight);
     });
 }
 
@@ -87,10 +88,10 @@ async fn run<N: NetDriver>(
     let now = worker.rt.now();
     let mut record = ExchangeRecord::begin(now, now);
     let begun = upstream::lease_now(worker, pool, &want);
-    let Ok(lent) = upstream::lease(worker, pool, want, begun, &mut record).await else {
+    let Ok(lease) = upstream::lease(worker, pool, want, begun, &mut record).await else {
         return count_dropped(worker, &copied.live);
     };
-    let stream = &lent.connection.stream;
+    let stream = &lease.connection.stream;
     if stream.write_all(&with_connection_close(&copied.message), until).await.is_err() {
         return count_dropped(worker, &copied.live);
     }

@@ -1,6 +1,6 @@
-//! A connection to a server that may carry many requests: joined while somebody makes one, or made.
+//! A connection to a server that may carry many requests: joined while another task makes one, or made.
 //!
-//! What is spoken is agreed on with the server; where that is HTTP/1.1 the connection is for one request at a time.
+//! The protocol is negotiated with the server (ALPN). A connection that speaks HTTP/1.1 carries one request at a time.
 
 use std::rc::Rc;
 
@@ -32,8 +32,8 @@ pub async fn connect_multiplexed<N: NetDriver>(
     let http2 = &view.config.http2;
     while join && mux.may_wait(http2.streams) {
         mux.wait(&worker.rt, way.deadline.earliest_until(way.until)).await;
-        if let Some(strand) = mux.open(&worker.rt, false) {
-            return Ok((strand, true));
+        if let Some(stream) = mux.open(&worker.rt, false) {
+            return Ok((stream, true));
         }
         let now = worker.rt.now();
         let late = (now >= way.until).then_some(Cause::ConnectTimeout);
@@ -63,8 +63,8 @@ pub async fn connect_multiplexed<N: NetDriver>(
     };
     let failed = |text: String| (Cause::Internal, format!("HTTP/2 with {to}: {text}"));
     mux.add(&worker.rt, upstream, terms).await.map_err(|error| failed(error.to_string()))?;
-    let strand = mux.open(&worker.rt, false);
-    strand
-        .map(|strand| (strand, false))
+    let stream = mux.open(&worker.rt, false);
+    stream
+        .map(|stream| (stream, false))
         .ok_or_else(|| failed("no stream could be opened".to_owned()))
 }

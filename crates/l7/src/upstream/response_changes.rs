@@ -1,7 +1,6 @@
-//! What is changed in an answer's head on its way to the client: what the rule says, and what keeps the client.
+//! Changes to a response head on its way to the client: those of the matched rule, and the affinity cookie.
 //!
-//! It is put together before an attempt and read when the head comes, with whom a learned cookie belongs to. It writes no
-//! head.
+//! They are put together before an attempt and applied when the head comes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,8 +59,8 @@ impl CookieWatch {
     }
 
     /// A cookie whose value is remembered.
-    pub fn with_learning(name: &str, kept: Option<CookieTableEntry>) -> CookieWatch {
-        CookieWatch { name: name.to_owned(), value: None, table_entry: kept }
+    pub fn with_learning(name: &str, table_entry: Option<CookieTableEntry>) -> CookieWatch {
+        CookieWatch { name: name.to_owned(), value: None, table_entry: table_entry }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Further attempts: whether the pool's budget and its breaker have one left, the pause before it, and what a running attempt is given up
-//! for so that another server gets its request.
+//! Retries: whether the pool's retry budget and its circuit breaker allow one more, the back-off before it, and when a
+//! running attempt is given up for another server.
 //!
-//! Whether an attempt may be repeated at all is `model::retry`'s to judge, and `exchange`'s to do.
+//! `model::retry` decides whether an attempt may be repeated at all; `exchange` repeats it.
 
 use std::cell::Cell;
 use std::task::Poll;
@@ -53,11 +53,11 @@ impl RetryInFlight {
 pub fn take_retry<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
-    under_way: &RetryInFlight,
+    retry_in_flight: &RetryInFlight,
 ) -> Result<(), Cause> {
     let view = pool.view.borrow();
     let now = worker.rt.now();
-    let permit = under_way.0.take().or_else(|| circuit_breaker::admit_retry(worker, &view));
+    let permit = retry_in_flight.0.take().or_else(|| circuit_breaker::admit_retry(worker, &view));
     let permit = permit.ok_or(Cause::CircuitOpen)?;
     let terms = &view.config.retry;
     let slot = pool_slot(worker, &view);
@@ -68,7 +68,7 @@ pub fn take_retry<N: NetDriver>(
     }
     slot.counters.retries.add(1);
     slot.retry_window.record_retry(terms, now);
-    under_way.0.set(Some(permit));
+    retry_in_flight.0.set(Some(permit));
     Ok(())
 }
 
@@ -79,7 +79,7 @@ pub async fn back_off<N: NetDriver>(
     pool: &LocalPool<N>,
     failed: &[ServerId],
     attempt: u32,
-    patience: &ExchangeDeadline<'_, N>,
+    deadline: &ExchangeDeadline<'_, N>,
 ) -> Option<Cause> {
     let begins = next_attempt_at(worker, pool, failed, attempt);
     if begins <= worker.rt.now() {
@@ -88,13 +88,13 @@ pub async fn back_off<N: NetDriver>(
     pool_slot(worker, &pool.view.borrow()).counters.backed_off.add(1);
     std::future::poll_fn(|_| {
         let now = worker.rt.now();
-        if let Some(cause) = patience.expired_cause(now) {
+        if let Some(cause) = deadline.expired_cause(now) {
             return Poll::Ready(Some(cause));
         }
         if now >= begins {
             return Poll::Ready(None);
         }
-        worker.rt.wake_at(patience.earliest_until(begins));
+        worker.rt.wake_at(deadline.earliest_until(begins));
         Poll::Pending
     })
     .await
@@ -129,18 +129,18 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
         worker: &'a Worker<N>,
         pool: &'a LocalPool<N>,
         server: &'a LocalServer<N>,
-        under_way: &'a RetryInFlight,
+        retry_in_flight: &'a RetryInFlight,
     ) -> RetryTrigger<'a, N> {
         RetryTrigger {
             worker,
             pool,
             server,
-            retry_in_flight: under_way,
+            retry_in_flight: retry_in_flight,
             falls: Cell::new(server.falls.get()),
         }
     }
 
-    /// Whether an answer of this status is given up for another attempt, which is taken from the budget.
+    /// Whether an answer of this status is given up for another attempt, which the retry budget pays.
     pub fn retries_status(&self, on: &StatusRanges, status: u16) -> bool {
         if !on.contains(status) || take_retry(self.worker, self.pool, self.retry_in_flight).is_err()
         {
@@ -150,7 +150,7 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
         true
     }
 
-    /// Whether its server was judged to be down since, and another one takes its work and is taken from the budget.
+    /// Whether the health checker has marked the server as down since, and another server can take the request within the budget.
     /// Without a budget it waits on: its answer may come all the same.
     pub fn server_fell(&self) -> bool {
         let falls = self.server.falls.get();

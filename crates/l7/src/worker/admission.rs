@@ -1,7 +1,7 @@
-//! A worker's client connections, each with its place: who is let in, and whose connection is closed for that.
+//! Admission of a worker's client connections: which clients are admitted, and whose connection is evicted for them.
 //!
-//! What is decided in `model::admission` is carried out here: a connection that loses its place is no longer counted at
-//! once, and its task is woken to close it.
+//! Carries out what `model::admission` decides. An evicted connection is no longer counted at once; its task is woken
+//! to close it.
 
 pub mod eviction_requests;
 
@@ -27,7 +27,7 @@ use eviction_requests::EvictionRequests;
 /// Attempts at a place: others may take what was made free.
 const ATTEMPTS: usize = 3;
 
-/// Where a limit was met, this share of it is kept free of silent or stalled connections, and at most `RESERVE` places.
+/// Once a limit is reached, this share of it is kept free of silent or stalled connections, and at most `RESERVE` places.
 const RESERVED: u32 = 32;
 const RESERVE: u32 = 64;
 
@@ -49,7 +49,7 @@ pub struct Admission {
     limit: u32,
     gauges: Arc<OpenGauges>,
     eviction_requests: Arc<EvictionRequests>,
-    /// The last newcomer that was kept out found nothing here that could be closed for it.
+    /// The last client that was not admitted found no connection here to evict.
     found_no_victim: Cell<bool>,
     /// The worker's slot in live counters.
     index: usize,
@@ -110,7 +110,7 @@ impl Admission {
         }
     }
 
-    /// Whether the last newcomer that was kept out found no connection here that could be closed for it.
+    /// Whether the last client that was not admitted found no connection here to evict.
     pub fn found_no_victim(&self) -> bool {
         self.found_no_victim.get()
     }
@@ -182,7 +182,7 @@ impl Admission {
         }
     }
 
-    /// Where any worker has met a limit: evicts silent connections of this worker, and idle ones where a newcomer's own
+    /// Where any worker has reached a limit: evicts silent connections of this worker, and idle ones where a newcomer's own
     /// worker has none to evict.
     pub fn evict_for_requests<N: NetDriver>(
         &self,

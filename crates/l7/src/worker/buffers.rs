@@ -1,6 +1,6 @@
-//! Buffers and pipes that a worker lends to its tasks, so that an idle connection holds none.
+//! Pools of buffers and pipes that tasks borrow from their worker, so that an idle connection holds none.
 //!
-//! Both shelves are bounded; what does not fit is freed. It is not shared between threads.
+//! Both pools are bounded; what does not fit is freed. They are not shared between threads.
 
 use std::cell::RefCell;
 
@@ -9,13 +9,13 @@ use crate::rt::NetDriver;
 /// Bytes read at a time when copying.
 pub const COPY_BYTES: usize = 48 * 1024;
 
-/// Buffers kept for the next task.
+/// Pooled buffers.
 const MAX_POOLED: usize = 256;
 /// A buffer that grew beyond this is freed.
 const MAX_POOLED_BYTES: usize = 64 * 1024;
 /// What a new buffer begins with: most heads fit.
 const INITIAL_BYTES: usize = 2048;
-/// Pipes kept for the next task.
+/// Pooled pipes.
 const MAX_POOLED_PIPES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -27,11 +27,13 @@ impl Buffers {
     }
 
     pub fn put(&self, mut buffer: Vec<u8>) {
-        let mut kept = self.0.borrow_mut();
-        if buffer.capacity() > 0 && buffer.capacity() <= MAX_POOLED_BYTES && kept.len() < MAX_POOLED
+        let mut pooled = self.0.borrow_mut();
+        if buffer.capacity() > 0
+            && buffer.capacity() <= MAX_POOLED_BYTES
+            && pooled.len() < MAX_POOLED
         {
             buffer.clear();
-            kept.push(buffer);
+            pooled.push(buffer);
         }
     }
 }
@@ -52,9 +54,9 @@ impl<N: NetDriver> Pipes<N> {
 
     /// Takes an empty one back.
     pub fn put(&self, pipe: N::Pipe) {
-        let mut kept = self.0.borrow_mut();
-        if kept.len() < MAX_POOLED_PIPES {
-            kept.push(pipe);
+        let mut pooled = self.0.borrow_mut();
+        if pooled.len() < MAX_POOLED_PIPES {
+            pooled.push(pipe);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tag of a QUIC endpoint, by which workers find whose a packet is.
+//! The tag of a QUIC endpoint, by which workers find the owner of a packet.
 
 use crate::rt::random;
 

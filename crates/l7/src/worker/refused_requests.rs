@@ -1,4 +1,4 @@
-//! Requests that were refused, on their way from one worker to what is kept of all: several a second, at one go.
+//! Recent refused requests of one worker, published in batches a few times a second to the list of all workers.
 
 use model::refused_requests::is_refusal;
 
@@ -15,7 +15,7 @@ impl<N: NetDriver> Worker<N> {
         self.refused.borrow_mut().add(kept);
     }
 
-    /// Brings what was kept to that of the others.
+    /// Merges this worker's requests into the list of all workers.
     pub(super) fn publish_refused(&self) {
         let mut mine = self.refused.borrow_mut();
         if !mine.is_empty() {

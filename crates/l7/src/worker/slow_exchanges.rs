@@ -1,6 +1,7 @@
-//! What was measured of a closed exchange, handed to control work.
+//! Measurements of closed exchanges, handed to the control thread.
 //!
-//! The ring takes it or counts that it was full; nobody waits. Control work says what is slow.
+//! They go through a bounded ring. A full ring counts the loss, and no worker waits. The control thread decides which
+//! exchanges are slow.
 
 use std::net::SocketAddr;
 

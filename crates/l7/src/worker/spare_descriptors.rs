@@ -1,7 +1,8 @@
-//! Descriptors that a worker keeps back, so that a client can be told when there are no others.
+//! File descriptors that a worker reserves, so that it can still accept and answer a client when the process has no
+//! others.
 //!
-//! While a worker has given its own up, or waits to have them again, they are free for anybody in the process: the
-//! others must then admit nobody, or nobody could be told any more. It refuses no client itself.
+//! A descriptor that a worker has released is free for anything in the process. Until it is reserved again, the other
+//! workers must admit no client, or none could be answered any more.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl<N: NetDriver> SpareDescriptors<N> {
         }
     }
 
-    /// Whether some worker has given its own up: whoever came in took what is to be kept back.
+    /// Whether some worker has given its own up: an accepted connection has used the reserve.
     pub fn is_missing(&self) -> bool {
         self.missing.get() > 0
     }

@@ -1,4 +1,5 @@
-//! How large the windows of a connection must be so that its path is full: a pure machine over bytes and pings.
+//! Flow-control windows by the bandwidth-delay product: how large the windows of a connection must be so that its path
+//! is full. A pure state machine over bytes and pings.
 //!
 //! While a PING is on its way, as many bytes come as the path holds in one round trip, but never more than the window
 //! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
@@ -36,7 +37,7 @@ impl BdpEstimator {
         }
     }
 
-    /// Whether a PING would tell something: enough came, and the window may still grow.
+    /// Whether a PING would measure something: enough came, and the window may still grow.
     pub fn wants_ping(&self) -> bool {
         self.sample.is_none()
             && self.window < self.max_window

@@ -1,7 +1,7 @@
-//! A body that comes in pieces, given out in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
+//! A body that comes in pieces, read in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
 //!
-//! Whoever brings the pieces (a stream of HTTP/2 here, one of HTTP/3 elsewhere) is told as bytes are taken, so that the
-//! peer sends no faster than they are. It keeps one piece as it is handed out.
+//! The source of the pieces (an HTTP/2 stream here, an HTTP/3 stream in `downstream::http3`) is notified as bytes are
+//! read, so that the peer sends no faster. One piece is held at a time.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -29,7 +29,7 @@ pub trait BodySource {
         cx: &mut Context<'_>,
         lines: &mut Vec<u8>,
     ) -> Poll<Result<(), Self::Error>>;
-    /// So many bytes of a piece were taken: the peer may send as many more.
+    /// So many bytes of a piece were consumed: the peer may send as many more.
     fn consumed(&mut self, n: usize);
     /// What this is to whoever reads from a connection.
     fn to_io_error(error: &Self::Error) -> io::Error;
@@ -158,7 +158,7 @@ impl<S: BodySource> BodyReader<S> {
         used
     }
 
-    /// So many bytes of the piece were taken.
+    /// So many bytes of the piece were consumed.
     fn consume(&mut self, n: usize) {
         let _ = self.piece.split_to(n);
         self.source.consumed(n);

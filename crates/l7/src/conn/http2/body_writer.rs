@@ -80,7 +80,7 @@ impl BodyWriter {
         !matches!(self.poll_room(cx, 1), Ok(0))
     }
 
-    /// Writes what is taken.
+    /// Writes as much as is accepted.
     pub fn write(
         &mut self,
         cx: &mut Context<'_>,
@@ -218,7 +218,7 @@ fn count_tiny_piece(n: usize, wanted: usize, link: &Http2Connection) {
     }
 }
 
-/// Trailer lines, each with its line end, as fields; lines were judged by the decoder.
+/// Trailer lines, each with its line end, as fields; the decoder has validated the lines.
 fn trailer_fields(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in lines.split(|byte| *byte == b'\n') {

@@ -71,7 +71,7 @@ pub struct Http2Connection {
     pub last_received: Cell<MonotonicTime>,
     /// Since when a head is in the middle; `NEVER`: none is.
     pub unfinished_since: Cell<MonotonicTime>,
-    /// No more streams may begin: the peer said so, or we did.
+    /// No more streams may begin: the peer or this side sent GOAWAY.
     pub closing: Cell<bool>,
     now: Cell<MonotonicTime>,
     spoken: Cell<bool>,
@@ -237,7 +237,7 @@ impl Http2Connection {
         let _ = self.lower.set(below);
     }
 
-    /// The connection has taken all that was gathered for it.
+    /// The connection has accepted all bytes gathered for it.
     pub fn output_taken(&self) {
         if self.empty_since.get().is_none() && self.data_sent.get() >= self.data_queued.get() {
             self.empty_since.set(Some(self.now.get()));

@@ -1,7 +1,7 @@
-//! Connections to one server that carry many requests at once, as one worker keeps them.
+//! HTTP/2 connections of one worker to one server.
 //!
-//! Each is driven by a task of its own, which also asks a silent server for a sign of life, sizes the windows and ends
-//! what is idle. Which server is asked, and what a failure leads to, is decided by whoever asks for a stream.
+//! Each connection has a task that drives it, pings a silent server, sizes the windows and closes it when idle. The
+//! caller chooses the server and handles failures.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

@@ -1,13 +1,14 @@
-//! What a peer may do on one connection in ten seconds before it is taken for an attack: a pure machine over counts.
+//! Flood limits: what a peer may do on one connection in ten seconds before it counts as an attack. A pure state
+//! machine over counts.
 //!
-//! It ends nothing: `serve` does, and counts it.
+//! `downstream::http2::serve` ends the connection and counts it.
 
 use std::time::Duration;
 
 use model::config::Http2FloodLimits;
 use model::monotonic_time::MonotonicTime;
 
-/// Over which counts are taken.
+/// The interval over which events are counted.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// So many of a kind are more than happen by the way.
@@ -15,7 +16,7 @@ const MIN_COUNT: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloodEvent {
-    /// A stream was taken back.
+    /// A stream was reset by the peer.
     Reset,
     /// A frame that carries nothing.
     Control,

@@ -17,7 +17,7 @@ use super::connection::{Http2Connection, LowerTransport};
 use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
 use crate::rt::NetDriver;
 
-/// Bytes gathered before the library is told to wait.
+/// Bytes gathered before the library must wait.
 const GATHERED: usize = 64 * 1024;
 
 /// Bytes read in one turn.

@@ -1,6 +1,7 @@
-//! The key of a WebSocket's handshake and its answer (RFC 6455 §4), for a side that has no such handshake (RFC 8441).
+//! Sec-WebSocket-Key and Sec-WebSocket-Accept (RFC 6455 §4) for a side without that handshake: extended CONNECT in
+//! HTTP/2 (RFC 8441) has none.
 //!
-//! It proves nothing to anybody: HTTP/2 needs no such proof, and what is made here satisfies HTTP/1.1 alone.
+//! The values prove nothing; they only satisfy HTTP/1.1.
 
 use aws_lc_rs::digest;
 use model::load_balancing::Rng;

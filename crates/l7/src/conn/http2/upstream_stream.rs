@@ -1,7 +1,7 @@
 //! A stream to a server in the form of an HTTP/1.1 connection: a request is written to it, its answer read from it.
 //!
-//! What is written is a request of ours in HTTP/1.1; its head is parsed again and sent as HTTP/2's. The answer's head is
-//! written as HTTP/1.1 and judged by whoever reads it.
+//! The request is written as HTTP/1.1; its head is parsed again and sent as HTTP/2. The answer's head is written as
+//! HTTP/1.1 and validated by its reader.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -25,7 +25,7 @@ use super::upgrade;
 use crate::conn::connection_auth;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// What bounds a head that we have written ourselves: nothing that is in force.
+/// Limits for a head that we have written ourselves: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 

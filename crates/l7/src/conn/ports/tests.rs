@@ -28,35 +28,35 @@ fn to(port: u16) -> SocketAddr {
 
 #[test]
 fn each_crossing_is_told_once_over_all_workers() {
-    let ear = Arc::new(ObservationLog::default());
-    let all = Arc::new(PortTotals::new(100, ear.clone()));
+    let recorder = Arc::new(ObservationLog::default());
+    let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all)];
     // Nearly all by one worker, the last by the other: neither sees it alone.
     let mut leases: Vec<PortLease> = (0..79).map(|_| workers[0].lease(None, to(80))).collect();
-    assert_eq!(ear.take(), []);
+    assert_eq!(recorder.take(), []);
     leases.extend((0..15).map(|_| workers[1].lease(None, to(80))));
-    assert_eq!(ear.take(), [(80, 20)]);
+    assert_eq!(recorder.take(), [(80, 20)]);
     leases.extend((0..6).map(|_| workers[0].lease(None, to(80))));
-    assert_eq!(ear.take(), [(95, 5)]);
+    assert_eq!(recorder.take(), [(95, 5)]);
     workers[0].exhausted(None, to(80));
     workers[1].exhausted(None, to(80));
-    assert_eq!(ear.take(), [(100, 0)]);
+    assert_eq!(recorder.take(), [(100, 0)]);
 
     // Another destination has its own.
     let other = workers[0].lease(None, to(81));
-    assert_eq!(ear.take(), []);
+    assert_eq!(recorder.take(), []);
     drop(other);
 
     // Around the mark nothing is repeated; after a recovery it is told again.
     leases.truncate(91);
     leases.extend((0..9).map(|_| workers[0].lease(None, to(80))));
-    assert_eq!(ear.take(), []);
+    assert_eq!(recorder.take(), []);
     leases.truncate(85);
     leases.extend((0..10).map(|_| workers[0].lease(None, to(80))));
-    assert_eq!(ear.take(), [(95, 5)]);
+    assert_eq!(recorder.take(), [(95, 5)]);
     leases.clear();
     leases.extend((0..100).map(|_| workers[1].lease(None, to(80))));
-    assert_eq!(ear.take(), [(80, 20), (95, 5)]);
+    assert_eq!(recorder.take(), [(80, 20), (95, 5)]);
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
 
 #[test]
 fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
-    let ear = Arc::new(ObservationLog::default());
-    let all = Arc::new(PortTotals::new(100, ear.clone()));
+    let recorder = Arc::new(ObservationLog::default());
+    let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all.clone())];
     let [own, set] = [[10, 0, 0, 9], [10, 0, 0, 8]].map(IpAddr::from);
     // One path each: the kernel's choice of address, and an address that was set.
@@ -88,11 +88,11 @@ fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
         TimeWaitPorts::from([(to(80), by), (to(81), HashMap::from([(own, 99)]))])
     };
     all.set_time_wait(&resting(78, 10));
-    assert_eq!(ear.take(), []);
+    assert_eq!(recorder.take(), []);
     let second = workers[0].lease(None, to(80));
-    assert_eq!(ear.take(), [(80, 20)], "two are open, the others rest");
+    assert_eq!(recorder.take(), [(80, 20)], "two are open, the others rest");
     all.set_time_wait(&resting(94, 10));
-    assert_eq!(ear.take(), [(96, 4)], "also without a connection that is made");
+    assert_eq!(recorder.take(), [(96, 4)], "also without a connection that is made");
     let used = |path: PortPath| {
         workers.iter().flat_map(WorkerPorts::all).find(|one| one.0 == path).unwrap().1
     };
@@ -106,7 +106,7 @@ fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
     assert_eq!(workers[0].all(), []);
     let _again = workers[0].lease(None, to(80));
     all.set_time_wait(&resting(80, 0));
-    assert_eq!(ear.take(), [(81, 19)], "after a recovery it is told again");
+    assert_eq!(recorder.take(), [(81, 19)], "after a recovery it is told again");
 }
 
 #[test]

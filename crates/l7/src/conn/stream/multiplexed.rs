@@ -1,4 +1,4 @@
-//! What reads and writes come to, and one of many streams that share a connection as a stream sees it. It carries nothing.
+//! Results of reads and writes, and the interface of a stream that shares a connection with others.
 
 use std::cell::Cell;
 use std::io;
@@ -63,7 +63,7 @@ pub trait MultiplexedStream {
     fn reset(&self);
     /// What its connection has under TLS; `None`: no TLS.
     fn tls_context(&self) -> Option<&TlsContext>;
-    /// Whether the peer has said that it processed nothing of it.
+    /// Whether the peer has declared it unprocessed.
     fn unprocessed(&self) -> bool;
     /// Since when it is the peer's window that lets a write wait, not the connection; `None`: it is not.
     fn window_closed(&self) -> Option<MonotonicTime>;

@@ -1,6 +1,6 @@
-//! What the kernel counts of a connection, and the reading that the next one is compared with.
+//! TCP_INFO counters of a connection, and the baseline that the next reading is compared with.
 //!
-//! Strands are told of the connection that they share. It judges nothing.
+//! A stream reads those of the connection that it shares.
 
 use std::cell::Cell;
 
@@ -27,12 +27,12 @@ impl<N: NetDriver> ProxyStream<N> {
         Some(now.delta_since(&before, own))
     }
 
-    /// Since when it is the window of a strand that lets a write wait; `None`: it is not.
+    /// Since when it is the window of a stream that lets a write wait; `None`: it is not.
     #[inline]
     pub fn window_closed(&self) -> Option<MonotonicTime> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
-            StreamBackend::Multiplexed(strand) => strand.window_closed(),
+            StreamBackend::Multiplexed(stream) => stream.window_closed(),
         }
     }
 
@@ -40,7 +40,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn counters(&self) -> Option<TcpInfoSample> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => self.rt.net.counters(sock),
-            StreamBackend::Multiplexed(strand) => strand.counters(),
+            StreamBackend::Multiplexed(stream) => stream.counters(),
         }
     }
 
@@ -48,7 +48,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn local_port(&self) -> Option<u16> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => self.rt.net.local_port(sock),
-            StreamBackend::Multiplexed(strand) => strand.local_port(),
+            StreamBackend::Multiplexed(stream) => stream.local_port(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A connection under TLS: the same reads and writes, with a session between them and the socket.
 //!
-//! What a write has taken but the socket has not is told as written only when it was sent, so that whoever writes
-//! sees the same back-pressure as without TLS. It judges no certificate.
+//! Bytes that the session has accepted count as written only once the socket has accepted them, so that the writer sees
+//! the same back-pressure as without TLS.
 
 use std::cell::RefCell;
 use std::io;
@@ -41,7 +41,7 @@ impl<N: NetDriver> ProxyStream<N> {
     pub fn is_tls(&self) -> bool {
         match &self.backend {
             StreamBackend::Socket(..) => self.tls.get().is_some(),
-            StreamBackend::Multiplexed(strand) => strand.tls_context().is_some(),
+            StreamBackend::Multiplexed(stream) => stream.tls_context().is_some(),
         }
     }
 
@@ -63,8 +63,8 @@ impl<N: NetDriver> ProxyStream<N> {
 
     /// The name that a client under TLS asked for, lower case.
     pub fn server_name(&self) -> Option<String> {
-        if let StreamBackend::Multiplexed(strand) = &self.backend {
-            return strand.tls_context()?.name.clone();
+        if let StreamBackend::Multiplexed(stream) = &self.backend {
+            return stream.tls_context()?.name.clone();
         }
         self.with_session(|session| session.observation().name.as_deref().map(str::to_owned))
             .flatten()
@@ -72,8 +72,8 @@ impl<N: NetDriver> ProxyStream<N> {
 
     /// Which TLS session it is, over all connections that resume it.
     pub fn tls_session(&self) -> Option<u64> {
-        if let StreamBackend::Multiplexed(strand) = &self.backend {
-            return strand.tls_context()?.session;
+        if let StreamBackend::Multiplexed(stream) = &self.backend {
+            return stream.tls_context()?.session;
         }
         self.with_session(|session| session.observation().lineage).flatten()
     }
@@ -90,14 +90,14 @@ impl<N: NetDriver> ProxyStream<N> {
 
     /// What the client has proven, as lines of a head; empty: nothing.
     pub fn identity(&self) -> &[u8] {
-        if let StreamBackend::Multiplexed(strand) = &self.backend {
-            return strand.tls_context().map_or(&[], |tls| tls.identity.as_slice());
+        if let StreamBackend::Multiplexed(stream) = &self.backend {
+            return stream.tls_context().map_or(&[], |tls| tls.identity.as_slice());
         }
         let identity = self.tls.get().and_then(|sealed| sealed.identity.get());
         identity.map_or(&[], Vec::as_slice)
     }
 
-    /// What it has under TLS, for the strands that it will carry.
+    /// What it has under TLS, for the streams that it will carry.
     pub fn tls_context(&self) -> Option<TlsContext> {
         self.is_tls().then(|| TlsContext {
             identity: self.identity().to_vec(),
@@ -117,10 +117,10 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// The client's certificate, to be judged again; `None`: it has shown none.
+    /// The client's certificate, to be verified again; `None`: it has shown none.
     pub fn verified_client(&self) -> Option<Rc<VerifiedClient>> {
         match &self.backend {
-            StreamBackend::Multiplexed(strand) => strand.tls_context()?.verified_client.clone(),
+            StreamBackend::Multiplexed(stream) => stream.tls_context()?.verified_client.clone(),
             StreamBackend::Socket(..) => self.tls.get()?.verified_client.get().cloned(),
         }
     }
@@ -220,7 +220,7 @@ impl<N: NetDriver> ProxyStream<N> {
             let most = into.len().clamp(MIN_READ_BYTES, INPUT_BYTES / 2);
             let room = scratch.input.len().min(at + most);
             match self.rt.net.read(sock, &mut scratch.input[at..room]) {
-                // RFC 9110 §9.8 leaves it to the server side how it takes a client that ends without a word; from a
+                // RFC 9110 §9.8 leaves it to the server side how it takes a client that ends without close_notify; from a
                 // server it may be a part that passes for the whole.
                 Ok(0) if session.towards_client() => return StreamReadResult::End,
                 Ok(0) => return StreamReadResult::Failed(io::ErrorKind::UnexpectedEof.into()),
@@ -361,12 +361,12 @@ impl<N: NetDriver> ProxyStream<N> {
 
     /// Whether nothing came that anybody could read.
     pub(super) fn is_tls_quiet(&self, sealed: &TlsState, sock: &N::Sock) -> bool {
-        // Tickets and other words of TLS itself are taken in on the way.
+        // Session tickets and other post-handshake messages are processed here too.
         matches!(self.read_tls(sealed, sock, &mut []), StreamReadResult::WouldBlock)
             && !self.source.has(Readiness::READ | Readiness::END | Readiness::BROKEN)
     }
 
-    /// A last word on the way out, if the socket takes it at once.
+    /// Sends close_notify, if the socket accepts it at once.
     pub(super) fn send_close_notify(&self, sealed: &TlsState, sock: &N::Sock) {
         let mut session = sealed.session.borrow_mut();
         if !session.closing() && session.unsent().is_empty() && !self.resetting.get() {

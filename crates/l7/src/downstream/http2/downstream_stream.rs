@@ -24,7 +24,7 @@ use crate::conn::http2::body_writer::{BodyWriter, OutgoingFraming};
 use crate::conn::http2::connection::OpenStream;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// What bounds a head that we have written ourselves: nothing that is in force.
+/// Limits for a head that we have written ourselves: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 

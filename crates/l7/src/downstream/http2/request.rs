@@ -47,7 +47,7 @@ pub async fn serve<N: NetDriver>(
     service: Rc<LocalService<N>>,
     asked: Http2Request,
 ) {
-    let Http2Request { request, respond, open, client_peer: caller, tls } = asked;
+    let Http2Request { request, respond, open, client_peer, tls } = asked;
     let began = worker.rt.now();
     let (parts, recv) = request.into_parts();
     let mut bytes = worker.buffers.take();
@@ -65,7 +65,7 @@ pub async fn serve<N: NetDriver>(
     let parties = ExchangeContext {
         worker: &worker,
         client: &client,
-        client_peer: &caller,
+        client_peer: &client_peer,
         service: &service,
     };
     if matches!(form, Http1BodyFraming::Length(_) | Http1BodyFraming::Chunked) {
@@ -74,7 +74,7 @@ pub async fn serve<N: NetDriver>(
     let mut held = Vec::new();
     let read = written.and_then(|_| {
         let view = service.view.borrow().clone();
-        incoming_request::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
+        incoming_request::read(&worker, &view.config, &client, &client_peer, &bytes, &mut held)
     });
     let read = match read {
         Ok(Some(incoming)) => Ok(incoming),

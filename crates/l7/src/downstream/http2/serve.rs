@@ -1,7 +1,7 @@
-//! A client's HTTP/2 connection: its streams are handed out, its limits kept, and its end is told in time.
+//! A client's HTTP/2 connection: accepts streams, enforces limits, and shuts down gracefully.
 //!
-//! Each request is a task of its own (`request`). Ending in order takes two steps (RFC 9113 §6.8): the client is told
-//! that no stream will be taken some time soon, and after a round trip which was the last one.
+//! Each request is a task of its own (`request`). Graceful shutdown takes two steps (RFC 9113 §6.8): a GOAWAY that
+//! announces the end, and after a round trip a GOAWAY with the last stream.
 
 mod account;
 mod refusal_counters;
@@ -68,7 +68,7 @@ struct Http2ServerSession<N: NetDriver> {
     /// Without a stream since then.
     idle_since: MonotonicTime,
     idle: Option<GaugeGuard>,
-    /// The client was told that no more streams are taken.
+    /// GOAWAY was sent.
     goaway_sent: bool,
     /// When whatever is left is dropped.
     dead_at: MonotonicTime,
@@ -84,7 +84,7 @@ struct Http2ServerSession<N: NetDriver> {
 pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
-    caller: Rc<ClientPeer>,
+    client_peer: Rc<ClientPeer>,
     service: Rc<LocalService<N>>,
     early: Vec<u8>,
     open: OpenConnection,
@@ -109,7 +109,7 @@ pub async fn serve<N: NetDriver>(
             return;
         }
         Err(Some((cause, detail))) => {
-            return record_refused(&worker, &view, caller.peer, cause, detail);
+            return record_refused(&worker, &view, client_peer.peer, cause, detail);
         }
     };
     view.stats.slots[worker.index].counters.http2_connections.add(1);
@@ -119,7 +119,7 @@ pub async fn serve<N: NetDriver>(
         idle: Some(worker.gauges.count_idle()),
         worker,
         service,
-        client_peer: caller,
+        client_peer,
         wire,
         connection: link,
         open,

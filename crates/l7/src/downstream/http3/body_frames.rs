@@ -29,7 +29,7 @@ pub struct Http3BodyFrames {
     id: StreamId,
     frames: FrameReader,
     buffered: Bytes,
-    /// How much of the body is to come, where that was said.
+    /// How much of the declared Content-Length is still to come.
     remaining_body: Option<u64>,
     trailers: Vec<u8>,
     /// The most that trailers may come to.

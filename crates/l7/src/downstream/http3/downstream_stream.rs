@@ -24,7 +24,7 @@ use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult
 use crate::downstream::quic::connection::QuicConnection;
 use crate::downstream::quic::open_stream::OpenQuicStream;
 
-/// What bounds a head that we have written ourselves: nothing that is in force.
+/// Limits for a head that we have written ourselves: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 

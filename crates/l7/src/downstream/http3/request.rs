@@ -55,7 +55,7 @@ pub async fn serve(
     asked: Http3Request,
     open: OpenQuicStream,
 ) {
-    let Http3Request { connection: link, id, client_peer: caller, tls } = asked;
+    let Http3Request { connection: link, id, client_peer, tls } = asked;
     link.attach(id, worker.rt.waker());
     let began = worker.rt.now();
     let most = service.view.borrow().config.limit.header_bytes as usize;
@@ -84,7 +84,7 @@ pub async fn serve(
     let parties = ExchangeContext {
         worker: &worker,
         client: &client,
-        client_peer: &caller,
+        client_peer: &client_peer,
         service: &service,
     };
     if matches!(form, Http1BodyFraming::Length(_) | Http1BodyFraming::Chunked) {
@@ -95,8 +95,14 @@ pub async fn serve(
         Http3HeadOutcome::Failed(instead) => Err(instead),
         _ => {
             let view = service.view.borrow().clone();
-            match incoming_request::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
-            {
+            match incoming_request::read(
+                &worker,
+                &view.config,
+                &client,
+                &client_peer,
+                &bytes,
+                &mut held,
+            ) {
                 Ok(Some(incoming)) => Ok(incoming),
                 Ok(None) => Err(RequestReadError::malformed(Defect::Malformed, &bytes)),
                 Err(defect) => Err(RequestReadError::malformed(defect, &bytes)),

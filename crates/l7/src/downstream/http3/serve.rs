@@ -1,7 +1,7 @@
-//! A client's HTTP/3 connection: it is driven, its streams are handed out, its limits kept, and its end is told in time.
+//! A client's HTTP/3 connection: drives it, accepts streams, enforces limits, and shuts down gracefully.
 //!
-//! Each request is a task of its own (`request`). Ending in order takes two steps (RFC 9114 §5.2): the client is told
-//! that requests will not be taken some time soon, and after a round trip which was the last one.
+//! Each request is a task of its own (`request`). Graceful shutdown takes two steps (RFC 9114 §5.2): a GOAWAY that
+//! announces the end, and after a round trip a GOAWAY with the last request.
 
 mod handshake;
 mod shutdown;
@@ -49,9 +49,9 @@ enum Http3Stage {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Http3Shutdown {
     NotStarted,
-    /// The client was told; at this moment it learns which was the last.
+    /// The first GOAWAY was sent; at this moment the second one names the last request.
     GoawaySent(MonotonicTime),
-    /// Streams from this one on are not taken.
+    /// Streams from this one on are refused.
     Settled(u64),
 }
 
@@ -67,7 +67,7 @@ struct Http3ServerSession {
     tls: Rc<Option<TlsContext>>,
     control: Option<StreamId>,
     unidirectional: UnidirectionalStreams,
-    /// The stream after the last that was taken.
+    /// The stream after the last accepted one.
     next: u64,
     flood_counters: FloodCounters,
     shutdown: Http3Shutdown,
@@ -190,7 +190,7 @@ impl Http3ServerSession {
                 self.connection.stream_activity.take();
             }
             Event::ConnectionLost { reason } => self.connection_lost(&reason),
-            // Before anything is told of them: what is taken back at once is counted too.
+            // Before any of them is served: streams reset at once are counted too.
             Event::Stream(StreamEvent::Opened { .. })
                 if matches!(self.stage, Http3Stage::Serving) =>
             {
@@ -352,7 +352,7 @@ impl Drop for Http3ServerSession {
         self.end_handshake();
         self.connection.mark_lost();
         if !self.drained {
-            // The worker ends: one word to the client, if the socket takes it at once.
+            // The worker ends: one CONNECTION_CLOSE to the client, if the socket accepts it at once.
             let now = self.endpoint.worker.rt.now();
             self.connection.close(self.endpoint.instant(now), code::NO_ERROR);
             self.send();

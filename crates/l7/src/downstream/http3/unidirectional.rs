@@ -1,4 +1,5 @@
-//! The streams of a client that go one way, as they come: read, held to their rules, and dropped where they mean nothing.
+//! Unidirectional streams of a client (control, QPACK): read, checked against RFC 9114, and dropped where their type is
+//! unknown.
 
 use std::collections::HashMap;
 use std::task::Waker;

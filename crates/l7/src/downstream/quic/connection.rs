@@ -1,7 +1,7 @@
-//! One connection as its streams see it: reads, writes with a bound, ends; and what its driver takes care of.
+//! One QUIC connection as its streams see it: reads, bounded writes and ends; and the state that its driver reads.
 //!
-//! The machine buffers as much as its windows allow. What it does not take at once is kept here, one small piece a
-//! stream: whoever writes asks for room first. It has no socket; its driver sends what the machine has to send.
+//! `quinn-proto` buffers as much as its windows allow. What it does not accept at once is held here, one small piece a
+//! stream, so a writer asks for room first. Its driver sends the packets.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ pub struct QuicConnection {
     path: RefCell<ValidatedPath>,
     /// Packets that were not sent, since their addresses are not validated.
     pub withheld: Cell<u64>,
-    /// Requests that were taken back since the driver last asked.
+    /// Requests that the client reset since the driver last asked.
     pub reset_requests: Cell<u32>,
     /// A datagram came since the driver last asked.
     pub stream_activity: Cell<bool>,
@@ -200,7 +200,7 @@ impl QuicConnection {
         self.close_code.get()
     }
 
-    /// It is gone: every stream learns it, and its client, where that is to be told.
+    /// The connection is lost: wakes every stream, and releases a withheld CONNECTION_CLOSE.
     pub fn mark_lost(&self) {
         self.lost.set(true);
         congestion_control::release_withheld(&self.conn.borrow());
@@ -286,7 +286,7 @@ impl QuicConnection {
         self.lost.get() || self.slots.borrow().get(&id).is_none_or(|slot| slot.stopped)
     }
 
-    /// Writes all of it: what the machine does not take is kept.
+    /// Writes all of it: what quinn-proto does not accept is held.
     pub fn write(&self, id: StreamId, bytes: &[u8]) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(&id) else { return };

@@ -1,7 +1,7 @@
-//! Connection ids: whose a packet is can be told from its first bytes. Nothing is kept here.
+//! Connection ids: the first bytes of a packet name the endpoint that owns it.
 //!
-//! An id is the tag of an endpoint and then random bytes. The tag tells observers which connections share an endpoint;
-//! the rest tells them nothing (RFC 9000 §5.1).
+//! An id is the tag of an endpoint and then random bytes. The tag shows observers which connections share an endpoint;
+//! the rest shows them nothing (RFC 9000 §5.1).
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 

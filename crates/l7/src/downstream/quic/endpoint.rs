@@ -1,6 +1,6 @@
-//! One worker's endpoint at one address: takes packets, hands each to whom it belongs, and admits new connections.
+//! One worker's QUIC endpoint at one address: reads packets, gives each to its connection, and admits new connections.
 //!
-//! It sends answers of its own (Retry, refusals); connections send theirs. What they carry is `http3`'s.
+//! It sends stateless answers (Retry, refusals); connections send their own packets.
 
 mod admit;
 
@@ -217,7 +217,7 @@ impl QuicEndpoint {
     fn receive_batch(self: &Rc<Self>, buffer: &mut [u8], reads: bool) -> bool {
         let now = self.instant(self.worker.rt.now());
         let view = self.service.view.borrow().clone();
-        // Without one nobody new is taken, and told so when they come.
+        // Without a configuration new connections are refused.
         let _ = self.server_config(&view);
         for _ in 0..BATCH {
             let relayed = self.relay.as_ref().and_then(|relay| relay.receive(buffer));
@@ -255,7 +255,7 @@ impl QuicEndpoint {
         true
     }
 
-    /// Hands packets on that are another endpoint's: their first tells for all of one read.
+    /// Hands packets on that are another endpoint's: the first packet of a read decides for all of it.
     fn forward_foreign(&self, came: &ReceivedPackets<'_>) -> bool {
         let newest = || self.worker.endpoints.borrow().get(&self.local).copied();
         let whose = match connection_id::tag_of(came.packets) {

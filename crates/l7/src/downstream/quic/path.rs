@@ -58,7 +58,7 @@ impl ValidatedPath {
         }
     }
 
-    /// Whether packets may be sent; they may also tell that their path is validated.
+    /// Whether packets may be sent; they may also show that their path is validated.
     pub fn may_send(&mut self, packets: &OutgoingPackets) -> bool {
         if packets.to == self.validated {
             return true;

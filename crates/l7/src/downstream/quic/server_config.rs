@@ -56,7 +56,7 @@ pub fn server(keys: &EndpointKeys, view: &ServiceView) -> Option<Arc<ServerConfi
     let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>())?;
     let mut rustls = (*tls.config).clone();
     rustls.alpn_protocols = vec![ALPN.to_vec()];
-    // Nothing that could be sent twice by somebody else is taken before the handshake is over.
+    // No early data (0-RTT): anybody could replay it.
     rustls.max_early_data_size = 0;
     let crypto = QuicServerConfig::try_from(rustls).ok()?;
     let mut config = ServerConfig::new(Arc::new(crypto), keys.token.clone());

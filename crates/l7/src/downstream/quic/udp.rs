@@ -73,7 +73,7 @@ impl QuicSocket {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.source.clear(Readiness::READ);
                 }
-                // What ICMP told of somebody's packets is told once, and concerns no other packet.
+                // An ICMP error is reported once, and concerns no other packet.
                 Err(_) => {}
             }
         }

@@ -12,14 +12,16 @@ use crate::worker::Worker;
 
 impl<N: NetDriver> ByteFlow<N> {
     /// From here on bytes are compressed.
-    pub fn compress_with(&mut self, coder: BodyCompressor) {
+    pub fn compress_with(&mut self, compressor: BodyCompressor) {
         self.may_splice = false;
-        self.compressor = Some(Box::new(coder));
+        self.compressor = Some(Box::new(compressor));
     }
 
     /// Bytes that were compressed, as they came and as they go.
     pub fn compressed_totals(&self) -> (u64, u64) {
-        self.compressor.as_ref().map_or(self.compressed_bytes, |coder| coder.byte_counts())
+        self.compressor
+            .as_ref()
+            .map_or(self.compressed_bytes, |compressor| compressor.byte_counts())
     }
 
     /// As `decode`, through the coder.
@@ -30,17 +32,17 @@ impl<N: NetDriver> ByteFlow<N> {
     ) -> Result<usize, Defect> {
         let mut raw = Vec::with_capacity(input.len());
         let consumed = self.decode_plain(input, &mut raw)?;
-        if let Some(coder) = &mut self.compressor {
-            self.failed |= coder.compress(&raw, out).is_err();
+        if let Some(compressor) = &mut self.compressor {
+            self.failed |= compressor.compress(&raw, out).is_err();
         }
         Ok(consumed)
     }
 
     /// The sender pauses: keeps what the receiver lacks of what has come; false: it lacks nothing.
     pub(super) fn flush_compressor(&mut self, worker: &Worker<N>) -> bool {
-        let Some(coder) = &mut self.compressor else { return false };
+        let Some(compressor) = &mut self.compressor else { return false };
         let mut out = Vec::new();
-        let flushed = coder.flush(&mut out);
+        let flushed = compressor.flush(&mut out);
         self.failed |= flushed.is_err();
         self.queue_bytes(worker, &out);
         !out.is_empty() || self.failed
@@ -48,10 +50,10 @@ impl<N: NetDriver> ByteFlow<N> {
 
     /// The body is over: keeps the end of its compressed form; false: there is none, or it was kept already.
     pub(super) fn finish_compressor(&mut self, worker: &Worker<N>) -> bool {
-        let Some(coder) = self.compressor.take() else { return false };
-        self.compressed_bytes = coder.byte_counts();
+        let Some(compressor) = self.compressor.take() else { return false };
+        self.compressed_bytes = compressor.byte_counts();
         let mut out = Vec::new();
-        self.failed |= coder.finish(&std::mem::take(&mut self.trailers), &mut out).is_err();
+        self.failed |= compressor.finish(&std::mem::take(&mut self.trailers), &mut out).is_err();
         self.compressed_bytes.1 += out.len() as u64;
         self.queue_bytes(worker, &out);
         true

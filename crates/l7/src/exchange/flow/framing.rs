@@ -1,4 +1,4 @@
-//! What ends a body, and how far a step with one came. It moves nothing.
+//! What ends a body, and the result of a step that moves one.
 
 use wire::http1::{ChunkedDecoder, Defect};
 

@@ -40,7 +40,7 @@ impl<N: NetDriver> ByteFlow<N> {
         self.read_ahead.as_ref().is_some_and(|ahead| ahead.full)
     }
 
-    /// Gives the receiver what is kept, once there is no sender any more.
+    /// Writes the buffered bytes to the receiver, once the sender has finished.
     pub fn write_rest(&mut self, worker: &Worker<N>, to: &ProxyStream<N>) -> FlowStep {
         let mut step = FlowStep::Finished;
         while self.pending_at < self.pending.len() {

@@ -1,6 +1,6 @@
-//! What the streams of one connection keep together for a client that does not take it.
+//! The buffer that all streams of one client connection share when the client does not read.
 //!
-//! Each may keep a little, so that it goes on; beyond that all share what a connection may hold.
+//! Each stream may hold a little, so that it makes progress; beyond that all share the limit of the connection.
 
 use super::ByteFlow;
 use super::framing::BodyFraming;

@@ -1,4 +1,4 @@
-//! What an attempt ends badly with, as far as it has come. Whether it is repeated is decided by `exchange`.
+//! The fault with which an attempt fails, by how far the attempt has come. `exchange` decides whether it is repeated.
 
 use std::io;
 use std::task::Poll;
@@ -10,7 +10,7 @@ use crate::rt::NetDriver;
 use crate::upstream::retry_attempts::RetryTrigger;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// Whether its server was judged to be down, and another one is asked instead.
+    /// Whether the server is down by its health checks, and another one gets the request.
     pub(super) fn has_server_fallen(&self) -> bool {
         let silent = self.answer.is_none() && !self.down.has_pending() && self.replayable();
         silent && self.context.retry_trigger.as_ref().is_some_and(RetryTrigger::server_fell)
@@ -45,7 +45,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
     pub(super) fn fault(&self, cause: Cause) -> AttemptFault {
         AttemptFault {
             cause,
-            // What is half given cannot be taken back, informational or not.
+            // A partly sent head cannot be withdrawn, informational or not.
             answer_begun: self.answer_begun || self.down.has_pending(),
             interim_sent: self.interim_sent,
             answer_received: self.record.first_byte.is_some(),
@@ -55,7 +55,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         }
     }
     pub(super) fn no_answer(&self, error: Option<io::Error>) -> AttemptFault {
-        // A server under TLS that ends without its last word has ended all the same.
+        // A server under TLS that ends without close_notify has ended all the same.
         let error = error.filter(|error| error.kind() != io::ErrorKind::UnexpectedEof);
         let cause = match error.as_ref().map(io::Error::kind) {
             None => Cause::ServerClosed,

@@ -1,4 +1,4 @@
-//! How an attempt ended, well or badly. What it leads to is decided by `exchange`.
+//! How an attempt ended, well or badly. `exchange` decides what follows.
 
 use model::cause::Cause;
 use wire::http1::Defect;
@@ -13,7 +13,7 @@ pub enum AttemptEnding {
         /// The server's connection may carry another request.
         keep_server: bool,
     },
-    /// The whole answer is here, and its client has not taken all of it.
+    /// The whole answer is here, and its client has not received all of it.
     ReadAhead { keep_client: bool, keep_server: bool },
     /// Both agreed on another protocol: bytes from here on.
     Upgraded,

@@ -122,7 +122,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         out: &mut Vec<u8>,
     ) -> Result<usize, AttemptFault> {
         let limits = self.limits();
-        let asked = self.response_context();
+        let context = self.response_context();
         let mut used = 0;
         let mut repaired = Vec::new();
         loop {
@@ -133,7 +133,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
                 HeadRepair::Repaired(len, _) => (repaired.as_slice(), Some(len)),
                 HeadRepair::Unchanged => (rest, None),
             };
-            let mut response = match http1::parse_response(source, &limits, &mut slots, asked) {
+            let mut response = match http1::parse_response(source, &limits, &mut slots, context) {
                 Ok(Some(response)) => response,
                 Ok(None) => return Ok(used),
                 Err(defect) => {
@@ -235,11 +235,11 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     /// Whether the server switches to protocols alone that the client asked for (RFC 9110 §7.8).
     fn is_requested_upgrade(&self, response: &ParsedResponseHead) -> bool {
         let head = self.incoming.view();
-        let asked = |to: &str| {
+        let context = |to: &str| {
             let mut offered = head.field(b"upgrade").flat_map(|value| value.split(|b| *b == b','));
             offered.any(|one| one.trim_ascii().eq_ignore_ascii_case(to.trim().as_bytes()))
         };
-        response.upgrade.is_some_and(|to| to.split(',').all(asked))
+        response.upgrade.is_some_and(|to| to.split(',').all(context))
     }
 
     pub(super) fn switch_protocols(&mut self, response: &ParsedResponseHead, out: &mut Vec<u8>) {

@@ -1,6 +1,7 @@
-//! Whether an answer is compressed, and what that changes in its head.
+//! Whether a response is compressed, and how that changes its head.
 //!
-//! The judgement is `model::compress`'s; here it is counted, and refused where the worker has no time or no place for it.
+//! `model::compression` decides. Here the decision is counted, and compression is skipped where the worker has no time
+//! or no memory for it.
 
 use model::compression::{self, CompressionSkip, EncodingFields, ResponseSummary};
 use model::config::CompressionConfig;
@@ -91,8 +92,8 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
                 return recoded;
             }
         };
-        let Some(coder) = self.new_compressor(config, coding) else { return recoded };
-        recoded.compressor = Some(coder);
+        let Some(compressor) = self.new_compressor(config, coding) else { return recoded };
+        recoded.compressor = Some(compressor);
         recoded.removed.push("accept-ranges".to_owned());
         recoded.removed.push("content-encoding".to_owned());
         for part in ["Content-Encoding: ", coding.name(), "\r\n"] {
@@ -115,13 +116,13 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             return None;
         }
         let place = CompressionSlot::acquire(&worker.compressing, config.at_once);
-        let coder = place.and_then(|place| BodyCompressor::new(coding, place).ok());
-        if coder.is_none() {
+        let compressor = place.and_then(|place| BodyCompressor::new(coding, place).ok());
+        if compressor.is_none() {
             counters.compress_full.add(1);
             return None;
         }
         counters.compressed.add(1);
-        coder
+        compressor
     }
 
     fn count_skipped(&self, skipped: CompressionSkip) {

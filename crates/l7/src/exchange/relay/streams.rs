@@ -1,6 +1,6 @@
-//! Tells streams of events and of gRPC messages from other messages: their sides may say nothing for long.
+//! Recognises event streams and gRPC by media type (WHATWG HTML §9.2, gRPC over HTTP/2).
 //!
-//! By media type alone (WHATWG HTML §9.2, gRPC over HTTP/2). How long that may be, the pool says.
+//! Either side of such a stream may be silent for long. The pool configures for how long.
 
 use wire::http1::{ParsedResponseHead, ResponseBody};
 

@@ -11,7 +11,7 @@ use crate::rt::NetDriver;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
     /// Before it goes on: what seemed to be the client's connection was the window of its stream, from when on the
-    /// connection had taken all that there was.
+    /// connection had accepted all bytes.
     pub(super) fn recall_wait(&mut self) -> &mut Self {
         sampling::recall_client_wait(&mut self.record.sample, self.context.client);
         self

@@ -1,6 +1,5 @@
-//! Why a listener cannot be had, in a sentence that says what to do about it.
-//!
-//! It looks up who holds a port, because that is the first question. It opens no socket.
+//! Why a listener could not be opened, in a sentence that says what to do about it. It names the process that holds the
+//! port.
 
 use std::io;
 use std::net::SocketAddr;
@@ -69,7 +68,7 @@ pub enum ListenError {
         action: &'static str,
         /// What to do, if anything is known.
         advice: &'static str,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },

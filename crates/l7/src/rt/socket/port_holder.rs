@@ -24,7 +24,7 @@ impl fmt::Display for PortHolder {
     }
 }
 
-/// Who listens where `address` would; empty when nobody does or /proc does not tell.
+/// Who listens where `address` would; empty when nobody does or /proc does not show it.
 pub(super) fn find_holders(address: SocketAddr) -> Vec<PortHolder> {
     let mut sockets = BTreeSet::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -49,7 +49,7 @@ fn inodes(table: &str, address: SocketAddr) -> Vec<u64> {
 }
 
 /// Whether two listening addresses cannot both be had: equal, or one is a wildcard. A wildcard of IPv6 stands in
-/// the way of IPv4 too unless it was set to be IPv6 alone, which the table does not tell.
+/// the way of IPv4 too unless it was set to be IPv6 alone, which the table does not show.
 fn overlap(a: IpAddr, b: IpAddr) -> bool {
     let a = a.to_canonical();
     let b = b.to_canonical();

@@ -1,6 +1,6 @@
-//! Setting options on sockets, one after the other, and naming the one that was refused.
+//! Sets options on sockets, and names the option that was rejected.
 //!
-//! It knows the kernel's spelling of each setting of `SocketOptions`. It opens no socket.
+//! It knows the kernel's name of each setting of `SocketOptions`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,13 +23,13 @@ pub struct SocketOptionError {
     pub value: String,
     /// What to do.
     pub advice: String,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
 
 impl SocketOptionError {
-    /// The system's word alone, for callers that act on its kind.
+    /// The system's error alone, for callers that act on its kind.
     pub(super) fn into_io(self) -> io::Error {
         self.source
     }
@@ -97,7 +97,7 @@ pub(super) fn outgoing(
     Ok(())
 }
 
-/// The kernel cuts a buffer at a limit of the system without a word: says so, after asking for more by force
+/// The kernel cuts a buffer at a system limit without an error: returns one, after asking for more by force
 /// (which takes CAP_NET_ADMIN).
 pub(super) fn buffers_as_asked(
     socket: &Socket,

@@ -1,4 +1,4 @@
-//! The servers of a pool by what clients that are kept have of them: words of cookies, and hashed names.
+//! The servers of a pool by the affinity cookies and name hashes that clients present.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use model::affinity::cookie::{AffinitySecrets, CookieKeyAge, CookieToken};
 use model::id::ServerId;
 use model::snapshot::PoolView;
 
-/// Servers by what clients that are kept have of them.
+/// Servers by affinity cookie value and by hashed name.
 pub struct AffinityIndex {
     share: Option<String>,
     scope: String,
@@ -18,7 +18,7 @@ pub struct AffinityIndex {
 }
 
 impl AffinityIndex {
-    /// Those of a pool; `share`: the word of services that share what is kept.
+    /// Those of a pool; `share`: the name of services that share affinity.
     pub fn new(
         view: &PoolView,
         share: Option<&str>,
@@ -43,18 +43,18 @@ impl AffinityIndex {
         self.share.as_deref() == share && Arc::ptr_eq(&self.secrets, secrets)
     }
 
-    /// The server that these words of a cookie mean: the best-made one of the pool counts.
+    /// The server that these cookie values name: the one made with the newest secret counts.
     pub fn server_by_cookies(&self, words: &[CookieToken]) -> Option<(ServerId, CookieKeyAge)> {
         let known = words.iter().filter_map(|word| self.by_cookie.get(word));
         known.min_by_key(|(_, made)| *made).copied()
     }
 
-    /// Whether a word is this pool's, of whatever server.
+    /// Whether a cookie value is this pool's, of any server.
     pub fn owns_cookie(&self, word: &CookieToken) -> bool {
         self.by_cookie.contains_key(word) || self.secrets.is_token_of_pool(&self.scope, word)
     }
 
-    /// The word of a server for new cookies.
+    /// The value of a server in new cookies.
     pub fn cookie_value(&self, server: &str) -> CookieToken {
         self.secrets.current.token(&self.scope, server)
     }

@@ -45,7 +45,7 @@ fn put(attribute: &AttributeTypeAndValue<'_>, text: &mut String) {
     text.push('=');
     match characters(attribute).filter(|_| known.is_some()) {
         Some(value) => escape(&value, text),
-        // RFC 4514 §2.4: what is no string, or of a type without a name, is told as it is encoded.
+        // RFC 4514 §2.4: what is no string, or of a type without a name, is written as it is encoded.
         None => encoded(attribute, text),
     }
 }
@@ -150,8 +150,8 @@ mod tests {
                 "1.3.6.1.4.1.7=#0C0178",
             ),
         ];
-        for (parts, told) in rows {
-            assert_eq!(subject(parts), told);
+        for (parts, expected) in rows {
+            assert_eq!(subject(parts), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One step of the TLS library: what it gives is put where the session wants it.
+//! One step of the TLS library, and where its output goes.
 
 use rustls::Error;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};

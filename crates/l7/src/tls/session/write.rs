@@ -1,4 +1,4 @@
-//! The writing end of a session's machine, the same for both sides. It holds nothing.
+//! The writing side of a session, the same for client and server.
 
 use rustls::Error;
 use rustls::unbuffered::{EncryptError, WriteTraffic};

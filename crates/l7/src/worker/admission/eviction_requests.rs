@@ -40,7 +40,7 @@ struct WatchedLimit {
     answers: Vec<WorkerAnswer>,
 }
 
-/// What a worker was asked and said of a limit.
+/// Eviction requests to one worker, and its answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct WorkerAnswer {
     /// It was woken to look, and has not yet.
@@ -61,7 +61,7 @@ impl EvictionRequests {
         let _ = self.wakers.set(wakers);
     }
 
-    /// A worker has met a limit and has no silent or stalled connection: whether another one may have such. Those
+    /// A worker has reached a limit and has no silent or stalled connection: whether another one may have such. Those
     /// are woken.
     pub fn request_eviction(
         &self,
@@ -94,7 +94,7 @@ impl EvictionRequests {
         }
         drop(limits);
         let wakers = self.wakers.get().map(Vec::as_slice).unwrap_or_default();
-        ring.into_iter().filter_map(|of| wakers.get(of)).for_each(|bell| bell());
+        ring.into_iter().filter_map(|of| wakers.get(of)).for_each(|wake| wake());
         may
     }
 
@@ -174,11 +174,11 @@ mod tests {
     fn a_worker_is_woken_once_until_it_has_looked() {
         let eviction_requests = EvictionRequests::new(2);
         let rung = Arc::new(AtomicUsize::new(0));
-        let bell = |index: usize| {
+        let wake = |index: usize| {
             let rung = rung.clone();
             Box::new(move || _ = rung.fetch_add(1 + 100 * index, Ordering::Relaxed)) as WorkerWaker
         };
-        eviction_requests.set_wakers(vec![bell(0), bell(1)]);
+        eviction_requests.set_wakers(vec![wake(0), wake(1)]);
         let rings = || rung.swap(0, Ordering::Relaxed);
         eviction_requests.request_eviction(ONE, 0, NOW);
         assert_eq!(rings(), 101, "the other one");

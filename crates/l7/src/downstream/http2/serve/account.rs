@@ -1,4 +1,4 @@
-//! The account of what came over HTTP/2 and never became a request.
+//! The record of an HTTP/2 request that was refused before it became an exchange.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What a client's HTTP/2 connection counts: what the library refused by itself, and limits that ended it.
+//! Counters of a client's HTTP/2 connection: what the library refused by itself, and limits that ended the connection.
 
 use model::cause::Cause;
 use wire::http1::Defect;

@@ -1,4 +1,4 @@
-//! How a connection begins: its handshake is over, or came to nothing. It serves no request.
+//! The beginning of an HTTP/3 connection: its handshake succeeds, or fails and is recorded.
 
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a connection ends in order: when, what its client is told, and what it waits for.
+//! Graceful shutdown of an HTTP/3 connection: when it begins, which GOAWAY is sent, and what it waits for.
 
 use std::time::Duration;
 

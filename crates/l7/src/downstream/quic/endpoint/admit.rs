@@ -1,4 +1,4 @@
-//! Who may begin a connection of QUIC: limits, proofs of addresses, refusals and their accounts.
+//! Admission of QUIC connections: limits, address validation, refusals and their records.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ impl QuicEndpoint {
             let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
             return self.send_answer(&transmit, &out);
         }
-        let under_way = self.worker.admission.handshakes(view.id);
+        let retry_in_flight = self.worker.admission.handshakes(view.id);
         let unproven = !incoming.remote_address_validated() && incoming.may_retry();
-        if under_way >= view.config.http3.prove && unproven {
+        if retry_in_flight >= view.config.http3.prove && unproven {
             counters.http3_proven.add(1);
             let mut out = Vec::new();
             let retry = self.machine.borrow_mut().retry(incoming, &mut out);
