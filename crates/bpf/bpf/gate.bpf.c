@@ -32,10 +32,10 @@
 #define ADVERTISEMENT 136
 
 /* Indexes of `shut`, in the order of `bpf::gate::Shut`. */
-#define SHUT_RESOLUTION 0
-#define SHUT_IN 1
-#define SHUT_OUT 2
-#define SHUTS 3
+#define BLOCKED_RESOLUTION 0
+#define BLOCKED_INBOUND 1
+#define BLOCKED_OUTBOUND 2
+#define BLOCKED_KINDS 3
 
 /* IPv4 as ::ffff:a.b.c.d. */
 struct address {
@@ -52,34 +52,34 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SHUTS);
+	__uint(max_entries, BLOCKED_KINDS);
 	__type(key, __u32);
 	__type(value, __u64);
 } shut SEC(".maps");
 
-static __always_inline int stale(const struct address *at)
+static __always_inline int is_expired(const struct address *at)
 {
 	const __u64 *until = bpf_map_lookup_elem(&holds, at);
 
 	return until && bpf_ktime_get_ns() >= *until;
 }
 
-static __always_inline int stale_v4(struct __sk_buff *skb, __u32 offset)
+static __always_inline int is_expired_v4(struct __sk_buff *skb, __u32 offset)
 {
 	struct address at = {.word = {0, 0, bpf_htonl(0xffff), 0}};
 
-	return !bpf_skb_load_bytes(skb, offset, &at.word[3], 4) && stale(&at);
+	return !bpf_skb_load_bytes(skb, offset, &at.word[3], 4) && is_expired(&at);
 }
 
-static __always_inline int stale_v6(struct __sk_buff *skb, __u32 offset)
+static __always_inline int is_expired_v6(struct __sk_buff *skb, __u32 offset)
 {
 	struct address at;
 
-	return !bpf_skb_load_bytes(skb, offset, &at, sizeof(at)) && stale(&at);
+	return !bpf_skb_load_bytes(skb, offset, &at, sizeof(at)) && is_expired(&at);
 }
 
 /* Whether it goes out in the name of a virtual router that another machine is by now. */
-static __always_inline int stale_router(struct __sk_buff *skb)
+static __always_inline int is_expired_router(struct __sk_buff *skb)
 {
 	struct address at = {.word = {0, 0, 0, 0}};
 
@@ -87,10 +87,10 @@ static __always_inline int stale_router(struct __sk_buff *skb)
 		return 0;
 	if (at.word[2] || (at.word[3] & bpf_htonl(ROUTER_MASK)) != bpf_htonl(ROUTER_LOW))
 		return 0;
-	return stale(&at);
+	return is_expired(&at);
 }
 
-static __always_inline int closed(__u32 why)
+static __always_inline int count_and_drop(__u32 why)
 {
 	__u64 *count = bpf_map_lookup_elem(&shut, &why);
 
@@ -100,7 +100,7 @@ static __always_inline int closed(__u32 why)
 }
 
 /* Whether this is a question or an answer of this kind about an address that is not held any more. */
-static __always_inline int stale_neighbour(struct __sk_buff *skb, __u8 kind)
+static __always_inline int is_expired_neighbour(struct __sk_buff *skb, __u8 kind)
 {
 	__u8 next, type;
 
@@ -108,7 +108,7 @@ static __always_inline int stale_neighbour(struct __sk_buff *skb, __u8 kind)
 		return 0;
 	if (bpf_skb_load_bytes(skb, ND_TYPE, &type, 1) || type != kind)
 		return 0;
-	return stale_v6(skb, ND_TARGET);
+	return is_expired_v6(skb, ND_TARGET);
 }
 
 SEC("tcx/ingress")
@@ -116,13 +116,13 @@ int gate_in(struct __sk_buff *skb)
 {
 	switch (skb->protocol) {
 	case bpf_htons(ETH_P_ARP):
-		return stale_v4(skb, ARP_TARGET) ? closed(SHUT_RESOLUTION) : NEXT;
+		return is_expired_v4(skb, ARP_TARGET) ? count_and_drop(BLOCKED_RESOLUTION) : NEXT;
 	case bpf_htons(ETH_P_IP):
-		return stale_v4(skb, V4_DESTINATION) ? closed(SHUT_IN) : NEXT;
+		return is_expired_v4(skb, V4_DESTINATION) ? count_and_drop(BLOCKED_INBOUND) : NEXT;
 	case bpf_htons(ETH_P_IPV6):
-		if (stale_neighbour(skb, SOLICITATION))
-			return closed(SHUT_RESOLUTION);
-		return stale_v6(skb, V6_DESTINATION) ? closed(SHUT_IN) : NEXT;
+		if (is_expired_neighbour(skb, SOLICITATION))
+			return count_and_drop(BLOCKED_RESOLUTION);
+		return is_expired_v6(skb, V6_DESTINATION) ? count_and_drop(BLOCKED_INBOUND) : NEXT;
 	}
 	return NEXT;
 }
@@ -130,17 +130,17 @@ int gate_in(struct __sk_buff *skb)
 SEC("tcx/egress")
 int gate_out(struct __sk_buff *skb)
 {
-	if (stale_router(skb))
-		return closed(SHUT_OUT);
+	if (is_expired_router(skb))
+		return count_and_drop(BLOCKED_OUTBOUND);
 	switch (skb->protocol) {
 	case bpf_htons(ETH_P_ARP):
-		return stale_v4(skb, ARP_SENDER) ? closed(SHUT_RESOLUTION) : NEXT;
+		return is_expired_v4(skb, ARP_SENDER) ? count_and_drop(BLOCKED_RESOLUTION) : NEXT;
 	case bpf_htons(ETH_P_IP):
-		return stale_v4(skb, V4_SOURCE) ? closed(SHUT_OUT) : NEXT;
+		return is_expired_v4(skb, V4_SOURCE) ? count_and_drop(BLOCKED_OUTBOUND) : NEXT;
 	case bpf_htons(ETH_P_IPV6):
-		if (stale_neighbour(skb, ADVERTISEMENT))
-			return closed(SHUT_RESOLUTION);
-		return stale_v6(skb, V6_SOURCE) ? closed(SHUT_OUT) : NEXT;
+		if (is_expired_neighbour(skb, ADVERTISEMENT))
+			return count_and_drop(BLOCKED_RESOLUTION);
+		return is_expired_v6(skb, V6_SOURCE) ? count_and_drop(BLOCKED_OUTBOUND) : NEXT;
 	}
 	return NEXT;
 }

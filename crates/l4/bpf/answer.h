@@ -8,7 +8,7 @@
 #include "nat.h"
 
 /* Whether a record is of a connection with this server's address and port. */
-INLINE int serves(const struct record *record, const struct addr *from, __be16 port)
+INLINE int is_record_of_server(const struct record *record, const struct addr *from, __be16 port)
 {
 	struct server *server = entry(servers, record->server);
 
@@ -31,7 +31,7 @@ INLINE int is_served(__u32 index, __u32 tick, const struct addr *server, __be16 
 	struct record *record = index == NONE ? NULL : entry(records, index);
 	__u64 word = record ? *(volatile __u64 *)&record->word : 0;
 
-	return record && living(word, tick) && record_state(word) != CLAIMED && serves(record, server, port);
+	return record && is_live(word, tick) && record_state(word) != CLAIMED && is_record_of_server(record, server, port);
 }
 
 /* The record of a connection seen from its server: `port` is ours, or the client's where its address is kept. A server
@@ -40,7 +40,7 @@ INLINE __u32 record_of(const struct config *k, __u32 tick, const struct addr *se
 		       __be16 server_port, __be16 port, __u32 proto, int *ours)
 {
 	__u32 one = share_of(server, to, server_port, proto), all, record = NONE;
-	__u64 print, *word;
+	__u64 fingerprint, *word;
 
 	if (likely(one != NONE)) {
 		*ours = 1;
@@ -58,13 +58,13 @@ INLINE __u32 record_of(const struct config *k, __u32 tick, const struct addr *se
 	if (!(k->flags & CONFIG_CLIENT_SOURCE) ||
 	    (share_of(server, NULL, server_port, proto) == NONE && share_of(server, NULL, 0, proto) == NONE))
 		return NONE;
-	print = print_of(k, server, to, server_port, port, proto | ANSWERS);
-	word = find(&forward, k->forward_mask, print);
-	return word ? (__u32)read_word(word, print) : NONE;
+	fingerprint = flow_fingerprint(k, server, to, server_port, port, proto | ANSWERS);
+	word = find(&forward, k->forward_mask, fingerprint);
+	return word ? (__u32)read_word(word, fingerprint) : NONE;
 }
 
 /* The server's side. Ends the walk, or goes on with the record; `PASS_ON`: not an answer. */
-INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+INLINE int handle_server_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	struct service *service;
 	struct record *record;
@@ -77,8 +77,8 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	if (!record)
 		return ours ? drop(c, ANSWER_WITHOUT_FLOW) : PASS_ON;
 	old = *(volatile __u64 *)&record->word;
-	if (!living(old, c->tick) || record_state(old) == CLAIMED || (old >> 8 & 0xff) != c->proto ||
-	    !serves(record, &c->src, c->sport))
+	if (!is_live(old, c->tick) || record_state(old) == CLAIMED || (old >> 8 & 0xff) != c->proto ||
+	    !is_record_of_server(record, &c->src, c->sport))
 		return ours ? drop(c, ANSWER_WITHOUT_FLOW) : PASS_ON;
 	c->server = record->server;
 	server = entry(servers, c->server);
@@ -91,7 +91,7 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	if (gated(k, service, record->addr))
 		return drop(c, GATE_SHUT);
 	if (unlikely(by_cookie(old))) {
-		int done = hear_server(ctx, c, service, record);
+		int done = handle_cookie_reply(ctx, c, service, record);
 
 		if (done != GO_ON)
 			return done;
@@ -99,8 +99,8 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	}
 	if (unlikely(c->tcp & SYN && service->mss))
 		clamp(ctx, c, service->mss);
-	keep(c, service, record, old, after_server(c, record_state(old)));
-	look(ctx, c, k, SERVER_SIDE);
+	update_record(c, service, record, old, after_server(c, record_state(old)));
+	sample_packet(ctx, c, k, SERVER_SIDE);
 	return GO_ON;
 }
 
@@ -116,21 +116,21 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 	if (!record)
 		return drop(c, NO_CONFIGURATION);
 	if (unlikely(c->ttl <= 1))
-		return hops_over(ctx, c);
+		return send_time_exceeded(ctx, c);
 	copy16(&to.src, record->addr);
 	to.sport = record->port;
 	copy16(&to.dst, record->client);
 	to.dport = record->client_port;
 	to.hop = 1;
-	if (unlikely(!way_back(ctx, c, &to.dst, &record->back_way, &way)))
+	if (unlikely(!next_hop_to_client(ctx, c, &to.dst, &record->back_way, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return too_big(ctx, c, way.mtu);
+		return send_too_big(ctx, c, way.mtu);
 	if (unlikely(is_tcp(c) && !(c->marks & LATER_FRAGMENT) && shift_of(record)))
 		shift(ctx, c, 4, shift_of(record));
 	if (unlikely(!translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return depart(ctx, c, &way, RETURNED);
+	return send_frame(ctx, c, &way, RETURNED);
 }
 
 #endif

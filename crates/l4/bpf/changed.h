@@ -17,36 +17,36 @@ INLINE void note(void *map, __u32 place)
 }
 
 /* The number of the entry with this hash, or `NONE`. */
-INLINE __u32 place_of(void *map, __u32 mask, __u64 print)
+INLINE __u32 place_of(void *map, __u32 mask, __u64 fingerprint)
 {
 #pragma unroll
 	for (int second = 0; second < 2; second++) {
-		__u32 at = bucket_at(print, mask, second);
+		__u32 at = bucket_at(fingerprint, mask, second);
 		struct bucket *bucket = bpf_map_lookup_elem(map, &at);
 
 		if (!bucket)
 			return NONE;
 #pragma unroll
 		for (int i = 0; i < WAYS_IN_BUCKET; i++) {
-			if (*(volatile __u64 *)&bucket->print[i] == print)
+			if (*(volatile __u64 *)&bucket->print[i] == fingerprint)
 				return at * WAYS_IN_BUCKET + i;
 		}
 	}
 	return NONE;
 }
 
-GLOBAL int note_flow(const struct config *k, __u64 print)
+GLOBAL int note_flow(const struct config *k, __u64 fingerprint)
 {
-	__u32 place = k ? place_of(&flows, k->flow_mask, print) : NONE;
+	__u32 place = k ? place_of(&flows, k->flow_mask, fingerprint) : NONE;
 
 	if (place != NONE)
 		note(&flows_changed, place);
 	return 0;
 }
 
-GLOBAL int note_sticky(const struct config *k, __u64 print)
+GLOBAL int note_sticky(const struct config *k, __u64 fingerprint)
 {
-	__u32 place = k ? place_of(&sticky, k->sticky_mask, print) : NONE;
+	__u32 place = k ? place_of(&sticky, k->sticky_mask, fingerprint) : NONE;
 
 	if (place != NONE)
 		note(&sticky_changed, place);

@@ -88,15 +88,15 @@ INLINE __u32 offered(struct xdp_md *ctx, const struct cursor *c, const struct se
 }
 
 /* Whether SYNs are answered with cookies now. */
-INLINE int gives_cookies(const struct config *k, const struct cursor *c, const struct service *service)
+INLINE int should_send_cookies(const struct config *k, const struct cursor *c, const struct service *service)
 {
 	struct gauge *gauge = entry(gauges, c->service);
 
-	return gauge && swept(k, c) && (__s32)(gauge->half_open + gauge->new_half_open) >= (__s32)service->half_open_limit;
+	return gauge && is_sweeper_alive(k, c) && (__s32)(gauge->half_open + gauge->new_half_open) >= (__s32)service->half_open_limit;
 }
 
 /* Whether cookies that were given may come back. */
-INLINE int awaits_cookies(const struct cursor *c)
+INLINE int may_receive_cookies(const struct cursor *c)
 {
 	struct gauge *gauge = entry(gauges, c->service);
 
@@ -104,17 +104,17 @@ INLINE int awaits_cookies(const struct cursor *c)
 }
 
 /* Whether a packet may be one that opens a connection by a cookie, from either side of it. */
-INLINE int about_cookies(const struct config *k, const struct cursor *c, const struct service *service)
+INLINE int needs_cookie_path(const struct config *k, const struct cursor *c, const struct service *service)
 {
 	if (c->marks & FIRST_FRAGMENT || c->tcp & (RST | FIN))
 		return 0;
 	if (c->tcp & SYN)
-		return opens(c) && gives_cookies(k, c, service);
-	return c->tcp & ACK && awaits_cookies(c);
+		return opens(c) && should_send_cookies(k, c, service);
+	return c->tcp & ACK && may_receive_cookies(c);
 }
 
 /* Ends the walk of a SYN: its client gets a cookie. */
-GLOBAL int give_cookie(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
+GLOBAL int send_syn_cookie(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
 	struct segment s = { .flags = SYN | ACK };
 	struct gauge *gauge;
@@ -133,12 +133,12 @@ GLOBAL int give_cookie(struct xdp_md *ctx, struct cursor *c, const struct config
 	s.mss = offered(ctx, c, service);
 	if (!reply_segment(ctx, c, &s))
 		return drop(c, RESIZE_FAILED);
-	return turn_back(ctx, c, COOKIE_SENT);
+	return return_to_sender(ctx, c, COOKIE_SENT);
 }
 
 /* Takes data and options away, and gives the segment other numbers and flags; ends and window stay. `how`: flags, and
  * the largest segment from bit 8 on. */
-GLOBAL int bare(struct xdp_md *ctx, struct cursor *c, __u32 seq, __u32 ack, __u32 how)
+GLOBAL int rewrite_bare_segment(struct xdp_md *ctx, struct cursor *c, __u32 seq, __u32 ack, __u32 how)
 {
 	struct segment s = { .seq = seq, .ack = ack, .flags = how, .mss = how >> 8 };
 	__u32 size = sizeof(struct tcphdr) + (s.mss ? MSS_OPTION : 0);
@@ -195,7 +195,7 @@ GLOBAL int bare(struct xdp_md *ctx, struct cursor *c, __u32 seq, __u32 ack, __u3
 
 /* Whether a client's ACK brings a cookie back; then it has become the client's SYN. Clients that ask whether the window
  * is open again use the number before their first one (RFC 9293 §3.8.6.1). */
-GLOBAL int take_cookie(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+GLOBAL int accept_syn_cookie(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	__u32 cookie, isn = 0, what;
 	struct tcphdr *tcp;
@@ -212,7 +212,7 @@ GLOBAL int take_cookie(struct xdp_md *ctx, struct cursor *c, const struct config
 		isn = c->seq - (i < 2);
 		good = cookie_of(k, c, isn, what - (i & 1 ? 1 << 3 : 0)) == cookie;
 	}
-	if (!good || !bare(ctx, c, isn, 0, SYN | mss_at(cookie) << 8))
+	if (!good || !rewrite_bare_segment(ctx, c, isn, 0, SYN | mss_at(cookie) << 8))
 		return 0;
 	c->cookie = cookie;
 	c->marks |= WITH_COOKIE;
@@ -220,16 +220,16 @@ GLOBAL int take_cookie(struct xdp_md *ctx, struct cursor *c, const struct config
 }
 
 /* The client asks again while its server has not answered: the packet becomes the SYN once more. */
-GLOBAL int ask_again(struct xdp_md *ctx, struct cursor *c, const struct record *record)
+GLOBAL int resend_syn(struct xdp_md *ctx, struct cursor *c, const struct record *record)
 {
 	if (!c || !record || c->tcp & RST)
 		return 0;
-	return bare(ctx, c, record->end, 0, SYN | mss_at(record->stamp) << 8);
+	return rewrite_bare_segment(ctx, c, record->end, 0, SYN | mss_at(record->stamp) << 8);
 }
 
 /* A server's packet of a connection that began with a cookie. Its first one tells how far apart the numbers are. Ends
  * the walk, or goes on. */
-GLOBAL int hear_server(struct xdp_md *ctx, struct cursor *c, const struct service *service, struct record *record)
+GLOBAL int handle_cookie_reply(struct xdp_md *ctx, struct cursor *c, const struct service *service, struct record *record)
 {
 	struct segment s = { .flags = ACK, .window = LEAST_WINDOW };
 	struct tcphdr *tcp;
@@ -249,7 +249,7 @@ GLOBAL int hear_server(struct xdp_md *ctx, struct cursor *c, const struct servic
 		/* The client has nothing to say yet, so nobody has told the server that it was heard. */
 		if (!reply_segment(ctx, c, &s))
 			return drop(c, RESIZE_FAILED);
-		return turn_back(ctx, c, COOKIE_ANSWERED);
+		return return_to_sender(ctx, c, COOKIE_ANSWERED);
 	}
 	/* Not an answer to our SYN: the server still has an older connection of the port (RFC 9293 §3.10.7.3). */
 	if (!(c->tcp & ACK) || s.seq != record->end + 1 || !(c->tcp & (SYN | RST)))
@@ -262,7 +262,7 @@ GLOBAL int hear_server(struct xdp_md *ctx, struct cursor *c, const struct servic
 	if (service->flags & SERVICE_TELLS_FLOWS)
 		note(&records_changed, c->record);
 	count_half_open(c, -1);
-	if (!(c->tcp & RST) && !bare(ctx, c, c->seq + 1, s.seq, ACK))
+	if (!(c->tcp & RST) && !rewrite_bare_segment(ctx, c, c->seq + 1, s.seq, ACK))
 		return drop(c, RESIZE_FAILED);
 	return GO_ON;
 }

@@ -67,19 +67,19 @@ INLINE int end(const struct cursor *c, __u32 outcome, int verdict)
 /* Notices of one kind in one tick. */
 #define NOTICES_LIMIT 64
 
-GLOBAL int tell(struct cursor *c, __u32 event, __u32 ifindex, const struct addr *about)
+GLOBAL int send_event(struct cursor *c, __u32 event, __u32 ifindex, const struct addr *about)
 {
-	struct event_tick *told = entry(event_ticks, event);
+	struct event_tick *rate = entry(event_ticks, event);
 	struct plane_count *plane = entry(plane_counts, 0);
 	struct notice *notice;
 
-	if (!told || !plane || !c || !about)
+	if (!rate || !plane || !c || !about)
 		return 0;
-	if (told->tick != c->tick) {
-		told->tick = c->tick;
-		told->told = 0;
+	if (rate->tick != c->tick) {
+		rate->tick = c->tick;
+		rate->told = 0;
 	}
-	if (__sync_fetch_and_add(&told->told, 1) >= NOTICES_LIMIT) {
+	if (__sync_fetch_and_add(&rate->told, 1) >= NOTICES_LIMIT) {
 		plane->events_lost++;
 		return 0;
 	}

@@ -43,11 +43,11 @@ struct addr {
 /* Bits of `cursor.marks`. */
 #define FIRST_FRAGMENT 1
 #define LATER_FRAGMENT 2
-#define KEEP_WHOLE 4
+#define DONT_FRAGMENT 4
 /* The client's ACK brought a cookie back, and has become a SYN. */
 #define WITH_COOKIE 8
 /* Who sticks to the servers of its service is noted. */
-#define TELLS_STICKY 16
+#define NOTES_STICKY 16
 
 struct cursor {
 	struct addr src;
@@ -83,7 +83,7 @@ struct cursor {
 	/* The cookie, with `WITH_COOKIE`. */
 	__u32 cookie;
 	/* 1 + what the connection drew, of 2^31, where it has no record; 0 for nothing. */
-	__u32 lot;
+	__u32 sample_draw;
 };
 
 /* Makes the verifier believe a bound that the compiler would optimise away. `m` is 2^n-1. */

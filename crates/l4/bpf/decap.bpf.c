@@ -11,9 +11,9 @@
 #include <bpf/bpf_endian.h>
 
 /* `settings.takes`; `l4::decap` has the same numbers. */
-#define TAKES_IPIP 1
-#define TAKES_GRE 2
-#define TAKES_GUE 4
+#define PROTOCOL_IPIP 1
+#define PROTOCOL_GRE 2
+#define PROTOCOL_GUE 4
 
 /* Indexes of `counts`, in the order of `l4::decap::Counts`. Every packet with a wrap that is taken ends in one. */
 #define UNWRAPPED_IPIP 0
@@ -26,14 +26,14 @@
 /* Dropped: a router signalled congestion that the inner packet cannot carry (RFC 6040 §4.2). */
 #define CONGESTED 5
 /* Handed on: a fragment, or a form that is not unwrapped here. */
-#define NOT_TAKEN 6
+#define NOT_HANDLED 6
 #define COUNTS 7
 
 #define CE 3
 
 struct settings {
 	/* `TAKES_…`. */
-	__u32 takes;
+	__u32 protocols;
 	/* Port of GUE, host order. */
 	__u16 port;
 	/* Whether `from` decides who may send. */
@@ -147,7 +147,7 @@ static __always_inline int inside_gre(struct xdp_md *ctx, struct outer *o)
 		return MALFORMED;
 	/* Checksums, keys, sequence numbers and other versions are somebody else's. */
 	if (gre.flags || (gre.kind != bpf_htons(ETH_P_IP) && gre.kind != bpf_htons(ETH_P_IPV6)))
-		return NOT_TAKEN;
+		return NOT_HANDLED;
 	o->header += sizeof(gre);
 	o->inner = gre.kind;
 	o->done = UNWRAPPED_GRE;
@@ -168,26 +168,26 @@ static __always_inline int inside_gue(struct xdp_md *ctx, struct outer *o)
 	}
 	/* Variant 0: control messages, and headers with flags that change the packet, are not taken. */
 	if (head[0] >> 5 || head[2] || head[3])
-		return NOT_TAKEN;
+		return NOT_HANDLED;
 	o->header += 4 + (head[0] & 31) * 4;
 	o->inner = kind_of(head[1]);
-	return o->inner ? -1 : NOT_TAKEN;
+	return o->inner ? -1 : NOT_HANDLED;
 }
 
 /* -1: everything up to the inner packet is known; -2: not a wrap; else what is to be counted. */
-static __always_inline int inside(struct xdp_md *ctx, const struct settings *s, struct outer *o)
+static __always_inline int parse_inner(struct xdp_md *ctx, const struct settings *s, struct outer *o)
 {
 	struct udphdr udp;
 
 	if (o->proto == IPPROTO_GRE)
-		return s->takes & TAKES_GRE ? inside_gre(ctx, o) : -2;
+		return s->protocols & PROTOCOL_GRE ? inside_gre(ctx, o) : -2;
 	if (o->proto == IPPROTO_UDP) {
-		if (!(s->takes & TAKES_GUE) || bpf_xdp_load_bytes(ctx, ETH_HLEN + o->header, &udp, sizeof(udp)) ||
+		if (!(s->protocols & PROTOCOL_GUE) || bpf_xdp_load_bytes(ctx, ETH_HLEN + o->header, &udp, sizeof(udp)) ||
 		    udp.dest != bpf_htons(s->port))
 			return -2;
 		return inside_gue(ctx, o);
 	}
-	if (!(s->takes & TAKES_IPIP))
+	if (!(s->protocols & PROTOCOL_IPIP))
 		return -2;
 	o->inner = kind_of(o->proto);
 	o->done = UNWRAPPED_IPIP;
@@ -195,7 +195,7 @@ static __always_inline int inside(struct xdp_md *ctx, const struct settings *s, 
 }
 
 /* Hands a router's congestion mark on to the inner packet (RFC 6040 §4.2); 0 when it cannot carry it. */
-static __always_inline int mark(struct xdp_md *ctx, __be16 kind)
+static __always_inline int set_ce_mark(struct xdp_md *ctx, __be16 kind)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 
@@ -238,7 +238,7 @@ static __always_inline int strip(struct xdp_md *ctx, const struct outer *o)
 		return count(MALFORMED, XDP_DROP);
 	__builtin_memcpy(ethernet, addresses, sizeof(addresses));
 	ethernet->h_proto = o->inner;
-	if (o->ecn == CE && !mark(ctx, o->inner))
+	if (o->ecn == CE && !set_ce_mark(ctx, o->inner))
 		return count(CONGESTED, XDP_DROP);
 	return count(o->done, XDP_PASS);
 }
@@ -257,16 +257,16 @@ int decap(struct xdp_md *ctx)
 	if (found < 0) {
 		/* Fragments of datagrams are everybody's; of other wraps only ours. */
 		if (o.proto != IPPROTO_UDP)
-			count(NOT_TAKEN, 0);
+			count(NOT_HANDLED, 0);
 		return pass_on(ctx, SLOT_DECAP + 1);
 	}
-	what = inside(ctx, s, &o);
+	what = parse_inner(ctx, s, &o);
 	if (what == -2)
 		return pass_on(ctx, SLOT_DECAP + 1);
 	if (s->guarded && !bpf_map_lookup_elem(&from, &o.source))
 		return count(FOREIGN_SOURCE, XDP_DROP);
-	if (what == NOT_TAKEN) {
-		count(NOT_TAKEN, 0);
+	if (what == NOT_HANDLED) {
+		count(NOT_HANDLED, 0);
 		return pass_on(ctx, SLOT_DECAP + 1);
 	}
 	if (what >= 0)

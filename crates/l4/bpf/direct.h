@@ -73,11 +73,11 @@ INLINE void count_half_open(struct cursor *c, __u32 change)
 }
 
 /* Enters the flow of a packet that chose `c->server`. */
-INLINE void hold(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+INLINE void store_flow(struct cursor *c, const struct config *k, const struct service *service, __u64 fingerprint)
 {
 	__u32 state = is_tcp(c) && !(c->tcp & SYN) && !(c->tcp & RST) ? ESTABLISHED : next_state(c, FREE), at = 0;
-	__u64 word = word_of(print, state << STATE_SHIFT | c->server, c->tick + time_of(service, state));
-	int done = insert(&flows, k->flow_mask, print, word, c->tick, 1, &at);
+	__u64 word = word_of(fingerprint, state << STATE_SHIFT | c->server, c->tick + time_of(service, state));
+	int done = insert(&flows, k->flow_mask, fingerprint, word, c->tick, 1, &at);
 
 	if (done == EVICTED) {
 		struct plane_count *plane = entry(plane_counts, 0);
@@ -86,7 +86,7 @@ INLINE void hold(struct cursor *c, const struct config *k, const struct service 
 			plane->evicted++;
 	}
 	if (c->crowd && done != FULL)
-		own(&flow_owners, at, c, print);
+		set_record_owner(&flow_owners, at, c, fingerprint);
 	if (unlikely(service->flags & SERVICE_TELLS_FLOWS) && done != FULL)
 		note(&flows_changed, at);
 	count_flow(c, is_tcp(c) && !opens(c));
@@ -95,7 +95,7 @@ INLINE void hold(struct cursor *c, const struct config *k, const struct service 
 }
 
 /* A server for a packet without a flow, and the flow. Ends the walk, or goes on with `c->server`. */
-GLOBAL int begin(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+GLOBAL int start_flow(struct cursor *c, const struct config *k, const struct service *service, __u64 fingerprint)
 {
 	__u32 server;
 	int done;
@@ -103,7 +103,7 @@ GLOBAL int begin(struct cursor *c, const struct config *k, const struct service 
 	if (!c || !k || !service)
 		return XDP_DROP;
 	if (opens(c) || !is_tcp(c)) {
-		done = enlist(k, c, service);
+		done = admit_and_count(k, c, service);
 		if (done != GO_ON)
 			return done;
 	}
@@ -113,53 +113,53 @@ GLOBAL int begin(struct cursor *c, const struct config *k, const struct service 
 	if (server == NONE)
 		return drop(c, NO_SERVER);
 	c->server = server;
-	hold(c, k, service, print);
+	store_flow(c, k, service, fingerprint);
 	return GO_ON;
 }
 
 /* Sets `c->server` to the server of a flow that is known and lives; 0 when there is none. */
-INLINE int held(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+INLINE int find_flow(struct cursor *c, const struct config *k, const struct service *service, __u64 fingerprint)
 {
-	__u64 *word = find(&flows, k->flow_mask, print), old, new;
+	__u64 *word = find(&flows, k->flow_mask, fingerprint), old, new;
 	__u32 state, next;
 
-	old = word ? read_word(word, print) : 0;
+	old = word ? read_word(word, fingerprint) : 0;
 	if (unlikely(!old))
 		return 0;
 	state = state_of(old);
 	c->server = server_of(old);
-	if (unlikely(left(old, c->tick) <= 0 ||
-		     !takes(c->server, opens(c) && state >= CLIENT_CLOSED ? SERVER_SERVES | SERVER_TAKES
+	if (unlikely(remaining_ticks(old, c->tick) <= 0 ||
+		     !has_server_flags(c->server, opens(c) && state >= CLIENT_CLOSED ? SERVER_SERVES | SERVER_TAKES
 									  : SERVER_SERVES))) {
 		struct server *gone = entry(servers, c->server);
 
 		if (gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
 			return 1;
-		forget(&flows, k->flow_mask, print, (__u32)old);
+		forget(&flows, k->flow_mask, fingerprint, (__u32)old);
 		return 0;
 	}
 	next = next_state(c, state);
-	new = word_of(print, next << STATE_SHIFT | c->server, c->tick + time_of(service, next));
+	new = word_of(fingerprint, next << STATE_SHIFT | c->server, c->tick + time_of(service, next));
 	if (new != old && __sync_val_compare_and_swap(word, old, new) == old) {
 		if (state == EMBRYONIC && next != EMBRYONIC)
 			count_half_open(c, -1);
 		else if (state != EMBRYONIC && next == EMBRYONIC)
 			count_half_open(c, 1);
 		if (unlikely(state != next && service->flags & SERVICE_TELLS_FLOWS))
-			note_flow(k, print);
+			note_flow(k, fingerprint);
 	}
 	return 1;
 }
 
 /* Sets `c->server` to the connection's server. */
-INLINE int direct(struct cursor *c, const struct config *k, const struct service *service)
+INLINE int find_or_start_flow(struct cursor *c, const struct config *k, const struct service *service)
 {
-	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	__u64 fingerprint = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
 
-	c->lot = (print >> 33) + 1;
-	if (likely(held(c, k, service, print)))
+	c->sample_draw = (fingerprint >> 33) + 1;
+	if (likely(find_flow(c, k, service, fingerprint)))
 		return GO_ON;
-	return begin(c, k, service, print);
+	return start_flow(c, k, service, fingerprint);
 }
 
 #endif

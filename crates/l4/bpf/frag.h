@@ -17,7 +17,7 @@ INLINE void fragment_key(const struct cursor *c, struct fragment *key)
 }
 
 /* Remembers what became of a first fragment. */
-GLOBAL int remember(struct cursor *c, __u32 outcome)
+GLOBAL int store_fragment_fate(struct cursor *c, __u32 outcome)
 {
 	struct fragment key;
 	struct fate fate = { .outcome = outcome };
@@ -33,7 +33,7 @@ GLOBAL int remember(struct cursor *c, __u32 outcome)
 }
 
 /* Puts a later fragment where its first one is: `FORWARDED` or `RETURNED`, or the end of its walk below zero. */
-GLOBAL int recall(struct cursor *c, int *verdict)
+GLOBAL int find_fragment_fate(struct cursor *c, int *verdict)
 {
 	struct fragment key;
 	struct fate *fate;

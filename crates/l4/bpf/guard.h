@@ -7,7 +7,7 @@
 #include "crowd.h"
 #include "pick.h"
 
-INLINE int listed(struct cursor *c, __u32 scope)
+INLINE int lookup_guard(struct cursor *c, __u32 scope)
 {
 	struct guard_key key = { .prefix = 160, .scope = bpf_htonl(scope) };
 	struct guard_value *found;
@@ -22,19 +22,19 @@ INLINE int listed(struct cursor *c, __u32 scope)
 }
 
 /* Lists and bans, for each packet of a client. The service's own entry goes before the one for all. */
-GLOBAL int let_in(struct cursor *c, __u32 flags, __u32 all)
+GLOBAL int check_access_lists(struct cursor *c, __u32 flags, __u32 all)
 {
-	int said = -1;
+	int result = -1;
 
 	if (!c)
 		return XDP_DROP;
 	if (flags & SERVICE_GUARDS)
-		said = listed(c, c->service);
-	if (said < 0 && all & CONFIG_GUARDS)
-		said = listed(c, SCOPE_ALL);
-	if (said == GUARD_DENY || (said < 0 && flags & SERVICE_ALLOW_ONLY))
+		result = lookup_guard(c, c->service);
+	if (result < 0 && all & CONFIG_GUARDS)
+		result = lookup_guard(c, SCOPE_ALL);
+	if (result == GUARD_DENY || (result < 0 && flags & SERVICE_ALLOW_ONLY))
 		return drop(c, DENIED);
-	if (said == GUARD_BAN)
+	if (result == GUARD_BAN)
 		return drop(c, BANNED);
 	return GO_ON;
 }
@@ -79,10 +79,10 @@ INLINE int metered(struct cursor *c, const struct service *service, struct sourc
 	struct used *used = entry(meters, c->service);
 
 	if (service->cost[meter] && used &&
-	    !within(&used->until[meter], c->ns, cost_of(c, service->cost[meter], meter), service->burst[meter]))
+	    !take_from_rate(&used->until[meter], c->ns, cost_of(c, service->cost[meter], meter), service->burst[meter]))
 		return drop(c, outcome);
 	if (use && service->source_cost[meter] &&
-	    !within(&use->used[meter], c->ns, cost_of(c, service->source_cost[meter], meter),
+	    !take_from_rate(&use->used[meter], c->ns, cost_of(c, service->source_cost[meter], meter),
 		    service->source_burst[meter])) {
 		ban(c, service);
 		return drop(c, source_outcome);
@@ -102,7 +102,7 @@ INLINE struct source_use *source_of(const struct source *key)
 }
 
 /* Bans that were earned, and rates that every packet of a client counts for: bytes and resets. */
-GLOBAL int slow_down(struct cursor *c, const struct service *service)
+GLOBAL int check_source_rates(struct cursor *c, const struct service *service)
 {
 	struct source_use *use = NULL;
 	struct source key = { 0 };
@@ -125,14 +125,14 @@ GLOBAL int slow_down(struct cursor *c, const struct service *service)
 }
 
 /* Whether too many connections are half-open; raises the alarm, once a second at most. */
-INLINE int flooded(struct cursor *c, const struct service *service, struct gauge *gauge)
+INLINE int exceeds_half_open_limit(struct cursor *c, const struct service *service, struct gauge *gauge)
 {
 	__s32 half_open = gauge->half_open + gauge->new_half_open;
 
 	if (service->half_open_alarm && half_open >= (__s32)service->half_open_alarm &&
 	    c->tick - gauge->alarm_tick >= 4) {
 		gauge->alarm_tick = c->tick;
-		tell(c, EVENT_HALF_OPEN, half_open, &c->dst);
+		send_event(c, EVENT_HALF_OPEN, half_open, &c->dst);
 	}
 	return service->half_open_limit && half_open >= (__s32)service->half_open_limit;
 }
@@ -160,9 +160,9 @@ GLOBAL int admit(const struct config *k, struct cursor *c, const struct service 
 		if (done != GO_ON)
 			return done;
 	}
-	if (service->connections && gauge->flows + gauge->new_flows >= service->connections && swept(k, c))
+	if (service->connections && gauge->flows + gauge->new_flows >= service->connections && is_sweeper_alive(k, c))
 		return drop(c, CONNECTION_CAP);
-	if (flooded(c, service, gauge) && is_tcp(c) && swept(k, c)) {
+	if (exceeds_half_open_limit(c, service, gauge) && is_tcp(c) && is_sweeper_alive(k, c)) {
 		done = metered(c, service, NULL, METER_HALF_OPEN, HALF_OPEN_LIMIT, HALF_OPEN_LIMIT);
 		if (done != GO_ON)
 			return done;
@@ -180,11 +180,11 @@ GLOBAL int over_cap(struct cursor *c, const struct service *service)
 }
 
 /* All that a new connection must pass; what one client has is counted last, when nothing else stands against it. */
-INLINE int enlist(const struct config *k, struct cursor *c, const struct service *service)
+INLINE int admit_and_count(const struct config *k, struct cursor *c, const struct service *service)
 {
 	int done = admit(k, c, service);
 
-	if (done == GO_ON && unlikely(service->source_connections) && !join(k, c, service))
+	if (done == GO_ON && unlikely(service->source_connections) && !count_client_connection(k, c, service))
 		return over_cap(c, service);
 	return done;
 }

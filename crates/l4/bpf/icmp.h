@@ -103,7 +103,7 @@ GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct qu
 	return 1;
 }
 
-INLINE void turned(const struct ends *a, struct ends *b)
+INLINE void swap_ends(const struct ends *a, struct ends *b)
 {
 	b->src = a->dst;
 	b->dst = a->src;
@@ -119,7 +119,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	struct record *record;
 	struct server *server;
 	struct way way;
-	__u64 print, *word, old;
+	__u64 fingerprint, *word, old;
 
 	if (!c || !q || !k)
 		return XDP_DROP;
@@ -128,19 +128,19 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		return end(c, ERROR_NOT_OURS, PASS_ON);
 	if (gated(k, service, &in->src))
 		return drop(c, GATE_SHUT);
-	print = print_of(k, &in->dst, &in->src, in->dport, in->sport, in->proto);
+	fingerprint = flow_fingerprint(k, &in->dst, &in->src, in->dport, in->sport, in->proto);
 	if (service->method == NAT)
-		word = find(&forward, k->forward_mask, print);
+		word = find(&forward, k->forward_mask, fingerprint);
 	else
-		word = find(&flows, k->flow_mask, print);
-	old = word ? read_word(word, print) : 0;
+		word = find(&flows, k->flow_mask, fingerprint);
+	old = word ? read_word(word, fingerprint) : 0;
 	if (!old)
 		return end(c, ERROR_NOT_OURS, PASS_ON);
 	c->server = service->method == NAT ? NONE : server_of(old);
 	if (service->method == NAT) {
 		c->record = (__u32)old;
 		record = entry(records, c->record);
-		if (!record || !living(record->word, c->tick) ||
+		if (!record || !is_live(record->word, c->tick) ||
 		    !same((const struct addr *)record->client, &in->dst) || record->client_port != in->dport ||
 		    !same((const struct addr *)record->addr, &in->src) || record->port != in->sport)
 			return end(c, ERROR_NOT_OURS, PASS_ON);
@@ -153,7 +153,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		return tunnel(ctx, c, k, server, ERROR_FORWARDED);
 	if (server->flags & SERVER_LOCAL)
 		return end(c, COLLOCATED, XDP_PASS);
-	if (!way_to(ctx, c, server, &way))
+	if (!next_hop_to(ctx, c, server, &way))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (service->method == NAT) {
 		if (c->ttl <= 1)
@@ -162,14 +162,14 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		if (!record || !server_ends(c, server, &q->ours))
 			return drop(c, NO_CONFIGURATION);
 		q->shift = in->proto == IPPROTO_TCP ? shift_of(record) : 0;
-		turned(&q->ours, &q->to);
+		swap_ends(&q->ours, &q->to);
 		q->outer.src = c->src;
 		q->outer.dst = q->ours.dst;
 		q->outer.hop = 1;
 		if (!translate_error(ctx, c, q))
 			return drop(c, NO_CONFIGURATION);
 	}
-	return depart(ctx, c, &way, ERROR_FORWARDED);
+	return send_frame(ctx, c, &way, ERROR_FORWARDED);
 }
 
 /* The quoted packet was on its way to a server: the error is for the client that it came from. Goes on where it was of
@@ -187,7 +187,7 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		return XDP_DROP;
 	c->record = record_of(k, c->tick, &in->dst, &in->src, in->dport, in->sport, in->proto, &ours);
 	record = c->record == NONE ? NULL : entry(records, c->record);
-	if (!record || !living(record->word, c->tick) || !serves(record, &in->dst, in->dport))
+	if (!record || !is_live(record->word, c->tick) || !is_record_of_server(record, &in->dst, in->dport))
 		return GO_ON;
 	c->server = record->server;
 	server = entry(servers, c->server);
@@ -211,11 +211,11 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
 	q->shift = 0;
-	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))
+	if (!next_hop_to_client(ctx, c, &q->outer.dst, &record->back_way, &way))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (!translate_error(ctx, c, q))
 		return drop(c, NO_CONFIGURATION);
-	return depart(ctx, c, &way, ERROR_RETURNED);
+	return send_frame(ctx, c, &way, ERROR_RETURNED);
 }
 
 /* Ends the walk of every ICMP packet. */
@@ -231,7 +231,7 @@ GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const st
 	if (!is_error(c, header->kind))
 		return end(c, NOT_OURS, PASS_ON);
 	if (c->family == 4 ? header->kind == 3 && header->code == 4 : header->kind == 2) {
-		int done = about_tunnel(ctx, c, q, k);
+		int done = handle_tunnel_error(ctx, c, q, k);
 
 		if (done != GO_ON)
 			return done;

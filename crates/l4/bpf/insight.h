@@ -3,8 +3,8 @@
  * from which side of us it was missing, how long windows stood closed, and who sent resets. It changes no packet and
  * ends no walk. What the figures mean to people is judged in user space. Connections that began with a SYN cookie, whose
  * numbers differ on both sides, and fragments are not looked at. */
-#ifndef STEELYARD_INSIGHT_H
-#define STEELYARD_INSIGHT_H
+#ifndef STEELYARD_FLOW_SAMPLES_H
+#define STEELYARD_FLOW_SAMPLES_H
 
 #include "nat.h"
 
@@ -13,10 +13,10 @@
 #define MOST_SHIFT 14
 
 /* One packet as its watcher sees it. */
-struct glance {
+struct packet_sample {
 	__u64 now;
 	/* The connection's hash. */
-	__u64 print;
+	__u64 fingerprint;
 	__u32 seq;
 	/* Numbers that it takes: data, SYN and FIN. */
 	__u32 takes;
@@ -28,7 +28,7 @@ struct glance {
 };
 
 /* A SYN's segment size and scale. */
-INLINE void glance_options(struct xdp_md *ctx, const struct cursor *c, struct glance *g)
+INLINE void read_sample_options(struct xdp_md *ctx, const struct cursor *c, struct packet_sample *g)
 {
 	__u32 at = option_at(ctx, c, OPTION_MSS);
 	__u8 *option = at ? bytes_at(ctx, at, L4_MASK, 4) : NULL;
@@ -40,7 +40,7 @@ INLINE void glance_options(struct xdp_md *ctx, const struct cursor *c, struct gl
 }
 
 /* Fills the glance; 0 when the packet is not looked at. */
-INLINE int glance_at(struct xdp_md *ctx, const struct cursor *c, const struct config *k, struct glance *g)
+INLINE int read_packet_sample(struct xdp_md *ctx, const struct cursor *c, const struct config *k, struct packet_sample *g)
 {
 	struct tcphdr *tcp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*tcp));
 	struct record *record = c->record == NONE ? NULL : entry(records, c->record);
@@ -55,29 +55,29 @@ INLINE int glance_at(struct xdp_md *ctx, const struct cursor *c, const struct co
 	g->takes = c->length - (c->l4 - c->l3) - c->tcp_size + !!(c->tcp & SYN) + !!(c->tcp & FIN);
 	g->window = bpf_ntohs(tcp->window);
 	if (g->side == CLIENT_SIDE)
-		g->print = print_of(k, &c->src, &c->dst, c->sport, c->dport, IPPROTO_TCP);
+		g->fingerprint = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, IPPROTO_TCP);
 	else if (record)
-		g->print = print_of(k, (struct addr *)record->client, (struct addr *)record->addr, record->client_port,
+		g->fingerprint = flow_fingerprint(k, (struct addr *)record->client, (struct addr *)record->addr, record->client_port,
 				    record->port, IPPROTO_TCP);
 	else
 		return 0;
 	if (c->tcp & SYN)
-		glance_options(ctx, c, g);
+		read_sample_options(ctx, c, g);
 	return 1;
 }
 
 /* Whether user space has read what was written last. */
-INLINE int was_read(const struct config *k, const struct watch *w)
+INLINE int has_been_read(const struct config *k, const struct watch *w)
 {
 	return (__s32)(k->swept - w->tick) > 0;
 }
 
 /* Whether an entry may be another connection's; `WATCH_ENDED` is one that ended, 1 one that did not. */
-INLINE __u32 gives_way(const struct config *k, const struct cursor *c, const struct watch *w)
+INLINE __u32 is_replaceable(const struct config *k, const struct cursor *c, const struct watch *w)
 {
 	__u32 idle = c->tick - w->tick;
 
-	if (!was_read(k, w))
+	if (!has_been_read(k, w))
 		return 0;
 	if (w->flags & WATCH_ENDED && idle > WATCHED_ENDING)
 		return WATCH_ENDED;
@@ -85,7 +85,7 @@ INLINE __u32 gives_way(const struct config *k, const struct cursor *c, const str
 }
 
 /* Makes a claimed entry this connection's. */
-INLINE void watch_anew(const struct cursor *c, struct watch *w, const struct glance *g)
+INLINE void start_watch(const struct cursor *c, struct watch *w, const struct packet_sample *g)
 {
 	__u64 *words = (__u64 *)w;
 
@@ -102,14 +102,14 @@ INLINE void watch_anew(const struct cursor *c, struct watch *w, const struct gla
 	w->isn = g->seq;
 	w->flags = (opens(c) ? 0 : WATCH_LATE) | (c->record == NONE ? 0 : WATCH_BOTH);
 	w->shift[CLIENT_SIDE] = w->shift[SERVER_SIDE] = SHIFT_UNKNOWN;
-	__sync_lock_test_and_set(&w->print, g->print);
+	__sync_lock_test_and_set(&w->print, g->fingerprint);
 }
 
 /* The entry of a connection, which gets one if it is its client's packet; NULL: it has none. */
-INLINE struct watch *watch_of(struct cursor *c, const struct config *k, const struct glance *g)
+INLINE struct watch *find_or_start_watch(struct cursor *c, const struct config *k, const struct packet_sample *g)
 {
 	struct watch_count *count = entry(watch_counts, 0);
-	__u32 set = g->print >> 8 & (WATCHED_LIMIT / 4 - 1);
+	__u32 set = g->fingerprint >> 8 & (WATCHED_LIMIT / 4 - 1);
 	struct watch *w, *place = NULL;
 	__u64 old = 0;
 
@@ -119,9 +119,9 @@ INLINE struct watch *watch_of(struct cursor *c, const struct config *k, const st
 		w = entry(watched, set * 4 + i);
 		if (!w)
 			return NULL;
-		if (w->print == g->print)
+		if (w->print == g->fingerprint)
 			goto found;
-		if (!place && w->print != WATCH_CLAIM && (!w->print || gives_way(k, c, w))) {
+		if (!place && w->print != WATCH_CLAIM && (!w->print || is_replaceable(k, c, w))) {
 			place = w;
 			old = w->print;
 		}
@@ -134,22 +134,22 @@ INLINE struct watch *watch_of(struct cursor *c, const struct config *k, const st
 	}
 	count->begun++;
 	count->evicted += old && !(place->flags & WATCH_ENDED);
-	watch_anew(c, place, g);
+	start_watch(c, place, g);
 	return place;
 found:
 	/* The same ends again, with other numbers: another connection. */
 	if (g->side != CLIENT_SIDE || !opens(c) || (w->isn == g->seq && !(w->flags & (WATCH_ENDED | WATCH_LATE))))
 		return w;
-	if (__sync_val_compare_and_swap(&w->print, g->print, WATCH_CLAIM) != g->print)
+	if (__sync_val_compare_and_swap(&w->print, g->fingerprint, WATCH_CLAIM) != g->fingerprint)
 		return NULL;
 	count->begun++;
-	count->unread += !was_read(k, w);
-	watch_anew(c, w, g);
+	count->unread += !has_been_read(k, w);
+	start_watch(c, w, g);
 	return w;
 }
 
 /* Times of the handshake. */
-INLINE void watch_handshake(struct watch *w, const struct glance *g)
+INLINE void watch_handshake(struct watch *w, const struct packet_sample *g)
 {
 	__u32 side = g->side & 1;
 
@@ -178,7 +178,7 @@ INLINE __u64 order_ns(const struct watch *w)
 }
 
 /* What was sent before, or was missing. */
-INLINE void watch_repair(struct watch *w, const struct glance *g, __u32 side)
+INLINE void watch_repair(struct watch *w, const struct packet_sample *g, __u32 side)
 {
 	__u32 from = w->gap_from[side], to = w->gap_to[side], end = g->seq + g->takes;
 
@@ -201,7 +201,7 @@ INLINE void watch_repair(struct watch *w, const struct glance *g, __u32 side)
 }
 
 /* The numbers that a packet takes. */
-INLINE void watch_numbers(struct watch *w, const struct glance *g, __u32 side)
+INLINE void watch_numbers(struct watch *w, const struct packet_sample *g, __u32 side)
 {
 	__s32 ahead = g->seq - w->next[side];
 
@@ -232,7 +232,7 @@ INLINE void watch_numbers(struct watch *w, const struct glance *g, __u32 side)
 
 /* The shift of a side's windows. Where the other side's answer is not seen it is the side's own offer: if that was not
  * taken windows are smaller still. `SHIFT_UNKNOWN` without its SYN. */
-INLINE __u32 shift_in_force(const struct watch *w, __u32 side)
+INLINE __u32 active_window_scale(const struct watch *w, __u32 side)
 {
 	__u32 own = w->shift[side], other = w->flags & WATCH_BOTH ? w->shift[side ^ 1] : own;
 
@@ -252,9 +252,9 @@ INLINE void watch_raised(struct watch *w, __u64 now, __u32 side)
 }
 
 /* The window that a packet says. */
-INLINE void watch_window(struct watch *w, const struct glance *g, __u32 side)
+INLINE void watch_window(struct watch *w, const struct packet_sample *g, __u32 side)
 {
-	__u32 shift = shift_in_force(w, side), low = WINDOW_OPEN;
+	__u32 shift = active_window_scale(w, side), low = WINDOW_OPEN;
 
 	if ((g->flags & (ACK | SYN | FIN | RST)) != ACK)
 		return;
@@ -270,7 +270,7 @@ INLINE void watch_window(struct watch *w, const struct glance *g, __u32 side)
 }
 
 /* How the connection ends. */
-INLINE void watch_end(struct watch *w, const struct glance *g, __u32 side)
+INLINE void watch_end(struct watch *w, const struct packet_sample *g, __u32 side)
 {
 	__u32 more = side == CLIENT_SIDE ? WATCH_CLIENT_FIN : WATCH_SERVER_FIN;
 
@@ -292,14 +292,14 @@ INLINE void watch_end(struct watch *w, const struct glance *g, __u32 side)
 }
 
 /* Writes down what a packet of a watched connection shows. */
-GLOBAL int watch(struct xdp_md *ctx, struct cursor *c, const struct config *k, __u32 side)
+GLOBAL int watch_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k, __u32 side)
 {
-	struct glance g = { .side = side & 1 };
+	struct packet_sample g = { .side = side & 1 };
 	struct watch *w;
 
-	if (!c || !k || !glance_at(ctx, c, k, &g))
+	if (!c || !k || !read_packet_sample(ctx, c, k, &g))
 		return 0;
-	w = watch_of(c, k, &g);
+	w = find_or_start_watch(c, k, &g);
 	if (!w)
 		return 0;
 	side &= 1;
@@ -316,12 +316,12 @@ GLOBAL int watch(struct xdp_md *ctx, struct cursor *c, const struct config *k, _
 
 /* Looks at a packet whose connection is known, if the connection is watched. With a record the lot is its number's, which
  * both directions know. */
-INLINE void look(struct xdp_md *ctx, struct cursor *c, const struct config *k, __u32 side)
+INLINE void sample_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k, __u32 side)
 {
-	__u32 lot = c->record == NONE ? c->lot : ((__u32)(c->record * 0x9e3779b1u) >> 1) + 1;
+	__u32 sample_draw = c->record == NONE ? c->sample_draw : ((__u32)(c->record * 0x9e3779b1u) >> 1) + 1;
 
-	if (unlikely(lot - 1 < k->insight) && is_tcp(c))
-		watch(ctx, c, k, side);
+	if (unlikely(sample_draw - 1 < k->insight) && is_tcp(c))
+		watch_packet(ctx, c, k, side);
 }
 
 #endif

@@ -26,7 +26,7 @@ INLINE void read_clock(const struct config *k, struct cursor *c)
 }
 
 /* A client's packet to its server. */
-INLINE int go(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
+INLINE int forward_to_server(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
 	struct server *server = entry(servers, c->server);
 
@@ -35,7 +35,7 @@ INLINE int go(struct xdp_md *ctx, struct cursor *c, const struct config *k, cons
 	if (unlikely(server->flags & SERVER_RESETS && !(server->flags & SERVER_SERVES) && is_tcp(c)))
 		return reset(ctx, c);
 	if (unlikely(c->marks & FIRST_FRAGMENT))
-		remember(c, FORWARDED);
+		store_fragment_fate(c, FORWARDED);
 	if (service->method == MAC)
 		return mac(ctx, c, server);
 	if (service->method == NAT)
@@ -44,25 +44,25 @@ INLINE int go(struct xdp_md *ctx, struct cursor *c, const struct config *k, cons
 }
 
 /* Guards, and whether the host has the service. */
-INLINE int enter(struct cursor *c, const struct config *k, const struct service *service)
+INLINE int check_entry(struct cursor *c, const struct config *k, const struct service *service)
 {
 	int done;
 
 	if (unlikely(service->flags & (SERVICE_GUARDS | SERVICE_ALLOW_ONLY) || k->flags & CONFIG_GUARDS)) {
-		done = let_in(c, service->flags, k->flags);
+		done = check_access_lists(c, service->flags, k->flags);
 		if (done != GO_ON)
 			return done;
 	}
 	if (unlikely(service->flags & (SERVICE_SOURCES | SERVICE_BANS) || service->cost[METER_BYTES] ||
 		     service->cost[METER_RST])) {
-		done = slow_down(c, service);
+		done = check_source_rates(c, service);
 		if (done != GO_ON)
 			return done;
 	}
 	return GO_ON;
 }
 
-INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+INLINE int handle_client_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	struct service *service = entry(services, c->service);
 	int done;
@@ -71,14 +71,14 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		return drop(c, NO_CONFIGURATION);
 	if (gated(k, service, &c->dst))
 		return drop(c, GATE_SHUT);
-	if (unlikely(service->flags & SERVICE_COOKIES) && is_tcp(c) && about_cookies(k, c, service))
+	if (unlikely(service->flags & SERVICE_COOKIES) && is_tcp(c) && needs_cookie_path(k, c, service))
 		bpf_tail_call_static(ctx, &parts, PART_COOKIES);
-	done = enter(c, k, service);
+	done = check_entry(c, k, service);
 	if (unlikely(done != GO_ON))
 		return done;
 	if (unlikely(service->method == HOST)) {
 		if (c->marks & FIRST_FRAGMENT)
-			remember(c, NOT_OURS);
+			store_fragment_fate(c, NOT_OURS);
 		if (opens(c)) {
 			done = admit(k, c, service);
 			if (done != GO_ON)
@@ -86,19 +86,19 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		}
 		return end(c, PROXIED, PASS_ON);
 	}
-	done = service->method == NAT ? find_record(ctx, c, k, service) : direct(c, k, service);
+	done = service->method == NAT ? find_record(ctx, c, k, service) : find_or_start_flow(c, k, service);
 	if (unlikely(done != GO_ON))
 		return done;
 	if (unlikely(c->tcp & SYN && service->mss))
 		clamp(ctx, c, service->mss);
-	look(ctx, c, k, CLIENT_SIDE);
-	return go(ctx, c, k, service);
+	sample_packet(ctx, c, k, CLIENT_SIDE);
+	return forward_to_server(ctx, c, k, service);
 }
 
 /* Fragments after the first. */
-INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+INLINE int handle_later_fragment(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
-	int verdict = XDP_DROP, outcome = recall(c, &verdict);
+	int verdict = XDP_DROP, outcome = find_fragment_fate(c, &verdict);
 	struct service *service;
 	struct record *record;
 
@@ -113,7 +113,7 @@ INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 			return drop(c, NO_CONFIGURATION);
 		return gated(k, service, record->addr) ? drop(c, GATE_SHUT) : nat_back(ctx, c);
 	}
-	return gated(k, service, &c->dst) ? drop(c, GATE_SHUT) : go(ctx, c, k, service);
+	return gated(k, service, &c->dst) ? drop(c, GATE_SHUT) : forward_to_server(ctx, c, k, service);
 }
 
 /* Whether a frame is for one machine: no service of every address takes broadcasts. */
@@ -124,29 +124,29 @@ INLINE int is_to_one(struct xdp_md *ctx)
 	return link && !(link[0] & 1);
 }
 
-INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+INLINE int process_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	int done = parse(ctx, c);
 
 	if (unlikely(done != GO_ON))
 		return done;
 	if (unlikely(c->marks & LATER_FRAGMENT))
-		return follow(ctx, c, k);
+		return handle_later_fragment(ctx, c, k);
 	if (unlikely(c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)) {
 		if (c->marks & FIRST_FRAGMENT)
-			remember(c, NOT_OURS);
+			store_fragment_fate(c, NOT_OURS);
 		if (c->proto == (c->family == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 			bpf_tail_call_static(ctx, &parts, PART_ERRORS);
 		return end(c, NOT_OURS, PASS_ON);
 	}
 	c->service = named_service(c, &c->dst, c->dport, k->flags);
 	if (likely(c->service != NONE))
-		return serve(ctx, c, k);
+		return handle_client_packet(ctx, c, k);
 	if (k->flags & CONFIG_NAT) {
-		done = answered(ctx, c, k);
+		done = handle_server_packet(ctx, c, k);
 		if (done == GO_ON) {
 			if (c->marks & FIRST_FRAGMENT)
-				remember(c, RETURNED);
+				store_fragment_fate(c, RETURNED);
 			return nat_back(ctx, c);
 		}
 		if (done != PASS_ON)
@@ -156,10 +156,10 @@ INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 	if (unlikely(k->flags & CONFIG_ANY_ADDRESS) && is_to_one(ctx)) {
 		c->service = any_address_service(c, &c->dst, c->dport);
 		if (c->service != NONE)
-			return serve(ctx, c, k);
+			return handle_client_packet(ctx, c, k);
 	}
 	if (unlikely(c->marks & FIRST_FRAGMENT))
-		remember(c, NOT_OURS);
+		store_fragment_fate(c, NOT_OURS);
 	return end(c, NOT_OURS, PASS_ON);
 }
 
@@ -175,7 +175,7 @@ int balance(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	plane->received++;
 	read_clock(k, &c);
-	verdict = walk(ctx, &c, k);
+	verdict = process_packet(ctx, &c, k);
 	if (verdict == PASS_ON)
 		return pass_on(ctx, SLOT_BALANCE + 1);
 	return verdict;
@@ -209,7 +209,7 @@ int errors(struct xdp_md *ctx)
 }
 
 /* A client's packet to a service that gives cookies. */
-INLINE int serve_by_cookies(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+INLINE int handle_cookie_packet(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	struct service *service;
 	struct server *server;
@@ -219,20 +219,20 @@ INLINE int serve_by_cookies(struct xdp_md *ctx, struct cursor *c, const struct c
 	service = entry(services, c->service);
 	if (!service)
 		return drop(c, NO_CONFIGURATION);
-	done = enter(c, k, service);
+	done = check_entry(c, k, service);
 	if (done != GO_ON)
 		return done;
 	if (!is_known(c, k)) {
 		if (opens(c))
-			return give_cookie(ctx, c, k, service);
-		take_cookie(ctx, c, k);
+			return send_syn_cookie(ctx, c, k, service);
+		accept_syn_cookie(ctx, c, k);
 	}
 	done = find_record(ctx, c, k, service);
 	if (done != GO_ON)
 		return done;
 	if (c->tcp & SYN && service->mss)
 		clamp(ctx, c, service->mss);
-	look(ctx, c, k, CLIENT_SIDE);
+	sample_packet(ctx, c, k, CLIENT_SIDE);
 	server = entry(servers, c->server);
 	if (!server)
 		return drop(c, NO_CONFIGURATION);
@@ -253,7 +253,7 @@ int cookies(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	verdict = read_again(ctx, &q->own, k);
 	if (verdict == GO_ON)
-		verdict = serve_by_cookies(ctx, &q->own, k);
+		verdict = handle_cookie_packet(ctx, &q->own, k);
 	if (verdict == PASS_ON)
 		return pass_on(ctx, SLOT_BALANCE + 1);
 	return verdict;

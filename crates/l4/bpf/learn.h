@@ -11,7 +11,7 @@
 /* Ticks after which the kernel is asked again. */
 #define LEARNED_TICKS 4
 
-INLINE int same_way(const struct way *a, const struct way *b)
+INLINE int same_next_hop(const struct way *a, const struct way *b)
 {
 	const __u16 *x = (const __u16 *)a, *y = (const __u16 *)b;
 
@@ -44,19 +44,19 @@ GLOBAL __u32 learn(const struct way *way)
 			__sync_lock_test_and_set(&slot->state, WAY_OK);
 			return at;
 		}
-		if (slot->state == WAY_OK && same_way(slot, way))
+		if (slot->state == WAY_OK && same_next_hop(slot, way))
 			return at;
 	}
 	return LEARNED_NONE;
 }
 
-INLINE __u32 back_way(__u32 index, __u32 tick)
+INLINE __u32 client_hop_word(__u32 index, __u32 tick)
 {
 	return index | tick << 12;
 }
 
 /* What the client's packet shows, marked as old, so that the kernel is asked for the first answer. */
-GLOBAL __u32 shown_way(struct xdp_md *ctx, struct cursor *c)
+GLOBAL __u32 next_hop_from_packet(struct xdp_md *ctx, struct cursor *c)
 {
 	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
 	struct way way = { .ifindex = ctx->ingress_ifindex, .state = WAY_OK };
@@ -65,25 +65,25 @@ GLOBAL __u32 shown_way(struct xdp_md *ctx, struct cursor *c)
 		return LEARNED_NONE;
 	__builtin_memcpy(way.to, link + 6, 6);
 	__builtin_memcpy(way.from, link, 6);
-	return back_way(learn(&way), c->tick - LEARNED_TICKS);
+	return client_hop_word(learn(&way), c->tick - LEARNED_TICKS);
 }
 
 /* The way to a client, remembered in `memory`. 0 when none is known. */
-INLINE int way_back(struct xdp_md *ctx, struct cursor *c, const struct addr *client, __u32 *memory, struct way *way)
+INLINE int next_hop_to_client(struct xdp_md *ctx, struct cursor *c, const struct addr *client, __u32 *memory, struct way *way)
 {
 	__u32 old = *memory, index = old & 0xfff;
 	struct way *known;
 
 	if (unlikely(((c->tick - (old >> 12)) & 0xfffff) >= LEARNED_TICKS)) {
-		int said = ask_kernel(ctx, c, client, way);
+		int result = ask_kernel(ctx, c, client, way);
 
-		if (said == 0)
+		if (result == 0)
 			index = learn(way);
-		else if (said == BPF_FIB_LKUP_RET_NO_NEIGH)
-			tell(c, EVENT_CLIENT_NEIGHBOUR, 0, client);
+		else if (result == BPF_FIB_LKUP_RET_NO_NEIGH)
+			send_event(c, EVENT_CLIENT_NEIGHBOUR, 0, client);
 		/* What could not be remembered is asked for again. */
-		*memory = back_way(index, index == LEARNED_NONE ? c->tick - LEARNED_TICKS : c->tick);
-		if (said == 0)
+		*memory = client_hop_word(index, index == LEARNED_NONE ? c->tick - LEARNED_TICKS : c->tick);
+		if (result == 0)
 			return 1;
 	}
 	known = index == LEARNED_NONE ? NULL : entry(learned, index);

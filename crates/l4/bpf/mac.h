@@ -12,11 +12,11 @@ INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server
 
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
-	if (unlikely(!way_to(ctx, c, server, &way)))
+	if (unlikely(!next_hop_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return too_big(ctx, c, way.mtu);
-	return depart(ctx, c, &way, FORWARDED);
+		return send_too_big(ctx, c, way.mtu);
+	return send_frame(ctx, c, &way, FORWARDED);
 }
 
 #endif

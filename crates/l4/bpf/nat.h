@@ -44,7 +44,7 @@ INLINE __u32 after_server(const struct cursor *c, __u32 state)
 }
 
 /* Writes state and deadline when they changed. A closing connection's time runs on unless a side closes again. */
-INLINE void keep(struct cursor *c, const struct service *service, struct record *record, __u64 old, __u32 next)
+INLINE void update_record(struct cursor *c, const struct service *service, struct record *record, __u64 old, __u32 next)
 {
 	__u32 state = record_state(old);
 	__u64 new;
@@ -91,16 +91,16 @@ GLOBAL int may_reuse(struct xdp_md *ctx, struct cursor *c, const struct record *
 }
 
 /* Whether a record is this client's, in every bit of its key. */
-INLINE int is_of(const struct record *record, const struct cursor *c)
+INLINE int is_record_of_client(const struct record *record, const struct cursor *c)
 {
 	return same((const struct addr *)record->client, &c->src) && same((const struct addr *)record->addr, &c->dst) &&
 	       record->client_port == c->sport && record->port == c->dport;
 }
 
 /* The flow of a connection to a server on this host, which needs no record. */
-GLOBAL int held_here(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+GLOBAL int has_local_flow(struct cursor *c, const struct config *k, const struct service *service, __u64 fingerprint)
 {
-	return c && k && service && held(c, k, service, print);
+	return c && k && service && find_flow(c, k, service, fingerprint);
 }
 
 /* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
@@ -110,7 +110,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	struct record *record;
 	struct server *server;
 	struct share *share;
-	__u64 print;
+	__u64 fingerprint;
 	int done;
 
 	if (!c || !k || !service)
@@ -120,26 +120,26 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 			return drop(c, NO_FLOW);
 		state = EMBRYONIC;
 	}
-	done = enlist(k, c, service);
+	done = admit_and_count(k, c, service);
 	if (done != GO_ON)
 		return done;
 	c->server = choose(k, c, service);
 	if (c->server == REFUSED)
 		return drop(c, RULE_DROPPED);
 	server = entry(servers, c->server);
-	if (c->server == NONE || !server || !can_have(server, c))
+	if (c->server == NONE || !server || !serves_family_of(server, c))
 		return drop(c, NO_SERVER);
-	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	fingerprint = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
 	if (server->flags & SERVER_LOCAL) {
 		if (c->marks & WITH_COOKIE)
 			return drop(c, NO_SERVER);
-		hold(c, k, service, print);
+		store_flow(c, k, service, fingerprint);
 		return GO_ON;
 	}
 	index = take_port(c, k, server);
 	record = entry(records, index);
 	if (index == NONE || !record) {
-		tell(c, EVENT_NO_PORT, 0, (const struct addr *)server->addr);
+		send_event(c, EVENT_NO_PORT, 0, (const struct addr *)server->addr);
 		return drop(c, NO_PORT);
 	}
 	copy16((struct addr *)record->client, &c->src);
@@ -149,21 +149,21 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	record->server = c->server;
 	record->end = c->seq;
 	record->stamp = c->cookie;
-	record->back_way = shown_way(ctx, c);
-	if (insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0, NULL) == FULL) {
+	record->back_way = next_hop_from_packet(ctx, c);
+	if (insert(&forward, k->forward_mask, fingerprint, word_of(fingerprint, index, 1), c->tick, 0, NULL) == FULL) {
 		record->word = 0;
-		tell(c, EVENT_TABLE_FULL, 0, &c->dst);
+		send_event(c, EVENT_TABLE_FULL, 0, &c->dst);
 		return drop(c, TABLE_FULL);
 	}
 	share = entry(shares, record->share);
 	if (share && share->flags & SHARE_CLIENT) {
-		print = print_of(k, (const struct addr *)server->addr, &c->src,
+		fingerprint = flow_fingerprint(k, (const struct addr *)server->addr, &c->src,
 				 server->port ? server->port : c->dport, c->sport, c->proto | ANSWERS);
-		insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0, NULL);
+		insert(&forward, k->forward_mask, fingerprint, word_of(fingerprint, index, 1), c->tick, 0, NULL);
 	}
 	middle = c->proto;
 	if (c->crowd) {
-		own(&record_owners, index, c, 0);
+		set_record_owner(&record_owners, index, c, 0);
 		middle |= RECORD_OWNED << 8;
 	}
 	if (c->marks & WITH_COOKIE)
@@ -182,27 +182,27 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 GLOBAL int is_known(struct cursor *c, const struct config *k)
 {
 	struct record *record;
-	__u64 print, *word, old;
+	__u64 fingerprint, *word, old;
 
 	if (!c || !k)
 		return 0;
-	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
-	word = find(&forward, k->forward_mask, print);
-	old = word ? read_word(word, print) : 0;
+	fingerprint = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	word = find(&forward, k->forward_mask, fingerprint);
+	old = word ? read_word(word, fingerprint) : 0;
 	record = old ? entry(records, (__u32)old) : NULL;
-	return record && living(*(volatile __u64 *)&record->word, c->tick) && is_of(record, c);
+	return record && is_live(*(volatile __u64 *)&record->word, c->tick) && is_record_of_client(record, c);
 }
 
 /* The client's side. Ends the walk, or goes on with `c->server` and `c->record`. */
 INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
-	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto), old;
-	__u64 *word = find(&forward, k->forward_mask, print);
+	__u64 fingerprint = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, c->proto), old;
+	__u64 *word = find(&forward, k->forward_mask, fingerprint);
 	struct record *record;
 	__u32 state;
 
-	if (!word || !(old = read_word(word, print))) {
-		if (unlikely(service->flags & SERVICE_LOCAL) && held_here(c, k, service, print))
+	if (!word || !(old = read_word(word, fingerprint))) {
+		if (unlikely(service->flags & SERVICE_LOCAL) && has_local_flow(c, k, service, fingerprint))
 			return GO_ON;
 		return open_record(ctx, c, k, service);
 	}
@@ -213,35 +213,35 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	old = *(volatile __u64 *)&record->word;
 	state = record_state(old);
 	c->server = record->server;
-	if (unlikely(!living(old, c->tick) || state == CLAIMED || !is_of(record, c) ||
-		     !takes(c->server, SERVER_SERVES))) {
+	if (unlikely(!is_live(old, c->tick) || state == CLAIMED || !is_record_of_client(record, c) ||
+		     !has_server_flags(c->server, SERVER_SERVES))) {
 		struct server *gone = entry(servers, c->server);
 
-		if (living(old, c->tick) && gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
+		if (is_live(old, c->tick) && gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
 			return GO_ON;
-		forget(&forward, k->forward_mask, print, c->record);
+		forget(&forward, k->forward_mask, fingerprint, c->record);
 		return open_record(ctx, c, k, service);
 	}
 	if (unlikely(opens(c) && state >= CLIENT_CLOSED && state <= CLOSING)) {
 		if (!may_reuse(ctx, c, record))
 			return drop(c, PREMATURE_REUSE);
 		/* What is known of the other numbers does not hold for new ones. */
-		if (!takes(c->server, SERVER_TAKES) || by_cookie(old)) {
-			forget(&forward, k->forward_mask, print, c->record);
+		if (!has_server_flags(c->server, SERVER_TAKES) || by_cookie(old)) {
+			forget(&forward, k->forward_mask, fingerprint, c->record);
 			return open_record(ctx, c, k, service);
 		}
-		keep(c, service, record, old, EMBRYONIC);
+		update_record(c, service, record, old, EMBRYONIC);
 		count_flow(c, 0);
 		return GO_ON;
 	}
-	if (unlikely(state == EMBRYONIC && by_cookie(old)) && !ask_again(ctx, c, record))
+	if (unlikely(state == EMBRYONIC && by_cookie(old)) && !resend_syn(ctx, c, record))
 		return drop(c, NO_FLOW);
 	if (unlikely(c->tcp & (FIN | RST)))
 		note_end(ctx, c, record);
 	/* Another machine told of the connection, which knows no way to its client from here. */
 	if (unlikely((record->back_way & 0xfff) == LEARNED_NONE))
-		record->back_way = shown_way(ctx, c);
-	keep(c, service, record, old, after_client(c, state));
+		record->back_way = next_hop_from_packet(ctx, c);
+	update_record(c, service, record, old, after_client(c, state));
 	return GO_ON;
 }
 
@@ -277,17 +277,17 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
-		return hops_over(ctx, c);
-	if (unlikely(!way_to(ctx, c, server, &way)))
+		return send_time_exceeded(ctx, c);
+	if (unlikely(!next_hop_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return too_big(ctx, c, way.mtu);
+		return send_too_big(ctx, c, way.mtu);
 	record = entry(records, c->record);
 	if (unlikely(record && c->tcp & ACK && shift_of(record)))
 		shift(ctx, c, 8, -shift_of(record));
 	if (unlikely(!server_ends(c, server, &to) || !translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return depart(ctx, c, &way, FORWARDED);
+	return send_frame(ctx, c, &way, FORWARDED);
 }
 
 #endif

@@ -54,7 +54,7 @@ GLOBAL int unwrap_quoted(struct xdp_md *ctx, struct cursor *c, struct cursor *in
 }
 
 /* The room that the error tells of, within what can be; 0 when it tells nothing. */
-INLINE __u32 room_told(const struct cursor *c, const struct icmp_header *header)
+INLINE __u32 reported_mtu(const struct cursor *c, const struct icmp_header *header)
 {
 	__u32 told = bpf_ntohl(header->rest), least = c->family == 4 ? LEAST_PATH4 : LEAST_PATH6;
 
@@ -63,7 +63,7 @@ INLINE __u32 room_told(const struct cursor *c, const struct icmp_header *header)
 	return told && told < least ? least : told;
 }
 
-INLINE void believe(const struct cursor *c, const struct server *server, __u32 room)
+INLINE void store_path_mtu(const struct cursor *c, const struct server *server, __u32 room)
 {
 	struct path *path = entry(paths, server->way);
 
@@ -75,7 +75,7 @@ INLINE void believe(const struct cursor *c, const struct server *server, __u32 r
 }
 
 /* The way back to where a frame came from. */
-INLINE int where_from(struct xdp_md *ctx, struct way *way)
+INLINE int next_hop_to_sender(struct xdp_md *ctx, struct way *way)
 {
 	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
 
@@ -91,7 +91,7 @@ INLINE int where_from(struct xdp_md *ctx, struct way *way)
 
 /* Makes of the error one about the packet inside, to its client. The link is written anew: what it was is not the
  * client's, and tags are left behind. */
-GLOBAL int tell_client(struct xdp_md *ctx, struct cursor *c, struct cursor *in, __u32 room)
+GLOBAL int send_error_to_client(struct xdp_md *ctx, struct cursor *c, struct cursor *in, __u32 room)
 {
 	__u32 size, quote, says, frame = bpf_xdp_get_buff_len(ctx);
 	struct addr from;
@@ -106,10 +106,10 @@ GLOBAL int tell_client(struct xdp_md *ctx, struct cursor *c, struct cursor *in, 
 	in->server = c->server;
 	in->tick = c->tick;
 	quote = quote_of(in);
-	if (!quote || !may_tell(in))
+	if (!quote || !may_send_error(in))
 		return drop(in, OVERSIZE);
 	/* Whoever sent the error passes packets on, if nothing better is known. */
-	if (ask_kernel(ctx, c, &in->src, &way) && !where_from(ctx, &way))
+	if (ask_kernel(ctx, c, &in->src, &way) && !next_hop_to_sender(ctx, &way))
 		return drop(in, RESIZE_FAILED);
 	error_source(ctx, in, &from);
 	size = (in->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)) + ICMP_HEADER + sizeof(struct ethhdr);
@@ -124,23 +124,23 @@ GLOBAL int tell_client(struct xdp_md *ctx, struct cursor *c, struct cursor *in, 
 	says = in->family == 4 ? UNREACHABLE_TOO_BIG : TOO_BIG_6;
 	if (!write_quoting(ctx, in, &from, says, room))
 		return drop(in, RESIZE_FAILED);
-	return depart(ctx, in, &way, ERROR_RETURNED);
+	return send_frame(ctx, in, &way, ERROR_RETURNED);
 }
 
 /* Ends the walk of a 'too big' about a packet of a tunnel of ours, or goes on with others. */
-GLOBAL int about_tunnel(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
+GLOBAL int handle_tunnel_error(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
 {
 	struct icmp_header *header;
 	struct cursor *in = &q->in;
 	struct service *service;
 	struct server *server;
 	__u32 around, room;
-	__u64 print, *word, old;
+	__u64 fingerprint, *word, old;
 
 	if (!c || !q || !k)
 		return XDP_DROP;
 	header = bytes_at(ctx, c->l4, L4_MASK, sizeof(*header));
-	room = header ? room_told(c, header) : 0;
+	room = header ? reported_mtu(c, header) : 0;
 	around = unwrap_quoted(ctx, c, in, &q->outer);
 	if (!room || !around || !parse_quoted(ctx, in))
 		return GO_ON;
@@ -148,17 +148,17 @@ GLOBAL int about_tunnel(struct xdp_md *ctx, struct cursor *c, struct quoted *q, 
 	service = entry(services, c->service);
 	if (!service || service->method != TUNNEL)
 		return GO_ON;
-	print = print_of(k, &in->src, &in->dst, in->sport, in->dport, in->proto);
-	word = find(&flows, k->flow_mask, print);
-	old = word ? read_word(word, print) : 0;
+	fingerprint = flow_fingerprint(k, &in->src, &in->dst, in->sport, in->dport, in->proto);
+	word = find(&flows, k->flow_mask, fingerprint);
+	old = word ? read_word(word, fingerprint) : 0;
 	c->server = old ? server_of(old) : NONE;
 	server = entry(servers, c->server);
 	/* Whoever does not know where our packets go does not tell us of their room. */
 	if (!server || !same(&q->outer.dst, (const struct addr *)server->addr) ||
 	    !same(&q->outer.src, (const struct addr *)server->outer))
 		return GO_ON;
-	believe(c, server, room);
-	return tell_client(ctx, c, in, room - around);
+	store_path_mtu(c, server, room);
+	return send_error_to_client(ctx, c, in, room - around);
 }
 
 #endif

@@ -20,7 +20,7 @@ struct large_oversized {
 };
 
 /* Whether the process takes one packet more. */
-INLINE int takes_oversized(const struct cursor *c)
+INLINE int is_fragmenter_alive(const struct cursor *c)
 {
 	__u32 *alive = entry(fragmenter, 0);
 	struct event_tick *taken = entry(handed, 0);
@@ -66,14 +66,14 @@ INLINE void describe_oversized(struct oversized *head, const struct cursor *c, c
 	} while (0)
 
 /* Hands it over; 0 where nobody takes it, and it is as it was. */
-GLOBAL int hand_over(struct xdp_md *ctx, struct cursor *c, const struct server *server, __u32 room, __u32 entropy)
+GLOBAL int pass_to_userspace(struct xdp_md *ctx, struct cursor *c, const struct server *server, __u32 room, __u32 entropy)
 {
 	struct server_count *row;
 
-	if (!c || !server || c->marks & KEEP_WHOLE || c->length > OVERSIZED_BYTES)
+	if (!c || !server || c->marks & DONT_FRAGMENT || c->length > OVERSIZED_BYTES)
 		return 0;
 	/* Fragments of what a device is still to sum would be summed wrongly. */
-	if (is_partial(ctx, c) || !takes_oversized(c))
+	if (is_partial(ctx, c) || !is_fragmenter_alive(c))
 		return 0;
 	if (c->length <= USUAL_BYTES)
 		HAND_OVER(usual_oversized, USUAL_BYTES);

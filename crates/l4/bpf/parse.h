@@ -80,7 +80,7 @@ INLINE int parse_v4(struct xdp_md *ctx, struct cursor *c)
 	c->l4 = c->l3 + header;
 	where = bpf_ntohs(ip->frag_off);
 	if (where & 0x4000)
-		c->marks |= KEEP_WHOLE;
+		c->marks |= DONT_FRAGMENT;
 	if (unlikely(where & 0x3fff)) {
 		c->fragment_id = ip->id;
 		if (where & 0x1fff) {
@@ -156,7 +156,7 @@ INLINE int parse_v6(struct xdp_md *ctx, struct cursor *c)
 	c->proto = ip->nexthdr;
 	c->tos = ip->priority << 4 | ip->flow_lbl[0] >> 4;
 	c->ttl = ip->hop_limit;
-	c->marks |= KEEP_WHOLE;
+	c->marks |= DONT_FRAGMENT;
 	c->l4 = c->l3 + sizeof(*ip);
 	if (unlikely(c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)) {
 		int done = parse_extensions(ctx, c);

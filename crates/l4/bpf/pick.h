@@ -7,7 +7,7 @@
 #include "changed.h"
 #include "hash.h"
 
-INLINE int takes(__u32 server, __u32 need)
+INLINE int has_server_flags(__u32 server, __u32 need)
 {
 	struct server *one = entry(servers, server);
 
@@ -15,19 +15,19 @@ INLINE int takes(__u32 server, __u32 need)
 }
 
 /* Whether a server can have a client's packets: what is translated keeps its family. */
-INLINE int can_have(const struct server *server, const struct cursor *c)
+INLINE int serves_family_of(const struct server *server, const struct cursor *c)
 {
 	return !(server->flags & SERVER_TRANSLATES) || server->flags & SERVER_LOCAL ||
 	       is_mapped((const struct addr *)server->addr) == (c->family == 4);
 }
 
 /* Whether a server of this service goes on with a client that sticks to it. */
-INLINE int goes_on_with(__u32 server, const struct cursor *c)
+INLINE int accepts_sticky_client(__u32 server, const struct cursor *c)
 {
 	struct server *one = entry(servers, server);
 
 	return one && one->service == c->service && one->flags & SERVER_SERVES &&
-	       one->flags & (SERVER_TAKES | SERVER_KEEPS) && can_have(one, c);
+	       one->flags & (SERVER_TAKES | SERVER_KEEPS) && serves_family_of(one, c);
 }
 
 /* The pool that the packet's family chooses from. */
@@ -71,7 +71,7 @@ static long step(__u32 i, void *context)
 	walk->at++;
 	if (*server == walk->refused)
 		return 0;
-	if (takes(*server, SERVER_TAKES | SERVER_SERVES)) {
+	if (has_server_flags(*server, SERVER_TAKES | SERVER_SERVES)) {
 		walk->found = *server;
 		return 1;
 	}
@@ -80,23 +80,23 @@ static long step(__u32 i, void *context)
 }
 
 /* Walks a schedule from `at` to the first server that takes connections. */
-INLINE __u32 along(const struct pool *pool, __u32 at)
+INLINE __u32 next_taking_server(const struct pool *pool, __u32 at)
 {
 	struct walk walk = { pool->first, pool->length, at, NONE, NONE };
 	__u32 *server = entry(schedule, pool->first + at);
 
-	if (likely(server && takes(*server, SERVER_TAKES | SERVER_SERVES)))
+	if (likely(server && has_server_flags(*server, SERVER_TAKES | SERVER_SERVES)))
 		return *server;
 	bpf_loop(PICK_STEPS, step, &walk, 0);
 	return walk.found;
 }
 
-INLINE __u64 sticky_print(const struct config *k, const struct cursor *c, const struct pool *pool)
+INLINE __u64 sticky_fingerprint(const struct config *k, const struct cursor *c, const struct pool *pool)
 {
 	struct addr network = { { 0 } }, scope = { { pool->sticky_scope, 0, MAPPED, pool->sticky_scope } };
 
 	masked(&network, &c->src, pool->sticky_mask4, pool->sticky_mask6);
-	return print_of(k, &network, &scope, 0, c->family, 0x10000);
+	return flow_fingerprint(k, &network, &scope, 0, c->family, 0x10000);
 }
 
 /* A server of the pool, or `NONE`. */
@@ -104,26 +104,26 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 {
 	struct pool *pool = entry(pools, pool_index);
 	__u32 chosen, at = 0, *turn;
-	__u64 print = 0, *word;
+	__u64 fingerprint = 0, *word;
 
 	if (!pool || !pool->length || !k || !c)
 		return NONE;
 	if (pool->sticky) {
-		print = sticky_print(k, c, pool);
-		word = find(&sticky, k->sticky_mask, print);
+		fingerprint = sticky_fingerprint(k, c, pool);
+		word = find(&sticky, k->sticky_mask, fingerprint);
 		if (word) {
-			__u64 old = read_word(word, print);
+			__u64 old = read_word(word, fingerprint);
 			__u32 kept = old & 0xfffffff;
 
-			if (old && left(old, c->tick) > 0 && goes_on_with(kept, c)) {
+			if (old && remaining_ticks(old, c->tick) > 0 && accepts_sticky_client(kept, c)) {
 				__sync_val_compare_and_swap(word, old,
-							    word_of(print, kept, c->tick + pool->sticky));
+							    word_of(fingerprint, kept, c->tick + pool->sticky));
 				/* Not each time: another machine may forget it sooner by so much. */
-				if (c->marks & TELLS_STICKY && left(old, c->tick) < (__s32)(pool->sticky - pool->sticky / 8))
-					note_sticky(k, print);
+				if (c->marks & NOTES_STICKY && remaining_ticks(old, c->tick) < (__s32)(pool->sticky - pool->sticky / 8))
+					note_sticky(k, fingerprint);
 				return kept;
 			}
-			forget(&sticky, k->sticky_mask, print, (__u32)old);
+			forget(&sticky, k->sticky_mask, fingerprint, (__u32)old);
 		}
 	}
 	if (pool->choose == CLIENT) {
@@ -138,20 +138,20 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 		if (turn)
 			at = __sync_fetch_and_add(turn, 1) % pool->length;
 	}
-	chosen = along(pool, at);
+	chosen = next_taking_server(pool, at);
 	if (pool->sticky && chosen != NONE) {
 		__u32 place = NONE;
 
-		if (insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1,
+		if (insert(&sticky, k->sticky_mask, fingerprint, word_of(fingerprint, chosen, c->tick + pool->sticky), c->tick, 1,
 			   &place) != FULL &&
-		    c->marks & TELLS_STICKY)
+		    c->marks & NOTES_STICKY)
 			note(&sticky_changed, place);
 	}
 	return chosen;
 }
 
 /* Whether a rule's rate has room; takes of it when it has. */
-INLINE int within(__u64 *used, __u64 now, __u64 cost, __u64 burst)
+INLINE int take_from_rate(__u64 *used, __u64 now, __u64 cost, __u64 burst)
 {
 	__u64 old, until;
 
@@ -165,7 +165,7 @@ INLINE int within(__u64 *used, __u64 now, __u64 cost, __u64 burst)
 	return 1;
 }
 
-INLINE int fits(const struct rule *rule, const struct cursor *c)
+INLINE int matches_rule(const struct rule *rule, const struct cursor *c)
 {
 	const __u32 *client = (const __u32 *)rule->client, *mask = (const __u32 *)rule->client_mask;
 	__u16 sport = bpf_ntohs(c->sport), dport = bpf_ntohs(c->dport);
@@ -205,14 +205,14 @@ static long try_rule(__u32 i, void *context)
 		return 1;
 	rule = entry(rules, at);
 	used = entry(rule_used, at);
-	if (!rule || !used || !fits(rule, look->c))
+	if (!rule || !used || !matches_rule(rule, look->c))
 		return 0;
 	if (rule->pool != NONE) {
 		pool = entry(pools, pool_for(look->c, rule->pool));
 		if (!pool || !pool->length)
 			return 0;
 	}
-	if (!within(used, look->c->ns, rule->cost, rule->burst))
+	if (!take_from_rate(used, look->c->ns, rule->cost, rule->burst))
 		return 0;
 	look->pool = rule->pool == NONE ? REFUSED : rule->pool;
 	return 1;
@@ -227,7 +227,7 @@ GLOBAL __u32 choose(const struct config *k, struct cursor *c, const struct servi
 	if (!k || !c || !service)
 		return NONE;
 	if (service->flags & SERVICE_TELLS_STICKY)
-		c->marks |= TELLS_STICKY;
+		c->marks |= NOTES_STICKY;
 	if (service->rule_count) {
 		look.first = service->rule_first;
 		look.count = service->rule_count;

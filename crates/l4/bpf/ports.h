@@ -19,7 +19,7 @@ INLINE __u64 record_word(__u32 deadline, __u32 middle, __u32 state)
 	return (__u64)deadline << 32 | middle << 8 | state;
 }
 
-INLINE int living(__u64 word, __u32 tick)
+INLINE int is_live(__u64 word, __u32 tick)
 {
 	return (word & 0xff) != FREE && (__s32)((__u32)(word >> 32) - tick) > 0;
 }
@@ -39,15 +39,15 @@ struct turn {
 	__u64 was;
 	/* First record and ports of another share of this server and return address, whose connections may have this
 	 * one's server port; 0 ports where there is none. */
-	__u32 beside;
-	__u32 beside_ports;
+	__u32 sibling_first;
+	__u32 sibling_ports;
 	/* The server port that is used; 0 where all connections of the other share have it. */
 	__be16 port;
 	__u16 pad[3];
 };
 
 /* Whether a living connection is established and was idle for so long that it gives way. */
-INLINE int yields(const struct record *record, __u64 word, __u32 tick)
+INLINE int is_replaceable_record(const struct record *record, __u64 word, __u32 tick)
 {
 	struct server *server = entry(servers, record->server);
 	struct service *service = server ? entry(services, server->service) : NULL;
@@ -57,13 +57,13 @@ INLINE int yields(const struct record *record, __u64 word, __u32 tick)
 }
 
 /* Whether the other share has a connection with this port of ours and the same port of the server. */
-INLINE int is_used_beside(const struct turn *turn, __u32 at)
+INLINE int is_used_in_sibling(const struct turn *turn, __u32 at)
 {
-	struct record *other = at < turn->beside_ports ? entry(records, turn->beside + at) : NULL;
+	struct record *other = at < turn->sibling_ports ? entry(records, turn->sibling_first + at) : NULL;
 	__u64 word = other ? *(volatile __u64 *)&other->word : 0;
 
 	/* What is being filled in may become one. */
-	return other && living(word, turn->tick) &&
+	return other && is_live(word, turn->tick) &&
 	       (!turn->port || (word & 0xff) == CLAIMED || other->port == turn->port);
 }
 
@@ -82,12 +82,12 @@ static long try_port(__u32 i, void *context)
 	if (!record)
 		return 1;
 	word = *(volatile __u64 *)&record->word;
-	if (living(word, turn->tick) && !(turn->pressed && yields(record, word, turn->tick)))
+	if (is_live(word, turn->tick) && !(turn->pressed && is_replaceable_record(record, word, turn->tick)))
 		return 0;
 	if (__sync_val_compare_and_swap(&record->word, word, record_word(turn->tick + 8, 0, CLAIMED)) != word)
 		return 0;
 	/* Claimed first: of two CPUs that take the same port in both shares one sees the other. */
-	if (unlikely(turn->beside_ports) && is_used_beside(turn, index - turn->first)) {
+	if (unlikely(turn->sibling_ports) && is_used_in_sibling(turn, index - turn->first)) {
 		__sync_lock_test_and_set(&record->word, word);
 		return 0;
 	}
@@ -108,13 +108,13 @@ GLOBAL int forget_record(const struct config *k, const struct record *record, __
 		return 0;
 	client = (const struct addr *)record->client;
 	forget(&forward, k->forward_mask,
-	       print_of(k, client, (const struct addr *)record->addr, record->client_port, record->port, proto), index);
+	       flow_fingerprint(k, client, (const struct addr *)record->addr, record->client_port, record->port, proto), index);
 	share = entry(shares, record->share);
 	server = entry(servers, record->server);
 	if (!share || !server || !(share->flags & SHARE_CLIENT))
 		return 1;
 	forget(&forward, k->forward_mask,
-	       print_of(k, (const struct addr *)server->addr, client, server->port ? server->port : record->port,
+	       flow_fingerprint(k, (const struct addr *)server->addr, client, server->port ? server->port : record->port,
 			record->client_port, proto | ANSWERS),
 	       index);
 	return 1;
@@ -145,7 +145,7 @@ GLOBAL __u32 share_of(const struct addr *server, const struct addr *back, __u32 
 }
 
 /* Finds the other share of a server and return address: that of all ports beside one of one port, or the reverse. */
-INLINE void look_beside(struct turn *turn, const struct server *server, const struct share *share, __be16 port)
+INLINE void find_sibling_share(struct turn *turn, const struct server *server, const struct share *share, __be16 port)
 {
 	struct share *other;
 	__u32 index;
@@ -157,8 +157,8 @@ INLINE void look_beside(struct turn *turn, const struct server *server, const st
 	other = index == NONE ? NULL : entry(shares, index);
 	if (!other)
 		return;
-	turn->beside = other->first;
-	turn->beside_ports = other->ports;
+	turn->sibling_first = other->first;
+	turn->sibling_ports = other->ports;
 	turn->port = server->port;
 }
 
@@ -191,7 +191,7 @@ GLOBAL __u32 take_port(struct cursor *c, const struct config *k, const struct se
 		turn.first = share->first;
 		turn.ports = share->ports;
 		if (unlikely(k->flags & CONFIG_PORT_PAIRS))
-			look_beside(&turn, server, share, c->dport);
+			find_sibling_share(&turn, server, share, c->dport);
 		bpf_loop(PORT_STEPS, try_port, &turn, 0);
 		if (turn.record == NONE)
 			continue;

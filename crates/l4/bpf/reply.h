@@ -139,7 +139,7 @@ INLINE __u32 quote_of(const struct cursor *c)
 }
 
 /* Nobody is told of errors by an error, of a later fragment, or of too many. */
-INLINE int may_tell(const struct cursor *c)
+INLINE int may_send_error(const struct cursor *c)
 {
 	struct event_tick *sent = entry(replies, 0);
 
@@ -153,7 +153,7 @@ INLINE int may_tell(const struct cursor *c)
 }
 
 #define TOLD 1
-#define UNTOLD 0
+#define NOT_SENT 0
 #define SPOILT -1
 
 /* Writes an error and its header before the bytes that it quotes: those from the IP header on, which makes room. */
@@ -177,8 +177,8 @@ GLOBAL int write_quoting(struct xdp_md *ctx, struct cursor *c, const struct addr
 	return quoted_v4(ctx, c, from, says, rest, QUOTE4_LEAST);
 }
 
-/* Makes an ICMP error of the packet, to whom it came from; `says` is type and code. `UNTOLD`: it is as it was. */
-GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest)
+/* Makes an ICMP error of the packet, to whom it came from; `says` is type and code. `NOT_SENT`: it is as it was. */
+GLOBAL int send_icmp_error(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest)
 {
 	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
 	struct addr from;
@@ -186,8 +186,8 @@ GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest
 	if (!c)
 		return SPOILT;
 	quote = quote_of(c);
-	if (!quote || !may_tell(c))
-		return UNTOLD;
+	if (!quote || !may_send_error(c))
+		return NOT_SENT;
 	more = ICMP_HEADER + (c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	error_source(ctx, c, &from);
 	if (bpf_xdp_adjust_tail(ctx, (int)(c->l3 + quote) - (int)frame) || bpf_xdp_adjust_head(ctx, -(int)more))
@@ -198,7 +198,7 @@ GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest
 }
 
 /* Ends the walk of a packet that does not fit a way of `mtu`. */
-GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
+GLOBAL int send_too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
 {
 	int done;
 
@@ -206,25 +206,25 @@ GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
 		return XDP_DROP;
 	/* Senders that allow fragments are told too, where none are made of their packets: hosts learn from it. */
 	if (c->family == 4)
-		done = complain(ctx, c, UNREACHABLE_TOO_BIG, mtu & 0xffff);
+		done = send_icmp_error(ctx, c, UNREACHABLE_TOO_BIG, mtu & 0xffff);
 	else
-		done = complain(ctx, c, TOO_BIG_6, mtu);
+		done = send_icmp_error(ctx, c, TOO_BIG_6, mtu);
 	if (done == TOLD)
-		return turn_back(ctx, c, TOO_BIG);
-	return drop(c, done == UNTOLD ? OVERSIZE : RESIZE_FAILED);
+		return return_to_sender(ctx, c, TOO_BIG);
+	return drop(c, done == NOT_SENT ? OVERSIZE : RESIZE_FAILED);
 }
 
 /* Ends the walk of a packet whose hop limit runs out here. */
-GLOBAL int hops_over(struct xdp_md *ctx, struct cursor *c)
+GLOBAL int send_time_exceeded(struct xdp_md *ctx, struct cursor *c)
 {
 	int done;
 
 	if (!c)
 		return XDP_DROP;
-	done = complain(ctx, c, c->family == 4 ? TIME_EXCEEDED_4 : TIME_EXCEEDED_6, 0);
+	done = send_icmp_error(ctx, c, c->family == 4 ? TIME_EXCEEDED_4 : TIME_EXCEEDED_6, 0);
 	if (done == TOLD)
-		return turn_back(ctx, c, TIME_EXCEEDED);
-	return drop(c, done == UNTOLD ? TTL_EXPIRED : RESIZE_FAILED);
+		return return_to_sender(ctx, c, TIME_EXCEEDED);
+	return drop(c, done == NOT_SENT ? TTL_EXPIRED : RESIZE_FAILED);
 }
 
 /* A segment of our own. Without `mss` it has no options. */
@@ -325,7 +325,7 @@ GLOBAL int reset(struct xdp_md *ctx, struct cursor *c)
 	}
 	if (!reply_segment(ctx, c, &s))
 		return drop(c, RESIZE_FAILED);
-	return turn_back(ctx, c, RESET_SENT);
+	return return_to_sender(ctx, c, RESET_SENT);
 }
 
 #endif

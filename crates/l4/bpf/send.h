@@ -17,7 +17,7 @@
 GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *to, struct way *way)
 {
 	struct bpf_fib_lookup fib = { 0 };
-	int said;
+	int result;
 
 	if (!to || !way || !c)
 		return -1;
@@ -29,9 +29,9 @@ GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *t
 		fib.family = AF_INET6;
 		copy16((struct addr *)fib.ipv6_dst, to);
 	}
-	said = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
-	if (said != BPF_FIB_LKUP_RET_SUCCESS)
-		return said ? said : -1;
+	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	if (result != BPF_FIB_LKUP_RET_SUCCESS)
+		return result ? result : -1;
 	__builtin_memcpy(way->to, fib.dmac, 6);
 	__builtin_memcpy(way->from, fib.smac, 6);
 	way->ifindex = fib.ifindex;
@@ -42,7 +42,7 @@ GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *t
 }
 
 /* The way to a server; 0 when there is none, and user space is told. */
-INLINE int way_to(struct xdp_md *ctx, struct cursor *c, const struct server *server, struct way *way)
+INLINE int next_hop_to(struct xdp_md *ctx, struct cursor *c, const struct server *server, struct way *way)
 {
 	struct way *known = entry(ways, server->way);
 
@@ -52,12 +52,12 @@ INLINE int way_to(struct xdp_md *ctx, struct cursor *c, const struct server *ser
 	}
 	if (ask_kernel(ctx, c, (const struct addr *)server->addr, way) == 0)
 		return 1;
-	tell(c, EVENT_NEIGHBOUR, 0, (const struct addr *)server->addr);
+	send_event(c, EVENT_NEIGHBOUR, 0, (const struct addr *)server->addr);
 	return 0;
 }
 
 /* Writes the link addresses and leaves. */
-INLINE int leave(struct xdp_md *ctx, const struct way *way)
+INLINE int write_link_and_send(struct xdp_md *ctx, const struct way *way)
 {
 	__u16 *link = bytes_at(ctx, 0, L3_MASK, 14);
 	const __u16 *to = (const __u16 *)way->to, *from = (const __u16 *)way->from;
@@ -88,15 +88,15 @@ INLINE int is_refused(__u32 ifindex)
 }
 
 /* Ends the walk of a packet that leaves by a way. */
-INLINE int depart(struct xdp_md *ctx, const struct cursor *c, const struct way *way, __u32 outcome)
+INLINE int send_frame(struct xdp_md *ctx, const struct cursor *c, const struct way *way, __u32 outcome)
 {
 	if (unlikely(is_refused(way->ifindex)))
 		return drop(c, DRIVER_REFUSES);
-	return end(c, outcome, leave(ctx, way));
+	return end(c, outcome, write_link_and_send(ctx, way));
 }
 
 /* Ends the walk of an answer of ours, which leaves where the packet came from. */
-INLINE int turn_back(struct xdp_md *ctx, const struct cursor *c, __u32 outcome)
+INLINE int return_to_sender(struct xdp_md *ctx, const struct cursor *c, __u32 outcome)
 {
 	if (unlikely(is_refused(ctx->ingress_ifindex)))
 		return drop(c, DRIVER_REFUSES);

@@ -134,20 +134,20 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 	v4 = ((const struct addr *)server->addr)->w[2] == MAPPED && !((const struct addr *)server->addr)->w[0];
 	more = (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)) + wrap_bytes(server->wrap);
 	if (!v4 || server->wrap == GUE)
-		entropy = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto) >> 12;
+		entropy = flow_fingerprint(k, &c->src, &c->dst, c->sport, c->dport, c->proto) >> 12;
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
-		return hops_over(ctx, c);
-	if (unlikely(!way_to(ctx, c, server, &way)))
+		return send_time_exceeded(ctx, c);
+	if (unlikely(!next_hop_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	/* Most packets fit the narrowest path. */
 	if (c->length + more > LEAST_PATH4)
 		way.mtu = path_room(c, server, way.mtu);
 	if (unlikely(too_large(ctx, c, c->length + more, &way))) {
-		if (hand_over(ctx, c, server, way.mtu, entropy))
+		if (pass_to_userspace(ctx, c, server, way.mtu, entropy))
 			return end(c, FRAGMENTED, XDP_DROP);
-		return too_big(ctx, c, way.mtu - more);
+		return send_too_big(ctx, c, way.mtu - more);
 	}
 	if (unlikely(c->length + more > 0xffff))
 		return drop(c, OVERSIZE);
@@ -160,7 +160,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return drop(c, RESIZE_FAILED);
 	if (unlikely(!write_outer(ctx, c, server, v4, entropy)))
 		return drop(c, RESIZE_FAILED);
-	return depart(ctx, c, &way, outcome);
+	return send_frame(ctx, c, &way, outcome);
 }
 
 #endif

@@ -47,7 +47,7 @@
 #define COUNT_MALFORMED 28
 #define COUNT_STRAY 29
 
-#define TOGETHER 1000000000ULL
+#define FRAGMENT_TIMEOUT_NS 1000000000ULL
 
 /* A link. 32 bytes. */
 struct member {
@@ -75,7 +75,7 @@ struct count {
 };
 
 /* Where a datagram went, and when. */
-struct went {
+struct last_link {
 	__u64 at;
 	__u32 link;
 	__u32 unused;
@@ -87,7 +87,7 @@ struct went {
 
 /* Whose place it is, 0: nobody's; and in which of its two bundles it has what holds. One is written while the other one
  * is read. */
-struct place {
+struct bundle_slot {
 	__u32 ifindex;
 	__u32 which;
 };
@@ -96,7 +96,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PLACES);
 	__type(key, __u32);
-	__type(value, struct place);
+	__type(value, struct bundle_slot);
 } places SEC(".maps");
 
 struct {
@@ -137,7 +137,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u64);
-	__type(value, struct went);
+	__type(value, struct last_link);
 } datagrams SEC(".maps");
 
 struct {
@@ -148,9 +148,9 @@ struct {
 } counts SEC(".maps");
 
 /* A bundle at work: what holds, and its place. */
-struct at_work {
+struct bundle_context {
 	const struct bundle *bundle;
-	__u32 place;
+	__u32 bundle_slot;
 };
 
 /* A mask that the compiler cannot prove needless: the verifier wants to see it. */
@@ -160,25 +160,25 @@ static __always_inline __u64 masked(__u64 value, __u64 mask)
 	return value;
 }
 
-static __always_inline int find(__u32 ifindex, struct at_work *out)
+static __always_inline int find(__u32 ifindex, struct bundle_context *out)
 {
 	for (__u32 i = 0; i < PLACES; i++) {
-		__u32 place = (ifindex + i) & (PLACES - 1), which;
-		const struct place *one = bpf_map_lookup_elem(&places, &place);
+		__u32 bundle_slot = (ifindex + i) & (PLACES - 1), which;
+		const struct bundle_slot *one = bpf_map_lookup_elem(&places, &bundle_slot);
 
 		if (!one || one->ifindex != ifindex)
 			continue;
-		which = 2 * place + (one->which & 1);
-		out->place = place;
+		which = 2 * bundle_slot + (one->which & 1);
+		out->bundle_slot = bundle_slot;
 		out->bundle = bpf_map_lookup_elem(&bundles, &which);
 		return !!out->bundle;
 	}
 	return 0;
 }
 
-static __always_inline void count(__u32 place, __u32 what, __u32 bytes)
+static __always_inline void count(__u32 bundle_slot, __u32 what, __u32 bytes)
 {
-	__u32 key = place * KINDS + what;
+	__u32 key = bundle_slot * KINDS + what;
 	struct count *to = bpf_map_lookup_elem(&counts, &key);
 
 	if (to) {
@@ -187,9 +187,9 @@ static __always_inline void count(__u32 place, __u32 what, __u32 bytes)
 	}
 }
 
-static __always_inline int drop(const struct __sk_buff *skb, __u32 place, __u32 what)
+static __always_inline int drop(const struct __sk_buff *skb, __u32 bundle_slot, __u32 what)
 {
-	count(place, what, skb->len);
+	count(bundle_slot, what, skb->len);
 	return DROP;
 }
 
@@ -204,56 +204,56 @@ static __always_inline __u32 pick(const struct bundle *bundle, __u64 number)
 	return bundle->slots[masked(slot, SLOTS - 1)] & (LINKS - 1);
 }
 
-static __always_inline __u32 next_turn(const struct at_work *at)
+static __always_inline __u32 next_turn(const struct bundle_context *at)
 {
-	__u64 *turn = bpf_map_lookup_elem(&turns, &at->place);
+	__u64 *turn = bpf_map_lookup_elem(&turns, &at->bundle_slot);
 
 	return pick(at->bundle, turn ? __sync_fetch_and_add(turn, 1) : 0);
 }
 
-static __always_inline int alive(const struct bundle *bundle, __u32 link)
+static __always_inline int is_link_alive(const struct bundle *bundle, __u32 link)
 {
 	return bundle->members[masked(link, LINKS - 1)].flags & ALIVE;
 }
 
-static __always_inline __u32 of_flowlet(const struct at_work *at, const struct packet *packet, __u64 now,
+static __always_inline __u32 flowlet_link(const struct bundle_context *at, const struct packet *packet, __u64 now,
 					__u32 bytes)
 {
 	/* Each device orders the entries in its own way. */
-	__u32 key = (packet->flow ^ (__u64)at->place << 10) & (FLOWS - 1), link;
+	__u32 key = (packet->flow ^ (__u64)at->bundle_slot << 10) & (FLOWS - 1), link;
 	__u64 *last = bpf_map_lookup_elem(&flowlets, &key);
 
 	if (!last)
 		return NO_LINK;
 	link = *last & (LINKS - 1);
 	if (!*last || now - (*last & ~(__u64)(LINKS - 1)) >= at->bundle->gap ||
-	    !alive(at->bundle, link)) {
+	    !is_link_alive(at->bundle, link)) {
 		link = next_turn(at);
 		if (link >= LINKS)
 			return link;
-		count(at->place, COUNT_FLOWLETS, bytes);
+		count(at->bundle_slot, COUNT_FLOWLETS, bytes);
 	}
 	*last = (now & ~(__u64)(LINKS - 1)) | link;
 	return link;
 }
 
-static __always_inline __u32 of_fragment(const struct at_work *at, const struct packet *packet,
+static __always_inline __u32 fragment_link(const struct bundle_context *at, const struct packet *packet,
 					 __u64 now, __u32 bytes)
 {
-	struct went new = {.at = now}, *with;
+	struct last_link new = {.at = now}, *with;
 
 	with = bpf_map_lookup_elem(&datagrams, &packet->datagram);
-	if (with && now - with->at < TOGETHER && alive(at->bundle, with->link))
+	if (with && now - with->at < FRAGMENT_TIMEOUT_NS && is_link_alive(at->bundle, with->link))
 		return with->link & (LINKS - 1);
-	new.link = at->bundle->policy == FLOWLET ? of_flowlet(at, packet, now, bytes) : next_turn(at);
+	new.link = at->bundle->policy == FLOWLET ? flowlet_link(at, packet, now, bytes) : next_turn(at);
 	if (new.link < LINKS) {
-		count(at->place, COUNT_DATAGRAMS, bytes);
+		count(at->bundle_slot, COUNT_DATAGRAMS, bytes);
 		bpf_map_update_elem(&datagrams, &packet->datagram, &new, BPF_ANY);
 	}
 	return new.link;
 }
 
-static __always_inline __u32 choose(const struct at_work *at, const struct packet *packet, __u32 bytes)
+static __always_inline __u32 choose(const struct bundle_context *at, const struct packet *packet, __u32 bytes)
 {
 	switch (at->bundle->policy) {
 	case HASH:
@@ -262,17 +262,17 @@ static __always_inline __u32 choose(const struct at_work *at, const struct packe
 		return pick(at->bundle, 0);
 	case FLOWLET:
 		if (!packet->fragment)
-			return of_flowlet(at, packet, bpf_ktime_get_ns(), bytes);
+			return flowlet_link(at, packet, bpf_ktime_get_ns(), bytes);
 		break;
 	default:
 		if (!packet->fragment)
 			return next_turn(at);
 	}
-	return of_fragment(at, packet, bpf_ktime_get_ns(), bytes);
+	return fragment_link(at, packet, bpf_ktime_get_ns(), bytes);
 }
 
 /* Out by a link, to its next hop; the kernel finds that one's link address, or asks for it first. */
-static __always_inline int forward(struct __sk_buff *skb, const struct at_work *at, __u32 link)
+static __always_inline int forward(struct __sk_buff *skb, const struct bundle_context *at, __u32 link)
 {
 	const struct member *to = &at->bundle->members[masked(link, LINKS - 1)];
 	struct bpf_redir_neigh hop = {};
@@ -285,9 +285,9 @@ static __always_inline int forward(struct __sk_buff *skb, const struct at_work *
 		for (int i = 0; i < 4; i++)
 			hop.ipv6_nh[i] = to->v6[i];
 	} else {
-		return drop(skb, at->place, COUNT_NO_HOP);
+		return drop(skb, at->bundle_slot, COUNT_NO_HOP);
 	}
-	count(at->place, link, skb->len);
+	count(at->bundle_slot, link, skb->len);
 	return bpf_redirect_neigh(to->ifindex, &hop, sizeof(hop), 0);
 }
 
@@ -301,25 +301,25 @@ struct mark {
 	__u8 link;
 } __attribute__((packed));
 
-static __always_inline int held(struct __sk_buff *skb, __u32 place, __u32 link)
+static __always_inline int pass_to_hold_queue(struct __sk_buff *skb, __u32 bundle_slot, __u32 link)
 {
-	__u64 *until = bpf_map_lookup_elem(&leases, &place);
+	__u64 *until = bpf_map_lookup_elem(&leases, &bundle_slot);
 	struct mark mark = {.head = bpf_htonl(MARK_HEAD), .next = MARK_NEXT, .link = link};
 
 	if (!until || bpf_ktime_get_ns() >= *until) {
-		count(place, COUNT_UNHELD, skb->len);
+		count(bundle_slot, COUNT_UNHELD, skb->len);
 		return 0;
 	}
 	if (bpf_skb_store_bytes(skb, 0, &mark, sizeof(mark), 0))
 		return 0;
-	count(place, COUNT_HELD, skb->len);
+	count(bundle_slot, COUNT_HELD, skb->len);
 	return 1;
 }
 
 SEC("tcx/egress")
 int bundle_out(struct __sk_buff *skb)
 {
-	struct at_work at;
+	struct bundle_context at;
 	struct packet packet = {};
 	__u32 link;
 
@@ -330,16 +330,16 @@ int bundle_out(struct __sk_buff *skb)
 	case READ:
 		break;
 	case NO_IP:
-		return drop(skb, at.place, COUNT_NO_IP);
+		return drop(skb, at.bundle_slot, COUNT_NO_IP);
 	case MULTICAST:
-		return drop(skb, at.place, COUNT_MULTICAST);
+		return drop(skb, at.bundle_slot, COUNT_MULTICAST);
 	default:
-		return drop(skb, at.place, COUNT_MALFORMED);
+		return drop(skb, at.bundle_slot, COUNT_MALFORMED);
 	}
 	link = choose(&at, &packet, skb->len);
 	if (link >= LINKS)
-		return drop(skb, at.place, COUNT_NO_LINK);
-	if (at.bundle->members[masked(link, LINKS - 1)].flags & HELD && held(skb, at.place, link))
+		return drop(skb, at.bundle_slot, COUNT_NO_LINK);
+	if (at.bundle->members[masked(link, LINKS - 1)].flags & HELD && pass_to_hold_queue(skb, at.bundle_slot, link))
 		return NEXT;
 	return forward(skb, &at, link);
 }
@@ -348,22 +348,22 @@ int bundle_out(struct __sk_buff *skb)
 SEC("tcx/egress")
 int bundle_due(struct __sk_buff *skb)
 {
-	struct at_work at;
+	struct bundle_context at;
 	struct mark mark;
 	__u32 link;
 
 	if (!find(skb->ifindex, &at))
 		return NEXT;
 	if (bpf_skb_load_bytes(skb, 0, &mark, sizeof(mark)))
-		return drop(skb, at.place, COUNT_MALFORMED);
+		return drop(skb, at.bundle_slot, COUNT_MALFORMED);
 	if (mark.head != bpf_htonl(MARK_HEAD) || mark.next != MARK_NEXT)
-		return drop(skb, at.place, COUNT_STRAY);
+		return drop(skb, at.bundle_slot, COUNT_STRAY);
 	link = mark.link & (LINKS - 1);
 	/* Its link died meanwhile: another one has it. */
-	if (!alive(at.bundle, link))
+	if (!is_link_alive(at.bundle, link))
 		link = pick(at.bundle, 0);
 	if (link >= LINKS)
-		return drop(skb, at.place, COUNT_NO_LINK);
+		return drop(skb, at.bundle_slot, COUNT_NO_LINK);
 	return forward(skb, &at, link);
 }
 

@@ -46,7 +46,7 @@ struct key {
 };
 
 /* What tells a flow from others; `number`: of the datagram, where this is a fragment and not the first. */
-struct read {
+struct packet_headers {
 	struct key key;
 	__u32 number;
 	int begins; /* of TCP: SYN without ACK */
@@ -55,7 +55,7 @@ struct read {
 	int hop; /* packets with one hop left are not forwarded */
 };
 
-static __always_inline int read_upper(struct __sk_buff *skb, __u32 at, struct read *out)
+static __always_inline int read_upper(struct __sk_buff *skb, __u32 at, struct packet_headers *out)
 {
 	__u8 protocol = out->key.protocol, flags, head[2];
 
@@ -82,7 +82,7 @@ static __always_inline int read_upper(struct __sk_buff *skb, __u32 at, struct re
 	return 1;
 }
 
-static __always_inline int take_v4(struct __sk_buff *skb, struct read *out)
+static __always_inline int take_v4(struct __sk_buff *skb, struct packet_headers *out)
 {
 	struct v4 ip;
 	__u16 fragment;
@@ -100,7 +100,7 @@ static __always_inline int take_v4(struct __sk_buff *skb, struct read *out)
 	return read_upper(skb, ETH_HLEN + (ip.version_length & 15) * 4, out);
 }
 
-static __always_inline int take_v6(struct __sk_buff *skb, struct read *out)
+static __always_inline int take_v6(struct __sk_buff *skb, struct packet_headers *out)
 {
 	struct v6 ip;
 	struct {

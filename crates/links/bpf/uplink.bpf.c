@@ -21,20 +21,20 @@
 #define WHEEL 256
 #define OWN 0
 #define FORWARDED 1
-#define MOVED 2
+#define REROUTED 2
 #define KINDS 4
 
 /* A flow that was silent for so long is a new one. */
-#define SILENCE (180 * 1000000000ULL)
+#define FLOW_IDLE_NS (180 * 1000000000ULL)
 /* A flow that takes no uplink is looked at again after so long: routes change. */
-#define AGAIN (2 * 1000000000ULL)
+#define UNROUTED_RECHECK_NS (2 * 1000000000ULL)
 
 struct settings {
-	__u64 home; /* the network namespace whose sockets are ours */
+	__u64 network_namespace; /* the network namespace whose sockets are ours */
 	__u32 shift; /* the marks' lowest bit */
 	__u32 mask; /* all their bits */
 	__u32 alive[2]; /* a bit for each uplink, by family */
-	__u32 stays[2]; /* connections have their uplink's address: they end with it */
+	__u32 pins_source[2]; /* connections have their uplink's address: they end with it */
 	__u32 interfaces[UPLINKS]; /* where uplinks begin; 0: none */
 };
 
@@ -95,7 +95,7 @@ struct {
 	__type(value, __u64);
 } counts SEC(".maps");
 
-static __always_inline struct settings *known(void)
+static __always_inline struct settings *load_settings(void)
 {
 	__u32 zero = 0;
 
@@ -119,18 +119,18 @@ static __always_inline __u32 choose(__u32 v6)
 	return wheel ? wheel->turns[bpf_get_prandom_u32() & (WHEEL - 1)] : 0;
 }
 
-static __always_inline int lives(const struct settings *set, __u32 v6, __u32 uplink)
+static __always_inline int is_uplink_alive(const struct settings *set, __u32 v6, __u32 uplink)
 {
 	return set->alive[v6 & 1] >> (uplink & 31) & 1;
 }
 
 /* A socket that begins a connection: one that its owner bound to an address or interface goes where that leads. */
-static __always_inline int begin(struct bpf_sock_addr *ctx, __u32 v6, int bound)
+static __always_inline int mark_socket(struct bpf_sock_addr *ctx, __u32 v6, int bound)
 {
-	const struct settings *set = known();
+	const struct settings *set = load_settings();
 	__u32 mark = 0, uplink;
 
-	if (!set || !set->mask || bound || bpf_get_netns_cookie(ctx) != set->home)
+	if (!set || !set->mask || bound || bpf_get_netns_cookie(ctx) != set->network_namespace)
 		return 1;
 	if (bpf_getsockopt(ctx, SOCKET_LEVEL, MARK_OPTION, &mark, sizeof(mark)))
 		return 1;
@@ -141,7 +141,7 @@ static __always_inline int begin(struct bpf_sock_addr *ctx, __u32 v6, int bound)
 	return 1;
 }
 
-static __always_inline int near4(__u32 ip)
+static __always_inline int is_local_scope4(__u32 ip)
 {
 	return ip >> 24 == 127 || ip >> 16 == 0xa9fe || ip >> 28 >= 14 || !ip;
 }
@@ -151,9 +151,9 @@ int uplink_own4(struct bpf_sock_addr *ctx)
 {
 	struct bpf_sock *sock = ctx->sk;
 
-	if (near4(bpf_ntohl(ctx->user_ip4)) || !sock)
+	if (is_local_scope4(bpf_ntohl(ctx->user_ip4)) || !sock)
 		return 1;
-	return begin(ctx, 0, sock->bound_dev_if || sock->src_ip4);
+	return mark_socket(ctx, 0, sock->bound_dev_if || sock->src_ip4);
 }
 
 SEC("cgroup/connect6")
@@ -170,17 +170,17 @@ int uplink_own6(struct bpf_sock_addr *ctx)
 		sock->src_ip6[3];
 	if (!first && !ctx->user_ip6[1]) {
 		/* An address of IPv4 in one of IPv6 (RFC 4291 §2.5.5.2); others that begin so are this machine. */
-		if (third != 0xffff || near4(last))
+		if (third != 0xffff || is_local_scope4(last))
 			return 1;
-		return begin(ctx, 0, bound);
+		return mark_socket(ctx, 0, bound);
 	}
 	if (first >> 22 == 0x3fa || first >> 24 == 0xff)
 		return 1;
-	return begin(ctx, 1, bound);
+	return mark_socket(ctx, 1, bound);
 }
 
 /* Whether the kernel sends it out by an uplink's interface. */
-static __always_inline int outward(struct __sk_buff *skb, const struct settings *set, struct read *read)
+static __always_inline int leaves_by_uplink(struct __sk_buff *skb, const struct settings *set, struct packet_headers *read)
 {
 	struct bpf_fib_lookup to = {};
 	long found;
@@ -206,33 +206,33 @@ static __always_inline int outward(struct __sk_buff *skb, const struct settings 
 }
 
 /* Whether a flow that is known goes on as it did. */
-static __always_inline int goes_on(const struct settings *set, const struct flow *flow,
-				   const struct read *read, __u64 now)
+static __always_inline int keeps_uplink(const struct settings *set, const struct flow *flow,
+				   const struct packet_headers *read, __u64 now)
 {
 	__u32 v6 = read->key.v6;
 
 	if (!flow->uplink)
-		return now - flow->chosen < AGAIN && !read->begins;
-	if (now - flow->at > SILENCE && (read->key.protocol != TCP || read->begins))
+		return now - flow->chosen < UNROUTED_RECHECK_NS && !read->begins;
+	if (now - flow->at > FLOW_IDLE_NS && (read->key.protocol != TCP || read->begins))
 		return 0;
-	return lives(set, v6, flow->uplink) || (set->stays[v6 & 1] && !read->begins);
+	return is_uplink_alive(set, v6, flow->uplink) || (set->pins_source[v6 & 1] && !read->begins);
 }
 
 static __always_inline __u32 uplink_of(struct __sk_buff *skb, const struct settings *set,
-				       struct read *read)
+				       struct packet_headers *read)
 {
 	__u64 now = bpf_ktime_get_coarse_ns();
 	struct flow *flow = bpf_map_lookup_elem(&flows, &read->key);
 	struct flow new = {.at = now, .chosen = now};
 
-	if (flow && goes_on(set, flow, read, now)) {
+	if (flow && keeps_uplink(set, flow, read, now)) {
 		if (now - flow->at > 1000000000ULL)
 			flow->at = now;
 		return flow->uplink;
 	}
-	if (outward(skb, set, read)) {
+	if (leaves_by_uplink(skb, set, read)) {
 		new.uplink = choose(read->key.v6) & 15;
-		count(new.uplink, flow && flow->uplink && !read->begins ? MOVED : FORWARDED);
+		count(new.uplink, flow && flow->uplink && !read->begins ? REROUTED : FORWARDED);
 	}
 	bpf_map_update_elem(&flows, &read->key, &new, BPF_ANY);
 	return new.uplink;
@@ -241,8 +241,8 @@ static __always_inline __u32 uplink_of(struct __sk_buff *skb, const struct setti
 SEC("tc")
 int uplink_inside(struct __sk_buff *skb)
 {
-	const struct settings *set = known();
-	struct read read = {};
+	const struct settings *set = load_settings();
+	struct packet_headers read = {};
 	struct key datagram;
 	__u32 uplink = 0, *found;
 	int ours;
