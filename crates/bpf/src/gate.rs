@@ -11,7 +11,7 @@ use crate::load::{LoadError, LoadedObject, ProgramSpec, load};
 use crate::pin_directory::{PinDirectory, PinDirectoryError};
 use crate::tcx::{TcDirection, TcxError, TcxPrograms};
 use crate::typed_map::{MapError, TypedMap};
-use crate::value::Value;
+use crate::value::MapValue;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gate.bpf.o"));
 
@@ -71,7 +71,7 @@ impl AddressKey {
     }
 }
 
-impl Value for AddressKey {
+impl MapValue for AddressKey {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {

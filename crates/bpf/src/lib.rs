@@ -28,4 +28,4 @@ pub use pin_directory::{PinDirectory, PinDirectoryError};
 pub use pin_owner::{ClaimError, ClaimScope, OwnerRecord, PinOwner};
 pub use tcx::{TcDirection, TcxError, TcxPrograms};
 pub use typed_map::{MapError, TypedMap};
-pub use value::Value;
+pub use value::MapValue;

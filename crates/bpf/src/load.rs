@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::libbpf_log;
 use crate::pin_directory::{PinDirectory, PinDirectoryError};
 use crate::typed_map::{MapError, TypedMap};
-use crate::value::Value;
+use crate::value::MapValue;
 
 /// Name of the file beside the pins' directory that says which ABI the maps have.
 const MAPS: &str = "maps";
@@ -96,7 +96,7 @@ struct AbiRecord {
     fingerprint: u64,
 }
 
-impl Value for AbiRecord {
+impl MapValue for AbiRecord {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {
@@ -203,7 +203,7 @@ fn pin_abi(abi: &AbiRecord, path: &PathBuf) -> Result<(), LoadError> {
 
 impl LoadedObject {
     /// A map by name, with the types of its entries.
-    pub fn table<K: Value, V: Value>(&self, name: &str) -> Result<TypedMap<K, V>, LoadError> {
+    pub fn table<K: MapValue, V: MapValue>(&self, name: &str) -> Result<TypedMap<K, V>, LoadError> {
         Ok(TypedMap::new(name, self.map(name)?)?)
     }
 

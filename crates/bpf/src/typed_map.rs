@@ -7,7 +7,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use thiserror::Error;
 
 use crate::sys;
-use crate::value::Value;
+use crate::value::MapValue;
 
 /// Why a map was not read or written.
 #[derive(Debug, Error)]
@@ -54,7 +54,7 @@ pub struct TypedMap<K, V> {
     types: PhantomData<fn() -> (K, V)>,
 }
 
-impl<K: Value, V: Value> TypedMap<K, V> {
+impl<K: MapValue, V: MapValue> TypedMap<K, V> {
     /// Takes a map whose sizes must be those of the types.
     pub fn new(name: &str, map: MapHandle) -> Result<TypedMap<K, V>, MapError> {
         let check = |part, found: u32, expected| {
@@ -143,7 +143,7 @@ impl<K: Value, V: Value> TypedMap<K, V> {
     }
 }
 
-impl<V: Value> TypedMap<u32, V> {
+impl<V: MapValue> TypedMap<u32, V> {
     /// Entries of a per-CPU array, those of neighbouring indexes with one call to the kernel: each index with a value
     /// for each CPU. `indexes` ascend; those beyond the array's end are left out.
     pub fn each_cpu_entries(&self, indexes: &[u32]) -> Result<Vec<(u32, Vec<V>)>, MapError> {

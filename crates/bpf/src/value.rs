@@ -1,7 +1,7 @@
 //! Keys and values of maps as plain Rust values: to bytes and back. No map is touched here.
 
 /// A value of fixed size that a map holds.
-pub trait Value: Sized {
+pub trait MapValue: Sized {
     const SIZE: usize;
 
     /// Writes it to the first `SIZE` bytes of `out`.
@@ -17,7 +17,7 @@ pub trait Value: Sized {
     }
 }
 
-impl Value for u32 {
+impl MapValue for u32 {
     const SIZE: usize = 4;
 
     fn write(&self, out: &mut [u8]) {
@@ -29,7 +29,7 @@ impl Value for u32 {
     }
 }
 
-impl Value for u64 {
+impl MapValue for u64 {
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {

@@ -77,7 +77,7 @@ fn emit_struct(
             None => writeln!(out, "    pub {}: u{bits},", field.name)?,
         }
     }
-    writeln!(out, "}}\nimpl bpf::Value for {name} {{\n    const SIZE: usize = {size};")?;
+    writeln!(out, "}}\nimpl bpf::MapValue for {name} {{\n    const SIZE: usize = {size};")?;
     writeln!(out, "    fn write(&self, out: &mut [u8]) {{")?;
     for field in fields {
         let order = if field.big_endian { "be" } else { "ne" };

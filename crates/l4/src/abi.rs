@@ -1,6 +1,6 @@
 //! The maps' keys and values, their numbers and names: generated from `bpf/abi/*.h`, where they are documented.
 //!
-//! Structs turn into bytes and back without unsafe code (`bpf::Value`). It touches no map.
+//! Structs turn into bytes and back without unsafe code (`bpf::MapValue`). It touches no map.
 
 #![allow(
     missing_docs,

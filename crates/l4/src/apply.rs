@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
-use bpf::{MapError, TypedMap, Value};
+use bpf::{MapError, MapValue, TypedMap};
 
 use crate::abi;
 use crate::datapath::PacketDatapath;
@@ -21,7 +21,7 @@ struct MapBatch<'a, K, V> {
     entries: Vec<(K, V)>,
 }
 
-impl<'a, K: Value, V: Value> MapBatch<'a, K, V> {
+impl<'a, K: MapValue, V: MapValue> MapBatch<'a, K, V> {
     fn new(table: &'a TypedMap<K, V>) -> MapBatch<'a, K, V> {
         MapBatch { table, entries: Vec::new() }
     }
@@ -148,7 +148,7 @@ impl<'a> WriteBatches<'a> {
     }
 }
 
-fn add_many<V: Value + Copy>(
+fn add_many<V: MapValue + Copy>(
     batch: &mut MapBatch<'_, u32, V>,
     first: u32,
     list: &[V],

@@ -201,7 +201,7 @@ impl PacketDatapath {
         if got.map_err(|error| DatapathError::Random(error.into()))? < secret.len() {
             return Err(DatapathError::Random(io::ErrorKind::UnexpectedEof.into()));
         }
-        let word = |at: usize| <u64 as bpf::Value>::read(&secret[at * 8..]);
+        let word = |at: usize| <u64 as bpf::MapValue>::read(&secret[at * 8..]);
         let config = Config {
             secret: [word(0), word(1), word(2), word(3)],
             flow_mask: self.flows.capacity() - 1,

@@ -10,7 +10,7 @@ use bpf::{
     AttachError, AttachedInterface, BpfAttachMode, Dispatcher, LoadError, NetworkInterface,
     PinDirectory, PinDirectoryError, ProgramSpec,
 };
-use bpf::{DispatcherSlot, MapError, TypedMap, Value, load as load_program};
+use bpf::{DispatcherSlot, MapError, MapValue, TypedMap, load as load_program};
 use libbpf_rs::MapHandle;
 use model::preflight::Encapsulation;
 use thiserror::Error;
@@ -218,7 +218,7 @@ impl RawDecapSettings {
     }
 }
 
-impl Value for RawDecapSettings {
+impl MapValue for RawDecapSettings {
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
@@ -251,7 +251,7 @@ impl DecapPrefix {
     }
 }
 
-impl Value for DecapPrefix {
+impl MapValue for DecapPrefix {
     const SIZE: usize = 20;
 
     fn write(&self, out: &mut [u8]) {

@@ -5,7 +5,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 
-use bpf::{LoadError, Value};
+use bpf::{LoadError, MapValue};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 
 use crate::abi::Notice;

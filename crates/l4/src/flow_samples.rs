@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use bpf::{MapError, MappedArray, Value};
+use bpf::{MapError, MapValue, MappedArray};
 use model::flow_samples::{FlowSample, FlowSideCounters, FlowWindowScale};
 
 use crate::abi::{self, Watch, WatchCount};

@@ -6,6 +6,7 @@ pub mod abi;
 pub mod address_leases;
 pub mod apply;
 mod client_connections;
+pub mod connection_counts;
 pub mod counts;
 pub mod datapath;
 pub mod decapsulation;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use bpf::Value;
+use bpf::MapValue;
 use model::config::{
     BalancePolicy, Config, ForwardingMode, PacketServiceConfig, PoolConfig, ServiceConfig,
 };

@@ -7,7 +7,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use bpf::{LoadError, Value};
+use bpf::{LoadError, MapValue};
 use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
 use thiserror::Error;
 

@@ -10,7 +10,7 @@ mod record;
 use std::io;
 use std::net::IpAddr;
 
-use bpf::{MappedArray, Value as _};
+use bpf::{MapValue as _, MappedArray};
 
 use crate::abi::{self, State};
 use crate::datapath::PacketDatapath;

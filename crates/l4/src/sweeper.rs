@@ -4,28 +4,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use bpf::{MapError, MappedArray, Value};
+use bpf::{MapError, MapValue, MappedArray};
 
 use crate::abi::{self, State};
 use crate::client_connections::ClientConnections;
+use crate::connection_counts::ConnectionCounts;
 use crate::datapath::PacketDatapath;
-
-/// Connections that are under way.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionCounts {
-    /// When it was taken.
-    pub tick: u32,
-    /// By index of server.
-    pub servers: HashMap<u32, u32>,
-    /// Half-open ones, by index of server.
-    pub half_open: HashMap<u32, u32>,
-    /// Those whose closing time runs, by index of server.
-    pub closing: HashMap<u32, u32>,
-    /// Those that no side has closed yet, by index of server.
-    pub active: HashMap<u32, u32>,
-    /// Records in use, by index of share; those whose closing time runs are.
-    pub shares: HashMap<u32, u32>,
-}
 
 /// The tables, laid into memory.
 #[derive(Debug)]
@@ -157,7 +141,7 @@ fn remaining_ticks(word: u64, tick: u32) -> i32 {
 
 /// The note of whose a connection is: two stand in a word.
 fn owner_note(owners: &MappedArray, at: usize) -> u32 {
-    <u32 as Value>::read(&owners.load(at / 2).to_ne_bytes()[at % 2 * 4..])
+    <u32 as MapValue>::read(&owners.load(at / 2).to_ne_bytes()[at % 2 * 4..])
 }
 
 /// Columns of the tally.
@@ -201,19 +185,19 @@ impl ServerTally {
     }
 
     fn into_counts(&self, tick: u32) -> ConnectionCounts {
-        let mut census = ConnectionCounts { tick, ..ConnectionCounts::default() };
+        let mut connections = ConnectionCounts { tick, ..ConnectionCounts::default() };
         for (server, row) in (0..).zip(&self.0).filter(|(_, row)| row[ALL] > 0) {
             let enter = |counts: &mut HashMap<u32, u32>, column: usize| {
                 if row[column] > 0 {
                     counts.insert(server, row[column]);
                 }
             };
-            enter(&mut census.servers, ALL);
-            enter(&mut census.half_open, HALF_OPEN);
-            enter(&mut census.closing, CLOSING);
-            enter(&mut census.active, ACTIVE);
+            enter(&mut connections.servers, ALL);
+            enter(&mut connections.half_open, HALF_OPEN);
+            enter(&mut connections.closing, CLOSING);
+            enter(&mut connections.active, ACTIVE);
         }
-        census
+        connections
     }
 }
 
@@ -224,7 +208,7 @@ impl ServerTally {
 /// A map refuses.
 pub fn write_gauges(
     plane: &PacketDatapath,
-    census: &ConnectionCounts,
+    connections: &ConnectionCounts,
     owners: &HashMap<u32, u32>,
     services: &[u32],
 ) -> Result<HashMap<u32, u32>, MapError> {
@@ -237,8 +221,8 @@ pub fn write_gauges(
         }
         sums
     };
-    let flows = sums(&census.servers);
-    let half_open = sums(&census.half_open);
+    let flows = sums(&connections.servers);
+    let half_open = sums(&connections.half_open);
     let of = |sums: &HashMap<u32, u32>, service: &u32| sums.get(service).copied().unwrap_or(0);
     let mut arrivals = HashMap::new();
     for service in services {
@@ -256,7 +240,7 @@ pub fn write_gauges(
         arrivals.insert(*service, old.new_flows);
     }
     let mut config = plane.config.get(&0)?.unwrap_or_default();
-    config.swept = census.tick;
+    config.swept = connections.tick;
     plane.config.set(&0, &config)?;
     Ok(arrivals)
 }

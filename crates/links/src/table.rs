@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use bpf::Value;
+use bpf::MapValue;
 use model::config::LinkPolicy;
 
 use crate::schedule::{LINKS, SLOTS};
@@ -50,7 +50,7 @@ impl BundleEntry {
     }
 }
 
-impl Value for BundleEntry {
+impl MapValue for BundleEntry {
     const SIZE: usize = MEMBERS + LINKS * MEMBER;
 
     fn write(&self, out: &mut [u8]) {
@@ -128,7 +128,7 @@ pub struct BundleSlot {
     pub active_copy: u32,
 }
 
-impl Value for BundleSlot {
+impl MapValue for BundleSlot {
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
@@ -148,7 +148,7 @@ pub struct PacketCount {
     pub bytes: u64,
 }
 
-impl Value for PacketCount {
+impl MapValue for PacketCount {
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use super::service_plan::ServicePlan;
 use super::state::{DrainingServer, MapPlanner, NAMELESS, PlannedChange, placeholder_name};
 use crate::abi;
+use crate::connection_counts::ConnectionCounts;
 use crate::layout::ServerKey;
 use crate::map_write::{MapWrite, sort_writes};
-use crate::sweeper::ConnectionCounts;
 
 /// Sweeps in a row that must have seen no flow before an index is given to another.
 const QUIET: u8 = 2;
@@ -86,14 +86,14 @@ impl MapPlanner {
     /// were given back.
     pub fn reclaim_drained(
         &mut self,
-        census: &ConnectionCounts,
+        connections: &ConnectionCounts,
         arrivals: &HashMap<u32, u32>,
     ) -> (PlannedChange, Vec<u32>) {
         let mut change = PlannedChange::default();
         let mut forgotten = Vec::new();
-        self.level_schedules(census, arrivals, &mut change);
+        self.level_schedules(connections, arrivals, &mut change);
         for (index, one) in &mut self.draining {
-            let none = !census.servers.contains_key(index);
+            let none = !connections.servers.contains_key(index);
             one.idle_sweeps = if none { one.idle_sweeps.saturating_add(1) } else { 0 };
             if one.idle_sweeps >= QUIET {
                 forgotten.push(*index);

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use super::schedule::{LeveledMember, level_turns, remaining_connections};
 use super::state::{MapPlanner, PlannedChange};
+use crate::connection_counts::ConnectionCounts;
 use crate::map_write::MapWrite;
-use crate::sweeper::ConnectionCounts;
 
 impl MapPlanner {
     /// Levels every schedule that follows connections. Only entries that differ are written, and each of them names a
     /// server of the pool before and after, so that no packet sees anything half done.
     pub(super) fn level_schedules(
         &mut self,
-        census: &ConnectionCounts,
+        connections: &ConnectionCounts,
         arrivals: &HashMap<u32, u32>,
         change: &mut PlannedChange,
     ) {
-        let before = std::mem::replace(&mut self.flows, census.active.clone());
+        let before = std::mem::replace(&mut self.flows, connections.active.clone());
         let of = |flows: &HashMap<u32, u32>, entry| flows.get(&entry).copied().unwrap_or(0);
         for part in self.active.values_mut().map(|standing| &mut standing.plan) {
             let arrived = arrivals.get(&part.index).copied().unwrap_or(0);
@@ -34,7 +34,7 @@ impl MapPlanner {
                     let flows = remaining_connections(
                         of(&before, *entry),
                         begun,
-                        of(&census.active, *entry),
+                        of(&connections.active, *entry),
                     );
                     LeveledMember { entry: *entry, weight: *weight, flows }
                 };

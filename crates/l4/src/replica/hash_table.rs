@@ -4,7 +4,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use bpf::{MappedArray, Value};
+use bpf::{MapValue, MappedArray};
 
 use crate::abi::{self, State};
 use crate::plan::encoding::to_mapped_bytes;
@@ -51,7 +51,7 @@ pub enum PutResult {
     Full,
 }
 
-/// The hash of a connection as its client sees it, as `print_of` of the datapath. `proto` separates families of keys.
+/// The hash of a connection as its client sees it, as `flow_fingerprint` of the datapath. `proto` separates families of keys.
 pub fn flow_fingerprint(
     secret: &FlowHashSecret,
     (source, source_port): (IpAddr, u16),
@@ -60,7 +60,7 @@ pub fn flow_fingerprint(
 ) -> u64 {
     let words = |ip: IpAddr| -> [u64; 4] {
         let bytes = to_mapped_bytes(ip);
-        std::array::from_fn(|at| u64::from(<u32 as Value>::read(&bytes[at * 4..])))
+        std::array::from_fn(|at| u64::from(<u32 as MapValue>::read(&bytes[at * 4..])))
     };
     let src = words(source);
     let dst = words(to);

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use bpf::Value as _;
+use bpf::MapValue as _;
 
 use crate::abi::{self, State};
 

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use bpf::Value;
+use bpf::MapValue;
 
 use super::hash_table::{FlowHashSecret, PutResult, flow_fingerprint};
 use super::nat_connection::{NatConnection, RECORD, RecordSlot};
@@ -123,7 +123,7 @@ impl ReplicaTables {
         let mut bytes = [0; abi::Record::SIZE];
         record.write(&mut bytes);
         for (at, eight) in bytes.chunks_exact(8).enumerate().skip(1) {
-            self.records.store(first + at, <u64 as Value>::read(eight));
+            self.records.store(first + at, <u64 as MapValue>::read(eight));
         }
     }
 

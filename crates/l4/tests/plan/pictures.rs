@@ -159,13 +159,13 @@ impl PlannerFixture {
         arrivals: &[(u32, u32)],
     ) -> (Vec<MapWrite>, Vec<u32>) {
         let servers: HashMap<u32, u32> = flows.iter().copied().collect();
-        let census = l4::sweeper::ConnectionCounts {
+        let connections = l4::connection_counts::ConnectionCounts {
             active: servers.clone(),
             servers,
-            ..l4::sweeper::ConnectionCounts::default()
+            ..l4::connection_counts::ConnectionCounts::default()
         };
         let (change, forgotten) =
-            self.planner.reclaim_drained(&census, &arrivals.iter().copied().collect());
+            self.planner.reclaim_drained(&connections, &arrivals.iter().copied().collect());
         (change.writes, forgotten)
     }
 }

@@ -62,8 +62,8 @@ fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
     let Some(mut world) = world(&["10.0.0.254", "10.0.0.253"]) else { return };
     let sweeper = TableSweeper::new(&world.plane).unwrap();
     let used = |world: &DatapathTestbed| {
-        let census = sweeper.count_connections((world.now >> abi::TICK_SHIFT) as u32);
-        let mut used: Vec<u32> = census.shares.into_values().collect();
+        let connections = sweeper.count_connections((world.now >> abi::TICK_SHIFT) as u32);
+        let mut used: Vec<u32> = connections.shares.into_values().collect();
         used.sort_unstable();
         used
     };

@@ -1,6 +1,6 @@
 //! Values of the maps of `bpf/uplink.bpf.c`, to bytes and back. What they mean stands there.
 
-use bpf::Value;
+use bpf::MapValue;
 
 use super::packet_mark::{MarkBits, UPLINKS};
 use super::uplink_wheel::TURNS;
@@ -23,7 +23,7 @@ pub struct UplinkSettings {
     pub interfaces: [u32; INTERFACES],
 }
 
-impl Value for UplinkSettings {
+impl MapValue for UplinkSettings {
     const SIZE: usize = 32 + 4 * INTERFACES;
 
     fn write(&self, out: &mut [u8]) {
@@ -60,7 +60,7 @@ impl Value for UplinkSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WheelTurns(pub [u8; TURNS]);
 
-impl Value for WheelTurns {
+impl MapValue for WheelTurns {
     const SIZE: usize = TURNS;
 
     fn write(&self, out: &mut [u8]) {

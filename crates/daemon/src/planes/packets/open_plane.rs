@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use bpf::{BpfAttachMode, Dispatcher, DispatcherSlot, PinDirectory};
 use l4::abi::Notice;
+use l4::connection_counts::ConnectionCounts;
 use l4::counts::{PacketOutcomes, PlaneCounters};
 use l4::events::EventReader;
 use l4::flow_samples::FlowSampler;
@@ -20,7 +21,7 @@ use l4::map_write::MapWrite;
 use l4::next_hops::{NextHopRequest, NextHopTable};
 use l4::plan::{MapPlanner, facts::HostFacts};
 use l4::replica::ReplicaTables;
-use l4::sweeper::{ConnectionCounts, TableSweeper};
+use l4::sweeper::TableSweeper;
 use l4::{PacketDatapath, TableSizes, abi, apply};
 use model::config::Config;
 use model::flow_samples::{FlowDelta, FlowTracker};
