@@ -80,7 +80,7 @@ GLOBAL int count_client_connection(const struct config *k, struct cursor *c, con
 	return 1;
 }
 
-/* Notes whose a connection is. `print` is the flow's hash; records give none. */
+/* Notes whose a connection is. `fingerprint` is the flow's hash; records give none. */
 INLINE void set_record_owner(void *owners, __u32 place, const struct cursor *c, __u64 fingerprint)
 {
 	__u32 group = place / WAYS_IN_BUCKET, in = place % WAYS_IN_BUCKET;

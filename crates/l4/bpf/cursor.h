@@ -22,7 +22,7 @@
 #define unlikely(x) (__builtin_expect(!!(x), 0))
 #endif
 
-/* `walk` goes on with the next verb; no XDP verdict has this number. */
+/* `process_packet` goes on with the next verb; no XDP verdict has this number. */
 #define GO_ON -1
 /* The packet is for whoever is next on this interface. */
 #define PASS_ON -2
