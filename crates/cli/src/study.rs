@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use files::create::{make_dir, write};
 use lab::machine::procfs::{machine_facts, raise_descriptor_limit};
 use lab::net::sweep_orphans;
-use lab::result::{NoteSeverity, ResultNote};
+use lab::result_note::{NoteSeverity, ResultNote};
 use lab::study::catalog::{STUDIES, Study, find_study};
 use lab::study::context::StudyContext;
 use lab::study::page::{number, render_page};

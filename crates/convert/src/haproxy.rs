@@ -17,6 +17,7 @@ mod section;
 mod server;
 mod settings;
 mod stick_table;
+mod tls;
 
 use std::collections::BTreeMap;
 

@@ -14,6 +14,7 @@ mod http;
 mod listen;
 mod location;
 mod pools;
+mod rate_limit;
 mod rule;
 mod scope;
 mod stream;

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::result::{BenchMetric, BenchResult, MetricDirection, NoteSeverity};
+use crate::result::{BenchMetric, BenchResult, MetricDirection};
+use crate::result_note::NoteSeverity;
 use crate::stats::family::holm_correction;
 use crate::stats::rank::{RankTestResult, compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};

@@ -15,6 +15,7 @@ pub mod poller;
 pub mod port;
 pub mod rate_search;
 pub mod result;
+pub mod result_note;
 pub mod stats;
 pub mod stream;
 pub mod study;

@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
 use crate::rate_search::SearchResult;
+use crate::result_note::{NoteSeverity, ResultNote};
 
 /// What such a file says it is.
 pub const FORMAT: &str = "steelyard-result";
@@ -36,29 +37,6 @@ pub struct BenchResult {
     pub search: Option<SearchResult>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<BenchRun>,
-}
-
-/// Something that must be known to read a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResultNote {
-    /// How grave.
-    pub weight: NoteSeverity,
-    /// In words.
-    pub text: String,
-}
-
-/// How grave a note is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoteSeverity {
-    /// To be known.
-    Hint,
-    /// A figure is not as certain as was asked for.
-    Warning,
-    /// The generator, not the target, was the limit: the figure is a lower bound.
-    ClientLimit,
-    /// Something that was planned is missing.
-    Partial,
 }
 
 /// Where figures come from.

@@ -1,6 +1,6 @@
 //! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
 
-use lab::result::NoteSeverity;
+use lab::result_note::NoteSeverity;
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::certificate::{CertificateAuthority, certificate_for};

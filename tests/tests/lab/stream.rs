@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
-use lab::result::{BenchResult, NoteSeverity, parse_result};
+use lab::result::{BenchResult, parse_result};
+use lab::result_note::NoteSeverity;
 use lab::stream::request::StreamReply;
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
@@ -69,7 +70,7 @@ fn a_mean_that_is_not_known_is_said_loudly() {
     let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
     let (code, result) = stream(&end, &arguments);
     assert_eq!((code, result.runs.len()), (0, 3));
-    let loud = |note: &lab::result::ResultNote| {
+    let loud = |note: &lab::result_note::ResultNote| {
         note.weight == NoteSeverity::Warning
             && note.text.contains("`tcp to, buffer auto, message 16384 B`: the mean is NOT known")
             && note.text.contains("% wide, 0.000001 % was wanted")

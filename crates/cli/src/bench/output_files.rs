@@ -9,7 +9,8 @@ use files::create::{append, replace, temporary_path, write};
 use lab::bench::page::render_page;
 use lab::machine::facts::MachineFacts;
 use lab::machine::topology::read_topology;
-use lab::result::{BenchResult, NoteSeverity, ResultProvenance};
+use lab::result::{BenchResult, ResultProvenance};
+use lab::result_note::NoteSeverity;
 
 use crate::outcome::{CommandError, print_error};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::bench::http::BenchEvent;
 use lab::machine::facts::SATURATED;
-use lab::result::NoteSeverity;
+use lab::result_note::NoteSeverity;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::CommandError;

@@ -2,7 +2,8 @@
 
 use lab::machine::activity::MachineActivity;
 use lab::rate_search::{SearchEnd, SearchResult};
-use lab::result::{BenchResult, BenchRun, NoteSeverity};
+use lab::result::{BenchResult, BenchRun};
+use lab::result_note::NoteSeverity;
 
 use crate::outcome::{CommandError, print_json};
 use crate::show::paint::{Colour, Paint};

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use lab::bench::stream::run_matrix as carry_out_matrix;
 use lab::machine::procfs::machine_facts;
-use lab::result::{BenchResult, BenchRun, NoteSeverity};
+use lab::result::{BenchResult, BenchRun};
+use lab::result_note::NoteSeverity;
 use lab::stats::interval::mean_width_percent;
 use lab::stats::sample::mean;
 use lab::stream::matrix::{Matrix, PrecisionTarget};

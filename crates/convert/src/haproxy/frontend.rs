@@ -17,6 +17,7 @@ use super::pools::BackendPools;
 use super::section::{HaproxySection, SectionKind};
 use super::settings::ProxySettings;
 use super::stick_table;
+use super::tls;
 
 /// A frontend, and what it refers to.
 pub struct FrontendWriter<'a> {
@@ -318,7 +319,7 @@ impl FrontendWriter<'_> {
         }
         document.push(service);
         self.write_timeouts(&path, used, document);
-        write_tls(&path, binds, document, notes);
+        tls::write(&path, binds, document, notes);
         if pool == empty_pool::NAME {
             empty_pool::ensure_pool(document);
         }
@@ -375,37 +376,6 @@ impl FrontendWriter<'_> {
             document.push(times);
         }
     }
-}
-
-fn write_tls(
-    path: &str,
-    binds: &[&BindLine],
-    document: &mut Document,
-    notes: &mut ConversionNotes,
-) {
-    let Some(first) = binds.iter().find(|bind| bind.tls) else { return };
-    let mut tls = TomlTable::new(format!("{path}.tls"), first.line, "bind … ssl");
-    let mut files: Vec<String> = Vec::new();
-    for file in binds.iter().flat_map(|bind| bind.certificates.iter()) {
-        if !files.contains(file) {
-            files.push(file.clone());
-        }
-    }
-    tls.set_required("certificates", value::quote_all(&files), first.line);
-    if let Some(minimum) = binds.iter().find_map(|bind| bind.minimum) {
-        tls.set_required("minimum", value::quote(minimum), first.line);
-    }
-    if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
-        let verify = value::quote(if client.optional { "optional" } else { "required" });
-        let mut pairs = vec![("ca", value::quote(&client.ca)), ("verify", verify)];
-        pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::quote(crl))));
-        tls.set_required("client", value::table(&pairs), first.line);
-    }
-    if binds.iter().any(|bind| bind.client != first.client) {
-        let reason = "clients' certificates are asked for on all addresses of a service or on none";
-        notes.changed(first.line, "bind … ssl", reason, "services of their own");
-    }
-    document.push(tls);
 }
 
 fn write_rules(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Document) {

@@ -11,6 +11,7 @@ use super::expressions::{if_condition, pass_target, split_parens};
 use super::fields::fields;
 use super::location::LocationBlock;
 use super::pools::{PoolUse, UpstreamPools};
+use super::rate_limit;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -138,7 +139,10 @@ impl ContentWriter<'_, '_> {
         note_unsupported(level, self.notes);
         compression::note_location_overrides(level, self.notes);
         let mut out = self.location_guards(level, &scope);
-        let limit = scope.all("limit_req").iter().find_map(|limit| self.rate_limit(limit));
+        let limit = scope
+            .all("limit_req")
+            .iter()
+            .find_map(|limit| rate_limit::rule_limit(self.zones, self.notes, limit));
         for mut rule in self.proxy_rules(place, level, &scope) {
             if rule.keys.iter().any(|(key, _)| *key == "pool") {
                 rule.keys.extend(limit.clone().map(|limit| ("limit", limit)));
@@ -358,44 +362,6 @@ impl ContentWriter<'_, '_> {
             value::table(&pairs),
             (directive.line, &directive.text()),
         ))
-    }
-
-    /// `limit_req` as the `limit` of a rule.
-    fn rate_limit(&mut self, directive: &Directive) -> Option<String> {
-        let of = |list: &[String], key: &str| -> Option<String> {
-            list.iter()
-                .find_map(|word| word.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
-        };
-        let name = of(&directive.args, "zone")?;
-        let zone = self.zones.iter().find(|zone| {
-            of(&zone.args, "zone").is_some_and(|zone| zone.split(':').next() == Some(name.as_str()))
-        })?;
-        let rate = of(&zone.args, "rate").unwrap_or_default();
-        let per_second = rate.strip_suffix("r/s").and_then(|rate| rate.parse::<u32>().ok());
-        let by_address = zone.word(0).contains("remote_addr");
-        let Some(rate) = per_second.filter(|_| by_address) else {
-            self.notes.left_out(
-                directive.line,
-                &directive.text(),
-                "a limit counts whole requests a second, by address",
-                "`limit = { rate = …, by = \"address\" }`",
-            );
-            return None;
-        };
-        let burst =
-            of(&directive.args, "burst").and_then(|burst| burst.parse::<u32>().ok()).unwrap_or(0);
-        let pairs = [
-            ("rate", rate.to_string()),
-            ("burst", burst.saturating_add(1).to_string()),
-            ("by", value::quote("address")),
-        ];
-        self.notes.changed(
-            directive.line,
-            &directive.text(),
-            "what comes above is refused with 429 and never delayed",
-            "",
-        );
-        Some(value::table(&pairs))
     }
 }
 

@@ -14,7 +14,8 @@ use crate::machine::activity::{MachineActivity, activity_between};
 use crate::machine::processors::ProcessorShare;
 use crate::machine::procfs::{read_proc_snapshot, read_processor_counters};
 use crate::poller::now;
-use crate::result::{AgentPart, ResultNote, SecondSample};
+use crate::result::{AgentPart, SecondSample};
+use crate::result_note::ResultNote;
 
 /// What one run came to.
 #[derive(Clone, Debug)]

@@ -14,9 +14,8 @@ use crate::machine::processors::describe_skew;
 use crate::rate_search::{
     LatencyObjective, RateSearch, SearchEnd, SearchLimits, SearchResult, TrialOutcome,
 };
-use crate::result::{
-    BenchMetric, BenchResult, BenchRun, MetricDirection, NoteSeverity, ResultNote, SecondSample,
-};
+use crate::result::{BenchMetric, BenchResult, BenchRun, MetricDirection, SecondSample};
+use crate::result_note::{NoteSeverity, ResultNote};
 
 #[derive(Clone, Debug)]
 pub struct HttpBenchmark {

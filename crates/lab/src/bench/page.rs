@@ -11,7 +11,8 @@ use super::heatmap::{collect_grids, render_heatmaps};
 use super::surface::render_surfaces;
 use crate::machine::activity::MachineActivity;
 use crate::machine::processors::ProcessorShare;
-use crate::result::{BenchResult, BenchRun, NoteSeverity};
+use crate::result::{BenchResult, BenchRun};
+use crate::result_note::NoteSeverity;
 
 pub fn render_page(result: &BenchResult) -> String {
     let mut page = String::new();

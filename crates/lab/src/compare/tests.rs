@@ -224,7 +224,7 @@ fn partial_runs_do_not_count_and_differences_are_named() {
     let left = result(MetricDirection::More, &[1.0, 2.0, 3.0]);
     let mut right = result(MetricDirection::More, &[1.0, 2.0, 9.0]);
     right.runs[2].complete = false;
-    right.add_note(crate::result::NoteSeverity::Partial, "stopped".to_owned());
+    right.add_note(crate::result_note::NoteSeverity::Partial, "stopped".to_owned());
     right.provenance.kernel = "other".to_owned();
     let found = compare(&left, &right, RULE);
     assert_eq!(found.rows[0].runs, (3, 2));

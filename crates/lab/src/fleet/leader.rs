@@ -13,7 +13,8 @@ use super::agent_monitor::{AgentEnd, AgentMonitor, AgentState};
 use super::channel::{ChannelError, FleetChannel, FleetToken};
 use super::protocol::{AgentMessage, LeaderMessage, MESSAGE_TIMEOUT, VERSION, split_plan};
 use crate::load::{LoadPlan, LoadPlanError, LoadReport, TallyRecordError};
-use crate::result::{AgentPart, NoteSeverity, ResultNote};
+use crate::result::AgentPart;
+use crate::result_note::{NoteSeverity, ResultNote};
 
 /// Who makes the load.
 #[derive(Clone, Debug)]

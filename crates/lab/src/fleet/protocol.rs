@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::{LoadModel, LoadPlan, TallyRecord};
 use crate::machine::processors::ProcessorShare;
-use crate::result::ResultNote;
+use crate::result_note::ResultNote;
 
 /// The version of this talk; both sides must have the same.
 pub const VERSION: u32 = 2;

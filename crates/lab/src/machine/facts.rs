@@ -11,7 +11,7 @@ use model::capacity::ports::{
 use serde::Serialize;
 
 use crate::load::{ClosingSide, ConnectionReuse, Fail, LoadModel, LoadPlan, LoadReport};
-use crate::result::{NoteSeverity, ResultNote};
+use crate::result_note::{NoteSeverity, ResultNote};
 
 /// This machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -11,7 +11,7 @@ use super::report::StudyReport;
 use crate::link_emulation::EmulatedLinkError;
 use crate::load;
 use crate::net::{BpfFsError, NamespaceError, SiteError, ToolError, VethError};
-use crate::result::NoteSeverity;
+use crate::result_note::NoteSeverity;
 use crate::stream::client::StreamRunError;
 
 pub struct StudyContext<'a> {

@@ -13,7 +13,7 @@ use self::measure::FarmMeasurements;
 use super::context::{StudyContext, StudyError, finish_study};
 use super::parameter::{ParameterKind, ParameterSpec, Parameters};
 use super::report::StudyReport;
-use crate::result::NoteSeverity;
+use crate::result_note::NoteSeverity;
 
 pub const SPECS: &[ParameterSpec] = &[
     ParameterSpec {

@@ -11,7 +11,7 @@ use super::report::{
     ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, SourceComparison, StudyReport,
     TableCell,
 };
-use crate::result::NoteSeverity;
+use crate::result_note::NoteSeverity;
 
 pub fn render_page(report: &StudyReport) -> String {
     let mut out = String::new();

@@ -5,7 +5,8 @@
 use serde::Serialize;
 
 use super::parameter::{ParameterReport, Parameters};
-use crate::result::{NoteSeverity, ResultNote, ResultProvenance};
+use crate::result::ResultProvenance;
+use crate::result_note::{NoteSeverity, ResultNote};
 
 /// What such a file says it is.
 pub const FORMAT: &str = "steelyard-study";
