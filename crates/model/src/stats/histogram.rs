@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Count;
+use crate::counter::Count;
 
 /// Buckets: 0–3 µs one each, then four for each doubling up to 2^36 µs (19 hours).
 pub const BUCKETS: usize = 4 + 34 * 4;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::Count;
 use crate::circuit_breaker::{BreakerResource, CircuitBreakers, RefusalStreak};
+use crate::counter::Count;
 use crate::retry::budget::RetryBudgetWindow;
 
 counters! {

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::Count;
+use crate::counter::Count;
 
 /// A ring of entries of `W` words.
 #[derive(Debug)]

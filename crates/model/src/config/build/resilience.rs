@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use super::super::resilience::{
     CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
-    RequestPriority, RetryConfig, StatusRanges,
+    RequestPriority, RetryConditions, RetryConfig, StatusRanges,
 };
 use super::super::section::ConfigSection;
 use super::super::value::ConfigValue;
-use crate::config::RetryConditions;
 
 /// The terms of further attempts.
 pub fn build_retry(section: &ConfigSection) -> RetryConfig {
