@@ -29,7 +29,7 @@ pub fn frames(bytes: &[u8]) {
         to.extend([0, 0, payload.len() as u8, kind % 12, *flags, 0, 0, 0, *stream]);
         to.extend(payload);
         rest = more;
-        number = number + 1;
+        number += 1;
     }
     play(&case(*bits, *seed, &client, &server));
 }

@@ -1,6 +1,6 @@
 //! Loads, pins and versions BPF objects, and shares one XDP program per interface among ordered tenants.
 //!
-//! Everything is pinned under one directory ([`Home`]), so packets keep flowing while no process of ours lives. It
+//! Everything is pinned under one directory ([`PinDirectory`]), so packets keep flowing while no process of ours lives. It
 //! knows no tenant's maps: those are the tenant's business.
 
 pub mod attach;

@@ -202,7 +202,7 @@ impl RegionAllocator {
         {
             self.free.remove(&at);
             first = at;
-            length = length + room;
+            length += room;
         }
         if let Some(room) = self.free.remove(&(first + length)) {
             length += room;

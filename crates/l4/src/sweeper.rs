@@ -94,7 +94,7 @@ impl TableSweeper {
         }
         crowd.write_counts(&self.client_connections, tick);
         let shares = (0..).zip(shares).filter(|(_, used)| *used > 0).collect();
-        ConnectionCounts { shares, ..tally.into_counts(tick) }
+        ConnectionCounts { shares, ..tally.to_counts(tick) }
     }
 
     /// Clients that stick to each of these servers and whose time is not over.
@@ -184,7 +184,7 @@ impl ServerTally {
         true
     }
 
-    fn into_counts(&self, tick: u32) -> ConnectionCounts {
+    fn to_counts(&self, tick: u32) -> ConnectionCounts {
         let mut connections = ConnectionCounts { tick, ..ConnectionCounts::default() };
         for (server, row) in (0..).zip(&self.0).filter(|(_, row)| row[ALL] > 0) {
             let enter = |counts: &mut HashMap<u32, u32>, column: usize| {

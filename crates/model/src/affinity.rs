@@ -257,7 +257,7 @@ mod tests {
             let mut place = AffinityCursor::default();
             while let Some(next) = table.count_by_server(place, now, &mut servers) {
                 place = next;
-                slices = slices + 1;
+                slices += 1;
             }
             assert!(slices > 32, "{slices}: nobody waits for the whole");
             servers.into_values().sum::<u64>()

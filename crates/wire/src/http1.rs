@@ -1,7 +1,7 @@
 //! HTTP/1.0 and 1.1 (RFC 9110, RFC 9112), strict by default: what two parsers could read in two ways is refused.
 //!
 //! A head is parsed into a view of the caller's bytes, and written again for the other side with hop-by-hop fields
-//! removed and its framing in one normal form. Bodies pass through [`Chunked`] or are counted by the caller. This module
+//! removed and its framing in one normal form. Bodies pass through [`ChunkedDecoder`] or are counted by the caller. This module
 //! holds no buffer and no connection state, so a body's progress and time limits are the caller's.
 //!
 //! What is stricter than the RFCs, and what is not, is listed with each [`Defect`].

@@ -2,7 +2,7 @@
 //!
 //! Whatever came in HTTP/2 is written as HTTP/1.1 and then read by [`crate::http1`], so that both protocols meet the
 //! same rules; what only HTTP/2 can get wrong is refused while writing. Frames, flow control and header compression are
-//! not here: [`Watch`] only looks at them as they pass.
+//! not here: [`FrameObserver`] only looks at them as they pass.
 
 mod body;
 mod field;

@@ -98,7 +98,7 @@ fn large() -> SocketAddr {
         let mut room = [0; 512];
         while let Ok((length, from)) = udp.recv_from(&mut room) {
             let mut cut = room[..length].to_vec();
-            cut[2] = cut[2] | 0x82;
+            cut[2] |= 0x82;
             cut[3] = 0x80;
             let _ = udp.send_to(&cut, from);
         }
@@ -111,7 +111,7 @@ fn large() -> SocketAddr {
             }
             let mut message = vec![0; usize::from(u16::from_be_bytes(length))];
             stream.read_exact(&mut message).unwrap();
-            message[2] = message[2] | 0x80;
+            message[2] |= 0x80;
             message[3] = 0x80;
             message[6..8].copy_from_slice(&MANY.to_be_bytes());
             for number in 0..MANY {

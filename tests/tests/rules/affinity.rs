@@ -90,7 +90,7 @@ fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
         let answer = client.read_answer();
         if let Some(line) = cookie(&answer) {
             jar = line;
-            set = set + 1;
+            set += 1;
         }
         by(&answer)
     };

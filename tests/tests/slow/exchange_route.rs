@@ -110,8 +110,8 @@ fn streamed(stream: TcpStream, target: &str, pause: Duration, window: u32) -> us
         while let Some(piece) = body.data().await {
             let n = piece.unwrap().len();
             body.flow_control().release_capacity(n).unwrap();
-            sum = sum + n;
-            since = since + n;
+            sum += n;
+            since += n;
             if since >= PIECE {
                 since = 0;
                 // The whole client pauses, its connection too.

@@ -53,7 +53,7 @@ impl PeerLinkPath {
             self.received_bits =
                 if ahead < RECEIVED_BITS { self.received_bits << ahead } else { 0 };
             self.newest = number;
-            self.received_bits = self.received_bits | 1;
+            self.received_bits |= 1;
             return true;
         }
         let behind = self.newest - number;

@@ -45,8 +45,8 @@ fn never_two_and_one_wherever_two_of_three_agree() {
         taken += world.sum(|counts| counts.takeovers);
         alone += world.sum(|counts| counts.lost_quorum);
         withheld += world.sum(|counts| counts.blocked_takeovers);
-        served = served + world.served;
-        steps = steps + world.steps;
+        served += world.served;
+        steps += world.steps;
     }
     let count = seeds(SEEDS).count();
     assert!(count < 20 || (alone > 0 && withheld > 0), "nothing was put to the test");

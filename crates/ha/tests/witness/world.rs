@@ -311,8 +311,8 @@ impl WitnessSimulation {
         let holders = self.holders();
         assert!(holders.len() < 2, "{}: two at {}", self.place(), self.now);
         if self.fault_period {
-            self.steps = self.steps + 1;
-            self.served = self.served + holders.len() as u64;
+            self.steps += 1;
+            self.served += holders.len() as u64;
         }
         self.now += 1;
     }

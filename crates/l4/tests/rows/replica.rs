@@ -199,7 +199,7 @@ fn who_asks_for_less_is_told_the_rest_later() {
     let mut told = 0;
     let mut last = 0;
     let stopped = one.1.take_changes(ReplicatedTable::Flows, 0, |place| {
-        told = told + 1;
+        told += 1;
         last = place;
         told < 4
     });

@@ -57,7 +57,7 @@ impl Epoll {
     pub fn new(poll: OwnedFd, origin: Instant, reserved: ReservedDescriptors) -> Epoll {
         let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let zero = clock_nanos().saturating_sub(since);
-        Epoll { poll, zero, reserved: reserved, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+        Epoll { poll, zero, reserved, events: RefCell::new(Vec::with_capacity(EVENTS)) }
     }
 }
 

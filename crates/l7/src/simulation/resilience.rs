@@ -119,9 +119,9 @@ fn what_fails_half_of_the_time_gets_no_more_than_the_budget_and_serves_what_that
         let StormResult { good, offered: got, retries, .. } = storm(seed, "half", 400, budget);
         assert!(retries * 100 <= 400 * 20, "seed {seed}: {retries} further attempts");
         assert!(got <= 400 + retries, "seed {seed}: {got} requests reached servers");
-        answered = answered + good;
-        offered = offered + got;
-        asked = asked + 400;
+        answered += good;
+        offered += got;
+        asked += 400;
     }
     assert!(offered * 100 <= asked * 125, "{offered} offered for {asked}");
     assert!(answered * 1000 >= offered * 475, "{answered} answered of {offered} offered");

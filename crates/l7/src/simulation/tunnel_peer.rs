@@ -84,7 +84,7 @@ impl TunnelPeer {
     /// A server, which learns from its client which plan it is.
     pub fn server(plans: TunnelPlans, upgrade: bool) -> TunnelPeer {
         TunnelPeer {
-            plans: plans,
+            plans,
             side: 1,
             upgrade,
             id: None,

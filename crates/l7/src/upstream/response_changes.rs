@@ -60,7 +60,7 @@ impl CookieWatch {
 
     /// A cookie whose value is remembered.
     pub fn with_learning(name: &str, table_entry: Option<CookieTableEntry>) -> CookieWatch {
-        CookieWatch { name: name.to_owned(), value: None, table_entry: table_entry }
+        CookieWatch { name: name.to_owned(), value: None, table_entry }
     }
 }
 

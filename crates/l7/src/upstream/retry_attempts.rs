@@ -131,13 +131,7 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
         server: &'a LocalServer<N>,
         retry_in_flight: &'a RetryInFlight,
     ) -> RetryTrigger<'a, N> {
-        RetryTrigger {
-            worker,
-            pool,
-            server,
-            retry_in_flight: retry_in_flight,
-            falls: Cell::new(server.falls.get()),
-        }
+        RetryTrigger { worker, pool, server, retry_in_flight, falls: Cell::new(server.falls.get()) }
     }
 
     /// Whether an answer of this status is given up for another attempt, which the retry budget pays.

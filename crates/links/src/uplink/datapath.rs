@@ -145,7 +145,7 @@ impl UplinkDatapath {
         Ok(self.wheels.set(&u32::from(v6), &WheelTurns(wheel.turns))?)
     }
 
-    /// Whose number each was, by [`super::mark::hash`].
+    /// Whose number each was, by [`super::packet_mark::name_hash`].
     ///
     /// # Errors
     /// The map cannot be read.

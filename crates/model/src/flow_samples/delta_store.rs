@@ -120,7 +120,7 @@ impl FlowDeltaStore {
     }
 
     /// How many entries are kept.
-    pub fn len(&self) -> usize {
+    pub fn sample_count(&self) -> usize {
         self.len
     }
 

@@ -150,7 +150,7 @@ fn base64(text: &[u8]) -> Option<Vec<u8>> {
             _ => return None,
         };
         bits = bits << 6 | u32::from(six);
-        held = held + 6;
+        held += 6;
         if held >= 8 {
             held -= 8;
             out.push((bits >> held) as u8);

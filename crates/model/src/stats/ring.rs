@@ -102,7 +102,7 @@ mod tests {
             while let Some([n, three, other]) = ring.pop() {
                 assert!(three == n * 3 && other == n ^ 7 && last < Some(n), "{n}");
                 last = Some(n);
-                seen = seen + 1;
+                seen += 1;
             }
             if done {
                 break;

@@ -137,7 +137,7 @@ impl ExchangeReservoir {
     }
 
     /// How many are kept.
-    pub fn len(&self) -> usize {
+    pub fn exchange_count(&self) -> usize {
         self.len
     }
 
@@ -235,8 +235,8 @@ fn select_slowest(all: &mut [(&ExchangeMeasurement, f64)], share: f64) -> (usize
         if count > 0 && sum + weight > wanted * (1.0 + f64::EPSILON) {
             break;
         }
-        count = count + 1;
-        sum = sum + weight;
+        count += 1;
+        sum += weight;
     }
     (count, sum)
 }

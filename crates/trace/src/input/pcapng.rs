@@ -132,7 +132,7 @@ impl PcapngReader {
         let kind = u32_at(head, 0, self.big);
         let length = u32_at(head, 4, self.big);
         let least = if kind == SECTION { 28 } else { AROUND };
-        if (length as usize) < least || length as usize > MAX_RECORD || length % 4 != 0 {
+        if (length as usize) < least || length as usize > MAX_RECORD || !length.is_multiple_of(4) {
             let expected = "a multiple of 4 between 12 (28 for a section) and 4 MiB";
             return Err(CaptureDamage::Length { offset, found: u64::from(length), expected });
         }

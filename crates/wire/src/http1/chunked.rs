@@ -26,7 +26,7 @@ pub enum ChunkedOutput {
     Chunked,
     /// The body's bytes alone; trailers are dropped.
     Unframed,
-    /// The body's bytes alone; trailer lines are kept apart for [`Chunked::take_trailers`].
+    /// The body's bytes alone; trailer lines are kept apart for [`ChunkedDecoder::take_trailers`].
     SeparateTrailers,
 }
 
@@ -114,7 +114,7 @@ impl ChunkedDecoder {
         if self.state == ChunkedState::Data { self.remaining } else { 0 }
     }
 
-    /// The trailer lines of a body read [`Emit::Apart`], each with its line end; empty until it is complete.
+    /// The trailer lines of a body read [`ChunkedOutput::SeparateTrailers`], each with its line end; empty until it is complete.
     pub fn take_trailers(&mut self) -> Vec<u8> {
         if self.is_finished() { std::mem::take(&mut self.trailers) } else { Vec::new() }
     }

@@ -21,7 +21,7 @@ pub enum ConnectionPersistence {
 pub struct ResponseEdits<'a> {
     /// What the client speaks. HTTP/1.0 cannot read chunks: the body is plain then, and ends with the connection.
     pub client_version: HttpVersion,
-    /// What happens to the client's connection. `Close` holds whatever is set when [`Response::ends_with_close`].
+    /// What happens to the client's connection. `Close` holds whatever is set when [`ParsedResponseHead::ends_with_close`].
     pub persist: ConnectionPersistence,
     /// Our name in Via; `None` adds no Via.
     pub via: Option<&'a str>,

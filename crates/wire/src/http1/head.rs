@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 pub struct HeadLimits {
     /// Bytes of the whole head, empty lines before and after included.
     pub head_bytes: usize,
-    /// Field lines; at most [`Slots::COUNT`] whatever is set.
+    /// Field lines; at most [`HeaderSlots::COUNT`] whatever is set.
     pub head_count: usize,
     /// Bytes of the request target.
     pub target_bytes: usize,

@@ -1,7 +1,7 @@
 //! Which field a name is, for the few names that the codec treats.
 //!
 //! Length and first letter are looked at before any letters are compared, so that most names cost one jump. All other
-//! fields are [`Field::Other`] and pass as they are.
+//! fields are [`HeaderField::Other`] and pass as they are.
 
 /// A field that the codec treats, or `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

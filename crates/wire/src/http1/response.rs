@@ -1,6 +1,6 @@
 //! An answer head, understood: a view of the caller's bytes with its framing decided.
 //!
-//! It does not read the body. It does not know the request: [`Asked`] tells what matters of it.
+//! It does not read the body. It does not know the request: [`ResponseContext`] tells what matters of it.
 
 use super::defect::Defect;
 use super::field_set::FieldSet;

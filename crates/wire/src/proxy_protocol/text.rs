@@ -60,7 +60,7 @@ fn missing_bytes(line: &[u8]) -> usize {
     let mut length = 0;
     for byte in &line[WORD.len() + 5..] {
         if *byte == b' ' {
-            at = at + 1;
+            at += 1;
             length = 0;
         } else {
             length += 1;

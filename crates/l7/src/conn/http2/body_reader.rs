@@ -105,8 +105,8 @@ impl<S: BodySource> BodyReader<S> {
                 let rest = &self.framing[self.at..];
                 let took = rest.len().min(into.len() - n);
                 into[n..n + took].copy_from_slice(&rest[..took]);
-                self.at = self.at + took;
-                n = n + took;
+                self.at += took;
+                n += took;
                 continue;
             }
             if !self.poll_piece(cx) {

@@ -47,7 +47,7 @@ fn encode(label: &str) -> Option<String> {
                 encode_integer(delta, bias, &mut out);
                 bias = adapt(delta, done + 1, done == basic);
                 delta = 0;
-                done = done + 1;
+                done += 1;
             }
         }
         delta = delta.checked_add(1)?;
