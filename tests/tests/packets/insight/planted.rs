@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use api::types::{PacketSide, SlowPackets};
@@ -22,16 +22,22 @@ fn shape() -> LinkShape {
     far(4)[0].clone()
 }
 
-/// What is told of so many connections, once nothing changes any more; until then both links are captured, the clients'
-/// and the servers', and tshark's counts must agree.
-fn captured_run(world: &InsightTopology, begun: usize, run: impl FnOnce()) -> SlowPackets {
+/// What the balancer counted of some connections, and the captures of the clients' link and the servers'.
+struct CapturedRun {
+    told: SlowPackets,
+    files: [PathBuf; 2],
+}
+
+/// Captures both links until the counts of so many connections stand still; tshark's must agree with them.
+fn captured_run(world: &InsightTopology, begun: usize, run: impl FnOnce()) -> CapturedRun {
     let captures =
         ["front", "back"].map(|link| CableCapture::begin(&world.chain.between, link, world.dir()));
     run();
     // The last packets come after the last call: they belong to the captures, too.
     let told = world.settled(begun);
-    agree(&told, &captures.map(CableCapture::end));
-    told
+    let files = captures.map(CableCapture::end);
+    agree(&told, &files);
+    CapturedRun { told, files }
 }
 
 /// Whose packets are whose; the daemon's own connections to the server come from another address.
@@ -48,7 +54,7 @@ fn repairs(side: &PacketSide) -> u64 {
 }
 
 /// What tshark sees of clients at the front, and of servers at the back, is what is told.
-fn agree(told: &SlowPackets, [front, back]: &[std::path::PathBuf; 2]) {
+fn agree(told: &SlowPackets, [front, back]: &[PathBuf; 2]) {
     let side = |side: &PacketSide, file: &Path, who: &str| {
         let what = format!("{who}: {side:?}");
         // A capture may begin or end a packet apart.
@@ -82,8 +88,8 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
         return;
     }
     let world = InsightTopology::open("nat", far(15), far(10));
-    let told = captured_run(&world, 5, || (0..5).for_each(|_| world.fetch(20_000)));
-
+    let CapturedRun { told, files } =
+        captured_run(&world, 5, || (0..5).for_each(|_| world.fetch(20_000)));
     assert!(told.both_directions && told.handshakes.done == 5 && told.unscaled == 0, "{told:?}");
     assert!(told.reasons.iter().all(|it| it.limit == "CONNECT"), "{told:?}");
     let [server, client, whole] =
@@ -125,8 +131,8 @@ fn losses_are_told_by_which_side_of_us_they_are_on() {
     let rows = [([shape(), lossy(40)], far(4), false), (far(4), [shape(), lossy(40)], true)];
     for (near, beyond, before) in rows {
         let world = InsightTopology::open("nat", near, beyond);
-        let told = captured_run(&world, 4, || (0..4).for_each(|_| world.fetch(400_000)));
-
+        let CapturedRun { told, .. } =
+            captured_run(&world, 4, || (0..4).for_each(|_| world.fetch(400_000)));
         let server = told.server.unwrap();
         let lost = [server.lost_before, server.lost_behind];
         let (there, elsewhere) = if before { (lost[0], lost[1]) } else { (lost[1], lost[0]) };
@@ -149,8 +155,8 @@ fn what_clients_send_is_told_with_every_method() {
     }
     for forward in ["nat", "mac", "tunnel"] {
         let world = InsightTopology::open(forward, [lossy(30), shape()], far(4));
-        let told = captured_run(&world, 3, || (0..3).for_each(|_| world.push(300_000)));
-
+        let CapturedRun { told, .. } =
+            captured_run(&world, 3, || (0..3).for_each(|_| world.push(300_000)));
         assert!(told.client.lost_before >= 3, "{forward}: {told:?}");
         assert!(told.client.lost_behind * 4 <= told.client.lost_before, "{forward}: {told:?}");
         assert_eq!(told.server.is_some(), forward == "nat");
@@ -173,7 +179,7 @@ fn a_client_that_does_not_read_is_told_by_its_closed_window() {
     }
     for forward in ["nat", "mac", "tunnel"] {
         let world = InsightTopology::open(forward, far(4), far(4));
-        let told = captured_run(&world, 1, || {
+        let CapturedRun { told, .. } = captured_run(&world, 1, || {
             let mut stream = world.connect_with(small);
             ask(&mut stream, "get 300000");
             world.until("the window stands closed", |it| it.client.zero_window_ms >= 1_500.0);
@@ -181,7 +187,6 @@ fn a_client_that_does_not_read_is_told_by_its_closed_window() {
             stream.read_to_end(&mut all).unwrap();
             assert_eq!(all.len(), 300_000);
         });
-
         let owner = told.owners.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap();
         assert_eq!(owner.owner, "client", "{forward}: {told:?}");
         assert!(of(&told, "client", "ZERO_WINDOW") >= 1.5, "{forward}: {told:?}");
@@ -196,7 +201,7 @@ fn resets_are_told_by_who_sent_them() {
     }
     for forward in ["nat", "mac"] {
         let world = InsightTopology::open(forward, far(4), far(4));
-        let told = captured_run(&world, 5, || {
+        let CapturedRun { told, .. } = captured_run(&world, 5, || {
             for _ in 0..3 {
                 let mut stream = world.connect();
                 ask(&mut stream, "reset");
@@ -208,7 +213,6 @@ fn resets_are_told_by_who_sent_them() {
                 set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
             }
         });
-
         // What reaches a socket that was closed with a reset is answered with another one.
         assert!(told.client.resets >= 2, "{forward}: {told:?}");
         assert_eq!(told.server.map(|it| it.resets), (forward == "nat").then_some(3), "{forward}");
