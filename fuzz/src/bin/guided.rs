@@ -17,4 +17,4 @@ fn target() -> &'static FuzzTarget {
     })
 }
 
-libfuzzer_sys::fuzz_target!(init: target(), |bytes: &[u8]| (target().judge)(bytes));
+libfuzzer_sys::fuzz_target!(init: target(), |bytes: &[u8]| (target().function)(bytes));
