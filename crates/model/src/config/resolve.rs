@@ -1,5 +1,5 @@
-//! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
-//! follows from other settings. It reports nothing: `verify` judges the result.
+//! Resolves written settings into effective ones: inheritance (global → service or pool → server), defaults, and what
+//! follows from other settings. It reports nothing: `verify` checks the result.
 
 mod defaults;
 mod dns;
