@@ -27,9 +27,7 @@ const SOURCES: [&str; 10] =
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct SizeRatchet {
-    /// Lines by path.
     files: BTreeMap<String, usize>,
-    /// Lines by `path::function`.
     functions: BTreeMap<String, usize>,
     /// Sequential shells, as `path::function`.
     shells: Vec<String>,

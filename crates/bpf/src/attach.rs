@@ -46,49 +46,32 @@ pub enum BpfAttachMode {
 /// Why the dispatcher does not stand before an interface.
 #[derive(Debug, Error)]
 pub enum AttachError {
-    /// The interface.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     /// Another program has the slot.
     #[error(
         "interface `{interface}` already runs the packet program `{name}` (number {id}): remove it with `ip link set dev {interface} xdp off`, or leave the interface out"
     )]
-    Occupied {
-        /// The interface.
-        interface: String,
-        /// The program's number.
-        id: u32,
-        /// The program's name.
-        name: String,
-    },
-    /// The driver cannot.
+    Occupied { interface: String, id: u32, name: String },
     #[error("interface `{interface}` cannot run packet programs {place}: {remedy}")]
     Refused {
-        /// The interface.
         interface: String,
         /// `in its driver` or `in the stack`.
         place: &'static str,
-        /// What to do.
         remedy: &'static str,
-        /// Why not.
         #[source]
         source: io::Error,
     },
     /// A pin cannot be made, opened or removed.
     #[error("cannot {act} `{}`", path.display())]
     Pin {
-        /// What was attempted.
         act: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },
-    /// The dispatcher itself.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The slots.
     #[error(transparent)]
     Slot(#[from] MapError),
     /// The directory for pins.

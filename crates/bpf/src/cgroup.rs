@@ -20,19 +20,14 @@ pub enum CgroupError {
     /// The directory for pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
-    /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A link cannot be made, pinned or opened.
     #[error("cannot {act} the {what} at the control group `{}`", group.display())]
     Link {
-        /// What was attempted.
         act: &'static str,
-        /// Whose program.
         what: &'static str,
-        /// The group.
         group: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },

@@ -31,10 +31,8 @@ pub enum GateError {
     /// The directory for pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
-    /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Its maps.
     #[error(transparent)]
     Table(#[from] MapError),
     /// Its place at an interface.

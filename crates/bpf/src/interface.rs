@@ -13,12 +13,9 @@ pub enum InterfaceError {
     /// There is none of this name.
     #[error("there is no interface `{0}`: `ip link` lists those that exist")]
     Missing(String),
-    /// The kernel refused.
     #[error("cannot ask which packet program interface `{name}` runs")]
     Query {
-        /// The interface.
         name: String,
-        /// Why not.
         #[source]
         source: io::Error,
     },

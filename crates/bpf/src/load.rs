@@ -46,7 +46,6 @@ pub enum LoadError {
         "the packet plane that runs has ABI {found}, this program has {expected}: its connections cannot be taken over; `steelyard stop` ends it, or start with `--replace`"
     )]
     Abi {
-        /// What is pinned.
         found: String,
         /// What was to be loaded.
         expected: String,
@@ -57,9 +56,7 @@ pub enum LoadError {
     /// A map cannot be set up.
     #[error("map `{name}` of the packet program cannot be set up")]
     Map {
-        /// The map.
         name: String,
-        /// Why not.
         #[source]
         source: libbpf_rs::Error,
     },
@@ -68,9 +65,7 @@ pub enum LoadError {
     Kernel {
         /// What it says, in one line.
         why: String,
-        /// What to do.
         remedy: &'static str,
-        /// The error.
         #[source]
         source: libbpf_rs::Error,
     },

@@ -41,7 +41,6 @@ pub enum PinDirectoryError {
     /// The directory is no place for pins.
     #[error("`{}` is not on a BPF file system: mount one with `mount -t bpf bpf {}`", path.display(), path.display())]
     NotBpf {
-        /// The directory.
         path: PathBuf,
         /// Why one could not be mounted.
         #[source]
@@ -50,11 +49,8 @@ pub enum PinDirectoryError {
     /// The directory cannot be made or read.
     #[error("cannot {act} `{}`", path.display())]
     Directory {
-        /// What was attempted.
         act: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },

@@ -33,29 +33,18 @@ pub enum ClaimError {
          \"/sys/fs/bpf/steelyard-2\", or stop the other one",
         path.display()
     )]
-    Foreign {
-        /// The directory.
-        path: PathBuf,
-        /// Whose.
-        holder: OwnerRecord,
-    },
+    Foreign { path: PathBuf, holder: OwnerRecord },
     /// Another process of the same daemon has it, or one that left no record.
     #[error(
         "another process writes to the packet plane in `{}`: stop it, or let this one take over",
         path.display()
     )]
-    Locked {
-        /// The directory.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// It cannot be opened, locked or marked.
     #[error("cannot {act} `{}`", path.display())]
     Directory {
-        /// What was attempted.
         act: &'static str,
-        /// Where.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: io::Error,
     },

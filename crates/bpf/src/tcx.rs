@@ -20,22 +20,16 @@ pub enum TcxError {
     /// The directory for pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
-    /// The interface.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A link cannot be made, pinned or opened; links of this kind came with Linux 6.6.
     #[error("cannot {act} the {what} of interface `{interface}`, which needs Linux 6.6")]
     Link {
-        /// What was attempted.
         act: &'static str,
-        /// Whose program.
         what: &'static str,
-        /// The interface.
         interface: String,
-        /// Why not.
         #[source]
         source: io::Error,
     },

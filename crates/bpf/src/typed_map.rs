@@ -18,23 +18,16 @@ pub enum MapError {
     /// Keys or values have another size: the program was built from another ABI.
     #[error("map `{name}` holds {found} bytes a {part}, {expected} were expected")]
     Size {
-        /// The map.
         name: String,
-        /// `key` or `value`.
+        /// The part whose size differs: `key` or `value`.
         part: &'static str,
-        /// Bytes there.
         found: usize,
-        /// Bytes expected.
         expected: usize,
     },
-    /// The kernel refused.
     #[error("map `{name}`: cannot {act}")]
     Kernel {
-        /// The map.
         name: String,
-        /// What was attempted.
         act: &'static str,
-        /// Why not.
         #[source]
         source: libbpf_rs::Error,
     },

@@ -26,46 +26,25 @@ pub enum OwnedFileError {
         "the directory {} belongs to uid {owner}: expected root or uid {}; remove it, or chown {} {}",
         path.display(), effective_uid(), effective_uid(), path.display()
     )]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-    },
+    Directory { path: PathBuf, owner: u32 },
     /// The file is somebody else's.
     #[error(
         "{} belongs to uid {owner}: expected root or uid {}; remove it, or chown {} {}",
         path.display(), effective_uid(), effective_uid(), path.display()
     )]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-    },
+    Foreign { path: PathBuf, owner: u32 },
     /// The name leads elsewhere.
     #[error("{} is a symbolic link: expected a file; remove it", path.display())]
-    Link {
-        /// The name.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// A directory, a pipe or a device.
     #[error("{} is not a file", path.display())]
-    NotAFile {
-        /// What was found.
-        path: PathBuf,
-    },
+    NotAFile { path: PathBuf },
     /// Others may write it.
     #[error(
         "{} has the mode {mode:04o}, so others can write it: expected that its owner alone may; chmod go-w {}",
         path.display(), path.display()
     )]
-    Writable {
-        /// The file.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Writable { path: PathBuf, mode: u32 },
 }
 
 impl From<OwnedFileError> for io::Error {

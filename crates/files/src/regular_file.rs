@@ -17,16 +17,12 @@ use thiserror::Error;
 pub enum RegularError {
     /// Something else has its name.
     #[error("it is {found}: expected a regular file")]
-    NotAFile {
-        /// What was found.
-        found: &'static str,
-    },
+    NotAFile { found: &'static str },
     /// It has more than it may.
     #[error("it has {found} bytes: expected at most {limit}")]
     TooLarge {
         /// Its size, or the first that is too many.
         found: u64,
-        /// The most.
         limit: u64,
     },
 }

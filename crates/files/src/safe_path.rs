@@ -25,40 +25,26 @@ pub enum PathError {
         "{} belongs to uid {owner} and stands where everybody may make files: expected one of root or uid {}; \
          remove it or name another place", path.display(), effective_uid()
     )]
-    Foreign {
-        /// What was found.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-    },
+    Foreign { path: PathBuf, owner: u32 },
     /// It has another name elsewhere.
     #[error(
         "{} has {links} names and stands where everybody may make files: expected a file with one name; remove it or \
          name another place", path.display()
     )]
     Linked {
-        /// What was found.
         path: PathBuf,
         /// How many names it has.
         links: u64,
     },
     /// A file where a directory is wanted.
     #[error("{} is not a directory", path.display())]
-    NotADirectory {
-        /// What was found.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
     /// Others could rename what is made there.
     #[error(
         "{} has the mode {mode:04o}, so others can rename what is made there: expected the sticky bit (chmod +t {}), \
          or another place in TMPDIR", path.display(), path.display()
     )]
-    NotSticky {
-        /// The directory.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    NotSticky { path: PathBuf, mode: u32 },
 }
 
 impl From<PathError> for io::Error {

@@ -26,40 +26,24 @@ pub enum SecretProtection {
 /// Why a file is not read.
 #[derive(Debug, Error)]
 pub enum SecretError {
-    /// The system.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// A directory, a pipe or a device.
     #[error("{} is {found}: expected a regular file", path.display())]
-    NotAFile {
-        /// Its name.
-        path: PathBuf,
-        /// What was found.
-        found: &'static str,
-    },
-    /// Somebody else's.
+    NotAFile { path: PathBuf, found: &'static str },
     #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), effective_uid(), effective_uid(), path.display())]
-    Owner {
-        /// The file.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-    },
+    Owner { path: PathBuf, owner: u32 },
     /// Others may use it.
     #[error(
         "{} has the mode {mode:04o}, so others can {use_it} it: expected {expected}; {mend} {}",
         path.display(), path.display()
     )]
     Open {
-        /// The file.
         path: PathBuf,
-        /// Its mode.
         mode: u32,
         /// What others can do.
         use_it: &'static str,

@@ -79,7 +79,6 @@ defects! {
     Short = "too-short",
     /// Neither 2 nor 3, or 2 over IPv6.
     Version = "version",
-    /// Not an advertisement.
     Kind = "type",
     /// Number 0 is no group's.
     Group = "group-zero",

@@ -9,7 +9,6 @@ macro_rules! defects {
         }
 
         impl $type {
-            /// All of them.
             pub const ALL: &[$type] = &[$($type::$name,)*];
 
             /// As in metrics: kebab-case.

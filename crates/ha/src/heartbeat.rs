@@ -123,7 +123,6 @@ defects! {
     Short = "too-short",
     /// More bytes than any beat has.
     Long = "too-long",
-    /// Something else.
     Foreign = "not-a-heartbeat",
     /// Signed with a key of a number that we do not have.
     Key = "unknown-key",

@@ -36,18 +36,15 @@ pub enum KeysError {
          blanks, such as `openssl rand -hex 32` writes"
     )]
     Line {
-        /// From 1.
+        /// The line's number, counted from 1.
         line: usize,
-        /// What is wrong.
         found: &'static str,
     },
     /// The same number twice.
     #[error("key {0} is there twice; expected another number for the other key")]
     Twice(u8),
-    /// Too many.
     #[error("there are {0} keys; expected one, or two while they are exchanged")]
     TooMany(usize),
-    /// Nothing.
     #[error("there is no key; expected a line `ID SECRET`")]
     None,
 }

@@ -28,10 +28,8 @@ pub struct LeaseRequest<'a> {
 /// Why a lease was not given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
-    /// Somebody has it.
     #[error("{holder} holds it for {} ms more", left.as_millis())]
     Held {
-        /// Who.
         holder: String,
         /// For how long at most.
         left: Duration,
@@ -45,7 +43,6 @@ pub enum LeaseError {
     /// Not a length that is given.
     #[error("a lease is {} to {} ms long", SHORTEST.as_millis(), LONGEST.as_millis())]
     Length,
-    /// Too many names.
     #[error("{NAMES} names have leases already")]
     Full,
 }

@@ -26,7 +26,6 @@ pub enum AddressLeaseError {
     Pin {
         /// Where it is pinned.
         path: PathBuf,
-        /// Why not.
         #[source]
         source: libbpf_rs::Error,
     },

@@ -24,10 +24,8 @@ pub const TENANT: &str = "balance";
 /// Why the plane is not open.
 #[derive(Debug, Error)]
 pub enum DatapathError {
-    /// Loading the datapath.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Its first words.
     #[error(transparent)]
     Table(#[from] bpf::MapError),
     /// No random secret could be had.

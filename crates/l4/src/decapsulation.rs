@@ -32,21 +32,16 @@ pub enum DecapError {
     /// The directory for pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
-    /// The interface.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Its maps.
     #[error(transparent)]
     Table(#[from] MapError),
     /// A map that is pinned cannot be opened.
     #[error("the pinned map `{name}` of the decapsulator cannot be opened")]
     Pin {
-        /// The map.
         name: &'static str,
-        /// Why not.
         #[source]
         source: libbpf_rs::Error,
     },

@@ -14,7 +14,6 @@ use thiserror::Error;
 pub struct CapacityExceeded {
     /// What there are too many of.
     pub what: &'static str,
-    /// How many fit.
     pub limit: u32,
 }
 

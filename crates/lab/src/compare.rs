@@ -40,15 +40,12 @@ pub enum ComparisonStatus {
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparisonRow {
-    /// The test.
     pub test: String,
-    /// The figure.
     pub metric: String,
-    /// Its unit.
     pub unit: String,
-    /// The baseline's median.
+    /// The median of the baseline's runs.
     pub baseline: f64,
-    /// The result's median.
+    /// The median of the result's runs.
     pub result: f64,
     /// Their difference in per cent of the baseline; `None` where that is 0.
     pub difference_percent: Option<f64>,
@@ -56,9 +53,9 @@ pub struct ComparisonRow {
     pub status: ComparisonStatus,
     /// The baseline's standard deviation in per cent of its mean.
     pub baseline_deviation_percent: f64,
-    /// The result's, likewise.
+    /// The result's relative deviation, computed the same way.
     pub result_deviation_percent: f64,
-    /// Runs of each.
+    /// Runs of the baseline and of the result.
     pub runs: (usize, usize),
     /// How probable so clear a difference would be of a thing with itself (Mann–Whitney, two-sided).
     pub p: f64,
@@ -81,7 +78,6 @@ pub struct SetupDifference {
     pub result: Option<String>,
 }
 
-/// A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchComparison {
     /// The rows, in the order of the baseline.

@@ -39,7 +39,6 @@ impl std::str::FromStr for LatencyObjective {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialOutcome {
-    /// Proven to hold.
     Holds,
     /// It does not, or it is not proven.
     Misses,
@@ -99,7 +98,6 @@ pub struct SearchResult {
     pub missed: Option<f64>,
     /// How often `held` held again.
     pub confirmations: u32,
-    /// Why it ended.
     pub end: SearchEnd,
 }
 

@@ -17,12 +17,9 @@ pub const FORMAT: &str = "steelyard-result";
 /// The version of the form that is written and read.
 pub const VERSION: u32 = 1;
 
-/// A benchmark's outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchResult {
-    /// `FORMAT`.
     pub format: String,
-    /// `VERSION`.
     pub version: u32,
     /// Which benchmark: `http`, `connect`, `stream`.
     pub kind: String,
@@ -48,9 +45,7 @@ pub struct ResultProvenance {
     pub began_unix_ms: u64,
     /// The command, argument by argument.
     pub command: Vec<String>,
-    /// The host's name.
     pub host: String,
-    /// Kernel and machine.
     pub kernel: String,
     /// The processors' name, and how many this process may use.
     pub processors: String,
@@ -68,7 +63,6 @@ pub struct ResultProvenance {
     pub settings: BTreeMap<String, String>,
 }
 
-/// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchRun {
     /// What was tested: runs of one test are repeats of each other.
@@ -77,12 +71,9 @@ pub struct BenchRun {
     pub repeat: u32,
     /// Whether it ran as planned to its end.
     pub complete: bool,
-    /// Its figures.
     pub metrics: Vec<BenchMetric>,
-    /// Failed by cause.
     #[serde(default)]
     pub failed: BTreeMap<String, u64>,
-    /// Second by second.
     #[serde(default)]
     pub series: Vec<SecondSample>,
     /// Latency: upper ends in microseconds, and how many were there; to be merged, where percentiles cannot be.
@@ -116,7 +107,6 @@ pub struct AgentPart {
     pub complete: bool,
     /// Requests that it began.
     pub requests: u64,
-    /// Answered of them.
     pub answered: u64,
     /// What its processors did.
     pub processors: Vec<ProcessorShare>,
@@ -124,16 +114,11 @@ pub struct AgentPart {
     pub threads_busy: Vec<f64>,
 }
 
-/// A figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchMetric {
-    /// Its name.
     pub name: String,
-    /// Its unit.
     pub unit: String,
-    /// What is better.
     pub better: MetricDirection,
-    /// The figure.
     pub value: f64,
 }
 
@@ -141,9 +126,7 @@ pub struct BenchMetric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetricDirection {
-    /// More.
     More,
-    /// Less.
     Less,
     /// Neither: it is told, not judged.
     Neither,
@@ -154,17 +137,15 @@ pub enum MetricDirection {
 pub struct SecondSample {
     /// Its end, seconds since the run began.
     pub at: f64,
-    /// Answered a second.
+    /// Requests answered in this second.
     pub rate: f64,
-    /// Failed a second.
+    /// Requests that failed in this second.
     pub failed: f64,
     /// Bits received a second.
     pub bits: f64,
     /// Latency of what was answered in it, microseconds.
     pub p50_us: f64,
-    /// Likewise.
     pub p99_us: f64,
-    /// Likewise.
     pub max_us: f64,
     /// Share of a processor that the busiest thread of the generator needed, 0 to 1.
     #[serde(default)]
@@ -185,7 +166,6 @@ pub enum ResultReadError {
     /// A form that came later or earlier.
     #[error("its version is {0}; this program reads {VERSION}")]
     Version(u32),
-    /// Nothing was measured.
     #[error("it holds no run")]
     Empty,
 }

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Something that must be known to read a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultNote {
-    /// How grave.
     pub weight: NoteSeverity,
-    /// In words.
     pub text: String,
 }
 
@@ -15,7 +13,6 @@ pub struct ResultNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteSeverity {
-    /// To be known.
     Hint,
     /// A figure is not as certain as was asked for.
     Warning,

@@ -46,29 +46,19 @@ const DROPS: [(u32, &str); 6] = [
 /// Why it does not stand.
 #[derive(Debug, Error)]
 pub enum BundleError {
-    /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Its maps.
     #[error(transparent)]
     Table(#[from] MapError),
-    /// Where it stands.
     #[error(transparent)]
     Hook(#[from] TcxError),
-    /// Too many devices.
     #[error(
         "all {places} places of the bundles' maps are taken: fewer bundles, or `steelyard stop` and a new start"
     )]
-    Full {
-        /// Places there are.
-        places: u32,
-    },
+    Full { places: u32 },
     /// The device was never prepared, or is forgotten.
     #[error("interface {ifindex} has no place in the bundles' maps")]
-    Unknown {
-        /// Its number.
-        ifindex: u32,
-    },
+    Unknown { ifindex: u32 },
 }
 
 /// Both ends of a bundle's device.

@@ -30,7 +30,6 @@ macro_rules! fates {
             /// All of them, in their order.
             pub const ALL: &'static [Fate] = &[$(Fate::$name,)*];
 
-            /// In metrics.
             pub const fn name(self) -> &'static str {
                 match self { $(Fate::$name => $text,)* }
             }
@@ -39,7 +38,6 @@ macro_rules! fates {
 }
 
 fates! {
-    /// Answered with records.
     Answered = "answered",
     /// The name is there, the type is not.
     NoData = "no-data",

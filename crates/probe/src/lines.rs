@@ -15,10 +15,8 @@ pub struct LineBuffer {
 /// The peer talks too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineLimit {
-    /// In one line.
     #[error("a line of the answer exceeds {LINE_BYTES} bytes")]
     Line,
-    /// In all.
     #[error("the answers exceed {TALK_BYTES} bytes")]
     Total,
 }

@@ -10,10 +10,9 @@ use serde::Serialize;
 use crate::report::number::rounded;
 use crate::report::{BottleneckFinding, TimeDiagnosis, TraceReport};
 
-/// A comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaptureComparison {
-    /// `steelyard.trace-comparison/1`.
+    /// Always `steelyard.trace-comparison/1`; changes with the shape.
     pub schema: &'static str,
     /// Files of the fast one.
     pub fast: Vec<String>,
@@ -23,7 +22,6 @@ pub struct CaptureComparison {
     pub total: SecondsPair,
     /// By place: request, server, response.
     pub location: BTreeMap<&'static str, SecondsPair>,
-    /// By owner.
     pub owners: BTreeMap<&'static str, SecondsPair>,
     /// By phase and cause, the largest loss first.
     pub causes: Vec<CausePair>,
@@ -43,13 +41,10 @@ pub struct SecondsPair {
 /// A cause in both.
 #[derive(Clone, Debug, Serialize)]
 pub struct CausePair {
-    /// Where in transactions.
     pub phase: &'static str,
-    /// What limits.
     pub code: Limit,
     /// Whose time it is.
     pub owner: TimeOwner,
-    /// For how long.
     pub seconds: SecondsPair,
     /// The finding of whichever has it, the slow one first.
     pub sentence: String,

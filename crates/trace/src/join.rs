@@ -12,10 +12,9 @@ use serde::Serialize;
 use crate::report::number::rounded;
 use crate::report::{ConnectionReport, TimeOwners, TraceReport, TransactionReport};
 
-/// A joined story.
 #[derive(Clone, Debug, Serialize)]
 pub struct JoinedReport {
-    /// `steelyard.trace-joined/1`.
+    /// Always `steelyard.trace-joined/1`; changes with the shape.
     pub schema: &'static str,
     /// Files of the client's side.
     pub front: Vec<String>,
@@ -25,7 +24,6 @@ pub struct JoinedReport {
     pub unmatched: usize,
     /// Seconds of all joined transactions.
     pub total_seconds: f64,
-    /// Whose they were.
     pub owners: TimeOwners,
     /// Each joined transaction, the slowest first.
     pub transactions: Vec<JoinedTransaction>,
@@ -36,7 +34,6 @@ pub struct JoinedReport {
 pub struct JoinedTransaction {
     /// Method and target, where HTTP says.
     pub title: Option<String>,
-    /// The answer's status.
     pub status: Option<u16>,
     /// When its first packet passed in front.
     pub start_seconds: f64,

@@ -20,10 +20,8 @@ pub(crate) mod transaction;
 /// The schema's name and version.
 pub const SCHEMA: &str = "steelyard.trace/1";
 
-/// A whole report.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceReport {
-    /// `SCHEMA`.
     pub schema: &'static str,
     /// Files, in the order read.
     pub files: Vec<String>,
@@ -37,14 +35,12 @@ pub struct TraceReport {
     pub transactions_total: u64,
     /// Findings over all connections.
     pub verdict: TimeDiagnosis,
-    /// Each connection.
     pub connections: Vec<ConnectionReport>,
 }
 
 /// Facts of a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaptureReport {
-    /// Frames.
     pub frames: u64,
     /// Bytes captured of them.
     pub captured_bytes: u64,
@@ -66,11 +62,8 @@ pub struct CaptureReport {
     pub beyond_limit: u64,
     /// Frames of unknown links.
     pub unknown_link: u64,
-    /// Frames without IP.
     pub not_ip: u64,
-    /// IP without TCP.
     pub not_tcp: u64,
-    /// Later fragments.
     pub fragments: u64,
     /// Frames that were cut or broken before TCP's header was complete.
     pub broken: u64,

@@ -45,7 +45,6 @@ pub fn in_circles(tree: &SourceTree, name: &str) -> BTreeSet<Vec<String>> {
     graph.keys().filter(|from| reachable(&graph, from).contains(*from)).cloned().collect()
 }
 
-/// Imports among siblings.
 type ModuleGraph = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
 fn module_of(path: &str) -> Vec<String> {

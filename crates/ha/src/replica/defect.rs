@@ -9,7 +9,6 @@ defects! {
     Short = "too-short",
     /// More bytes than any packet has.
     Long = "too-long",
-    /// Something else.
     Foreign = "not-replication",
     /// Signed with a key of a number that we do not have.
     Key = "unknown-key",

@@ -51,9 +51,8 @@ pub enum Obstacle {
         "nat needs a return address of the servers' family (IPv{family}) and none is set: write `source` in pool `{pool}` or `return` in `[packets]`"
     )]
     NoReturn {
-        /// The pool.
         pool: String,
-        /// 4 or 6.
+        /// The IP version, 4 or 6.
         family: u8,
     },
     /// A return address is not ours.
@@ -65,27 +64,15 @@ pub enum Obstacle {
     #[error(
         "return address {address} is used by {user}: servers' answers would be mixed with its packets; give nat an address of its own"
     )]
-    Busy {
-        /// The address.
-        address: IpAddr,
-        /// What uses it.
-        user: String,
-    },
-    /// Too many rules.
+    Busy { address: IpAddr, user: String },
     #[error(
         "its rules come to {found}, counting each network, and {} are the most",
         abi::RULES_LIMIT
     )]
-    Rules {
-        /// How many.
-        found: usize,
-    },
+    Rules { found: usize },
     /// Too many ranges under one address.
     #[error("{address} has more than {} ranges of ports in all", abi::PORT_RANGES)]
-    Ranges {
-        /// The address.
-        address: IpAddr,
-    },
+    Ranges { address: IpAddr },
     /// Every port of the address that this machine begins its own connections from.
     #[error(
         "it takes every port of {0}, from which this machine's own connections to its servers come: their answers, and \

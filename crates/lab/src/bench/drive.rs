@@ -43,10 +43,8 @@ pub struct DriveOutcome {
 /// Why a run could not start.
 #[derive(Debug, Error)]
 pub enum DriveError {
-    /// Here.
     #[error(transparent)]
     Local(#[from] LoadStartError),
-    /// Elsewhere.
     #[error(transparent)]
     Fleet(#[from] FleetError),
 }

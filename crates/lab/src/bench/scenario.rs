@@ -20,15 +20,7 @@ pub enum ScenarioError {
     Form(#[from] toml::de::Error),
     /// A time that is none.
     #[error("request `{name}`: think: `{found}`: {why}; expected a time such as `250ms`")]
-    Think {
-        /// The request.
-        name: String,
-        /// What it says.
-        found: String,
-        /// Why not.
-        why: model::config::unit::UnitError,
-    },
-    /// A body twice.
+    Think { name: String, found: String, why: model::config::unit::UnitError },
     #[error("request `{0}`: give `body` or `body-bytes`, not both")]
     Bodies(String),
     /// A status that is none.

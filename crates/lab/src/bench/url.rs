@@ -23,7 +23,6 @@ pub enum TargetUrlError {
         "`{0}` has no scheme that can be asked; expected http://HOST[:PORT][/PATH] or https://…"
     )]
     Scheme(String),
-    /// No host.
     #[error("`{0}` names no host")]
     Host(String),
     /// A port that is none.

@@ -32,10 +32,8 @@ pub struct FleetTokenError;
 /// Why a channel is none, or no longer.
 #[derive(Debug, Error)]
 pub enum ChannelError {
-    /// The socket.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// TLS.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
     /// TLS could not be set up.

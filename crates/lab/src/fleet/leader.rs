@@ -41,20 +41,10 @@ pub struct FleetOutcome {
 pub enum FleetError {
     /// An agent cannot be reached or does not believe us.
     #[error("agent {agent}: {why}")]
-    Agent {
-        /// Which.
-        agent: SocketAddr,
-        /// Why.
-        why: ChannelError,
-    },
+    Agent { agent: SocketAddr, why: ChannelError },
     /// An agent will not.
     #[error("agent {agent} refuses: {why}")]
-    Refused {
-        /// Which.
-        agent: SocketAddr,
-        /// Why.
-        why: String,
-    },
+    Refused { agent: SocketAddr, why: String },
     /// A part of the load that no agent can make: there is too little of it.
     #[error("divided among {0} agents: {1}")]
     Part(usize, LoadPlanError),

@@ -18,12 +18,10 @@ pub const VERSION: u32 = 2;
 pub enum LeaderMessage {
     /// Make ready for this.
     Order {
-        /// The leader's version.
         version: u32,
         /// This agent's part of the load.
         plan: Box<LoadPlan>,
     },
-    /// Begin.
     Go,
     /// Begin no request any more, wait for answers, and tell the end.
     Stop,
@@ -32,7 +30,6 @@ pub enum LeaderMessage {
 /// What an agent says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AgentMessage {
-    /// It can begin.
     Ready {
         /// What it will run out of.
         notes: Vec<ResultNote>,
@@ -47,7 +44,6 @@ pub enum AgentMessage {
     Done(AgentSummary),
 }
 
-/// Counts so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AgentProgress {
     /// Seconds since it began.

@@ -20,13 +20,10 @@ const NICE: i32 = -15;
 /// Why there is no line.
 #[derive(Debug, Error)]
 pub enum EmulatedLinkError {
-    /// A namespace.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A link.
     #[error("the links of a line could not be laid")]
     Tool(#[from] ToolError),
-    /// A socket.
     #[error("the line's sockets could not be opened; that needs root")]
     Socket(#[from] io::Error),
 }

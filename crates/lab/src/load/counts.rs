@@ -41,12 +41,7 @@ pub enum TallyRecordError {
     Time(u64),
     /// They do not add up.
     #[error("{requests} requests are not the sum of {parts} answered, failed and under way")]
-    Sum {
-        /// As told.
-        requests: u64,
-        /// The parts' sum.
-        parts: u64,
-    },
+    Sum { requests: u64, parts: u64 },
     /// No histogram could be made.
     #[error("no histogram could be made")]
     Histogram(#[from] CreationError),

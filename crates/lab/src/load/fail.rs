@@ -24,7 +24,6 @@ macro_rules! fails {
 }
 
 fails! {
-    /// Nobody listens there.
     Refused = "connect-refused";
     /// The connection could not be established for another reason than a refusal or the clock.
     Unreachable = "connect-failed";

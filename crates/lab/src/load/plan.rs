@@ -12,14 +12,10 @@ use super::fail::Fail;
 use super::request_mix::{RequestMix, RequestTemplate};
 use super::tls::TargetTls;
 
-/// Load to make.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadPlan {
-    /// Where connections go.
     pub target: SocketAddr,
-    /// What is spoken.
     pub protocol: LoadProtocol,
-    /// How fast.
     pub pace: LoadModel,
     /// Whether connections serve more than one request.
     pub persist: ConnectionReuse,
@@ -37,7 +33,7 @@ pub struct LoadPlan {
     pub reading: ReadSpeed,
     /// Addresses that connections come from, in turn; empty: the kernel chooses.
     pub sources: Vec<IpAddr>,
-    /// TLS; `None`: plain.
+    /// The TLS settings; `None` means plain text.
     pub secure: Option<TargetTls>,
     /// HTTP/2; over TLS it must be chosen (ALPN), without it is known.
     pub http2: bool,
@@ -47,10 +43,8 @@ pub struct LoadPlan {
     pub datagrams: bool,
 }
 
-/// What is spoken.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum LoadProtocol {
-    /// HTTP/1.1.
     Http(HttpPlan),
     /// HTTP/1.1 requests of several kinds, by weight.
     Mix(RequestMix),
@@ -85,12 +79,10 @@ impl LoadProtocol {
     }
 }
 
-/// HTTP requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HttpPlan {
     /// The request target, such as `/bytes/1024`.
     pub target: String,
-    /// The `Host` field.
     pub host: String,
     /// Per cent of the requests that are POST.
     pub post_percent: u8,
@@ -179,7 +171,6 @@ pub enum ReadSpeed {
     Slow {
         /// Bytes of each read.
         bytes: usize,
-        /// Time between reads.
         pause: Duration,
     },
 }

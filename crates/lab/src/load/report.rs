@@ -53,13 +53,10 @@ pub struct LoadReport {
     pub lag: LatencySummary,
     /// Whole answers by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
-    /// Bytes received.
     pub bytes_in: u64,
     /// Of those, of answers' bodies.
     pub bytes_body: u64,
-    /// Bytes sent.
     pub bytes_out: u64,
-    /// Connections tried.
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
     pub idle_ended: u64,
@@ -76,11 +73,8 @@ pub struct LoadReport {
 pub struct LatencySummary {
     /// How many were measured.
     pub count: u64,
-    /// The shortest.
     pub min_us: f64,
-    /// Mean.
     pub mean_us: f64,
-    /// Standard deviation.
     pub sd_us: f64,
     /// Half were at most this.
     pub p50_us: f64,
@@ -90,7 +84,6 @@ pub struct LatencySummary {
     pub p99_us: f64,
     /// 99.9 % were at most this.
     pub p999_us: f64,
-    /// The longest.
     pub max_us: f64,
 }
 

@@ -43,7 +43,6 @@ pub struct RequestTemplate {
 /// What an answer must be; `None` is not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseExpectation {
-    /// Its status.
     pub status: Option<u16>,
     /// Bytes of its body.
     pub bytes: Option<u64>,
@@ -62,22 +61,10 @@ pub enum MixError {
     Weight(String),
     /// A method, target, host or field that would break the grammar of requests.
     #[error("request `{name}`: {what} `{found}` is not allowed in a request (RFC 9112 section 3)")]
-    Grammar {
-        /// The request.
-        name: String,
-        /// Which part.
-        what: &'static str,
-        /// What it is.
-        found: String,
-    },
+    Grammar { name: String, what: &'static str, found: String },
     /// Fields that the generator writes itself.
     #[error("request `{name}`: leave out the field `{field}`: it is written by the generator")]
-    Framing {
-        /// The request.
-        name: String,
-        /// The field.
-        field: String,
-    },
+    Framing { name: String, field: String },
     /// A body that is too large to keep one per connection.
     #[error("request `{0}`: its body may have at most {MOST_BODY} bytes")]
     Body(String),

@@ -26,7 +26,7 @@ pub struct ResponseTimes {
 pub struct LoadEndCounts {
     /// Nanoseconds since the start; 0: the number of requests was the limit, and the last answer is the end.
     pub nanos: u64,
-    /// Answered until then.
+    /// Requests answered until then.
     pub answered: u64,
     /// Bytes received until then.
     pub bytes_in: u64,

@@ -51,7 +51,6 @@ pub enum TargetTlsError {
     /// No name a certificate could hold.
     #[error("`{0}` is not a name that a certificate can hold")]
     Name(String),
-    /// The library refused.
     #[error("TLS cannot be set up")]
     Tls(#[from] rustls::Error),
 }

@@ -29,7 +29,7 @@ pub struct MachineActivity {
     pub interrupts: f64,
     /// Bytes of memory that programs could still have, before and after; 0: not told.
     pub memory_available: (u64, u64),
-    /// Bytes of memory.
+    /// Main memory in bytes.
     pub memory_total: u64,
     /// Interfaces that carried something.
     pub interfaces: Vec<InterfaceActivity>,
@@ -42,7 +42,6 @@ pub struct MachineActivity {
 /// What an interface carried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceActivity {
-    /// Its name.
     pub name: String,
     /// Bits a second received.
     pub received_bits: f64,
@@ -59,7 +58,6 @@ pub struct InterfaceActivity {
 /// Interrupts of one queue of an interface, by processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueActivity {
-    /// The interface.
     pub interface: String,
     /// As the driver calls it.
     pub name: String,
@@ -70,7 +68,6 @@ pub struct QueueActivity {
 /// What a process used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessActivity {
-    /// Its number.
     pub number: u32,
     /// Its name, as the kernel keeps it.
     pub name: String,

@@ -13,14 +13,10 @@ use serde::Serialize;
 use crate::load::{ClosingSide, ConnectionReuse, Fail, LoadModel, LoadPlan, LoadReport};
 use crate::result_note::{NoteSeverity, ResultNote};
 
-/// This machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MachineFacts {
-    /// The host's name.
     pub host: String,
-    /// Kernel and machine.
     pub kernel: String,
-    /// The processors' name.
     pub processor: String,
     /// Processors that this process may use.
     pub processors: u32,
@@ -30,7 +26,6 @@ pub struct MachineFacts {
     pub open: u64,
     /// Source ports, first and last.
     pub ports: (u16, u16),
-    /// Connections in TIME_WAIT.
     pub time_wait: u64,
     /// The largest send buffer that the kernel grows a connection to, bytes.
     pub send_buffer: u64,

@@ -26,13 +26,10 @@ struct ProcessorTicks {
 /// What a processor did during a span; shares from 0 to 1, which come to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorShare {
-    /// Its number.
     pub number: u32,
-    /// Programs.
     pub user: f64,
     /// The kernel for programs.
     pub system: f64,
-    /// Interrupts.
     pub irq: f64,
     /// What follows interrupts: most of receiving.
     pub softirq: f64,

@@ -23,27 +23,21 @@ pub(super) const PLACE: &str = "/run/netns";
 /// Why a namespace could not be made or entered.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
-    /// Only root may.
     #[error("network namespaces need root")]
     NotRoot,
-    /// A program refused.
     #[error("a namespace could not be set up")]
     Tool(#[from] ToolError),
     /// Its file could not be opened.
     #[error("the namespace {name} could not be opened")]
     Open {
-        /// Its name.
         name: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// The kernel did not let the thread in.
     #[error("the namespace {name} could not be entered")]
     Enter {
-        /// Its name.
         name: String,
-        /// Why.
         #[source]
         source: Errno,
     },
@@ -54,7 +48,6 @@ pub enum NamespaceError {
         key: String,
         /// What was to be written.
         value: String,
-        /// Why.
         #[source]
         source: io::Error,
     },

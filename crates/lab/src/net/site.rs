@@ -16,10 +16,8 @@ use super::veth::{ChecksumMode, VethEnd, VethError, XdpPassProgram, create_veth}
 /// Why a site could not be built.
 #[derive(Debug, Error)]
 pub enum SiteError {
-    /// A namespace.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A cable.
     #[error(transparent)]
     Link(#[from] VethError),
     /// An address or a route.

@@ -16,20 +16,13 @@ pub enum ToolError {
         "cannot run `{command}`; Debian has it in iproute2, ethtool, util-linux or iputils-ping"
     )]
     Start {
-        /// The command.
         command: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
     /// It ended with an error.
     #[error("`{command}` failed: {said}")]
-    Failed {
-        /// The command.
-        command: String,
-        /// Its standard error.
-        said: String,
-    },
+    Failed { command: String, said: String },
 }
 
 /// Where administrators' programs lie that are not in every user's search path.

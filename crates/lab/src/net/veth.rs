@@ -28,7 +28,6 @@ pub enum ChecksumMode {
 /// Why a cable could not be laid.
 #[derive(Debug, Error)]
 pub enum VethError {
-    /// A program refused.
     #[error("a cable could not be laid")]
     Tool(#[from] ToolError),
     /// A namespace could not be entered or set.

@@ -25,9 +25,7 @@ pub enum OriginStartError {
     /// The address is taken or not ours.
     #[error("cannot listen on {address}")]
     Listen {
-        /// Where.
         address: SocketAddr,
-        /// Why.
         #[source]
         source: Errno,
     },
@@ -48,7 +46,6 @@ pub enum OriginCommandError {
     /// The origin's thread has ended.
     #[error("the origin has stopped")]
     Stopped,
-    /// The kernel refused.
     #[error("the kernel refused")]
     Refused(#[from] Errno),
 }

@@ -27,7 +27,6 @@ pub struct StreamRun {
 /// Why a run gave no figures.
 #[derive(Debug, Error)]
 pub enum StreamRunError {
-    /// Nobody serves there.
     #[error("{0} cannot be reached: {1}; start `steelyard bench serve --stream` there")]
     Unreachable(SocketAddr, #[source] io::Error),
     /// The other end says no.
@@ -44,7 +43,6 @@ pub enum StreamRunError {
     Interrupted {
         /// What this end had seen.
         seen: Box<StreamReport>,
-        /// Why.
         #[source]
         source: Box<StreamRunError>,
     },

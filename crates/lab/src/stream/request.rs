@@ -12,11 +12,8 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StreamRequest {
-    /// `VERSION`.
     pub version: u32,
-    /// What is carried.
     pub carrier: StreamTransport,
-    /// Who sends.
     pub way: StreamDirection,
     /// Bytes of each message.
     pub message: u32,
@@ -28,17 +25,13 @@ pub struct StreamRequest {
     pub rate: Option<u64>,
 }
 
-/// What is carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamTransport {
-    /// A stream.
     Tcp,
-    /// Datagrams.
     Udp,
 }
 
-/// Who sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamDirection {
@@ -52,9 +45,7 @@ pub enum StreamDirection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamReply {
-    /// Come.
     Ready {
-        /// To this port.
         port: u16,
         /// Datagrams carry it, so that nobody else's are counted or answered.
         token: u64,
@@ -93,7 +84,6 @@ pub enum StreamRequestError {
     /// Not of this form.
     #[error("it is no order of `steelyard bench stream`: {0}")]
     Form(#[from] serde_json::Error),
-    /// Another version.
     #[error(
         "it speaks version {0}; this end speaks {VERSION}: use the same steelyard on both ends"
     )]

@@ -16,9 +16,8 @@ pub const GRACE: Duration = Duration::from_secs(20);
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct InterruptedRun {
-    /// Until then.
+    /// The counts up to the failure.
     pub partial_report: StreamReport,
-    /// Why.
     #[source]
     pub source: io::Error,
 }

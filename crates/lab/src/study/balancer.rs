@@ -21,13 +21,10 @@ pub enum BalancerError {
     /// A file, a directory or the process.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
         what: &'static str,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// It ended.
     #[error("the balancer has ended: {0}")]
     Ended(String),
     /// It refused a configuration.

@@ -35,16 +35,12 @@ impl StudyContext<'_> {
 /// Why a study came to nothing.
 #[derive(Debug, Error)]
 pub enum StudyError {
-    /// The network.
     #[error("a network of namespaces")]
     Namespace(#[from] NamespaceError),
-    /// A line.
     #[error("a line")]
     Line(#[from] EmulatedLinkError),
-    /// A site.
     #[error("a network of namespaces")]
     Site(#[from] SiteError),
-    /// A cable.
     #[error("a cable")]
     Cable(#[from] VethError),
     /// A bpf file system.
@@ -53,16 +49,12 @@ pub enum StudyError {
     /// A program that sets networks up.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The balancer.
     #[error(transparent)]
     Balancer(#[from] BalancerError),
-    /// A server.
     #[error("a server")]
     Origin(#[from] crate::origin::OriginStartError),
-    /// The load.
     #[error(transparent)]
     Load(#[from] load::LoadStartError),
-    /// A stream.
     #[error(transparent)]
     Stream(#[from] StreamRunError),
     /// A socket or a file.

@@ -53,11 +53,8 @@ pub struct Parameters {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ParameterReport {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub meaning: String,
-    /// Its value here.
     pub here: String,
     /// Its value in the source study; empty: not told there.
     pub source: String,
@@ -68,10 +65,8 @@ pub struct ParameterReport {
 /// Why a parameter could not be set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParameterError {
-    /// No `=`.
     #[error("`{0}` is no setting; expected NAME=VALUE, such as {1}")]
     Form(String, String),
-    /// No such parameter.
     #[error("the study has no parameter `{0}`; {1}")]
     Unknown(String, String),
     /// The value is none.

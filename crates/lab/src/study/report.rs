@@ -13,19 +13,13 @@ pub const FORMAT: &str = "steelyard-study";
 /// The version of the form.
 pub const VERSION: u32 = 1;
 
-/// A study's outcome.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StudyReport {
-    /// `FORMAT`.
     pub format: &'static str,
-    /// `VERSION`.
     pub version: u32,
-    /// Which study.
     pub study: String,
-    /// What it asks.
     pub title: String,
-    /// What was repeated.
     pub source: String,
     /// Whether it was the quick run.
     pub quick: bool,
@@ -39,7 +33,6 @@ pub struct StudyReport {
     pub verdicts: Vec<ClaimResult>,
     /// The source study's figures beside ours.
     pub beside: Vec<SourceComparison>,
-    /// Tables and plots.
     pub sections: Vec<ReportSection>,
     /// What must be known to read it.
     pub notes: Vec<ResultNote>,
@@ -49,11 +42,9 @@ pub struct StudyReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClaimResult {
-    /// What is claimed.
     pub claim: String,
     /// Whether the figures bear it out; absent: they cannot tell.
     pub holds: Option<bool>,
-    /// The figures.
     pub because: String,
 }
 
@@ -61,9 +52,7 @@ pub struct ClaimResult {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SourceComparison {
-    /// What.
     pub what: String,
-    /// Its unit.
     pub unit: &'static str,
     /// The source study's; absent: not told there.
     pub source: Option<f64>,
@@ -79,17 +68,13 @@ pub struct SourceComparison {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReportSection {
-    /// Its heading.
     pub title: String,
     /// What is said before.
     pub text: Vec<String>,
-    /// Its table.
     pub table: Option<ReportTable>,
-    /// Its plots.
     pub plots: Vec<ReportPlot>,
 }
 
-/// A table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReportTable {
@@ -103,19 +88,14 @@ pub struct ReportTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TableCell {
-    /// Words.
     Text(String),
-    /// A figure.
     Figure(f64),
-    /// Nothing was measured.
     Nothing,
 }
 
-/// A plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReportPlot {
-    /// What it shows.
     pub title: String,
     /// Unit of its values.
     pub unit: String,
@@ -129,10 +109,7 @@ pub struct ReportPlot {
 #[serde(rename_all = "kebab-case", tag = "drawn")]
 pub enum PlotShape {
     /// A bar for each name.
-    Bars {
-        /// Names and values.
-        bars: Vec<(String, f64)>,
-    },
+    Bars { bars: Vec<(String, f64)> },
     /// Lines over time, seconds.
     Lines {
         /// Names, and their times and values.

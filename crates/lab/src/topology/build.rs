@@ -15,36 +15,30 @@ pub enum TopologyBuildError {
     /// A namespace or a setting in it.
     #[error("{node}")]
     Node {
-        /// Of which node.
         node: String,
-        /// Why.
         #[source]
         source: NamespaceError,
     },
     /// An address or a route.
     #[error("{node} could not be given its addresses and routes")]
     Tool {
-        /// Which node.
         node: String,
-        /// Why.
         #[source]
         source: ToolError,
     },
     /// A link whose packets meet nothing.
     #[error("link {number}")]
     Cable {
-        /// Which, from 1.
+        /// The link's number, counted from 1.
         number: usize,
-        /// Why.
         #[source]
         source: VethError,
     },
     /// A link whose packets meet something.
     #[error("link {number}")]
     Line {
-        /// Which, from 1.
+        /// The link's number, counted from 1.
         number: usize,
-        /// Why.
         #[source]
         source: EmulatedLinkError,
     },

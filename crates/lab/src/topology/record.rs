@@ -34,13 +34,11 @@ pub struct TopologyRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RecordedNode {
-    /// Its name.
     pub name: String,
     /// `host`, `router` or `bridge`.
     pub kind: String,
     /// Its namespace, below /run/netns.
     pub namespace: String,
-    /// Its addresses.
     pub addresses: Vec<String>,
 }
 
@@ -51,20 +49,11 @@ pub enum TopologyRecordError {
     #[error(
         "the network `{name}` is up already, kept by process {process}; `steelyard lab down {name}` ends it, --name takes another name"
     )]
-    Up {
-        /// Which.
-        name: String,
-        /// Whose.
-        process: u32,
-    },
-    /// A file.
+    Up { name: String, process: u32 },
     #[error("{what} {path}: {source}")]
     File {
-        /// What was tried.
         what: &'static str,
-        /// Which.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },

@@ -36,13 +36,10 @@ const KINDS: u32 = 4;
 /// Why it does not stand.
 #[derive(Debug, Error)]
 pub enum UplinkError {
-    /// The programs.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Their maps.
     #[error(transparent)]
     Table(#[from] MapError),
-    /// Where one stands.
     #[error(transparent)]
     Hook(#[from] TcxError),
     /// Where those of sockets stand.

@@ -23,30 +23,15 @@ pub enum SourceError {
     #[error(
         "gateway {gateway} is in no network of {interface}, which has {has}: correct `via`, or give the interface an address there"
     )]
-    NotInNetwork {
-        /// The gateway.
-        gateway: IpAddr,
-        /// The interface.
-        interface: String,
-        /// Its addresses.
-        has: String,
-    },
+    NotInNetwork { gateway: IpAddr, interface: String, has: String },
     /// There is no address that others know.
     #[error(
         "{interface} has no address of {gateway}'s family that is known beyond it: set `source`"
     )]
-    OnlyLocal {
-        /// The gateway.
-        gateway: IpAddr,
-        /// The interface.
-        interface: String,
-    },
+    OnlyLocal { gateway: IpAddr, interface: String },
     /// The address that is wanted is nobody's here.
     #[error("source {source_address} is no address of this machine")]
-    NotOurs {
-        /// The address.
-        source_address: IpAddr,
-    },
+    NotOurs { source_address: IpAddr },
 }
 
 /// The source of what leaves by a gateway. `wanted`: as configured; `all`: every address of this machine.

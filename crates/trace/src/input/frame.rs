@@ -19,12 +19,10 @@ pub struct CapturedFrame<'a> {
 /// What went wrong with a file, and where.
 #[derive(Debug, Error)]
 pub enum CaptureDamage {
-    /// Reading failed.
     #[error("reading failed after {offset} bytes")]
     Read {
         /// Bytes read before, unpacked.
         offset: u64,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -32,10 +30,7 @@ pub enum CaptureDamage {
     #[error(
         "this is no capture: it begins with {found:02x?}; expected pcap, pcapng, or either packed with gzip"
     )]
-    NoCapture {
-        /// Its first bytes.
-        found: [u8; 4],
-    },
+    NoCapture { found: [u8; 4] },
     /// It ends within a record.
     #[error("the file ends within a record that begins at byte {offset}")]
     Truncated {
@@ -57,7 +52,6 @@ pub enum CaptureDamage {
     Interface {
         /// Where it begins, unpacked.
         offset: u64,
-        /// The number.
         interface: u32,
     },
 }

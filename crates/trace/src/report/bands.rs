@@ -10,20 +10,15 @@ use crate::attribution::bands::TimeBands;
 pub struct TimeLocation {
     /// While requests travelled, opening connections included.
     pub request: f64,
-    /// While servers worked.
     pub server: f64,
-    /// While answers travelled.
     pub response: f64,
 }
 
 /// Whose time it was. Sums to the total.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TimeOwners {
-    /// The client's.
     pub client: f64,
-    /// The path's.
     pub network: f64,
-    /// The server's.
     pub server: f64,
     /// The balancer's: only of captures of both of its sides.
     pub balancer: f64,

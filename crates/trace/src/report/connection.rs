@@ -15,14 +15,11 @@ use crate::event::ConnectionSide;
 use crate::ledger::ConnectionLedger;
 use crate::payload::PayloadProtocol;
 
-/// One connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionReport {
     /// Its number, in the order of first packets.
     pub number: u32,
-    /// Who opened it.
     pub client: EndReport,
-    /// Who was asked.
     pub server: EndReport,
     /// Whether that is a guess.
     pub roles_guessed: bool,
@@ -52,11 +49,9 @@ pub struct ConnectionReport {
     pub rtt_upper_bound: bool,
     /// Windows that contradict what was announced.
     pub flags: Vec<FlagReport>,
-    /// How many transactions.
     pub transactions_total: u64,
     /// How many are not in `transactions`: the fastest are left out.
     pub transactions_left_out: u64,
-    /// What was found.
     pub verdict: TimeDiagnosis,
     /// Requests with their answers.
     pub transactions: Vec<TransactionReport>,
@@ -65,11 +60,8 @@ pub struct ConnectionReport {
 /// One end, and what it sent.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndReport {
-    /// The address.
     pub address: String,
-    /// The port.
     pub port: u16,
-    /// What it sent.
     pub sent: DirectionReport,
     /// The windows that it advertises.
     pub window: WindowReport,
@@ -78,17 +70,13 @@ pub struct EndReport {
 /// What one end sent. Copies that only the capture made are in `duplicates` and nowhere else.
 #[derive(Clone, Debug, Serialize)]
 pub struct DirectionReport {
-    /// Packets.
     pub packets: u64,
-    /// Those with payload.
     pub data_packets: u64,
-    /// Payload bytes.
     pub bytes: u64,
     /// Payload bytes, each counted once.
     pub unique_bytes: u64,
     /// Packets with bytes that were seen before.
     pub retransmitted_packets: u64,
-    /// Such bytes.
     pub retransmitted_bytes: u64,
     /// Packets that filled a hole.
     pub out_of_order_packets: u64,
@@ -100,11 +88,8 @@ pub struct DirectionReport {
     pub probes: u64,
     /// Packets that close the window.
     pub zero_windows: u64,
-    /// Packets with SYN.
     pub syns: u64,
-    /// Packets with FIN.
     pub fins: u64,
-    /// Packets with RST.
     pub resets: u64,
     /// The largest segment that it accepts, as announced.
     pub mss: Option<u16>,
@@ -123,19 +108,15 @@ pub struct DirectionReport {
 pub struct WindowReport {
     /// Of its SYN, bytes.
     pub syn: Option<u16>,
-    /// The smallest field.
     pub raw_min: Option<u16>,
-    /// The largest field.
     pub raw_max: Option<u16>,
     /// The smallest, bytes, where the scale is known.
     pub min: Option<i64>,
-    /// The largest.
     pub max: Option<i64>,
     /// How fields are read.
     pub scale: ScalingReport,
 }
 
-/// A window scale.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScalingReport {
     /// The shift in its SYN; absent without the option or the SYN.
@@ -149,21 +130,17 @@ pub struct ScalingReport {
 /// A window that contradicts what was announced.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlagReport {
-    /// `WINDOW_SCALE_INCONSISTENT`.
     pub code: &'static str,
-    /// `client` or `server`.
+    /// The end that sent: `client` or `server`.
     pub side: &'static str,
     /// Number of the first such packet.
     pub packet: u32,
-    /// Window field before.
     pub window_before: u16,
-    /// Window field after.
     pub window_after: u16,
     /// The shift that was announced.
     pub announced_shift: u8,
     /// The shift that explains it.
     pub explained_by_shift: u8,
-    /// In words.
     pub hint: String,
 }
 

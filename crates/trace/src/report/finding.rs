@@ -12,7 +12,6 @@ pub struct TimeDiagnosis {
     pub total_seconds: f64,
     /// Where it went by.
     pub location: TimeLocation,
-    /// Whose it was.
     pub owners: TimeOwners,
     /// Nothing is worth changing.
     pub healthy: bool,
@@ -26,16 +25,13 @@ pub struct TimeDiagnosis {
     pub next_among_transport: Option<Limit>,
 }
 
-/// A bottleneck.
 #[derive(Clone, Debug, Serialize)]
 pub struct BottleneckFinding {
     /// Where in transactions: `setup`, `request`, `server`, `response` or `path`.
     pub phase: &'static str,
-    /// What limits.
     pub code: Limit,
     /// Whose time it is.
     pub owner: TimeOwner,
-    /// For how long.
     pub seconds: f64,
     /// Share of the time in which something was done: transactions without the path's length.
     pub share: f64,
@@ -53,9 +49,7 @@ pub struct BottleneckFinding {
     pub window: Option<i64>,
     /// What else it may be, where the capture cannot decide.
     pub alternative: Option<String>,
-    /// In a sentence.
     pub sentence: String,
-    /// What to change.
     pub fix: String,
     /// Where to see it.
     pub evidence: EvidenceReport,

@@ -18,7 +18,6 @@ pub struct TransactionReport {
     pub kind: &'static str,
     /// Method and target, where HTTP says.
     pub title: Option<String>,
-    /// The answer's status.
     pub status: Option<u16>,
     /// Whether both messages were captured to their end.
     pub complete: bool,
@@ -28,13 +27,10 @@ pub struct TransactionReport {
     pub total_seconds: f64,
     /// Opening the connection, if this is its first transaction.
     pub setup_seconds: f64,
-    /// The request's transfer.
     pub request: PhaseReport,
     /// Time in a queue of the path, at the request's end.
     pub queue_seconds: f64,
-    /// The server's work.
     pub server_seconds: f64,
-    /// The answer's transfer.
     pub response: Option<PhaseReport>,
     /// Time in a queue behind the capture, at the response's end.
     pub tail_seconds: f64,
@@ -44,7 +40,6 @@ pub struct TransactionReport {
     pub pause_seconds: f64,
     /// Where the time went by.
     pub location: TimeLocation,
-    /// Whose it was.
     pub owners: TimeOwners,
 }
 
@@ -53,9 +48,7 @@ pub struct TransactionReport {
 pub struct PhaseReport {
     /// From its first to its last packet.
     pub seconds: f64,
-    /// Data packets.
     pub packets: u64,
-    /// Bytes.
     pub bytes: u64,
     /// Number of its first packet.
     pub first_packet: u32,
@@ -80,11 +73,9 @@ pub struct PhaseReport {
 /// One limit of a transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseReport {
-    /// What limited.
     pub code: Limit,
     /// Whose time it was.
     pub owner: TimeOwner,
-    /// For how long.
     pub seconds: f64,
     /// Share of the transfer.
     pub share: f64,
