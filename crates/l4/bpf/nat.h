@@ -103,6 +103,19 @@ GLOBAL int has_local_flow(struct cursor *c, const struct config *k, const struct
 	return c && k && service && find_flow(c, k, service, fingerprint);
 }
 
+/* Writes the client's end of a new connection to its record. */
+INLINE void describe_client(struct xdp_md *ctx, struct cursor *c, struct record *record)
+{
+	copy16((struct addr *)record->client, &c->src);
+	copy16((struct addr *)record->addr, &c->dst);
+	record->client_port = c->sport;
+	record->port = c->dport;
+	record->server = c->server;
+	record->end = c->seq;
+	record->stamp = c->cookie;
+	record->back_way = next_hop_from_packet(ctx, c);
+}
+
 /* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
 GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
@@ -142,14 +155,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		send_event(c, EVENT_NO_PORT, 0, (const struct addr *)server->addr);
 		return drop(c, NO_PORT);
 	}
-	copy16((struct addr *)record->client, &c->src);
-	copy16((struct addr *)record->addr, &c->dst);
-	record->client_port = c->sport;
-	record->port = c->dport;
-	record->server = c->server;
-	record->end = c->seq;
-	record->stamp = c->cookie;
-	record->back_way = next_hop_from_packet(ctx, c);
+	describe_client(ctx, c, record);
 	if (insert(&forward, k->forward_mask, fingerprint, word_of(fingerprint, index, 1), c->tick, 0, NULL) == FULL) {
 		record->word = 0;
 		send_event(c, EVENT_TABLE_FULL, 0, &c->dst);

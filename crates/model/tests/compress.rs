@@ -70,58 +70,55 @@ fn what_a_client_accepts() {
     assert_eq!(asked(&flood).best_coding(&ContentCoding::ALL), None, "so many are not looked at");
 }
 
+type CodingRow = (&'static str, u16, Option<u64>, Result<ContentCoding, CompressionSkip>);
+/// The fields of a response, its status, its length, and the coding that is chosen for a client that accepts gzip.
+const CODING_ROWS: [CodingRow; 26] = [
+    ("content-type: text/html", 200, None, Ok(Gzip)),
+    ("Content-Type: TEXT/Html; charset=utf-8", 200, Some(100), Ok(Gzip)),
+    ("content-type: application/json ;x", 404, Some(5_000), Ok(Gzip)),
+    ("content-type: text/event-stream", 200, None, Ok(Gzip)),
+    ("content-type: text/html|content-encoding: identity", 200, None, Ok(Gzip)),
+    ("content-type: text/html|cache-control: no-transformer", 200, None, Ok(Gzip)),
+    ("content-type: text/html", 500, Some(100), Ok(Gzip)),
+    ("content-type: text/html", 200, Some(99), Err(CompressionSkip::TooSmall)),
+    ("content-type: text/html", 200, Some(0), Err(CompressionSkip::TooSmall)),
+    ("content-type: text", 200, None, Err(CompressionSkip::MediaType)),
+    ("content-type: image/png", 200, None, Err(CompressionSkip::MediaType)),
+    ("content-type: application/jsonx", 200, None, Err(CompressionSkip::MediaType)),
+    ("", 200, None, Err(CompressionSkip::MediaType)),
+    (
+        "content-type: text/html|content-encoding: br",
+        200,
+        None,
+        Err(CompressionSkip::AlreadyEncoded),
+    ),
+    (
+        "content-type: text/html|content-encoding: aws-chunked",
+        200,
+        None,
+        Err(CompressionSkip::AlreadyEncoded),
+    ),
+    (
+        "content-type: text/html|cache-control: public, No-Transform",
+        200,
+        None,
+        Err(CompressionSkip::NoTransform),
+    ),
+    ("content-type: text/html|content-md5: x", 200, None, Err(CompressionSkip::NoTransform)),
+    ("content-type: text/html|digest: x", 200, None, Err(CompressionSkip::NoTransform)),
+    ("content-type: text/html|repr-digest: x", 200, None, Err(CompressionSkip::NoTransform)),
+    ("content-type: text/html|content-digest: x", 200, None, Err(CompressionSkip::NoTransform)),
+    ("content-type: text/html", 206, None, Err(CompressionSkip::NoBody)),
+    ("content-type: text/html|content-range: bytes 0-1/2", 200, None, Err(CompressionSkip::NoBody)),
+    ("content-type: text/html", 204, None, Err(CompressionSkip::NoBody)),
+    ("content-type: text/html", 304, None, Err(CompressionSkip::NoBody)),
+    ("content-type: text/html", 103, None, Err(CompressionSkip::NoBody)),
+    ("content-type: text/html", 101, None, Err(CompressionSkip::NoBody)),
+];
+
 #[test]
 fn each_reason_not_to() {
-    type Row = (&'static str, u16, Option<u64>, Result<ContentCoding, CompressionSkip>);
-    let rows: [Row; 26] = [
-        ("content-type: text/html", 200, None, Ok(Gzip)),
-        ("Content-Type: TEXT/Html; charset=utf-8", 200, Some(100), Ok(Gzip)),
-        ("content-type: application/json ;x", 404, Some(5_000), Ok(Gzip)),
-        ("content-type: text/event-stream", 200, None, Ok(Gzip)),
-        ("content-type: text/html|content-encoding: identity", 200, None, Ok(Gzip)),
-        ("content-type: text/html|cache-control: no-transformer", 200, None, Ok(Gzip)),
-        ("content-type: text/html", 500, Some(100), Ok(Gzip)),
-        ("content-type: text/html", 200, Some(99), Err(CompressionSkip::TooSmall)),
-        ("content-type: text/html", 200, Some(0), Err(CompressionSkip::TooSmall)),
-        ("content-type: text", 200, None, Err(CompressionSkip::MediaType)),
-        ("content-type: image/png", 200, None, Err(CompressionSkip::MediaType)),
-        ("content-type: application/jsonx", 200, None, Err(CompressionSkip::MediaType)),
-        ("", 200, None, Err(CompressionSkip::MediaType)),
-        (
-            "content-type: text/html|content-encoding: br",
-            200,
-            None,
-            Err(CompressionSkip::AlreadyEncoded),
-        ),
-        (
-            "content-type: text/html|content-encoding: aws-chunked",
-            200,
-            None,
-            Err(CompressionSkip::AlreadyEncoded),
-        ),
-        (
-            "content-type: text/html|cache-control: public, No-Transform",
-            200,
-            None,
-            Err(CompressionSkip::NoTransform),
-        ),
-        ("content-type: text/html|content-md5: x", 200, None, Err(CompressionSkip::NoTransform)),
-        ("content-type: text/html|digest: x", 200, None, Err(CompressionSkip::NoTransform)),
-        ("content-type: text/html|repr-digest: x", 200, None, Err(CompressionSkip::NoTransform)),
-        ("content-type: text/html|content-digest: x", 200, None, Err(CompressionSkip::NoTransform)),
-        ("content-type: text/html", 206, None, Err(CompressionSkip::NoBody)),
-        (
-            "content-type: text/html|content-range: bytes 0-1/2",
-            200,
-            None,
-            Err(CompressionSkip::NoBody),
-        ),
-        ("content-type: text/html", 204, None, Err(CompressionSkip::NoBody)),
-        ("content-type: text/html", 304, None, Err(CompressionSkip::NoBody)),
-        ("content-type: text/html", 103, None, Err(CompressionSkip::NoBody)),
-        ("content-type: text/html", 101, None, Err(CompressionSkip::NoBody)),
-    ];
-    for (fields, status, length, want) in rows {
+    for (fields, status, length, want) in CODING_ROWS {
         let lines = fields.split('|').filter_map(|line| line.split_once(": "));
         let told = EncodingFields::from_fields(lines.map(|(name, value)| (name, value.as_bytes())));
         let answer = ResponseSummary { status, body: true, length, fields: told };

@@ -13,26 +13,17 @@ fn pseudo<'a>(list: &[(&'a str, &'a str)]) -> Vec<u8> {
     fields(list)
 }
 
-/// Waits until a request that was answered is among the last refused ones.
-fn is_kept(balancer: &TestBalancer, defect: &str) {
-    let named = |one: &RefusedRequest| one.defect.as_deref() == Some(defect);
-    wait::until("it is kept", || {
-        let kept = balancer.refused().requests;
-        kept.iter().any(|one| named(one) && one.protocol == "HTTP/2" && one.status >= 400)
-    });
+const SCHEME: (&str, &str) = (":scheme", "http");
+const AUTHORITY: (&str, &str) = (":authority", "shop.example");
+const PATH: (&str, &str) = (":path", "/smuggled");
+
+fn get(more: &[(&str, &str)]) -> Vec<u8> {
+    head("GET", "/smuggled", more)
 }
 
-#[test]
-fn what_would_be_smuggled_is_refused() {
-    let origins = [servers::origin("a")];
-    let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
-    let balancer = TestBalancer::start(&setup);
-    let get = |more: &[(&str, &str)]| head("GET", "/smuggled", more);
-    let scheme = (":scheme", "http");
-    let host = (":authority", "shop.example");
-    let path = (":path", "/smuggled");
-    // What the library refuses itself.
-    let library: [(&str, Vec<u8>); 14] = [
+/// Requests that the HTTP/2 library rejects itself, each by what is wrong with it.
+fn library_refusals() -> [(&'static str, Vec<u8>); 14] {
+    [
         ("connection", get(&[("connection", "x-secret")])),
         ("transfer-encoding", get(&[("transfer-encoding", "chunked")])),
         ("keep-alive", get(&[("keep-alive", "timeout=5")])),
@@ -47,40 +38,59 @@ fn what_would_be_smuggled_is_refused() {
         ("NUL in a value", get(&[("x", "a\0b")])),
         (
             "a pseudo field after others",
-            pseudo(&[("a", "b"), (":method", "GET"), scheme, host, path]),
+            pseudo(&[("a", "b"), (":method", "GET"), SCHEME, AUTHORITY, PATH]),
         ),
         ("an unknown pseudo field", get(&[(":x", "y")])),
-    ];
-    for (what, block) in &library {
-        let mut client = FrameClient::connect(balancer.front());
-        client.send(kind::HEADERS, END | WHOLE, 1, block);
-        let ended = std::iter::from_fn(|| client.next_frame())
-            .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS))
-            .unwrap_or_else(|| panic!("{what}: nothing came"));
-        assert_ne!(ended.kind, kind::HEADERS, "{what} was answered");
-    }
-    // What we refuse by name.
-    let ours: [(&str, Vec<u8>); 9] = [
+    ]
+}
+
+/// Requests that the balancer rejects, each by the name of its defect.
+fn named_refusals() -> [(&'static str, Vec<u8>); 9] {
+    [
         ("authority-mismatch", get(&[("host", "other.example")])),
         (
             "host-repeated",
             pseudo(&[
                 (":method", "GET"),
-                scheme,
-                path,
+                SCHEME,
+                PATH,
                 ("host", "a.example"),
                 ("host", "a.example"),
             ]),
         ),
-        ("host-missing", pseudo(&[(":method", "GET"), scheme, path])),
-        ("target-scheme", pseudo(&[(":method", "GET"), (":scheme", "gopher"), host, path])),
-        ("target-form", pseudo(&[(":method", "GET"), scheme, host, (":path", "*")])),
-        ("connect-refused", pseudo(&[(":method", "CONNECT"), host])),
+        ("host-missing", pseudo(&[(":method", "GET"), SCHEME, PATH])),
+        ("target-scheme", pseudo(&[(":method", "GET"), (":scheme", "gopher"), AUTHORITY, PATH])),
+        ("target-form", pseudo(&[(":method", "GET"), SCHEME, AUTHORITY, (":path", "*")])),
+        ("connect-refused", pseudo(&[(":method", "CONNECT"), AUTHORITY])),
         ("bad-value", get(&[("x", " led")])),
         ("alias-field", get(&[("content_length", "5")])),
         ("expect-unknown", get(&[("expect", "a-miracle")])),
-    ];
-    for (defect, block) in &ours {
+    ]
+}
+
+/// Waits until a request that was answered is among the last refused ones.
+fn is_kept(balancer: &TestBalancer, defect: &str) {
+    let named = |one: &RefusedRequest| one.defect.as_deref() == Some(defect);
+    wait::until("it is kept", || {
+        let kept = balancer.refused().requests;
+        kept.iter().any(|one| named(one) && one.protocol == "HTTP/2" && one.status >= 400)
+    });
+}
+
+#[test]
+fn what_would_be_smuggled_is_refused() {
+    let origins = [servers::origin("a")];
+    let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = TestBalancer::start(&setup);
+    for (defect, block) in &library_refusals() {
+        let mut client = FrameClient::connect(balancer.front());
+        client.send(kind::HEADERS, END | WHOLE, 1, block);
+        let ended = std::iter::from_fn(|| client.next_frame())
+            .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS))
+            .unwrap_or_else(|| panic!("{defect}: nothing came"));
+        assert_ne!(ended.kind, kind::HEADERS, "{defect} was answered");
+    }
+    for (defect, block) in &named_refusals() {
         let mut client = FrameClient::connect(balancer.front());
         client.send(kind::HEADERS, END | WHOLE, 1, block);
         assert!(client.next_of(kind::HEADERS).is_some(), "{defect}: no answer");

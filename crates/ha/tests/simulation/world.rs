@@ -1,13 +1,14 @@
 //! Members, their clocks and the network between them, in steps of a millisecond.
 
 mod announced;
+mod faults;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use ha::advert::{GROUP_V4, GROUP_V6, HOPS, IpHeader, emit, parse};
 use ha::counts::VrrpCounters;
-use ha::state_machine::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
+use ha::state_machine::{VrrpAction, VrrpStateMachine};
 use model::monotonic_time::MonotonicTime;
 
 use super::dice::SeededRandom;
@@ -191,96 +192,8 @@ impl VrrpSimulation {
         )
     }
 
-    fn trouble(&mut self) {
-        if self.dice.percent(99) || self.dice.percent(50) {
-            return;
-        }
-        let at = self.member();
-        match self.dice.between(0, 10) {
-            0 => {
-                self.blow(at);
-                self.kill(at);
-            }
-            1 | 2 => self.revive(at),
-            3 => {
-                self.blow(at);
-                self.members[at].stopped = self.now + self.dice.between(10, 3_000);
-            }
-            4 => self.members[at].ahead += self.dice.between(1, 2_000),
-            5 => {
-                let fault = self.dice.percent(50);
-                self.act(at, |machine, now, out| match (fault, machine.state()) {
-                    (true, _) => machine.stop(now, TransitionReason::Fault, out),
-                    (false, VrrpState::Idle) => machine.start(now, false, out),
-                    (false, _) => drop(machine.order_active(now, out)),
-                });
-            }
-            _ if self.network_fails => self.disturb(at),
-            _ => {}
-        }
-    }
-
     fn member(&mut self) -> usize {
         usize::try_from(self.dice.between(0, self.members.len() as u64)).unwrap()
-    }
-
-    fn blow(&mut self, at: usize) {
-        for one in 0..self.members.len() {
-            self.blows[one.max(at)][one.min(at)] += 1;
-        }
-    }
-
-    /// One direction, or all that a member hears or says, changes.
-    fn disturb(&mut self, at: usize) {
-        let line = match self.dice.between(0, 4) {
-            0 => VrrpLine { loss: 100, ..WELL },
-            1 => {
-                VrrpLine { loss: self.dice.between(1, 60), duplication: 20, delay: FAULTY_DELAY_MS }
-            }
-            _ => WELL,
-        };
-        self.splits += u64::from(line.loss == 100);
-        let other = self.member();
-        match self.dice.between(0, 3) {
-            0 => self.lines[at][other] = line,
-            1 => self.lines[at].fill(line),
-            _ => self.lines.iter_mut().for_each(|from| from[at] = line),
-        }
-    }
-
-    fn heal(&mut self) {
-        for at in 0..self.members.len() {
-            self.members[at].stopped = 0;
-            self.revive(at);
-            self.act(at, |machine, now, out| machine.start(now, false, out));
-            self.lines[at].fill(WELL);
-        }
-    }
-
-    /// SIGKILL: the address stays where it is.
-    fn kill(&mut self, at: usize) {
-        let member = &mut self.members[at];
-        let counts = member.machine.counts().clone();
-        member.counts.push(counts);
-        member.alive = false;
-        member.machine = VrrpStateMachine::new(member.settings.clone());
-    }
-
-    /// A process that finds what the one before it left.
-    fn revive(&mut self, at: usize) {
-        let now = self.clock(at);
-        let member = &mut self.members[at];
-        if member.alive {
-            return;
-        }
-        member.alive = true;
-        member.stopped = 0;
-        let held = member.address && now < member.lease_until;
-        if member.address && !held {
-            member.machine.release_found_addresses();
-        }
-        member.address &= held;
-        self.act(at, |machine, now, out| machine.start(now, held, out));
     }
 
     fn clock(&self, at: usize) -> MonotonicTime {

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::fleet::leader::{Fleet, FleetError, run_fleet};
 use crate::load::{LoadPlan, LoadReport, LoadRun, LoadStartError};
 use crate::machine::activity::{MachineActivity, activity_between};
-use crate::machine::processors::ProcessorShare;
+use crate::machine::processors::{ProcessorCounters, ProcessorShare};
 use crate::machine::procfs::{read_proc_snapshot, read_processor_counters};
 use crate::poller::now;
 use crate::result::{AgentPart, SecondSample};
@@ -54,7 +54,7 @@ pub fn drive_fleet(
     plan: &LoadPlan,
     fleet: &Fleet,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&SecondSample),
+    on_second: &mut dyn FnMut(&SecondSample),
 ) -> Result<DriveOutcome, DriveError> {
     let before = read_processor_counters();
     let earlier = read_proc_snapshot();
@@ -64,7 +64,7 @@ pub fn drive_fleet(
     let led = run_fleet(plan, fleet, stop, &mut |report| {
         let span = last.as_ref().map_or_else(|| report.clone(), |last| report.since(last));
         let second = sample_second(&span, report.seconds, 0.0);
-        told(&second);
+        on_second(&second);
         series.push(second);
         last = Some(report.clone());
     })?;
@@ -86,24 +86,52 @@ pub fn drive_fleet(
     })
 }
 
-/// Runs a plan. `stop` ends it early; `told` hears of every second.
+/// What was counted when the last second ended, and the seconds until then.
+struct SecondSampler {
+    last_report: LoadReport,
+    last_cpu: Vec<Duration>,
+    last_counters: ProcessorCounters,
+    series: Vec<SecondSample>,
+    busy_series: Vec<Vec<f64>>,
+    busiest: f64,
+}
+
+impl SecondSampler {
+    /// Adds what happened since the last call as one second of the series. Returns the busiest thread's share.
+    fn add(&mut self, report: LoadReport, cpu: Vec<Duration>) -> f64 {
+        let span = report.since(&self.last_report);
+        let busiest = busy_shares(&cpu, &self.last_cpu, span.seconds).fold(0.0, f64::max);
+        let counters = read_processor_counters();
+        let shares = counters.since(&self.last_counters, span.seconds);
+        self.busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
+        self.series.push(sample_second(&span, report.seconds, busiest));
+        self.last_report = report;
+        self.last_cpu = cpu;
+        self.last_counters = counters;
+        busiest
+    }
+}
+
+/// Runs a plan. `stop` ends it early; `on_second` is called at the end of every second.
 pub fn drive_load(
     plan: LoadPlan,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&SecondSample),
+    on_second: &mut dyn FnMut(&SecondSample),
 ) -> Result<DriveOutcome, LoadStartError> {
     let before = read_processor_counters();
     let earlier = read_proc_snapshot();
     let began = now();
-    let mut last_counters = before.clone();
-    let mut busy_series = Vec::new();
     let load = LoadRun::start(plan)?;
     let stopper = load.stopper();
-    let mut last = load.report();
-    let mut last_cpu = load.cpu();
+    let mut sampler = SecondSampler {
+        last_report: load.report(),
+        last_cpu: load.cpu(),
+        last_counters: before.clone(),
+        series: Vec::new(),
+        busy_series: Vec::new(),
+        busiest: 0.0,
+    };
     let mut next = began + SECOND;
-    let mut series = Vec::new();
-    let mut busiest = 0.0;
     let mut stopped = false;
     while !load.is_finished() {
         if stop.load(Ordering::Relaxed) && !stopped {
@@ -112,54 +140,38 @@ pub fn drive_load(
         }
         if now() >= next {
             next = now() + SECOND;
-            let report = load.report();
-            let cpu = load.cpu();
-            let most =
-                busy_shares(&cpu, &last_cpu, report.seconds - last.seconds).fold(0.0, f64::max);
-            busiest = f64::max(busiest, most);
-            let second = sample_second(&report.since(&last), report.seconds, most);
-            let counters = read_processor_counters();
-            let shares = counters.since(&last_counters, report.seconds - last.seconds);
-            busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
-            told(&second);
-            series.push(second);
-            last = report;
-            last_cpu = cpu;
-            last_counters = counters;
+            let busiest = sampler.add(load.report(), load.cpu());
+            sampler.busiest = f64::max(sampler.busiest, busiest);
+            if let Some(second) = sampler.series.last() {
+                on_second(second);
+            }
         }
         std::thread::park_timeout(LOOK_EVERY);
     }
     let cpu = load.cpu();
     let report = load.wait();
-    let tail = report.since(&last);
-    if tail.seconds > SHORTEST_TAIL || series.is_empty() {
-        let most = busy_shares(&cpu, &last_cpu, tail.seconds).fold(0.0, f64::max);
-        series.push(sample_second(&tail, report.seconds, most));
-        let shares = read_processor_counters().since(&last_counters, tail.seconds);
-        busy_series.push(shares.iter().map(ProcessorShare::busy).collect());
+    let tail_seconds = report.since(&sampler.last_report).seconds;
+    if tail_seconds > SHORTEST_TAIL || sampler.series.is_empty() {
+        sampler.add(report.clone(), cpu.clone());
     }
-    let none = vec![Duration::ZERO; cpu.len()];
-    let threads_busy: Vec<f64> = busy_shares(&cpu, &none, report.seconds).collect();
+    let SecondSampler { series, busy_series, mut busiest, .. } = sampler;
+    let no_time = vec![Duration::ZERO; cpu.len()];
+    let threads_busy: Vec<f64> = busy_shares(&cpu, &no_time, report.seconds).collect();
     if series.len() < 2 {
         busiest = threads_busy.iter().copied().fold(busiest, f64::max);
     }
     let seconds = now().since(began).as_secs_f64();
-    let processors = read_processor_counters().since(&before, seconds);
-    let beside = activity_between(&earlier, &read_proc_snapshot(), seconds);
-    let busy = busy_series;
-    let parts = Vec::new();
-    let notes = Vec::new();
     Ok(DriveOutcome {
         report,
         series,
-        processors,
-        busy,
-        machine_activity: beside,
+        processors: read_processor_counters().since(&before, seconds),
+        busy: busy_series,
+        machine_activity: activity_between(&earlier, &read_proc_snapshot(), seconds),
         threads_busy,
         busiest,
         stopped,
-        parts,
-        notes,
+        parts: Vec::new(),
+        notes: Vec::new(),
     })
 }
 

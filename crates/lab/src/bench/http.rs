@@ -353,6 +353,18 @@ pub fn search_rate(
         seek.record_trial(verdict);
     }
     let found = seek.result();
+    note_search_trouble(answered, found, &causes, result);
+    result.search = found;
+    Ok(found)
+}
+
+/// Notes why the end of a search says nothing of the target.
+fn note_search_trouble(
+    answered: u64,
+    found: Option<SearchResult>,
+    causes: &[&str],
+    result: &mut BenchResult,
+) {
     if answered == 0 {
         let text = format!("nothing was answered at any rate: {}", causes.join(", "));
         result.add_note(NoteSeverity::Partial, text);
@@ -361,8 +373,6 @@ pub fn search_rate(
             "trials contradict each other, so no rate is confirmed: search again, with a longer -d";
         result.add_note(NoteSeverity::Partial, text.to_owned());
     }
-    result.search = found;
-    Ok(found)
 }
 
 fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool) -> TrialOutcome {

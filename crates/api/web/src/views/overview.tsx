@@ -24,17 +24,7 @@ export function Overview() {
           ? <><strong>Everything is well.</strong> {count(status.services.length, "service")}, {count(status.pools.reduce((sum, pool) => sum + pool.servers.length, 0), "server")}.</>
           : <strong>{count(troubles.length + status.warnings.length, "thing")} to look at.</strong>}
       </div>
-      {!well && (
-        <Panel title="What is not well" wide>
-          <ul class="troubles">
-            {troubles.slice(0, 50).map((one) => (
-              <li><State is={one.state} /> <a href={one.to}>{one.what}</a> for <Since at={one.since} />: {one.why}</li>
-            ))}
-            {troubles.length > 50 && <li>and {troubles.length - 50} more</li>}
-            {status.warnings.map((text) => <li><span class="state is-degraded">◐ note</span> {text}</li>)}
-          </ul>
-        </Panel>
-      )}
+      {!well && <Troubles troubles={troubles} warnings={status.warnings} />}
       <div class="figures">
         <Figure name="Requests" value={`${number(total.requests.requests.rate)}/s`} note={`${number(total.requests["in-flight"])} under way`} />
         <Figure name="Not answered well" value={`${number(failures(total))}/s`} note={`${number(total.requests.aborted.total + total.requests["answered-by-us"].total)} since the start`} bad={failures(total) > 0} />
@@ -82,6 +72,20 @@ export function Overview() {
         </Panel>
       </div>
     </>
+  );
+}
+
+function Troubles({ troubles, warnings }: { troubles: Trouble[]; warnings: string[] }) {
+  return (
+    <Panel title="What is not well" wide>
+      <ul class="troubles">
+        {troubles.slice(0, 50).map((one) => (
+          <li><State is={one.state} /> <a href={one.to}>{one.what}</a> for <Since at={one.since} />: {one.why}</li>
+        ))}
+        {troubles.length > 50 && <li>and {troubles.length - 50} more</li>}
+        {warnings.map((text) => <li><span class="state is-degraded">◐ note</span> {text}</li>)}
+      </ul>
+    </Panel>
   );
 }
 

@@ -4,6 +4,7 @@ import { Chart } from "../parts/chart";
 import { Heat } from "../parts/heat";
 import { bytes, micros, millis, moment, number } from "../format";
 import { failures, phase, useKnown } from "../store";
+import type { CertificateStatus } from "../contract";
 
 export function Services() {
   const { scene } = useKnown();
@@ -92,13 +93,18 @@ export function Service({ name }: { name: string }) {
           </div>
         </>
       )}
-      {(service.certificates ?? []).length > 0 && (
-        <Panel title="Certificates" wide>
-          <Rows label="Certificates" head={["Names", "Kind", "Good until", "File", "Trouble"]} rows={(service.certificates ?? []).map((one) => [
-            one.names.join(", "), one.kind, moment(one["expires-unix-ms"]), <span class="mono">{one.file}</span>, one.trouble ?? "",
-          ])} />
-        </Panel>
-      )}
+      <Certificates certificates={service.certificates ?? []} />
     </>
+  );
+}
+
+function Certificates({ certificates }: { certificates: CertificateStatus[] }) {
+  if (certificates.length === 0) return null;
+  return (
+    <Panel title="Certificates" wide>
+      <Rows label="Certificates" head={["Names", "Kind", "Good until", "File", "Trouble"]} rows={certificates.map((one) => [
+        one.names.join(", "), one.kind, moment(one["expires-unix-ms"]), <span class="mono">{one.file}</span>, one.trouble ?? "",
+      ])} />
+    </Panel>
   );
 }
