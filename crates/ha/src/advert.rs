@@ -1,6 +1,6 @@
 //! VRRP's one message, the advertisement: bytes to values and back, versions 3 (RFC 9568 §5.2) and 2 (RFC 3768 §5.3).
 //!
-//! Whatever is wrong with one has a name, which the caller counts. It does not know which groups there are.
+//! Each defect of a packet has a name, which the caller counts. The parser does not know which groups are configured.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,24 +15,23 @@ pub const PROTOCOL: u8 = 112;
 pub const GROUP_V4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 18);
 /// Where advertisements go, IPv6.
 pub const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x12);
-/// Every advertisement to everybody arrives with it, for a router would have taken one off (RFC 9568 §5.1.1.3,
+/// Every advertisement to the group arrives with this hop limit: a router would have lowered it (RFC 9568 §5.1.1.3,
 /// §5.1.2.3).
 pub const HOPS: u8 = 255;
-/// The priority of a member that gives up.
+/// The priority of a member that resigns (RFC 9568 §5.2.4).
 pub const RESIGNED: u8 = 0;
-/// The priority of the machine whose own address it is.
+/// The priority of the address owner (RFC 9568 §5.2.4).
 pub const OWNER: u8 = 255;
 
 /// Bytes before the addresses.
 const HEAD: usize = 8;
-/// Bytes of authentication behind the addresses, version 2.
+/// Bytes of authentication data behind the addresses in version 2.
 const SECRET: usize = 8;
 /// Type 1: an advertisement; there is no other.
 const ADVERTISEMENT: u8 = 1;
-/// The widest interval on the wire, in hundredths of a second: twelve bits.
+/// The widest interval on the wire, in hundredths of a second: the field has twelve bits.
 const WIDEST: u16 = 0x0fff;
 
-/// The version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VrrpVersion {
     /// RFC 3768: IPv4 alone, whole seconds.
@@ -46,51 +45,49 @@ pub struct VrrpAdvertisement {
     pub version: VrrpVersion,
     /// The virtual router's number, 1–255.
     pub group: u8,
-    /// 0: gives up; 255: owns the address.
+    /// 0: resigns; 255: owns the address.
     pub priority: u8,
-    /// Between two of them.
+    /// Time between two advertisements.
     pub interval: Duration,
     /// The shared addresses, all of one family.
     pub addresses: Vec<IpAddr>,
 }
 
-/// How an advertisement arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// Its hop limit or time to live.
+    /// The packet's hop limit or time to live.
     pub hops: u8,
 }
 
 impl IpHeader {
-    /// Whether it came from this link, as far as can be seen.
+    /// Whether the packet came from this link, as far as its source shows.
     pub fn is_link_local(&self) -> bool {
         self.hops == HOPS
     }
 }
 
 defects! {
-    /// What is wrong with a packet of protocol 112.
     pub enum AdvertisementDefect;
-    /// It passed a router, or pretends to come from this link.
+    /// The packet passed a router, or pretends to come from this link.
     Hops = "hop-limit",
     /// Fewer bytes than the head has.
     Short = "too-short",
     /// Neither 2 nor 3, or 2 over IPv6.
     Version = "version",
     Kind = "type",
-    /// Number 0 is no group's.
+    /// Group number 0 is reserved.
     Group = "group-zero",
-    /// The bytes are not those that were sent.
+    /// The checksum does not match the bytes.
     Checksum = "checksum",
-    /// A password in the clear (RFC 2338 type 1), which proves nothing.
+    /// A clear-text password (RFC 2338 type 1), which proves nothing.
     Password = "authentication-password",
     /// An authentication header's digest (RFC 2338 type 2).
     Digest = "authentication-header",
-    /// A type of authentication that never was.
+    /// An authentication type that no RFC defines.
     Authentication = "authentication-unknown",
-    /// The number of addresses and the length disagree, or there are none.
+    /// The number of addresses and the length disagree, or there is no address.
     Length = "length",
     /// An interval of nothing.
     Interval = "interval-zero",
@@ -105,12 +102,13 @@ impl fmt::Display for VrrpVersion {
     }
 }
 
-/// Reads what follows the IP header. Bytes behind a version 3 message are not part of it and are refused. What was sent to
-/// one member alone, of which no RFC speaks, may have passed routers, and some senders give it the hop limit of any other
-/// packet: whether that is taken is the group's to say.
+/// Reads what follows the IP header. Bytes behind a version 3 message are not part of it and are rejected.
+///
+/// No RFC describes unicast advertisements. They may have passed routers, and some senders give them an ordinary hop
+/// limit. The group's configuration decides whether they are accepted.
 ///
 /// # Errors
-/// What is wrong with it, the first that is found in the order of RFC 9568 §7.1.
+/// The first defect in the order of RFC 9568 §7.1.
 pub fn parse(bytes: &[u8], envelope: &IpHeader) -> Result<VrrpAdvertisement, AdvertisementDefect> {
     if envelope.destination.is_multicast() && !envelope.is_link_local() {
         return Err(AdvertisementDefect::Hops);
@@ -155,7 +153,7 @@ pub fn parse(bytes: &[u8], envelope: &IpHeader) -> Result<VrrpAdvertisement, Adv
     Ok(VrrpAdvertisement { version, group, priority, interval, addresses })
 }
 
-/// The checksum of version 3 covers a pseudo header; some senders of IPv4 leave it out, and the packet is as whole.
+/// The checksum of version 3 covers a pseudo header. Some IPv4 senders leave it out; their packets are accepted too.
 fn has_valid_checksum(bytes: &[u8], version: VrrpVersion, envelope: &IpHeader) -> bool {
     let plain = || checksum::checksum(bytes) == 0;
     let pseudo = || {
@@ -186,7 +184,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     v4.or_else(|| <[u8; 16]>::try_from(bytes).map(IpAddr::from).ok())
 }
 
-/// What follows the IP header, for a packet between these addresses. At most 255 addresses are written.
+/// Builds what follows the IP header for a packet between these addresses. At most 255 addresses are written.
 pub fn emit(advert: &VrrpAdvertisement, source: IpAddr, destination: IpAddr) -> Vec<u8> {
     let count = u8::try_from(advert.addresses.len()).unwrap_or(u8::MAX);
     let (kind, interval) = match advert.version {

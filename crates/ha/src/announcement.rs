@@ -1,8 +1,8 @@
-//! When the neighbours are told where an address is: at once, and again later. It sends nothing.
+//! When neighbours are told where an address is: at once, and again later. It sends nothing.
 //!
-//! One announcement may be lost, may meet a switch whose port is still blocked, or a neighbour that just learned the
-//! rival's. So each taking of the address, and each end of a split, is announced five times. A split may also end without
-//! a word that this member hears, so there may be a refresh at an interval besides.
+//! One announcement may be lost, may arrive at a switch whose port is still blocked, or at a neighbour that just
+//! learned the rival's address. So each takeover, and each end of a split, is announced five times. A split may also
+//! end without a packet that this member receives, so announcements can be refreshed at an interval.
 
 use std::time::Duration;
 
@@ -19,27 +19,26 @@ const FOLLOW_UP_DELAYS: [Duration; 5] = [
 #[derive(Clone, Debug, Default)]
 pub struct AnnouncementSchedule {
     started_at: MonotonicTime,
-    /// How many of them are made; all unless `begin` was called.
+    /// How many of the initial announcements are left to send after `restart`.
     remaining: usize,
-    /// The last one that was made.
     last_sent: Option<MonotonicTime>,
 }
 
 impl AnnouncementSchedule {
-    /// All of them from now on.
+    /// Starts the whole sequence of announcements again.
     pub fn restart(&mut self, now: MonotonicTime) {
         self.started_at = now;
         self.remaining = FOLLOW_UP_DELAYS.len();
     }
 
-    /// When the next is due. `refresh`: so long after the last one there is another one in any case.
+    /// When the next announcement is due. `refresh`: the longest time between two announcements.
     pub fn next_due(&self, refresh: Option<Duration>) -> MonotonicTime {
         let refresh =
             self.last_sent.zip(refresh).map_or(MonotonicTime::NEVER, |(last, every)| last + every);
         self.next_initial().min(refresh)
     }
 
-    /// Whether one is due; several that were missed are one.
+    /// Whether an announcement is due. Several missed ones count as one.
     pub fn take_due(&mut self, now: MonotonicTime, refresh: Option<Duration>) -> bool {
         let due = now >= self.next_due(refresh);
         while now >= self.next_initial() {
@@ -51,7 +50,7 @@ impl AnnouncementSchedule {
         due
     }
 
-    /// The next of those that follow a change.
+    /// The next of those that follow a takeover.
     fn next_initial(&self) -> MonotonicTime {
         let next = self
             .remaining

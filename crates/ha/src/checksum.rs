@@ -1,13 +1,13 @@
-//! The Internet checksum (RFC 1071), with the pseudo header of either version of IP. It judges nothing.
+//! The Internet checksum (RFC 1071), with the pseudo header of either version of IP.
 
 use std::net::IpAddr;
 
-/// The checksum of `bytes`; zero when they hold their own checksum and it is right.
+/// The checksum of `bytes`; zero when they contain their own valid checksum.
 pub fn checksum(bytes: &[u8]) -> u16 {
     finish(add(0, bytes))
 }
 
-/// The same behind a pseudo header (RFC 8200 §8.1, and its likeness for IPv4).
+/// The checksum with a pseudo header (RFC 8200 §8.1, and the equivalent for IPv4).
 pub fn checksum_with_pseudo_header(
     bytes: &[u8],
     source: IpAddr,

@@ -1,41 +1,41 @@
-//! What a member of a group counts. It judges nothing.
+//! Counters of a group member.
 
-/// What arrived that is worth counting.
+/// Counted events of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VrrpCounters {
     pub sent: u64,
-    /// Advertisements received that are of this group.
+    /// Advertisements received for this group.
     pub received: u64,
-    /// Those of them that give up.
+    /// Received advertisements with priority 0: the sender resigns.
     pub resigned: u64,
-    /// Of another version than ours: not followed.
+    /// Advertisements of a version that is not configured; ignored.
     pub other_version: u64,
-    /// With other addresses than ours: somebody's configuration is wrong.
+    /// Advertisements with other addresses than ours: one configuration is wrong.
     pub other_addresses: u64,
-    /// Those of them with none of ours: another group with the same number, not followed.
+    /// Advertisements without any of our addresses: another group with the same number; ignored.
     pub foreign: u64,
-    /// With another interval than ours; version 2 does not follow them (RFC 3768 §7.1).
+    /// Advertisements with another interval than ours; version 2 ignores them (RFC 3768 §7.1).
     pub other_interval: u64,
-    /// Of somebody who is active beside us.
+    /// Advertisements of another member that is active at the same time.
     pub active_conflicts: u64,
-    /// Times that the active member was told that this one had been active too.
+    /// Notices sent to the active member that this member had been active too.
     pub notices: u64,
-    /// Addresses that were set again because another program had taken them away.
+    /// Times that addresses were set again because another program had removed them.
     pub restored: u64,
-    /// Times that the address was announced.
+    /// Announcements of the addresses.
     pub announced: u64,
     pub takeovers: u64,
     pub releases: u64,
-    /// Times that the heartbeat kept us from becoming active by silence.
+    /// Takeovers after silence that the heartbeat prevented.
     pub blocked_takeovers: u64,
-    /// Times that we gave up because nobody agreed any more.
+    /// Times that this member gave up because it lost the quorum.
     pub lost_quorum: u64,
-    /// Times that it was asked whether the addresses answer elsewhere.
+    /// Probes for duplicates of the addresses.
     pub duplicate_probes: u64,
-    /// Times that one was found at another link.
+    /// Duplicates found at another link.
     pub duplicates_found: u64,
-    /// Times that it was announced again because of that.
+    /// Announcements that defended an address against a duplicate.
     pub defended: u64,
-    /// Times that we had said nothing for the dead man's time.
+    /// Times that this member could not send for the dead-man time.
     pub stalled: u64,
 }

@@ -1,4 +1,4 @@
-//! Named defects of packets: a closed list, each with the name that it has in metrics. It judges no packet.
+//! Named defects of packets: a closed list, each with the name that metrics use.
 
 macro_rules! defects {
     ($(#[$about:meta])* pub enum $type:ident; $($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -11,7 +11,7 @@ macro_rules! defects {
         impl $type {
             pub const ALL: &[$type] = &[$($type::$name,)*];
 
-            /// As in metrics: kebab-case.
+            /// The name in metrics, in kebab-case.
             pub const fn name(self) -> &'static str {
                 match self { $($type::$name => $text,)* }
             }

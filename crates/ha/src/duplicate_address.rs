@@ -1,7 +1,7 @@
-//! Whether a shared address answers elsewhere while this member has it: when to ask, and what to make of what is heard. Pure.
+//! Duplicate address detection while this member holds an address: when to probe, and how to read the replies. Pure.
 //!
-//! A member that takes over announces the address too, and we hear of it by its advertisement, which may come after that.
-//! So who says that an address is at another link is believed when it says so again after an interval, having been asked.
+//! A member that takes over announces the address too, and its advertisement may arrive after the announcement. So a
+//! duplicate is reported only when the other link claims the address again in reply to a later probe.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,16 +11,16 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::frame::MacAddress;
 
-/// The first question after the address was taken.
+/// The first probe goes out at most this long after the takeover, also where the probe interval is longer.
 const FIRST: Duration = Duration::from_secs(1);
-/// We announce the address again when somebody else says it has it, and no more often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
+/// We announce the address again when somebody else claims it, at most this often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
 const DEFEND: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateEvent {
-    /// The address is at another link too.
+    /// Another link claims the address too.
     Duplicate(IpAddr, MacAddress),
-    /// It was, and is not heard of any more.
+    /// The other link does not claim the address any more.
     Cleared(IpAddr),
     Defend,
 }
@@ -33,26 +33,25 @@ struct DuplicateHolder {
     confirmed: bool,
 }
 
-/// What an active member knows of others that have its addresses.
+/// What an active member knows of other links that claim its addresses.
 #[derive(Clone, Debug, Default)]
 pub struct DuplicateDetector {
-    /// Between two questions; `None`: none are asked.
+    /// Time between two probes; `None`: no probes are sent.
     probe_interval: Option<Duration>,
-    /// So long after it was heard first it is believed.
+    /// A duplicate is confirmed when it was first seen this long ago.
     confirm_after: Duration,
     next: Option<MonotonicTime>,
     holders: BTreeMap<IpAddr, DuplicateHolder>,
     defended_at: Option<MonotonicTime>,
-    /// Times that it was asked.
     pub probes_sent: u64,
-    /// Times that an address was found at another link.
+    /// Duplicates confirmed at another link.
     pub duplicates_found: u64,
-    /// Times that ours were to be announced because of that.
+    /// Announcements requested to defend an address.
     pub defenses: u64,
 }
 
 impl DuplicateDetector {
-    /// The addresses are here from now on.
+    /// Starts probing: this member holds the addresses from now on.
     pub fn start(&mut self, now: MonotonicTime, every: Option<Duration>, confirm: Duration) {
         self.probe_interval = every;
         self.confirm_after = confirm;
@@ -65,24 +64,24 @@ impl DuplicateDetector {
         self.holders.clear();
     }
 
-    /// When `ask` is to be called next.
+    /// When `take_probe` is to be called next.
     pub fn next_probe(&self) -> MonotonicTime {
         self.next.unwrap_or(MonotonicTime::NEVER)
     }
 
-    /// Where else addresses are.
+    /// Confirmed duplicates: each address with its other link.
     pub fn duplicate_holders(&self) -> impl Iterator<Item = (IpAddr, MacAddress)> {
         self.holders.iter().filter(|(_, one)| one.confirmed).map(|(ip, one)| (*ip, one.link))
     }
 
-    /// Whether it is time to ask.
+    /// Whether a probe is due.
     pub fn take_probe(&mut self, now: MonotonicTime, out: &mut Vec<DuplicateEvent>) -> bool {
         let (Some(every), true) = (self.probe_interval, now >= self.next_probe()) else {
             return false;
         };
         self.next = Some(now + every);
         self.probes_sent += 1;
-        // Asked twice since, and silent.
+        // Two probes went out since, and neither was answered.
         let gone = |one: &DuplicateHolder| now.since(one.last) > every * 2;
         self.holders.retain(|ip, one| {
             let gone = gone(one);
@@ -94,7 +93,7 @@ impl DuplicateDetector {
         true
     }
 
-    /// Somebody at another link says that it has the address.
+    /// Another link claims the address.
     pub fn receive_claim(
         &mut self,
         now: MonotonicTime,

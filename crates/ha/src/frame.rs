@@ -1,4 +1,4 @@
-//! Frames on Ethernet: what announces an address or asks for it, and advertisements as they arrive and as a virtual router
+//! Ethernet frames: announcements and probes of addresses, and advertisements as they arrive and as a virtual router
 //! sends them. It sends and receives nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -23,11 +23,11 @@ const GROUP_LINK_V4: MacAddress = [0x01, 0, 0x5e, 0, 0, 18];
 const GROUP_LINK_V6: MacAddress = [0x33, 0x33, 0, 0, 0, 0x12];
 /// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
 pub const CONTROL: u8 = 0xc0;
-/// Override: what a neighbour knows is replaced (RFC 4861 §4.4).
+/// Override: the neighbour replaces its entry (RFC 4861 §4.4).
 const OVERRIDE: u8 = 0x20;
 
-/// Tells every neighbour that this address is at this link: a gratuitous ARP request (RFC 5227 §3, which every stack
-/// heeds), or an unsolicited neighbour advertisement (RFC 4861 §7.2.6).
+/// Announces to every neighbour that this address is at this link: a gratuitous ARP request (RFC 5227 §3, which every
+/// stack accepts), or an unsolicited neighbour advertisement (RFC 4861 §7.2.6).
 pub fn announcement(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     match ip {
         IpAddr::V4(v4) => gratuitous_arp(v4, link),
@@ -35,8 +35,8 @@ pub fn announcement(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     }
 }
 
-/// Asks whether somebody has this address, and changes nobody's mind: an ARP probe (RFC 5227 §2.1.1), or a solicitation as
-/// for duplicate address detection (RFC 4862 §5.4.2).
+/// Asks whether another host has this address, without changing any neighbour's entry: an ARP probe (RFC 5227 §2.1.1),
+/// or a solicitation as for duplicate address detection (RFC 4862 §5.4.2).
 pub fn address_probe(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     match ip {
         IpAddr::V4(v4) => arp_request(Ipv4Addr::UNSPECIFIED, v4, link),
@@ -72,14 +72,14 @@ fn neighbor_solicitation(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
     let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0];
     message.extend(ip.octets());
     let [.., a, b, c] = ip.octets();
-    // The solicited node's group (RFC 4291 §2.7.1).
+    // The solicited-node group (RFC 4291 §2.7.1).
     let group =
         Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(a), u16::from_be_bytes([b, c]));
     let to = [0x33, 0x33, 0xff, a, b, c];
     icmp(message, (Ipv6Addr::UNSPECIFIED, group), ethernet(to, link, TYPE_V6))
 }
 
-/// A message of ICMPv6 behind its headers, with its sum.
+/// An ICMPv6 message with its headers and checksum.
 fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>) -> Vec<u8> {
     let sum = checksum::checksum_with_pseudo_header(&message, from.into(), to.into(), ICMP_V6);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
@@ -93,7 +93,7 @@ fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>
     out
 }
 
-/// Where a frame says that an address is: ARP by its sender, or a neighbour advertisement.
+/// The address that a frame claims, and its link: the sender of ARP, or the target of a neighbour advertisement.
 pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
     let kind = frame.get(12..ETHERNET)?;
     let packet = frame.get(ETHERNET..)?;
@@ -115,7 +115,7 @@ pub fn claimed_address(frame: &[u8]) -> Option<(IpAddr, MacAddress)> {
     Some((target.into(), link.try_into().ok()?))
 }
 
-/// An advertisement to everybody that comes from this link address, not from the interface's (RFC 9568 §7.2).
+/// A multicast advertisement from this link address instead of the interface's (RFC 9568 §7.2).
 pub fn vrrp_frame(advert: &[u8], source: IpAddr, link: MacAddress) -> Vec<u8> {
     let length = |more: usize| u16::try_from(advert.len() + more).unwrap_or(u16::MAX).to_be_bytes();
     let mut out;
@@ -155,7 +155,7 @@ fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
     out
 }
 
-/// The packet of protocol 112 in a frame; `None` for anything else, and for a header that is not whole.
+/// The packet of protocol 112 in a frame; `None` for any other frame, and for a truncated header.
 pub fn parse_vrrp_frame(frame: &[u8]) -> Option<(IpHeader, &[u8])> {
     let kind = frame.get(12..ETHERNET)?;
     let packet = frame.get(ETHERNET..)?;
@@ -172,7 +172,7 @@ fn parse_ipv4_packet(packet: &[u8]) -> Option<(IpHeader, &[u8])> {
     let head = packet.first_chunk::<20>()?;
     let length = usize::from(u16::from_be_bytes([head[2], head[3]]));
     let header = usize::from(head[0] & 0x0f) * 4;
-    // More fragments, or not the first one: nobody fragments an advertisement.
+    // A fragment: no sender fragments an advertisement.
     let fragment = u16::from_be_bytes([head[6], head[7]]) & 0x3fff != 0;
     if head[0] >> 4 != 4 || header < 20 || head[9] != PROTOCOL || fragment {
         return None;

@@ -1,13 +1,13 @@
-//! A beat as bytes and back: what one member tells the other over every path, signed. Pure.
+//! A heartbeat as bytes and back: the signed state that one member sends to the other over every path. Pure.
 //!
 //! ```text
 //!  0 "SYHB"   4 version   5 least version that can read it   6 key   7 zero
 //!  8 session  16 number   24 session heard   32 its newest number   40 its newest number on this path
 //! 48 microseconds since that one came      52 fields: kind, length, value …      −32 HMAC-SHA256 of all before
 //! ```
-//! Numbers are big-endian. The first 52 bytes and the signature stay as they are in every version; fields of unknown
-//! kinds are skipped, so that members of different versions understand each other. Whatever is wrong with a packet has
-//! a name, which the caller counts. Whether a beat is new, and of whom, is `hearing`'s to judge.
+//! Numbers are big-endian. The first 52 bytes and the signature keep their form in every version. Fields of unknown
+//! kinds are skipped, so members of different versions understand each other. Each defect of a packet has a name, which
+//! the caller counts. `peer_link` decides whether a heartbeat is new and who sent it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,77 +16,76 @@ use crate::defect::defects;
 use crate::keys::{ClusterKeys, TAG};
 use crate::state_machine::VrrpState;
 
-/// The version of the form.
+/// The version of the format.
 pub const VERSION: u8 = 1;
-/// The oldest version that understands what we write.
+/// The oldest version that can read our packets.
 const LEAST: u8 = 1;
 const MAGIC: [u8; 4] = *b"SYHB";
 const HEAD: usize = 52;
-/// The largest packet: every group of two families and some.
+/// The largest packet that is read: claims of every group in both families fit, with room for new fields.
 pub const LARGEST: usize = 8192;
-/// Bytes of a name or a version that are sent.
+/// Bytes of a name or a version that are sent; longer texts are cut.
 pub const TEXT: usize = 64;
-/// Parts of the configuration that are compared.
+/// Parts of the configuration that are compared between members.
 pub const PARTS: [&str; 4] = ["services", "pools", "shared addresses", "names"];
 
-/// What one member tells the other.
+/// What one member reports to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerHeartbeat {
-    /// The version of the form in which the sender writes: `VERSION`, or a newer one that we can read.
+    /// The format version of the sender: `VERSION`, or a newer one that we can read.
     pub version: u8,
-    /// Drawn at random when the process began.
+    /// Random number of the sender's process.
     pub session: u64,
-    /// Counts rounds of beats in the session, from 1; the beats of a round, one a path, have the same.
+    /// Number of the round in the session, from 1. The heartbeats of one round, one for each path, share it.
     pub number: u64,
-    /// What the sender heard of us.
+    /// What the sender received from us.
     pub echo: HeartbeatEcho,
     pub name: String,
     pub product: String,
     pub config: ConfigDigest,
-    /// Targets that it reaches; `None`: not known yet.
+    /// Targets that the sender reaches; `None`: not known yet.
     pub reach: Option<ReachScore>,
-    /// The newest of our beats that it believed, whichever way it came: what its votes answer.
+    /// The newest of our heartbeats that the sender accepted over any path: its votes answer that one.
     pub last_received: Option<HeartbeatId>,
-    /// Its part in each group of shared addresses.
+    /// The sender's part in each group of shared addresses.
     pub claims: Vec<GroupClaim>,
 }
 
-/// A beat of one member, as the other one names it.
+/// Names a heartbeat of one member in a packet of the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatId {
     pub session: u64,
     pub number: u64,
 }
 
-/// What a sender heard of us.
+/// What the sender received from us.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatEcho {
-    /// Our session; 0: it heard nothing.
+    /// Our session; 0: the sender received nothing.
     pub session: u64,
-    /// Our newest number, by whichever path.
+    /// Our newest number over any path.
     pub newest: u64,
-    /// Our newest number by this path; 0: none.
+    /// Our newest number over this path; 0: none.
     pub number: u64,
-    /// How long ago that one came, microseconds.
+    /// Microseconds since the sender received that one.
     pub delay_us: u32,
 }
 
-/// A configuration in short.
+/// A summary of the configuration, for comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConfigDigest {
     pub generation: u64,
-    /// A digest of each of `PARTS`, without what differs between members by intent; 0: not known yet.
+    /// A digest of each of `PARTS`, without the keys that differ between members by intent; 0: not known yet.
     pub parts: [u64; PARTS.len()],
 }
 
-/// Targets that are reached.
+/// How many targets are reached, and of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReachScore {
     pub reached: u16,
     pub total: u16,
 }
 
-/// A member's part in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupClaim {
     /// The virtual router's number.
@@ -95,52 +94,51 @@ pub struct GroupClaim {
     pub v6: bool,
     /// Whether the sender can do all of the group's work.
     pub is_capable: bool,
-    /// What the sender is. Active: the addresses are on it, and it may answer for them now.
+    /// The sender's state. Active: the sender holds the addresses and may answer for them now.
     pub state: VrrpState,
     pub priority: u8,
-    /// Its address in advertisements, by which equal priorities are told apart.
+    /// The sender's address in advertisements, which breaks ties of equal priorities.
     pub source: IpAddr,
-    /// Its vote, where two of three must agree.
+    /// The sender's vote, where two of three must agree.
     pub vote: Option<Vote>,
 }
 
-/// A member's vote for a group that asks a witness (see `witness`).
+/// A member's vote for a group that uses a witness (see `witness`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vote {
-    /// The group is active, and goes by votes for it.
+    /// The group is active and has the votes for it.
     pub is_active: bool,
-    /// It wants to be active, and lacks a vote. When it neither is nor wants to be, votes for earlier beats are not used
-    /// any more.
+    /// The sender wants to be active and lacks a vote. A sender that neither is active nor wants to be no longer uses
+    /// votes for its earlier heartbeats.
     pub wants_vote: bool,
-    /// It is the reader's for so long, for the beat that `heard` names.
+    /// The sender lends its vote to the reader for this long, counted from the heartbeat that `last_received` names.
     pub grants_for: Option<Duration>,
 }
 
 defects! {
-    /// What is wrong with a packet of the heartbeat.
     pub enum HeartbeatDefect;
-    /// Fewer bytes than the head and the signature have.
+    /// Fewer bytes than the header and the signature.
     Short = "too-short",
-    /// More bytes than any beat has.
+    /// More bytes than any heartbeat has.
     Long = "too-long",
     Foreign = "not-a-heartbeat",
-    /// Signed with a key of a number that we do not have.
+    /// Signed with a key number that we do not have.
     Key = "unknown-key",
-    /// Not signed with our key of that number.
+    /// The signature does not match our key of that number.
     Signature = "wrong-signature",
-    /// A version that we cannot read, by its own word.
+    /// A version that we cannot read, by the sender's own declaration.
     Version = "other-version",
-    /// The fields are not what the form says, although the signature is right.
+    /// The signature is valid, but the fields do not follow the format.
     Fields = "malformed",
-    /// Signed well, by another member than the one that we expect.
+    /// The signature is valid, but the sender is not the member that we expect.
     Member = "other-member",
-    /// Our own, sent back to us.
+    /// Our own heartbeat, sent back to us.
     Reflected = "reflected",
-    /// Heard before, or of a session that is over.
+    /// Received before, or from an ended session.
     Replayed = "replayed",
 }
 
-/// Flags of a claim; others are of newer versions.
+/// Flags of a claim; unknown flags belong to newer versions and are ignored.
 const V6: u8 = 1;
 const UNFIT: u8 = 2;
 const VOTES: u8 = 4;
@@ -156,7 +154,7 @@ mod kind {
     pub const HEARD: u8 = 6;
 }
 
-/// Writes a beat, signed. Texts longer than `TEXT` bytes are cut.
+/// Writes and signs a heartbeat. Texts longer than `TEXT` bytes are cut.
 pub fn emit(beat: &PeerHeartbeat, keys: &ClusterKeys) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.extend([beat.version, LEAST, keys.signer(), 0]);
@@ -212,7 +210,7 @@ fn append_field(out: &mut Vec<u8>, kind: u8, value: &[u8]) {
     out.extend(&value[..usize::from(length)]);
 }
 
-/// As much of a text as is sent, whole characters.
+/// The part of a text that is sent, cut at a character boundary.
 fn truncate_text(text: &str) -> &[u8] {
     let mut end = text.len().min(TEXT);
     while !text.is_char_boundary(end) {
@@ -221,10 +219,10 @@ fn truncate_text(text: &str) -> &[u8] {
     &text.as_bytes()[..end]
 }
 
-/// Reads a packet. Nothing of it is looked at before the signature was found right, but what names the key.
+/// Reads a packet. Apart from the key number, no byte is interpreted before the signature is verified.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect of the packet.
 pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<PeerHeartbeat, HeartbeatDefect> {
     if bytes.len() > LARGEST {
         return Err(HeartbeatDefect::Long);
@@ -273,7 +271,7 @@ pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<PeerHeartbeat, Heartbea
     whole.then_some(beat).ok_or(HeartbeatDefect::Fields)
 }
 
-/// A field may be longer than we know: what follows is of a newer version.
+/// A field may be longer than this version knows: the rest belongs to a newer version.
 fn read_field(beat: &mut PeerHeartbeat, kind: u8, value: &[u8]) -> Result<(), HeartbeatDefect> {
     match kind {
         kind::NAME => beat.name = sanitize_text(value)?,
@@ -331,7 +329,7 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], HeartbeatDe
     found.copied().ok_or(HeartbeatDefect::Fields)
 }
 
-/// What another program is to show on somebody's screen: visible characters alone.
+/// Only visible characters: the text is shown on terminals and pages.
 fn sanitize_text(bytes: &[u8]) -> Result<String, HeartbeatDefect> {
     let text = std::str::from_utf8(bytes).map_err(|_| HeartbeatDefect::Fields)?;
     let fit = text.len() <= TEXT && !text.chars().any(char::is_control);

@@ -1,20 +1,20 @@
-//! Shared secrets of a heartbeat: how their file reads, and what is signed and verified with them. It opens no file.
+//! Shared secrets of a heartbeat: parses their file, signs and verifies with them. It opens no file.
 //!
-//! One line a key, `ID SECRET`. The first signs; every one is accepted, so that two members can be given a new secret
-//! one after the other: the new one second on both, then first on both, then the old one away.
+//! One line for each key: `ID SECRET`. The first key signs; every key is accepted. So a secret is replaced without a
+//! gap: add the new one as second on both members, move it to the first place on both, then remove the old one.
 
 use std::fmt;
 
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
 
-/// Keys of one file: the one that signs, and one that is accepted too.
+/// Keys in one file: the signing key, and one more that is accepted during a replacement.
 pub const MOST: usize = 2;
-/// Characters of a secret: as many as 32 random bytes have bits for in any usual writing, and no more than a line.
+/// Characters of a secret: at least as many as hold 32 random bytes in any usual encoding, and at most one line.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 /// Bytes of a signature (HMAC-SHA256, RFC 2104).
 pub const TAG: usize = model::capacity::replication_traffic::SIGNATURE_BYTES;
 
-/// The keys of a member. Their secrets cannot be read back.
+/// The keys of a member. The secrets cannot be read back.
 #[derive(Clone)]
 pub struct ClusterKeys {
     keys: Vec<(u8, Key)>,
@@ -27,10 +27,9 @@ impl fmt::Debug for ClusterKeys {
     }
 }
 
-/// What is wrong with a file of keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
-    /// A line that cannot be read. The secret itself is never repeated.
+    /// A line that cannot be read. The message never repeats the secret.
     #[error(
         "line {line}: {found}; expected `ID SECRET`, an ID from 1 to 255 and 32 to 512 visible characters without \
          blanks, such as `openssl rand -hex 32` writes"
@@ -40,7 +39,7 @@ pub enum KeysError {
         line: usize,
         found: &'static str,
     },
-    /// The same number twice.
+    /// Two keys have the same number.
     #[error("key {0} is there twice; expected another number for the other key")]
     Twice(u8),
     #[error("there are {0} keys; expected one, or two while they are exchanged")]
@@ -50,7 +49,7 @@ pub enum KeysError {
 }
 
 impl ClusterKeys {
-    /// Reads a file's text; blank lines and those that begin with `#` say nothing.
+    /// Parses the file's text. Blank lines and lines that begin with `#` are ignored.
     ///
     /// # Errors
     /// See `KeysError`.
@@ -90,7 +89,7 @@ impl ClusterKeys {
         }
     }
 
-    /// The numbers of the keys, the one that signs first.
+    /// The numbers of the keys, the signing key first.
     pub fn ids(&self) -> impl Iterator<Item = u8> + '_ {
         self.keys.iter().map(|(id, _)| *id)
     }
@@ -105,21 +104,21 @@ impl ClusterKeys {
         self.ids().any(|known| known == id)
     }
 
-    /// Appends the first key's signature of what is there.
+    /// Appends the first key's signature of the bytes.
     pub fn sign(&self, bytes: &mut Vec<u8>) {
         let Some((_, key)) = self.keys.first() else { return };
         let tag = sign(key, bytes);
         bytes.extend_from_slice(tag.as_ref());
     }
 
-    /// 32 bytes that only who has the key of this number can make from these; `None` where there is none.
+    /// 32 bytes that only a holder of this key can derive from `parts`; `None` without such a key.
     pub fn derive(&self, id: u8, parts: &[&[u8]]) -> Option<[u8; TAG]> {
         let (_, key) = self.keys.iter().find(|(known, _)| *known == id)?;
         let made = sign(key, &parts.concat());
         made.as_ref().first_chunk::<TAG>().copied()
     }
 
-    /// Whether the signature is that of the key of this number; compared in constant time.
+    /// Whether the signature was made with the key of this number. The comparison takes constant time.
     pub fn verify(&self, id: u8, bytes: &[u8], tag: &[u8]) -> bool {
         let key = self.keys.iter().find(|(known, _)| *known == id);
         key.is_some_and(|(_, key)| verify(key, bytes, tag).is_ok())

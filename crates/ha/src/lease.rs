@@ -1,7 +1,9 @@
-//! Leases of a third machine: who holds which name, and until when. Pure; the daemon's API and the simulation ask it.
+//! Leases of the witness: which member holds which name, and until when. Pure; the daemon's API and the simulation use
+//! it.
 //!
-//! One process remembers them, and forgets them when it ends. So a process that may follow upon another one gives nothing
-//! to anybody for the longest time that a lease of that one may last; only whoever still holds one goes on.
+//! One process remembers the leases and forgets them when it ends. So a process that may follow another one grants
+//! nothing new for the longest time that an earlier lease may last. Only a member that still holds a lease may renew
+//! it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,37 +12,36 @@ use model::monotonic_time::MonotonicTime;
 
 pub const SHORTEST: Duration = Duration::from_millis(200);
 pub const LONGEST: Duration = Duration::from_secs(30);
-/// Names that are remembered.
+/// Names that are remembered: bounds the memory that clients of the API can use.
 pub const NAMES: usize = 1024;
 
-/// What a member asks for.
+/// What a member requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRequest<'a> {
     pub holder: &'a str,
-    /// A number that grows with each time that this holder begins to hold: what it asked before that is out of date.
+    /// A number that grows each time this holder begins to hold. Requests with a lower one are out of date.
     pub ticket: u64,
-    /// It holds this name now, and wants to go on.
+    /// The member holds this name now and wants to renew.
     pub is_holder: bool,
-    /// For so long; zero gives it back.
+    /// The requested length; zero releases the lease.
     pub length: Duration,
 }
 
-/// Why a lease was not given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
     #[error("{holder} holds it for {} ms more", left.as_millis())]
     Held {
         holder: String,
-        /// For how long at most.
+        /// The remaining time of that lease, at most.
         left: Duration,
     },
-    /// The same holder asked since with a higher ticket.
+    /// The same holder sent a request with a higher ticket since.
     #[error("its holder has begun anew since")]
     Stale,
-    /// Leases of the process before may still stand.
+    /// Leases of the previous process may still be valid.
     #[error("leases of the process before may still stand, for {} ms more", .0.as_millis())]
     Young(Duration),
-    /// Not a length that is given.
+    /// The requested length is out of range.
     #[error("a lease is {} to {} ms long", SHORTEST.as_millis(), LONGEST.as_millis())]
     Length,
     #[error("{NAMES} names have leases already")]
@@ -50,7 +51,7 @@ pub enum LeaseError {
 #[derive(Clone, Debug, Default)]
 pub struct LeaseTable {
     by_name: BTreeMap<String, HeldLease>,
-    /// Nothing new is given before.
+    /// No new lease is granted before this time.
     grants_from: MonotonicTime,
 }
 
@@ -62,16 +63,16 @@ struct HeldLease {
 }
 
 impl LeaseTable {
-    /// Of a process that begins. `follows`: one before it may have given some.
+    /// Starts a table. `follows`: an earlier process may have granted leases.
     pub fn new(now: MonotonicTime, follows: bool) -> LeaseTable {
         let quiet = if follows { now + LONGEST } else { MonotonicTime::default() };
         LeaseTable { by_name: BTreeMap::new(), grants_from: quiet }
     }
 
-    /// Gives a lease, for how long, or takes it back.
+    /// Grants a lease and returns its length, or releases it.
     ///
     /// # Errors
-    /// It is not given.
+    /// The lease is not granted.
     pub fn request_lease(
         &mut self,
         now: MonotonicTime,
@@ -111,7 +112,7 @@ impl LeaseTable {
         }
         let holder = asked.holder.to_owned();
         let until = now + asked.length;
-        // An answer that is late must not shorten what was given since.
+        // A delayed reply must not shorten a lease that was granted since.
         let until = lease_end(self.by_name.get(name), asked.holder).max(until);
         self.by_name.insert(name.to_owned(), HeldLease { holder, ticket: asked.ticket, until });
         Ok(asked.length)

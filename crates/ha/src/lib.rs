@@ -1,7 +1,7 @@
-//! High availability, decided: which of several machines holds a shared address.
+//! High availability decisions: which of several machines holds a shared address.
 //!
-//! Bytes, time and orders go in; advertisements, addresses to take or to give up and announcements come out. It opens
-//! no socket, sets no address and reads no clock: the daemon does.
+//! Bytes, time and orders go in. Advertisements, addresses to add or remove, and announcements come out. It opens no
+//! socket, sets no address and reads no clock: the daemon does.
 
 pub mod advert;
 pub mod announcement;

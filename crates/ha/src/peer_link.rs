@@ -1,9 +1,10 @@
-//! What is heard of the other member: by which paths, whether it is new, and since when there is silence. Pure.
+//! What is known of the other member: which paths work, which heartbeats are new, and since when there is silence.
+//! Pure.
 //!
-//! A beat is believed when it repeats the random number that this process drew when it began: then it was made since,
-//! by somebody who heard us, and no recording of earlier ones can pass for it. Within a session numbers rise; another
-//! session of the peer is believed when it has heard newer beats of ours than the one before. Whoever does not know our
-//! session is answered, so that it learns it, and not believed.
+//! A heartbeat is accepted when it repeats the random session number of this process: then it was made after the start,
+//! by a member that received ours. Replayed heartbeats of earlier sessions fail this test. Within a session numbers
+//! rise. A new session of the peer is accepted when it has received newer heartbeats of ours than the session before. A
+//! sender that does not know our session gets a reply with it, and is not accepted yet.
 
 mod path;
 
@@ -17,17 +18,17 @@ use crate::state_machine::VrrpState;
 use path::HeartbeatArrival;
 pub use path::PeerLinkPath;
 
-/// Rounds whose time of sending is remembered, for round trips.
+/// Rounds whose sending time is remembered for round trips: an echo of an older round gives none.
 const SENT: usize = 128;
 
-/// What a member is told by its configuration.
+/// The configuration of a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerLinkSettings {
     /// The other member's name.
     pub peer: String,
-    /// Between two rounds of beats.
+    /// Time between two rounds of heartbeats.
     pub interval: Duration,
-    /// A path by which nothing came for so long is down.
+    /// A path without a heartbeat for this long is down.
     pub timeout: Duration,
     /// Paths, at least one.
     pub paths: usize,
@@ -35,35 +36,35 @@ pub struct PeerLinkSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerLinkChange {
-    /// The other member is heard by this path again, or for the first time.
+    /// Heartbeats arrive over this path again, or for the first time.
     PathUp(usize),
-    /// It is not heard by this path any more.
+    /// No heartbeats arrive over this path any more.
     PathDown(usize),
-    /// It is heard at all.
+    /// Heartbeats arrive over at least one path.
     PeerUp,
-    /// It is another process than before.
+    /// The other member runs another process than before.
     PeerRestarted,
-    /// It is heard by no path any more.
+    /// Heartbeats arrive over no path any more.
     PeerDown,
 }
 
-/// What the other member claims for a group.
+/// The other member's claim for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerClaim {
     pub claim: GroupClaim,
-    /// It knew that we say we are active when it said so.
+    /// When the peer sent this claim, it knew that we claim to be active.
     pub knows_our_claim: bool,
 }
 
-/// What a round of beats carries that differs between rounds.
+/// The parts of a round that change from round to round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeartbeatRound {
     pub number: u64,
-    /// What was heard, for each path.
+    /// The echo for each path.
     pub echoes: Vec<HeartbeatEcho>,
 }
 
-/// A member's view of the other one.
+/// One member's view of the other.
 #[derive(Clone, Debug)]
 pub struct PeerLink {
     settings: PeerLinkSettings,
@@ -74,27 +75,27 @@ pub struct PeerLink {
     paths: Vec<PeerLinkPath>,
     peer: Option<LinkPeer>,
     sent_rounds: VecDeque<(u64, MonotonicTime)>,
-    /// What we say of each group, and since which round.
+    /// The state that we report for each group, and the round of its first report.
     sent_states: BTreeMap<(u8, bool), (VrrpState, u64)>,
     next_regular: MonotonicTime,
     next_extra: Option<MonotonicTime>,
-    /// Beats that did not know our session.
+    /// Heartbeats that did not know our session.
     pub introductions: u64,
-    /// Sessions of the peer that were believed.
+    /// Accepted sessions of the peer.
     pub sessions: u64,
 }
 
 #[derive(Clone, Debug)]
 struct LinkPeer {
     beat: PeerHeartbeat,
-    /// The first number of its session that was believed.
+    /// The first accepted number of the session.
     first: u64,
-    /// Our newest number that it heard.
+    /// Our newest number that the peer received.
     ack: u64,
 }
 
 impl PeerLink {
-    /// A member that begins. `session` is drawn at random and not 0.
+    /// Starts a member. `session` is random and not 0.
     pub fn new(settings: PeerLinkSettings, session: u64, now: MonotonicTime) -> PeerLink {
         PeerLink {
             paths: vec![PeerLinkPath::default(); settings.paths],
@@ -113,38 +114,37 @@ impl PeerLink {
         }
     }
 
-    /// The number of this process.
     pub fn session(&self) -> u64 {
         self.session
     }
 
-    /// Its paths, in the order of the configuration.
+    /// The paths in the order of the configuration.
     pub fn paths(&self) -> &[PeerLinkPath] {
         &self.paths
     }
 
-    /// The other member's last words, as long as it is heard by some path.
+    /// The other member's newest heartbeat while at least one path is up.
     pub fn peer(&self) -> Option<&PeerHeartbeat> {
         self.peer.as_ref().filter(|_| self.is_peer_alive()).map(|peer| &peer.beat)
     }
 
-    /// The newest beat of the other member that was believed, heard still or not.
+    /// The other member's newest accepted heartbeat, whether or not a path is still up.
     pub fn newest_heartbeat(&self) -> Option<HeartbeatId> {
         let peer = self.peer.as_ref()?;
         Some(HeartbeatId { session: peer.beat.session, number: peer.beat.number })
     }
 
-    /// When the beats of this number were sent, of the last rounds.
+    /// When the heartbeats of this round were sent, if the round is recent.
     pub fn sent_at(&self, number: u64) -> Option<MonotonicTime> {
         self.sent_rounds.iter().find(|(sent, _)| *sent == number).map(|(_, at)| *at)
     }
 
-    /// Nothing was heard, but not for long enough to tell that there is nobody.
+    /// Nothing arrived yet, but the wait was too short to conclude that the peer is down.
     pub fn is_undecided(&self, now: MonotonicTime) -> bool {
         self.peer.is_none() && now.since(self.started_at) < self.settings.timeout
     }
 
-    /// What the other member claims for a group, as long as it is heard.
+    /// The other member's claim for a group while at least one path is up.
     pub fn peer_claim(&self, id: u8, v6: bool) -> Option<PeerClaim> {
         let peer = self.peer.as_ref().filter(|_| self.is_peer_alive())?;
         let claim = *peer.beat.claims.iter().find(|claim| (claim.id, claim.v6) == (id, v6))?;
@@ -154,32 +154,32 @@ impl PeerLink {
         Some(PeerClaim { claim, knows_our_claim: knows })
     }
 
-    /// Of the last rounds, the share that did not come by this path, 0–1.
+    /// The share of the last rounds that did not arrive over this path, 0–1.
     pub fn loss(&self, path: usize) -> f64 {
         let at = self.paths.get(path).zip(self.peer.as_ref());
         at.map_or(0.0, |(path, peer)| path.loss(peer.first, peer.beat.number))
     }
 
-    /// The other member is heard by this path, but what we send by it does not arrive.
+    /// We receive over this path, but the peer does not receive what we send.
     pub fn is_one_way(&self, path: usize, now: MonotonicTime) -> bool {
         let Some(path) = self.paths.get(path).filter(|path| path.up) else { return false };
         let since = path.arrived.unwrap_or(self.started_at);
         now.since(since) > self.settings.timeout + self.settings.interval
     }
 
-    /// When `round` or `pass` is to be called next.
+    /// When `take_round` or `handle_timeouts` is to be called next.
     pub fn next_due(&self) -> MonotonicTime {
         let up = self.paths.iter().filter(|path| path.up).filter_map(|path| path.received_at);
         let silent = up.map(|at| at + self.settings.timeout).min().unwrap_or(MonotonicTime::NEVER);
         self.next_regular.min(self.next_extra.unwrap_or(MonotonicTime::NEVER)).min(silent)
     }
 
-    /// Something is to be said at once.
+    /// Requests a round at once, because the state changed.
     pub fn request_round(&mut self, now: MonotonicTime) {
         self.next_extra = Some(now);
     }
 
-    /// A round of beats, if one is due.
+    /// Returns a round of heartbeats if one is due.
     pub fn take_round(
         &mut self,
         now: MonotonicTime,
@@ -190,7 +190,7 @@ impl PeerLink {
         if !regular && !extra {
             return None;
         }
-        // Strangers are answered in rounds of their own: nobody can keep the peer from being answered by playing one.
+        // Unknown senders get replies in extra rounds: a flood of them cannot delay the regular rounds to the peer.
         let to_strangers = !regular || self.peer().is_none();
         if regular {
             self.next_regular = now + self.settings.interval;
@@ -242,10 +242,10 @@ impl PeerLink {
         }
     }
 
-    /// A beat came by a path, well signed. `true`: it is the newest.
+    /// A correctly signed heartbeat arrived over a path. Returns whether it is the newest.
     ///
     /// # Errors
-    /// It is not believed.
+    /// The heartbeat is not accepted.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
@@ -282,7 +282,7 @@ impl PeerLink {
         self.accept_heartbeat(path, last, beat, out)
     }
 
-    /// A session of the peer begins: it has heard this process.
+    /// A new session of the peer begins: it has received a heartbeat of this process.
     fn start_peer_session(
         &mut self,
         now: MonotonicTime,
@@ -297,7 +297,7 @@ impl PeerLink {
         let first = beat.number;
         let ack = beat.echo.newest;
         self.peer = Some(LinkPeer { beat: beat.clone(), first, ack });
-        // It is to learn at once that it was heard.
+        // The peer should learn at once that its heartbeat arrived.
         self.next_extra = Some(now);
     }
 
@@ -328,7 +328,7 @@ impl PeerLink {
             way.record_round_trip(last.at.since(*sent).saturating_sub(held));
         }
         if !way.up {
-            // Whether it hears us is found out from now on.
+            // Whether the peer receives ours over this path is measured from now on.
             way.up = true;
             way.arrived = Some(last.at);
             out.push(PeerLinkChange::PathUp(path));
@@ -344,7 +344,8 @@ impl PeerLink {
         Ok(newest)
     }
 
-    /// Time has passed. What this process slept through counts for nothing: what came meanwhile waits to be heard.
+    /// Handles elapsed time. A pause of this process does not count as silence: heartbeats that arrived meanwhile are
+    /// still in the socket's queue.
     pub fn handle_timeouts(&mut self, now: MonotonicTime, out: &mut Vec<PeerLinkChange>) {
         let slept = now.since(self.last_tick).saturating_sub(self.settings.interval * 3 / 2);
         self.last_tick = self.last_tick.max(now);
@@ -372,7 +373,7 @@ impl PeerLink {
         self.paths.iter().any(|path| path.up)
     }
 
-    /// The least time between two rounds that strangers call for.
+    /// The least time between two extra rounds.
     fn min_extra_interval(&self) -> Duration {
         self.settings.interval / 4
     }

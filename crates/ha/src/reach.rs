@@ -1,8 +1,8 @@
-//! Targets that a member should reach, and which of two members reaches more. It asks nobody.
+//! Targets that a member should reach, and which of two members reaches more. It sends no probes.
 //!
-//! A target is judged by its answers, with as many in a row for each change as the configuration says; the first answer,
-//! or the first that is missing, is a verdict. A member stands behind when the other one has reached more targets than
-//! it has, by every comparison for a set time. Equal numbers say nothing: they move no address.
+//! A target changes its state after as many equal results in a row as the configuration demands. The first result
+//! counts at once. A member is behind when the other one reached more targets in every comparison for a set time. Equal
+//! numbers move no address.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::heartbeat::ReachScore;
 
-/// A target under judgement.
+/// A target and its recent results.
 #[derive(Clone, Debug, Default)]
 pub struct ReachTarget {
     reached: Option<bool>,
@@ -20,12 +20,12 @@ pub struct ReachTarget {
 }
 
 impl ReachTarget {
-    /// Whether it is reached; `None`: nothing is known.
+    /// Whether the target is reached; `None`: not known yet.
     pub fn is_reached(&self) -> Option<bool> {
         self.reached
     }
 
-    /// A question was answered in time, or was not; whether the verdict changed.
+    /// Records a probe that was answered in time or not. Returns whether the state changed.
     pub fn record_probe(&mut self, answered: bool, rise: u8, fall: u8) -> bool {
         let counted = if answered { &mut self.answered } else { &mut self.unanswered };
         *counted += 1;
@@ -44,7 +44,7 @@ impl ReachTarget {
     }
 }
 
-/// How many of these are reached; `None` without targets, or while one is unknown.
+/// How many of the targets are reached; `None` without targets, or while one is unknown.
 pub fn reach_score<'t>(targets: impl Iterator<Item = &'t ReachTarget>) -> Option<ReachScore> {
     let mut score = ReachScore::default();
     for target in targets {
@@ -54,21 +54,20 @@ pub fn reach_score<'t>(targets: impl Iterator<Item = &'t ReachTarget>) -> Option
     (score.total > 0).then_some(score)
 }
 
-/// Whether this member stands behind the other one.
+/// Whether this member reaches fewer targets than the other one.
 #[derive(Clone, Debug, Default)]
 pub struct ReachComparison {
     is_behind: bool,
-    /// Since when comparisons contradict that.
+    /// Since when comparisons contradict the current result.
     since: Option<MonotonicTime>,
 }
 
 impl ReachComparison {
-    /// Whether the other member reaches more.
     pub fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// Compares; whether the verdict changed. `None`: not known, by which nobody stands behind.
+    /// Compares the scores. Returns whether the result changed. `None`: not known, and then no member is behind.
     pub fn compare(
         &mut self,
         now: MonotonicTime,
@@ -76,7 +75,7 @@ impl ReachComparison {
         theirs: Option<ReachScore>,
         settle: Duration,
     ) -> bool {
-        // Members that ask different targets cannot be compared.
+        // Members with different numbers of targets cannot be compared.
         let both = ours.zip(theirs).filter(|(ours, theirs)| ours.total == theirs.total);
         let behind = both.is_some_and(|(ours, theirs)| ours.reached < theirs.reached);
         if behind == self.is_behind {
@@ -84,7 +83,7 @@ impl ReachComparison {
             return false;
         }
         let since = *self.since.get_or_insert(now);
-        // Nothing is behind somebody who is not heard.
+        // A peer that is not heard cannot be ahead.
         let changes = both.is_none() || now.since(since) >= settle;
         if changes {
             self.is_behind = behind;
@@ -93,7 +92,7 @@ impl ReachComparison {
         changes
     }
 
-    /// When the verdict changes if comparisons stay as they are.
+    /// When the result changes if comparisons stay as they are.
     pub fn next_due(&self, settle: Duration) -> MonotonicTime {
         self.since.map_or(MonotonicTime::NEVER, |since| since + settle)
     }
@@ -144,7 +143,7 @@ mod tests {
         assert!(!standing.compare(at(0), of(1), of(2), SETTLE));
         assert_eq!(standing.next_due(SETTLE), at(3_000));
         assert!(!standing.compare(at(2_999), of(1), of(2), SETTLE));
-        // One equal number begins it anew.
+        // One equal comparison restarts the wait.
         assert!(!standing.compare(at(3_000), of(2), of(2), SETTLE));
         assert!(!standing.compare(at(3_100), of(1), of(2), SETTLE));
         assert!(standing.compare(at(6_100), of(1), of(2), SETTLE) && standing.is_behind());

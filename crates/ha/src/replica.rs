@@ -1,9 +1,9 @@
-//! Connections and sticky clients of one member on the other: what is sent, what is believed, what is sent again. Pure.
+//! Replication of connections and sticky clients to the other member: what is sent, accepted and sent again. Pure.
 //!
-//! The sender keeps no copy of anything: it reads the tables when it sends, and remembers of each packet only the places
-//! that it told of. What was lost is read anew, so what arrives is never older than what arrived before, and a table
-//! that changes faster than the network carries is told of less often, not late. A member that joins is told of every
-//! place. Where the tables are and what their entries mean is the caller's business.
+//! The sender stores no copy of an entry. It reads the tables when it sends, and remembers only the places in each
+//! packet. Lost entries are read anew, so an update is never older than one that arrived before. A table that changes
+//! faster than the network carries is reported less often, not late. A member that joins gets every place. The caller
+//! knows where the tables are and what their entries mean.
 
 pub mod datagram;
 pub mod defect;

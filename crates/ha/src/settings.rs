@@ -1,4 +1,4 @@
-//! What a group of VRRP is told by its configuration. It decides nothing.
+//! The configuration of a VRRP group.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,26 +8,27 @@ use crate::advert::{VrrpAdvertisement, VrrpVersion};
 /// A group as one member runs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VrrpSettings {
-    /// The version that is sent and understood.
+    /// The version that is sent and accepted.
     pub version: VrrpVersion,
     /// The virtual router's number.
     pub group: u8,
     /// 1–254, or 255 for the owner of the address.
     pub priority: u8,
-    /// Between two advertisements while active.
+    /// Time between two advertisements while active.
     pub interval: Duration,
-    /// Takes over from a lower priority.
+    /// Take over from a member of lower priority.
     pub preempt: bool,
-    /// How long a lower priority is borne before that.
+    /// How long a lower priority is tolerated before the takeover.
     pub preempt_delay: Duration,
     pub addresses: Vec<IpAddr>,
-    /// Our address, which the others see as the source.
+    /// Our address, the source of our advertisements.
     pub source: IpAddr,
-    /// An active member that has sent nothing for so long has lost the address; shorter than three intervals.
+    /// The dead-man time: an active member that has sent nothing for this long has lost the address. Shorter than three
+    /// intervals.
     pub dead_man: Duration,
-    /// While active the addresses are announced again so often; `None`: only after a change.
+    /// Interval of announcements while active; `None`: announce only after a change.
     pub refresh: Option<Duration>,
-    /// The addresses have the virtual router's link address, which moves with them.
+    /// The addresses use the virtual router's MAC address, which moves with them.
     pub virtual_link: bool,
 }
 
@@ -43,7 +44,7 @@ impl VrrpSettings {
         }
     }
 
-    /// How long a member of this priority waits longer than three intervals (RFC 9568 §6.1; for version 2 in
+    /// The additional wait of a member of this priority beyond three intervals (RFC 9568 §6.1; for version 2 in
     /// fractions of a second, RFC 3768 §6.1).
     pub fn skew_time(&self, priority: u8, interval: Duration) -> Duration {
         let whole = match self.version {
@@ -53,7 +54,7 @@ impl VrrpSettings {
         whole * (256 - u32::from(priority)) / 256
     }
 
-    /// After so long without an advertisement the active member is gone.
+    /// After this time without an advertisement the active member is down (RFC 9568 §6.1, `Active_Down_Interval`).
     pub fn active_down_interval(&self, priority: u8, interval: Duration) -> Duration {
         interval * 3 + self.skew_time(priority, interval)
     }
@@ -61,7 +62,7 @@ impl VrrpSettings {
 
 #[cfg(test)]
 impl VrrpSettings {
-    /// Of the second one of two members, with tenths of a second between advertisements.
+    /// The second of two members, with tenths of a second between advertisements.
     pub fn backup_of_pair(priority: u8) -> VrrpSettings {
         VrrpSettings {
             version: VrrpVersion::V3,

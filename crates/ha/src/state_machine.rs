@@ -1,4 +1,4 @@
-//! One member of one group: VRRP's state machine (RFC 9568 §6.4), with a dead man's hold on the address.
+//! One member of one group: VRRP's state machine (RFC 9568 §6.4), with a dead-man timer on the address.
 //!
 //! ```text
 //!            begin                     silence of the active one, or an order
@@ -8,9 +8,13 @@
 //!    └──────────────────────────── fault or end: priority 0 is sent ─────────────┘
 //! ```
 //!
-//! Beyond the document: an active member that could not send for the dead man's time stands by, for the others do not
-//! know of it any more; a lower priority is borne for a set time; an order (`order`) makes active, or stands by;
-//! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up; whoever gave
+//! Beyond the RFC:
+//! - An active member that could not send for the dead-man time stands by, because the others assume that it is down.
+//! - A lower priority is tolerated for a set time.
+//! - An operator's order (`operator_order`) activates a member or makes it stand by.
+//! - The heartbeat (`peer`) can prevent a takeover or demand a resignation.
+//! - A member that resigned to a rival notifies the active member (`active_conflict`).
+//! - Another group with the same number is ignored.
 //! up tells the active member so (`rival`), and another group with the same number is not followed.
 
 mod active_conflict;
@@ -34,35 +38,35 @@ pub use transition::{
     ActivationBlocker, OrderRejection, PeerView, TransitionReason, VrrpAction, VrrpState,
 };
 
-/// A member of a group.
 #[derive(Clone, Debug)]
 pub struct VrrpStateMachine {
     settings: VrrpSettings,
     state: VrrpState,
-    /// When the active one counts as gone, or the next advertisement is due.
+    /// When the active member counts as down, or the next advertisement is due.
     timer: MonotonicTime,
-    /// Set when the active one has said that it goes.
+    /// The active member has announced its resignation.
     resigning: bool,
-    /// The interval of the active one (RFC 9568 §6.1, `Active_Adver_Interval`).
+    /// The active member's interval (RFC 9568 §6.1, `Active_Adver_Interval`).
     active_interval: Duration,
-    /// The active one's priority as heard last.
+    /// The active member's address and last priority.
     active_member: Option<(IpAddr, u8)>,
-    /// Since when a lower priority is borne.
+    /// Since when a lower priority is tolerated.
     lower_priority_since: Option<MonotonicTime>,
-    /// When an advertisement of somebody who is active came last.
+    /// When the last advertisement of an active member arrived.
     active_seen_at: MonotonicTime,
-    /// A priority by order, until we are not active any more.
+    /// A priority by order, until this member is not active any more.
     ordered_priority: Option<u8>,
-    /// Active by order, which stands above what the heartbeat says of reach.
+    /// Active by order, which outranks reach.
     ordered: bool,
-    /// Standing by by order: nothing is taken from a lower priority, until we were active again.
+    /// Standing by by order: no takeover from a lower priority until this member was active again.
     handed_over: bool,
-    /// It was active since it heard an active member last: that one may not know, and neither do all neighbours.
+    /// This member was active since it last heard an active member. That member may not know it, and nor may all
+    /// neighbours.
     notice_due: bool,
     conflict: AddressConflict,
     peer: PeerView,
     blocked_by: Option<ActivationBlocker>,
-    /// Until when it may be active; `None`: nobody has to agree.
+    /// Until when this member may be active; `None`: no quorum is needed.
     permitted_until: Option<MonotonicTime>,
     last_sent: MonotonicTime,
     last_reannounced: MonotonicTime,
@@ -71,7 +75,7 @@ pub struct VrrpStateMachine {
 }
 
 impl VrrpStateMachine {
-    /// One that has not begun.
+    /// A member that has not started.
     pub fn new(settings: VrrpSettings) -> VrrpStateMachine {
         VrrpStateMachine {
             active_interval: settings.interval,
@@ -105,22 +109,21 @@ impl VrrpStateMachine {
         &self.counts
     }
 
-    /// What it was told.
     pub fn settings(&self) -> &VrrpSettings {
         &self.settings
     }
 
-    /// The priority that it has now.
+    /// The current priority.
     pub fn priority(&self) -> u8 {
         self.ordered_priority.unwrap_or(self.settings.priority)
     }
 
-    /// Who was heard to be active last, and with which priority.
+    /// The last known active member and its priority.
     pub fn active_member(&self) -> Option<(IpAddr, u8)> {
         self.active_member
     }
 
-    /// When `tick` is to be called next; a member that takes no part never.
+    /// When `tick` is to be called next; never for an idle member.
     pub fn next_due(&self) -> MonotonicTime {
         let over = match self.state {
             VrrpState::Active => self.permitted_until.unwrap_or(MonotonicTime::NEVER),
@@ -133,8 +136,8 @@ impl VrrpStateMachine {
         self.timer.min(announcement).min(over)
     }
 
-    /// Until when the address may be answered for: the dead man's time after the last advertisement, and no longer than
-    /// others agree.
+    /// Until when the member may answer for the addresses: the dead-man time after the last advertisement, and no
+    /// longer than the quorum lasts.
     pub fn lease_until(&self) -> MonotonicTime {
         match self.state {
             VrrpState::Active => {
@@ -145,7 +148,7 @@ impl VrrpStateMachine {
         }
     }
 
-    /// What it was told changed: the group, its version and its addresses stay. What was waited for is waited for still.
+    /// Applies changed settings; group, version and addresses stay the same. Running timers continue.
     pub fn update_settings(&mut self, settings: VrrpSettings) {
         if self.state == VrrpState::Idle {
             self.active_interval = settings.interval;
@@ -153,7 +156,7 @@ impl VrrpStateMachine {
         self.settings = settings;
     }
 
-    /// Takes part from now on. `held`: the address is on this machine and its hold has not run out.
+    /// Starts the member. `held`: the address is on this machine and its hold has not expired.
     pub fn start(&mut self, now: MonotonicTime, held: bool, out: &mut Vec<VrrpAction>) {
         if self.state != VrrpState::Idle {
             return;
@@ -167,13 +170,13 @@ impl VrrpStateMachine {
         }
     }
 
-    /// The addresses were found on this machine, and their hold is over: a process before this one was active and did not
-    /// end well. Called before `begin`.
+    /// The addresses were found on this machine and their hold has expired: an earlier process was active and did not
+    /// end cleanly. Called before `start`.
     pub fn release_found_addresses(&mut self) {
         self.notice_due = true;
     }
 
-    /// Takes no part any more; an active one says so.
+    /// Stops the member; an active one sends priority 0.
     pub fn stop(&mut self, now: MonotonicTime, why: TransitionReason, out: &mut Vec<VrrpAction>) {
         if self.state == VrrpState::Active {
             self.counts.sent += 1;
@@ -251,7 +254,7 @@ impl VrrpStateMachine {
         }
     }
 
-    /// Standing by: somebody is active (RFC 9568 §6.4.2).
+    /// Standby: an active member exists (RFC 9568 §6.4.2).
     fn receive_on_standby(
         &mut self,
         now: MonotonicTime,
@@ -260,7 +263,7 @@ impl VrrpStateMachine {
         out: &mut Vec<VrrpAction>,
     ) {
         if advert.priority == RESIGNED {
-            // Somebody else is active: whoever gives up here was its rival.
+            // Another member is active: the resigning sender was its rival.
             if self.active_member.is_some_and(|(active, _)| active != source) {
                 return;
             }
@@ -289,7 +292,7 @@ impl VrrpStateMachine {
         self.restart_timer(now, advert.interval);
     }
 
-    /// Whether we were silent so long that others hold the address by now.
+    /// Whether this member was silent for so long that others hold the address by now.
     fn check_stall(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) -> bool {
         let late = self.state == VrrpState::Active && now >= self.lease_until();
         if late && now < self.last_sent + self.settings.dead_man {
@@ -322,7 +325,7 @@ impl VrrpStateMachine {
         self.restart_timer(now, self.settings.interval);
     }
 
-    /// Changes the state; whoever was active gives the addresses up.
+    /// Changes the state; an active member releases the addresses.
     fn change_state(&mut self, to: VrrpState, why: TransitionReason, out: &mut Vec<VrrpAction>) {
         let from = std::mem::replace(&mut self.state, to);
         self.lower_priority_since = None;

@@ -1,18 +1,19 @@
-//! Two of three: a group whose address must never be at two machines is active only while two of both members and a
-//! third machine, the witness, agree. Pure.
+//! Quorum of two of three: a group whose address must never be at two machines is active only while two of three agree.
+//! The three are both members and a third machine, the witness. Pure.
 //!
-//! Each of the three gives its vote to one member at a time, for a time that it measures itself. The witness' vote is a
-//! lease. A member's own vote is its own while it is active; one that stands by lends it to the other one by its beats,
-//! and takes nothing over before that time is over, or the other one has said that it does not use it. So two that are
-//! active at a time would have a vote that was given twice.
+//! Each of the three gives its vote to one member at a time, for a time that it measures itself. The witness gives its
+//! vote as a lease. An active member has its own vote. A standby member lends its vote to the peer by its heartbeats.
+//! It takes nothing over before that loan expires, or before the peer reports that it does not use it. So two active
+//! members at a time would need one vote given twice.
 //!
 //! ```text
 //!   ours    a beat, number n ──▶ heard at h, answered: "for your beat n, for L"     theirs
 //!   counts until sent(n) + L − margin      ≤      h + L: until then it takes nothing over
 //! ```
-//! What was sent before it was asked for is never counted longer than the giver keeps it, however late it comes; the
-//! margin is for clocks that run differently fast. A process that begins has forgotten what it lent: it waits for as long
-//! as that can last, or until the other one says, having heard this process, that it neither is nor wants to be active.
+//! A vote sent before its request is never counted longer than the giver keeps it, however late it arrives. The margin
+//! covers clocks that run at different speeds. A process that starts has forgotten what it lent. It waits for the
+//! longest possible loan, or until a peer that has received its heartbeats reports that it neither is nor wants to be
+//! active.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,94 +23,93 @@ use model::monotonic_time::MonotonicTime;
 use crate::heartbeat::{HeartbeatId, Vote};
 use crate::peer_link::PeerLink;
 
-/// The part of a lease that is not used: clocks may differ by so much in speed.
+/// One sixteenth of a lease is not used: clocks may differ by this much in speed.
 const MARGIN: u32 = 16;
-/// A lease is renewed after this part of it, and a question is answered within that or not at all.
+/// A lease is renewed after a third of it, so a failed renewal leaves time for another. A reply must arrive within the
+/// same time.
 const RENEW: u32 = 3;
-/// Somebody who wants it asks again after this part.
+/// A member that waits for the lease asks again after an eighth of it.
 const RETRY_DIVISOR: u32 = 8;
-/// And not sooner than so.
+/// The least time between two requests, which bounds the load on the witness with short leases.
 const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A question to the witness.
+/// A request to the witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WitnessRequest {
-    /// Its number, which the answer has too.
+    /// The number of the request, which the reply repeats.
     pub number: u64,
     /// When this member began to want the lease; it only grows.
     pub ticket: u64,
     pub operation: WitnessOperation,
 }
 
-/// What is asked of the witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessOperation {
-    /// The lease. `holds`: it is this member's now.
+    /// Acquire the lease. `is_holder`: this member holds it now.
     Acquire { is_holder: bool },
-    /// The lease is given back.
+    /// Release the lease.
     Release,
 }
 
-/// What the witness said.
+/// The witness' reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessReply {
-    /// The lease is ours for so long from when it was decided.
+    /// The lease is ours for this long, counted from the decision.
     Granted(Duration),
-    /// It is somebody else's.
+    /// The lease belongs to another member.
     Refused,
-    /// It was given back.
+    /// The lease was released.
     Released,
-    /// Nothing that could be understood, in time.
+    /// No valid reply arrived in time.
     NoReply,
 }
 
-/// What the other member says of this group.
+/// What the peer reports of this group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerVote {
-    /// Which beat it is: its process, and its number.
+    /// The heartbeat that carried the vote.
     pub beat: HeartbeatId,
-    /// Which of ours it heard last when it said so, and when that one was sent.
+    /// The newest of our heartbeats that the peer had received, and when we sent it.
     pub acknowledged: Option<(HeartbeatId, MonotonicTime)>,
     pub vote: Vote,
-    /// Both want the address, and it comes first.
+    /// Both want the address, and the peer comes first.
     pub first: bool,
 }
 
-/// The votes for one group, as one member knows them.
+/// The votes for one group as one member knows them.
 #[derive(Clone, Debug)]
 pub struct QuorumVotes {
     lease: Duration,
     session: u64,
-    /// What this member is.
     active: bool,
     wants_active: bool,
-    /// Our vote is lent until then, for this beat of the other member.
+    /// Until when our vote is lent, for this heartbeat of the peer.
     granted_until: MonotonicTime,
     granted_for: HeartbeatId,
-    /// The other member's newest beat: when it came, and what it said.
+    /// The peer's newest vote, and when it arrived.
     peer_vote: Option<(MonotonicTime, PeerVote)>,
-    /// The number of our last beat that said we need no vote: what answers an earlier one does not count.
+    /// The number of our last heartbeat without a need for votes: replies to earlier ones do not count.
     floor: u64,
-    /// Until when the other member's vote counts.
+    /// Until when the peer's vote counts.
     peer_vote_until: MonotonicTime,
-    /// Until when the witness' counts.
+    /// Until when the witness' lease counts.
     lease_until: MonotonicTime,
     pending_request: Option<(WitnessRequest, MonotonicTime)>,
     next: MonotonicTime,
     number: u64,
     ticket: u64,
-    /// Something may be there to give back.
+    /// A lease may exist that must be released.
     may_hold_lease: bool,
-    /// Times that a lease was given.
+    /// Leases granted or renewed.
     pub renewed: u64,
-    /// Times that it was refused.
+    /// Requests refused by the witness.
     pub refused: u64,
-    /// Times that nothing came.
+    /// Requests without a reply.
     pub unanswered: u64,
 }
 
 impl QuorumVotes {
-    /// Of a process that begins, which beats know by `session`. `held`: the group is active, until then.
+    /// Starts with the session of this process. `held`: the group is active until then.
     pub fn new(
         now: MonotonicTime,
         lease: Duration,
@@ -147,22 +147,20 @@ impl QuorumVotes {
         }
     }
 
-    /// Until when the witness' vote counts.
+    /// Until when the witness' lease counts.
     pub fn lease_until(&self) -> MonotonicTime {
         self.lease_until
     }
 
-    /// Until when the other member's vote counts.
     pub fn peer_vote_until(&self) -> MonotonicTime {
         self.peer_vote_until
     }
 
-    /// Until when our vote is lent.
     pub fn granted_until(&self) -> MonotonicTime {
         self.granted_until
     }
 
-    /// What the group is now.
+    /// Sets the group's state.
     pub fn set_group_state(&mut self, now: MonotonicTime, active: bool, wants: bool) {
         let needs = active || wants;
         if needs && !(self.active || self.wants_active) {
@@ -170,7 +168,7 @@ impl QuorumVotes {
             self.next = now;
         }
         if !needs || (self.active && !active) {
-            // What counted counts no more: others are told so.
+            // Votes received so far do not count any more; the next heartbeat reports that.
             self.peer_vote_until = MonotonicTime::default();
             self.lease_until = MonotonicTime::default();
         }
@@ -181,7 +179,7 @@ impl QuorumVotes {
         self.wants_active = wants;
     }
 
-    /// A beat was believed and is the newest: what it says of this group. `ours`: priority and address of this member.
+    /// The newest heartbeat arrived: reads its vote for this group. `ours`: priority and address of this member.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
@@ -201,11 +199,12 @@ impl QuorumVotes {
         self.receive_vote(now, PeerVote { beat, acknowledged: heard, vote, first });
     }
 
-    /// The other member's newest words.
+    /// Handles the peer's newest vote.
     pub fn receive_vote(&mut self, now: MonotonicTime, other: PeerVote) {
         self.peer_vote = Some((now, other));
         let PeerVote { beat, acknowledged: heard, vote, .. } = other;
-        // It had heard this process when it said that it needs no vote: none of ours for an earlier beat counts there.
+        // The peer had received a heartbeat of this process when it reported that it needs no vote: no earlier loan
+        // counts there.
         let forgotten = self.granted_for.session == 0;
         let later = (beat.session, beat.number)
             > (self.granted_for.session, self.granted_for.number)
@@ -223,7 +222,7 @@ impl QuorumVotes {
         }
     }
 
-    /// What our next beat would say.
+    /// The vote that our next heartbeat would carry.
     pub fn next_vote(&self, now: MonotonicTime) -> Vote {
         let lends = self.current_grant(now).map(|_| self.lease);
         Vote { is_active: self.active, wants_vote: self.wants_active, grants_for: lends }
@@ -237,7 +236,8 @@ impl QuorumVotes {
         (!self.active && worthy && now < until).then_some((until, other.beat))
     }
 
-    /// What our beat of this number says. What it says is bound to: it must go out, or none with this number.
+    /// The vote that our heartbeat of this number carries. It is binding: that heartbeat must be sent, or no other with
+    /// this number.
     pub fn take_vote(&mut self, now: MonotonicTime, number: u64) -> Vote {
         if !self.active && !self.wants_active {
             self.floor = number;
@@ -250,7 +250,7 @@ impl QuorumVotes {
         self.next_vote(now)
     }
 
-    /// When `ask` is to be called next.
+    /// When `take_request` is to be called next.
     pub fn next_due(&self) -> MonotonicTime {
         let needs = self.active || self.wants_active || self.may_hold_lease;
         let free = self
@@ -259,7 +259,7 @@ impl QuorumVotes {
         if needs { self.next.max(free) } else { MonotonicTime::NEVER }
     }
 
-    /// A question for the witness, if one is due. Another one is not answered any more.
+    /// Returns a request for the witness if one is due. Replies to earlier requests are then ignored.
     pub fn take_request(&mut self, now: MonotonicTime) -> Option<WitnessRequest> {
         if now < self.next_due() {
             return None;
@@ -281,7 +281,7 @@ impl QuorumVotes {
         Some(ask)
     }
 
-    /// What is given back at the end, whatever was asked meanwhile.
+    /// The release at the end, whatever was requested before.
     pub fn release_lease(&mut self) -> Option<WitnessRequest> {
         let ask = WitnessRequest {
             number: self.number + 1,
@@ -291,7 +291,7 @@ impl QuorumVotes {
         self.may_hold_lease.then_some(ask)
     }
 
-    /// The witness answered the question of this number.
+    /// Handles the witness' reply to the request of this number.
     pub fn handle_reply(&mut self, now: MonotonicTime, number: u64, answer: WitnessReply) {
         let Some((ask, sent)) = self.pending_request.take_if(|(ask, _)| ask.number == number)
         else {
@@ -300,7 +300,7 @@ impl QuorumVotes {
         match answer {
             WitnessReply::Granted(length) => {
                 self.renewed += 1;
-                // Not of an earlier time: that ticket is given back, or was never used.
+                // Not for an earlier ticket: that one is released, or was never used.
                 if ask.ticket == self.ticket && (self.active || self.wants_active) {
                     self.lease_until = self.lease_until.max(sent + usable_duration(length));
                     self.next = sent + length / RENEW;
@@ -328,7 +328,7 @@ impl QuorumVotes {
     }
 }
 
-/// What of a time that somebody else measures may be used.
+/// The part of a lease that may be used, measured by another machine's clock.
 fn usable_duration(length: Duration) -> Duration {
     length - length / MARGIN
 }

@@ -25,7 +25,7 @@ fn bytes(version: VrrpVersion) -> Vec<u8> {
     emit(&advert(version), V4.source, V4.destination)
 }
 
-/// The same with one byte changed and the checksum right again.
+/// The same packet with one byte changed and a valid checksum.
 fn changed(version: VrrpVersion, at: usize, byte: u8) -> Vec<u8> {
     let mut bytes = bytes(version);
     bytes[at] = byte;
@@ -93,7 +93,7 @@ fn version_three_is_bound_to_its_addresses_and_tolerates_a_plain_sum_over_ipv4()
     assert_eq!(parse(&bytes, &other), Err(AdvertisementDefect::Checksum));
 }
 
-/// Version, interval, shared addresses, and who sends.
+/// Version, interval, shared addresses, and the sender's address.
 type AdvertisementRow = (VrrpVersion, Duration, Vec<IpAddr>, IpAddr);
 
 fn over_v4() -> impl Strategy<Value = AdvertisementRow> {
@@ -146,7 +146,7 @@ proptest! {
         let _ = parse(&bytes, &IpHeader { source, destination, hops: HOPS });
     }
 
-    // Over IPv4 two sums are right, so that a flip may turn one into the other.
+    // Over IPv4 two checksums are valid, so a bit flip may turn one into the other.
     #[test]
     fn a_flipped_bit_is_noticed((advert, source) in advert_of(over_v6()), at: prop::sample::Index, bit in 0..8u32) {
         let destination = GROUP_V6.into();

@@ -114,7 +114,7 @@ fn announcements_and_answers_say_where_an_address_is() {
     reply[21] = 2;
     assert_eq!(claimed_address(&reply), Some((v4, OURS)));
     let whole = announcement(v6, OURS);
-    // Without its option the frame's source counts.
+    // Without the option the frame's source address counts.
     assert_eq!(claimed_address(&whole[..78]), Some((v6, OURS)));
     let mut routed = whole;
     routed[21] = 254;

@@ -1,4 +1,4 @@
-//! Rows and properties of the bytes: what is written is read, and nothing else is taken for it.
+//! Rows and properties of the bytes: what is written can be read, and nothing else is accepted.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn beat() -> PeerHeartbeat {
     }
 }
 
-/// The same with other bytes at a place, signed again.
+/// A heartbeat with changed bytes and a new, valid signature.
 fn forged(keys: &ClusterKeys, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = emit(&beat(), keys);
     bytes.truncate(bytes.len() - TAG);
@@ -96,7 +96,7 @@ fn newer_versions_are_understood_as_long_as_they_say_so() {
     let newer = forged(&keys, |bytes| {
         bytes[4] = VERSION + 3;
         bytes.extend([200, 3, 1, 2, 3]);
-        // A claim that has grown.
+        // A claim with extra bytes, as a newer version would send.
         bytes.extend([5, 9, 52, 0, 1, 100, 192, 0, 2, 9, 77]);
     });
     let read = parse(&newer, &keys).unwrap();
@@ -113,7 +113,7 @@ fn texts_are_cut_between_characters() {
 }
 
 proptest! {
-    /// One bit that differs anywhere is not taken, whatever it would have said.
+    /// A packet with one flipped bit is rejected, wherever the bit is.
     #[test]
     fn nothing_changed_on_the_way_is_taken(at: prop::sample::Index, bit in 0..8_u8) {
         let keys = keys(1, 'a');
@@ -127,7 +127,7 @@ proptest! {
         );
     }
 
-    /// Whoever has the key may write anything: it is read or refused, and what is read is written again.
+    /// A holder of the key may write anything: it is read or rejected, and what is read can be written again.
     #[test]
     fn whoever_has_the_key_may_write_anything(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let keys = keys(1, 'a');

@@ -1,18 +1,18 @@
-//! One path of the heartbeat: which beats came by it, when, how many were lost, how long the way is. Pure.
+//! One path of the heartbeat: which heartbeats arrived, when, how many were lost, and the round trip. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// Rounds of beats of which the loss is told.
+/// Rounds over which the loss is computed: a resolution of one per cent.
 const WINDOW: u64 = 100;
-/// Bits of what was seen: a beat that comes later than so many after it counts as heard before.
+/// Width of the bitmap of received numbers. A heartbeat further behind the newest counts as a duplicate.
 const RECEIVED_BITS: u64 = u128::BITS as u64;
-/// Round trips of which the least is told: what waited in queues does not make a path longer.
+/// Round trips of which the least is reported: queueing does not make a path longer.
 const TRIPS: usize = 32;
 
-/// A beat by which the sender is to learn that it was heard.
+/// A received heartbeat that is still to be acknowledged to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeartbeatArrival {
     pub session: u64,
@@ -22,15 +22,15 @@ pub(super) struct HeartbeatArrival {
 
 #[derive(Clone, Debug, Default)]
 pub struct PeerLinkPath {
-    /// The other member is heard by it.
+    /// Heartbeats arrive over this path.
     pub up: bool,
-    /// A beat that was believed came last.
+    /// When the last accepted heartbeat arrived.
     pub received_at: Option<MonotonicTime>,
-    /// The last beat of the session that is believed.
+    /// The last heartbeat of the accepted session.
     pub(super) last: Option<HeartbeatArrival>,
-    /// The last beat that did not know our session.
+    /// The last heartbeat that did not know our session.
     pub(super) unknown_session: Option<HeartbeatArrival>,
-    /// The newest of our beats that arrived there by this path, as we sent it.
+    /// When we sent the newest of our heartbeats that arrived at the peer over this path.
     pub(super) arrived: Option<MonotonicTime>,
     newest: u64,
     received_bits: u128,
@@ -38,7 +38,7 @@ pub struct PeerLinkPath {
 }
 
 impl PeerLinkPath {
-    /// Another session begins: numbers begin anew.
+    /// Another session begins, and its numbers start anew.
     pub(super) fn reset_session(&mut self) {
         self.newest = 0;
         self.received_bits = 0;
@@ -46,7 +46,7 @@ impl PeerLinkPath {
         self.round_trips.clear();
     }
 
-    /// Whether no beat of this number came by this path yet; it is taken as come.
+    /// Marks a number as received. Returns whether it is new on this path.
     pub(super) fn mark_received(&mut self, number: u64) -> bool {
         if number > self.newest {
             let ahead = number - self.newest;
@@ -64,7 +64,6 @@ impl PeerLinkPath {
         new
     }
 
-    /// A round trip was measured.
     pub(super) fn record_round_trip(&mut self, trip: Duration) {
         if self.round_trips.len() == TRIPS {
             self.round_trips.pop_front();
@@ -72,13 +71,13 @@ impl PeerLinkPath {
         self.round_trips.push_back(trip);
     }
 
-    /// The least of the last round trips.
+    /// The least of the recent round trips.
     pub fn round_trip(&self) -> Option<Duration> {
         self.round_trips.iter().min().copied()
     }
 
-    /// Of the last rounds from `first` up to `newest`, which came by some path, the share that did not come by this
-    /// one, 0–1. The newest may still be on its way.
+    /// The share of the rounds `first` to `newest` that arrived over some path but not over this one, 0–1. The newest
+    /// round may still be in flight and is left out.
     pub(super) fn loss(&self, first: u64, newest: u64) -> f64 {
         let rounds = newest.saturating_sub(first).min(WINDOW);
         if rounds == 0 {

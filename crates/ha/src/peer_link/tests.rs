@@ -1,4 +1,4 @@
-//! Two members that hear each other, and whoever plays with what they say.
+//! Two members that exchange heartbeats, and an attacker who replays, delays and reflects them.
 
 use super::*;
 use crate::heartbeat::ConfigDigest;
@@ -20,7 +20,7 @@ fn claim(state: VrrpState) -> GroupClaim {
     GroupClaim { id: 1, v6: false, is_capable: true, state, priority: 100, source, vote: None }
 }
 
-/// The beats of a round that is due, one a path.
+/// The heartbeats of a round that is due, one for each path.
 fn beats(
     from: &mut PeerLink,
     name: &str,
@@ -44,13 +44,13 @@ fn beats(
     round.echoes.into_iter().map(beat).collect()
 }
 
-/// Both talk over the paths of which `open` says so, until the time is over.
+/// Both members exchange heartbeats over the open paths until the time is over.
 struct PeerLinkExchange {
     left: PeerLink,
     right: PeerLink,
     now: u64,
     changes: Vec<PeerLinkChange>,
-    /// All that the right one ever sent, with its path.
+    /// Every heartbeat that the right member sent, with its path.
     recorded: Vec<(usize, PeerHeartbeat)>,
 }
 
@@ -132,7 +132,7 @@ fn all_paths_must_fail_before_the_peer_counts_as_dead() {
 fn what_was_said_before_is_never_believed_again() {
     let mut talk = PeerLinkExchange::new();
     talk.run(300, |_| true);
-    // The right one ends, and another process has its name.
+    // The right member's process ends, and another process uses its name.
     talk.right = member("left", 33);
     let old = std::mem::take(&mut talk.recorded);
     talk.run(300, |_| true);
@@ -150,7 +150,7 @@ fn what_was_said_before_is_never_believed_again() {
     replayed(&mut talk, &old);
     replayed(&mut talk, &new);
     assert_eq!(talk.left.peer().map(|beat| beat.session), Some(33));
-    // Whoever begins anew believes nothing that was recorded.
+    // A restarted member accepts no recorded heartbeat.
     let mut fresh = member("right", 44);
     for (path, beat) in old.iter().chain(&new) {
         assert_eq!(fresh.receive_heartbeat(at(1), *path, beat.clone(), &mut Vec::new()), Ok(false));
@@ -204,7 +204,7 @@ fn what_is_claimed_against_us_counts_when_it_was_claimed_knowing_of_us() {
     let mut talk = PeerLinkExchange::new();
     talk.run(200, |_| true);
     let now = at(talk.now);
-    // Both say that they are active; the right one has not heard of it yet.
+    // Both claim to be active; the right member has not received the other claim yet.
     let old = beats(&mut talk.right, "right", now + EVERY, VrrpState::Active).remove(0);
     talk.right.sent_states.insert((1, false), (VrrpState::Active, talk.right.number));
     let _ = talk.left.receive_heartbeat(now, 0, old, &mut Vec::new());
@@ -224,7 +224,7 @@ fn who_slept_does_not_count_its_own_silence() {
     talk.left.handle_timeouts(at(talk.now), &mut talk.changes);
     assert_eq!(talk.changes, []);
     assert!(talk.left.peer().is_some());
-    // Then it is silent indeed.
+    // Now there is real silence.
     for _ in 0..50 {
         talk.now += 10;
         talk.left.handle_timeouts(at(talk.now), &mut talk.changes);

@@ -4,9 +4,9 @@
 //!  0 "SYRP"   4 version   5 least version that can read it   6 key   7 kind
 //!  8 session of the sender   16 session of the receiver, as the sender knows it   24 number   32 body   −32 HMAC-SHA256
 //! ```
-//! Sessions are those of the heartbeat: drawn at random when a process begins, so a packet that was recorded before
-//! either began is of no use. Within a session numbers of records rise. What an own signature does not cover is not
-//! looked at, but what names the key.
+//! Sessions are those of the heartbeat. They are random for each process, so a recorded packet of an earlier process is
+//! useless. Within a session numbers of records rise. Apart from the key number, no byte is interpreted before the
+//! signature is verified.
 
 use model::capacity::replication_traffic::{
     HEADER_BYTES, MAX_PACKET_BYTES, MAX_RECORD_BYTES, RECORD_SPACE_BYTES,
@@ -17,49 +17,49 @@ use super::receive_window::{ACK_WINDOW, Acknowledgement};
 use super::record::ReplicaRecord;
 use crate::keys::{ClusterKeys, TAG};
 
-/// The version of the form.
+/// The version of the format.
 pub const VERSION: u8 = 1;
-/// The oldest version that understands what we write.
+/// The oldest version that can read our packets.
 const LEAST: u8 = 1;
 const MAGIC: [u8; 4] = *b"SYRP";
 
-/// How a member stands that the other one may bring its tables over from.
+/// What the other member needs to know before the tables can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaHello {
-    /// It holds some shared address.
+    /// The sender holds some shared address.
     pub active: bool,
-    /// How often its tables have begun anew, from 1: what it was told before is gone.
+    /// How often the sender's tables have begun anew, from 1: earlier updates are gone.
     pub epoch: u32,
-    /// The receiver's epoch of which everything that the sender had has arrived; 0: of none yet.
+    /// The newest epoch of the receiver from which the sender has received everything; 0: none yet.
     pub synced_epoch: u32,
-    /// What its secret is known by.
+    /// The tag of the sender's hash secret.
     pub tag: u64,
     pub sealed: [u8; 32],
 }
 
-/// What a packet says.
+/// The body of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaBody {
     Records(Vec<ReplicaRecord>),
-    /// Which packets of records came.
+    /// Which packets of records arrived.
     Acknowledgement(Acknowledgement),
-    /// How the sender stands.
+    /// The sender's state.
     Hello(ReplicaHello),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaDatagram {
     pub from: u64,
-    /// The receiver's, as the sender knows it.
+    /// The receiver's session as the sender knows it.
     pub to: u64,
-    /// Counts packets of records in the session, from 1; 0 for others.
+    /// Number of the packet of records in the session, from 1; 0 for other kinds.
     pub number: u64,
-    /// The number of the key that signed it.
+    /// The number of the signing key.
     pub key: u8,
     pub body: ReplicaBody,
 }
 
-/// Entries that are sent together, while they are put together.
+/// A packet of entries under construction.
 #[derive(Clone, Debug, Default)]
 pub struct RecordBatch {
     bytes: Vec<u8>,
@@ -67,7 +67,7 @@ pub struct RecordBatch {
 }
 
 impl RecordBatch {
-    /// Adds what is told of a place; `false` where it cannot be told.
+    /// Adds the entry of a place. Returns `false` where it cannot be encoded.
     pub fn push(&mut self, place: u64, record: &ReplicaRecord) -> bool {
         let told = record.emit(&mut self.bytes);
         if told {
@@ -76,17 +76,16 @@ impl RecordBatch {
         told
     }
 
-    /// No further record may fit.
+    /// No further record is certain to fit.
     pub fn is_full(&self) -> bool {
         self.bytes.len() + MAX_RECORD_BYTES > RECORD_SPACE_BYTES
     }
 
-    /// Nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The places that it tells of, of which it is emptied.
+    /// Empties the packet and returns the places in it.
     pub(super) fn take_places(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.places)
     }
@@ -107,7 +106,7 @@ mod kind {
 
 const ACTIVE: u8 = 1;
 
-/// Writes which packets came, signed.
+/// Writes and signs an acknowledgement.
 pub fn emit_acknowledgement(
     from: u64,
     to: u64,
@@ -121,7 +120,7 @@ pub fn emit_acknowledgement(
     out
 }
 
-/// Writes how we stand, signed.
+/// Writes and signs a hello.
 pub fn emit_hello(from: u64, to: u64, hello: &ReplicaHello, keys: &ClusterKeys) -> Vec<u8> {
     let mut out = emit_head(kind::HELLO, from, to, 0, keys);
     out.push(u8::from(hello.active) * ACTIVE);
@@ -146,7 +145,7 @@ fn emit_head(kind: u8, from: u64, to: u64, number: u64, keys: &ClusterKeys) -> V
 /// Reads a packet.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The defect of the packet.
 pub fn parse(bytes: &[u8], keys: &ClusterKeys) -> Result<ReplicaDatagram, ReplicaDefect> {
     if bytes.len() > MAX_PACKET_BYTES {
         return Err(ReplicaDefect::Long);

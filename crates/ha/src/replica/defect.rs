@@ -1,27 +1,26 @@
-//! What may be wrong with a packet of replication. It judges none.
+//! Defects of a replication packet.
 
 use crate::defect::defects;
 
 defects! {
-    /// What is wrong with a packet of replication.
     pub enum ReplicaDefect;
-    /// Fewer bytes than the head and the signature have.
+    /// Fewer bytes than the header and the signature.
     Short = "too-short",
     /// More bytes than any packet has.
     Long = "too-long",
     Foreign = "not-replication",
-    /// Signed with a key of a number that we do not have.
+    /// Signed with a key number that we do not have.
     Key = "unknown-key",
-    /// Not signed with our key of that number.
+    /// The signature does not match our key of that number.
     Signature = "wrong-signature",
-    /// A version that we cannot read, by its own word.
+    /// A version that we cannot read, by the sender's own declaration.
     Version = "other-version",
-    /// The body is not what the form says, although the signature is right.
+    /// The signature is valid, but the body does not follow the format.
     Fields = "malformed",
-    /// Our own, sent back to us.
+    /// Our own packet, sent back to us.
     Reflected = "reflected",
-    /// Of or for a process that is not the one of now.
+    /// From or for a process that has ended.
     Session = "other-session",
-    /// Its number is not above what came: a copy, or overtaken on its way.
+    /// The number is not above the newest: a copy, or a packet that was overtaken.
     Late = "late",
 }

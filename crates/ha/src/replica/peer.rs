@@ -1,5 +1,5 @@
-//! The other member as a partner of replication: whether both understand each other, what it has yet to be told, and
-//! whether we have all that it had. Pure.
+//! The other member as a replication partner: whether both understand each other, what it still needs, and whether we
+//! have all that it had. Pure.
 
 use std::collections::BTreeMap;
 
@@ -15,55 +15,53 @@ use crate::keys::ClusterKeys;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaCounters {
-    /// Packets of records that went out.
     pub packets: u64,
-    /// Bytes of all packets that went out, without the headers of UDP and below.
+    /// Bytes of all packets sent, without the headers of UDP and below.
     pub bytes: u64,
-    /// Records that went out.
     pub sent: u64,
     pub received: u64,
-    /// Places that were told of anew because a packet did not come.
+    /// Places sent again because a packet was lost.
     pub resent: u64,
-    /// Places that the other member was told of at most 50 ms after they changed, as is known.
+    /// Places whose change arrived at the other member within 50 ms, as far as is known.
     pub timely: u64,
-    /// Places that it was told of later, or that were lost; those of a member that joins count for neither.
+    /// Places whose change arrived later or was lost. Places of a full synchronisation count for neither.
     pub slow: u64,
-    /// Times that the other member was told of everything.
+    /// Full synchronisations of the other member.
     pub syncs: u64,
-    /// Times that nothing more was sent until the other member would have said what came.
+    /// Times that sending stopped until an acknowledgement arrived.
     pub window_full: u64,
-    /// Packets that were not taken, by what was wrong with them.
+    /// Rejected packets by defect.
     pub refused: BTreeMap<&'static str, u64>,
 }
 
-/// What a packet comes to.
+/// What follows from a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaEvent {
-    /// Entries to take over; the sender is to hear that they came.
+    /// Entries to add; the sender expects an acknowledgement.
     Records(Vec<ReplicaRecord>),
-    /// Places to tell of anew.
+    /// Places to send again.
     Lost(Vec<u64>),
-    /// Both have the same secret.
+    /// Both members have the same secret.
     Agreed,
-    /// This secret is to be used from now on, and what was hashed with the one before is of no use.
+    /// Use this secret from now on. Entries hashed with the previous one are useless.
     Adopt(HashSecret),
-    /// The other member will use ours.
+    /// The other member will adopt our secret.
     AwaitPeer,
-    /// Both hold addresses, with secrets that differ.
+    /// Both hold addresses, and their secrets differ.
     SecretsDiffer,
 }
 
-/// How far the other member has been told of everything.
+/// Progress of the full synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum SyncProgress {
-    /// Places wait that nobody has looked at.
+    /// No place was read yet.
     #[default]
     Pending,
-    /// They are being looked at.
+    /// The places are being read.
     Scanning,
-    /// Each place was looked at; what was lost of it is owed.
+    /// Every place was read; lost ones are still to be sent.
     Scanned,
-    /// All was sent up to this number, and not all of it is known to have come.
+    /// Everything was sent up to this number; not all of it is acknowledged.
     Sent(u64),
     Complete,
 }
@@ -74,19 +72,19 @@ pub struct ReplicaPeer {
     window: SendWindow,
     received: ReceiveWindow,
     progress: SyncProgress,
-    /// All that had changed by then was sent.
+    /// All changes before this time were sent.
     sent_before: MonotonicTime,
     agreed: bool,
     secrets_differ: bool,
-    /// Times that our tables have begun anew, and those of the other member, as it said last.
+    /// Epochs of our tables, and of the other member's tables as last reported.
     epochs: (u32, u32),
-    /// Our epoch of which we have everything.
+    /// Our epoch for which we have everything.
     synced_epoch: u32,
     pub counts: ReplicaCounters,
 }
 
 impl ReplicaPeer {
-    /// Our process and the other member's; `None`: it is not heard.
+    /// Sets our session and the other member's; `None`: the other member is not heard.
     pub fn set_sessions(&mut self, sessions: Option<(u64, u64)>) {
         if self.sessions == sessions {
             return;
@@ -105,17 +103,17 @@ impl ReplicaPeer {
         self.secrets_differ = false;
     }
 
-    /// It is heard, and uses the same secret.
+    /// The other member is heard and uses the same secret.
     pub fn is_agreed(&self) -> bool {
         self.sessions.is_some() && self.agreed
     }
 
-    /// Both hold addresses, with secrets that differ.
+    /// Both hold addresses, and their secrets differ.
     pub fn secrets_differ(&self) -> bool {
         self.secrets_differ
     }
 
-    /// Everything that it had has come here.
+    /// Everything that the other member had has arrived here.
     pub fn is_synced(&self) -> bool {
         self.is_agreed() && self.synced_epoch == self.epoch()
     }
@@ -124,25 +122,25 @@ impl ReplicaPeer {
         self.epochs.0.saturating_add(1)
     }
 
-    /// It has everything that was here when it joined.
+    /// The other member has everything that was here when it joined.
     pub fn is_peer_synced(&self) -> bool {
         self.is_agreed() && self.progress == SyncProgress::Complete
     }
 
-    /// It is to be told of every place.
+    /// The other member needs every place.
     pub fn needs_full_sync(&self) -> bool {
         self.is_agreed() && self.progress == SyncProgress::Pending
     }
 
-    /// From now on every place is looked at.
+    /// Starts a read of every place.
     pub fn start_full_scan(&mut self) {
         if self.progress == SyncProgress::Pending {
             self.progress = SyncProgress::Scanning;
         }
     }
 
-    /// Every place was looked at since `begun`: what is there was sent, or is noted. Where everything is told for another
-    /// reason this says nothing.
+    /// Every place was read since `start_full_scan`: each entry was sent or is noted. During another kind of full read
+    /// this has no effect.
     pub fn finish_full_scan(&mut self) {
         if self.progress == SyncProgress::Scanning {
             self.progress = SyncProgress::Scanned;
@@ -150,7 +148,7 @@ impl ReplicaPeer {
         }
     }
 
-    /// All that was noted before has been sent.
+    /// All that was noted before this time has been sent.
     pub fn note_all_sent(&mut self, before: MonotonicTime) {
         self.sent_before = before;
         if self.progress == SyncProgress::Scanned {
@@ -179,12 +177,12 @@ impl ReplicaPeer {
         self.window.room() > 1
     }
 
-    /// Whether it may tell of what did not change: half of what may be under way is kept for what did.
+    /// Whether unchanged entries may be sent: half of the window is reserved for changes.
     pub fn has_room_for_sync(&self) -> bool {
         self.window.room() > WINDOW / 2
     }
 
-    /// The packet of a batch; nothing where it is empty.
+    /// The packet of a batch; `None` for an empty batch.
     pub fn send_batch(
         &mut self,
         now: MonotonicTime,
@@ -202,7 +200,7 @@ impl ReplicaPeer {
         Some(bytes)
     }
 
-    /// What says which packets came.
+    /// An acknowledgement, if one is due.
     pub fn take_acknowledgement(&mut self, keys: &ClusterKeys) -> Option<Vec<u8>> {
         let (ours, theirs) = self.sessions?;
         let bytes =
@@ -211,7 +209,7 @@ impl ReplicaPeer {
         Some(bytes)
     }
 
-    /// What says how we stand.
+    /// Builds our hello.
     pub fn build_hello(
         &mut self,
         active: bool,
@@ -228,7 +226,7 @@ impl ReplicaPeer {
         Some(bytes)
     }
 
-    /// Time has passed; the places that are to be told of anew.
+    /// Handles elapsed time. Returns the places to send again.
     pub fn handle_timeouts(&mut self, now: MonotonicTime) -> Vec<u64> {
         let ended = self.window.expire(now);
         self.record_losses(ended)
@@ -250,10 +248,10 @@ impl ReplicaPeer {
         lost
     }
 
-    /// A packet came. `stands`: whether we hold an address, and our secret.
+    /// A packet arrived. `stands`: whether we hold an address, and our secret.
     ///
     /// # Errors
-    /// It is not taken; that is counted.
+    /// The packet is rejected and counted.
     pub fn receive(
         &mut self,
         now: MonotonicTime,
@@ -322,7 +320,7 @@ impl ReplicaPeer {
             SecretOwner::Ours => ReplicaEvent::AwaitPeer,
             SecretOwner::Theirs => match seal::open_sealed(datagram, hello, keys) {
                 Some(theirs) => {
-                    // What came before is hashed otherwise: it is to be told anew.
+                    // Earlier entries are hashed with another secret: they must be sent again.
                     self.epochs.0 = self.epochs.0.wrapping_add(1) & i32::MAX.cast_unsigned();
                     ReplicaEvent::Adopt(theirs)
                 }

@@ -1,21 +1,21 @@
-//! Which packets of records came. Pure.
+//! Which packets of records arrived. Pure.
 //!
-//! What is overtaken on its way is not taken: it may be older than what overtook it. Its sender hears that it did not
-//! come, and tells of the same places anew.
+//! A packet that was overtaken is dropped: it may be older than the packet that overtook it. Its sender learns that it
+//! did not arrive, and sends the same places again.
 
-/// Packets below the newest of which it is told whether they came; more than may be under way.
+/// Packets below the newest whose arrival is acknowledged; more than may be in flight.
 pub const ACK_WINDOW: usize = 256;
 
-/// Which packets came, for their sender.
+/// The acknowledgement for a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
     pub newest: u64,
-    /// Bit 0 of the first word: the newest came; bit 1: the one before; and so on.
+    /// Bit 0 of the first word: the newest packet arrived; bit 1: the one before; and so on.
     pub received: [u64; ACK_WINDOW / 64],
 }
 
 impl Acknowledgement {
-    /// Whether a packet came; `None`: it may be under way still.
+    /// Whether a packet arrived; `None`: it may still be in flight.
     pub fn is_received(&self, number: u64) -> Option<bool> {
         let behind = usize::try_from(self.newest.checked_sub(number)?).unwrap_or(usize::MAX);
         let word = self.received.get(behind / 64);
@@ -29,7 +29,7 @@ pub struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// Whether a packet is newer than all that came; it is taken as come then.
+    /// Accepts a packet that is newer than all before, and marks it. Returns whether it was.
     pub fn accept(&mut self, number: u64) -> bool {
         let Some(ahead) =
             number.checked_sub(self.acknowledgement.newest).filter(|ahead| *ahead > 0)
@@ -48,7 +48,7 @@ impl ReceiveWindow {
     }
 }
 
-/// The bits moved up by so many.
+/// The bits, shifted up.
 fn shift_bits(came: &[u64; ACK_WINDOW / 64], by: usize) -> [u64; ACK_WINDOW / 64] {
     let words = by / 64;
     let bits = by % 64;

@@ -1,8 +1,8 @@
-//! What one member tells of one entry of its tables, as bytes and back. Pure.
+//! The record of one table entry for the other member, as bytes and back. Pure.
 //!
-//! Both members hash connections with the same secret, so a connection is 8 bytes, whatever its family; a server is a
-//! number that both make from its service, address and port. A translated connection is told in full when it begins,
-//! because the other member must know both of its sides, and by its hash from then on.
+//! Both members hash connections with the same secret, so a connection is 8 bytes, whatever its family. A server is a
+//! number that both derive from its service, address and port. A new translated connection is sent in full, because the
+//! other member must know both of its sides. Later records name it by its hash.
 //!
 //! ```text
 //! flow    1  hash 8  server 4  phase 1  ticks left 2                                                        16 bytes
@@ -12,22 +12,22 @@
 //!         5  the same with addresses of 16 bytes                                                            62 (66)
 //! ```
 //! Bits of `opened`: 1–8 the phase, 16 UDP, 32 began with a SYN cookie (then a stamp follows), 64 the client's address
-//! is kept (then there is no return address; the port is the place in the server's share).
+//! is preserved (then there is no return address; the port is the place in the server's share).
 
 use std::net::IpAddr;
 
 use super::defect::ReplicaDefect;
 
-/// Where a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplicatedPhase {
     /// The handshake is not complete.
     Opening,
     Open,
-    /// The client has said that it sends no more.
+    /// The client has sent its FIN.
     ClientClosed,
     ServerClosed,
-    /// Both have, or one has reset it.
+    /// Both ends have sent a FIN, or one end has reset it.
     Closing,
     Datagram,
 }
@@ -62,49 +62,48 @@ impl ReplicatedPhase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranslatedConnection {
     pub phase: ReplicatedPhase,
-    /// Ticks until it is forgotten without further packets.
+    /// Ticks until the entry expires without further packets.
     pub ttl: u16,
     pub udp: bool,
     pub client: (IpAddr, u16),
-    /// The service, as the client knows it; of the client's family.
+    /// The service's address and port towards the client.
     pub service: (IpAddr, u16),
-    /// Our address towards the server; `None`: the client's own is kept.
+    /// Our address towards the server; `None`: the client's address is preserved.
     pub return_address: Option<IpAddr>,
-    /// Our port towards the server; where the client's is kept, the place in the server's share.
+    /// Our port towards the server. With a preserved client address: the place in the server's share.
     pub port: u16,
     pub server: u32,
-    /// Where it began with a SYN cookie: by what the client's numbers of the server are above the server's.
+    /// For a connection that began with a SYN cookie: the difference between our sequence numbers and the server's.
     pub stamp: Option<u32>,
 }
 
-/// What is told of an entry.
+/// A record of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplicaRecord {
-    /// A connection whose answers go past us.
+    /// A connection with direct server return.
     Flow {
         fingerprint: u64,
         server: u32,
         phase: ReplicatedPhase,
-        /// Ticks until it is forgotten without further packets.
+        /// Ticks until the entry expires without further packets.
         left: u16,
     },
-    /// A client that sticks to a server.
+    /// A client with a sticky server.
     Sticky {
         /// The hash of the client and the pool.
         fingerprint: u64,
         server: u32,
-        /// Ticks until it may go elsewhere.
+        /// Ticks until the client may change its server.
         left: u16,
     },
-    /// What has become of a translated connection.
+    /// A new phase of a translated connection.
     Phase {
         fingerprint: u64,
-        /// Where it is now.
         phase: ReplicatedPhase,
-        /// Ticks until it is forgotten.
+        /// Ticks until the entry expires.
         left: u16,
     },
-    /// A translated connection, whole.
+    /// A translated connection in full.
     Translated(TranslatedConnection),
 }
 
@@ -120,7 +119,7 @@ const COOKIE: u8 = 32;
 const KEEPS_CLIENT_ADDRESS: u8 = 64;
 
 impl ReplicaRecord {
-    /// Appends it; `false` where its addresses are of two families, and then nothing.
+    /// Appends the record. Returns `false`, and appends nothing, where its addresses are of two families.
     #[must_use]
     pub fn emit(&self, out: &mut Vec<u8>) -> bool {
         match *self {
@@ -148,7 +147,7 @@ impl ReplicaRecord {
         true
     }
 
-    /// Takes the first record off; `None` at the end.
+    /// Removes the first record; `None` at the end.
     ///
     /// # Errors
     /// The bytes are no record.
@@ -254,7 +253,7 @@ fn address(out: &mut Vec<u8>, ip: IpAddr) {
     }
 }
 
-/// Bytes that are read from the front.
+/// Reads bytes from the front.
 struct RecordReader<'a>(&'a [u8]);
 
 impl RecordReader<'_> {
@@ -276,7 +275,7 @@ impl RecordReader<'_> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Hashes of 0 and 1 mean something else in the tables.
+    /// The hashes 0 and 1 are reserved in the tables.
     fn fingerprint(&mut self) -> Result<u64, ReplicaDefect> {
         let print = self.array().map(u64::from_be_bytes)?;
         if print > 1 { Ok(print) } else { Err(ReplicaDefect::Fields) }

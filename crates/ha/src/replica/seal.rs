@@ -1,22 +1,22 @@
-//! The secret that connections are hashed with, from one member to the other, and whose is used. Pure.
+//! The shared hash secret of connections: how it travels, and which member's secret is used. Pure.
 //!
-//! Each member's tables are made with a secret of their own, so that nobody can choose connections that collide. Two
-//! members must have the same one to understand each other's hashes. It is sent sealed: added to what only the holders
-//! of the heartbeat's key can make, anew for each process and each secret.
+//! Each member draws a secret of its own, so that attackers cannot choose connections that collide. Two members need
+//! the same one to understand each other's hashes. The secret is sent sealed: it is combined with a value that only
+//! holders of the heartbeat's key can derive, different for each process and each secret.
 
 use super::datagram::{ReplicaDatagram, ReplicaHello};
 use crate::keys::ClusterKeys;
 
 pub type HashSecret = [u8; 32];
 
-/// What a secret is known by to those who have the key of this number.
+/// The tag by which holders of this key recognise a secret.
 pub fn tag(secret: &HashSecret, key: u8, keys: &ClusterKeys) -> u64 {
     let made = keys.derive(key, &[b"steelyard flow secret, known by", secret]);
     let first = made.as_ref().and_then(|made| made.first_chunk::<8>());
     first.map_or(0, |first| u64::from_be_bytes(*first)).max(1)
 }
 
-/// Seals a secret, or opens a sealed one, with a sender's process and what the secret is known by.
+/// Seals a secret, or opens a sealed one. The mask depends on the sender's process and the tag.
 pub fn seal(
     secret: &HashSecret,
     from: u64,
@@ -30,7 +30,7 @@ pub fn seal(
     Some(std::array::from_fn(|at| secret[at] ^ pad[at]))
 }
 
-/// The secret in a hello; `None` where it is not what it is known by.
+/// The secret in a hello; `None` where it does not match its tag.
 pub fn open_sealed(
     datagram: &ReplicaDatagram,
     hello: &ReplicaHello,
@@ -40,19 +40,19 @@ pub fn open_sealed(
     (tag(&secret, datagram.key, keys) == hello.tag).then_some(secret)
 }
 
-/// Whose secret both use where they differ.
+/// Whose secret both members use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretOwner {
-    /// The other member takes ours.
+    /// The other member adopts ours.
     Ours,
-    /// We take the other one's.
+    /// We adopt the other member's.
     Theirs,
-    /// Both hold addresses, and neither gives its connections up: until one of them stands by there is no replication.
+    /// Both hold addresses, and neither can drop its connections: replication stops until one of them stands by.
     Neither,
 }
 
-/// Who has connections to lose keeps its secret: whether each of both holds addresses, with its process, which decides
-/// where neither does.
+/// The member that has connections to lose keeps its secret. Each argument: whether the member holds addresses, and its
+/// session, which breaks the tie where neither does.
 pub fn secret_owner(ours: (bool, u64), theirs: (bool, u64)) -> SecretOwner {
     match (ours.0, theirs.0) {
         (true, true) => SecretOwner::Neither,

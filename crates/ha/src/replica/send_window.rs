@@ -1,4 +1,4 @@
-//! Packets of records that are under way, and the places that they tell of. Pure.
+//! Packets of records in flight, and the places in them. Pure.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use model::monotonic_time::MonotonicTime;
 
 use super::receive_window::{ACK_WINDOW, Acknowledgement};
 
-/// Packets that may be under way. When there are so many, nothing is sent; what changes meanwhile is told of later.
+/// Packets that may be in flight. At this number sending stops, and later changes wait.
 pub const WINDOW: usize = 128;
-/// A packet that is not known to have come after so long is lost.
+/// A packet without an acknowledgement after this time counts as lost.
 pub const LOSS_TIMEOUT: Duration = Duration::from_millis(150);
 
-/// How old a change may be when it is known to have come, to count as told in time.
+/// The greatest age of a change at its acknowledgement that counts as timely.
 pub const TIMELY_LIMIT: Duration = Duration::from_millis(50);
 
 const _: () = assert!(WINDOW < ACK_WINDOW, "each packet that is under way is told of");
 
-/// What is under way.
+/// The packets in flight.
 #[derive(Clone, Debug, Default)]
 pub struct SendWindow {
     in_flight: VecDeque<SentDatagram>,
@@ -28,19 +28,19 @@ pub struct SendWindow {
 struct SentDatagram {
     number: u64,
     at: MonotonicTime,
-    /// What it tells is no older than this; `None`: it is told to a member that joins, and may be as old as it likes.
+    /// The oldest change in the packet; `None`: part of a full synchronisation, where age does not count.
     since: Option<MonotonicTime>,
     places: Vec<u64>,
 }
 
-/// What became of packets that were under way.
+/// What became of packets in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryReport {
-    /// Places that are to be told of anew.
+    /// Places to send again.
     pub lost: Vec<u64>,
-    /// Places that were told of in time.
+    /// Places that arrived in time.
     pub timely: u64,
-    /// Places that were told of later, or were lost.
+    /// Places that arrived late or were lost.
     pub slow: u64,
 }
 
@@ -64,22 +64,22 @@ impl SendWindow {
         WINDOW - self.in_flight.len()
     }
 
-    /// Nothing is under way.
+    /// No packet is in flight.
     pub fn is_empty(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// The number of the packet that was sent last.
+    /// The number of the last packet.
     pub fn newest(&self) -> u64 {
         self.number
     }
 
-    /// The number of the first packet that is under way.
+    /// The number of the first packet in flight.
     pub fn oldest(&self) -> Option<u64> {
         self.in_flight.front().map(|sent| sent.number)
     }
 
-    /// A packet goes out that tells of these places, of nothing older than `since`; its number.
+    /// Records a packet with these places, none with a change older than `since`. Returns its number.
     pub fn send(
         &mut self,
         now: MonotonicTime,
@@ -91,7 +91,7 @@ impl SendWindow {
         self.number
     }
 
-    /// The receiver says what came.
+    /// Handles an acknowledgement.
     pub fn acknowledge(&mut self, now: MonotonicTime, heard: &Acknowledgement) -> DeliveryReport {
         let mut ended = DeliveryReport::default();
         while let Some(came) =
@@ -102,7 +102,7 @@ impl SendWindow {
         ended
     }
 
-    /// Time has passed: what must be lost.
+    /// Handles elapsed time: which packets count as lost.
     pub fn expire(&mut self, now: MonotonicTime) -> DeliveryReport {
         let mut ended = DeliveryReport::default();
         let lost = |sent: &SentDatagram| now.since(sent.at) >= LOSS_TIMEOUT;
@@ -112,7 +112,7 @@ impl SendWindow {
         ended
     }
 
-    /// Nobody is there any more who could say what came.
+    /// The receiver is gone; no acknowledgement can arrive.
     pub fn clear(&mut self) {
         self.in_flight.clear();
     }

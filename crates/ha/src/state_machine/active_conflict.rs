@@ -1,10 +1,10 @@
-//! Others that are active under the same number: a rival of the same group, of which one gives up, and another group,
-//! which is not followed.
+//! Other active members with the same group number: a rival of the same group, of which one resigns, and another group,
+//! which is ignored.
 //!
-//! Neighbours believe whoever announced last. So at the end of a split the member that stays must announce the addresses
-//! after the other one gave them up, and it must hear of that one to know. Advertisements cross in any order: where the
-//! higher one's comes first, the lower one gives up before it has advertised. So whoever was active answers the first
-//! advertisement it hears afterwards with one of its own.
+//! Neighbours use the last announcement. So at the end of a split the remaining member must announce the addresses
+//! after the other one released them, and it must learn of the rival. Advertisements cross in any order: where the
+//! higher one arrives first, the lower member resigns before it has advertised. So a member that was active answers the
+//! first advertisement that it receives afterwards with one of its own.
 
 use std::net::IpAddr;
 
@@ -14,9 +14,9 @@ use super::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use crate::advert::{RESIGNED, VrrpAdvertisement};
 
 impl VrrpStateMachine {
-    /// Whether an advertisement is not followed because none of its addresses is ours: it is another group's with the
-    /// same number (RFC 9568 §7.1). With some of ours it is a member of this group whose configuration differs: that is
-    /// followed, for two must not answer for one address.
+    /// Whether an advertisement is ignored because it has none of our addresses: it belongs to another group with the
+    /// same number (RFC 9568 §7.1). With some of ours the sender is a member of this group with a different
+    /// configuration. It is not ignored, because two members must not answer for one address.
     pub(super) fn has_foreign_addresses(
         &mut self,
         now: MonotonicTime,
@@ -39,7 +39,7 @@ impl VrrpStateMachine {
         foreign
     }
 
-    /// Active: somebody else is too (RFC 9568 §6.4.3).
+    /// Active: another member is active too (RFC 9568 §6.4.3).
     pub(super) fn resolve_active_conflict(
         &mut self,
         now: MonotonicTime,
@@ -47,10 +47,10 @@ impl VrrpStateMachine {
         advert: &VrrpAdvertisement,
         out: &mut Vec<VrrpAction>,
     ) {
-        // A flood of rivals must not make a flood of answers.
+        // A flood of rivals must not cause a flood of replies.
         let quiet = now.since(self.last_reannounced) < self.settings.interval / 2;
         if advert.priority == RESIGNED {
-            // It was active beside us, and neighbours may believe it.
+            // The rival was active at the same time, and neighbours may still use its link.
             self.send(now, out);
             if !quiet {
                 self.last_reannounced = now;
@@ -71,7 +71,7 @@ impl VrrpStateMachine {
             self.restart_timer(now, advert.interval);
             return;
         }
-        // Say at once that the place is taken. Neighbours that heard the rival must hear us after it.
+        // Advertise at once that this member stays. Neighbours that heard the rival must hear this member later.
         if !quiet {
             self.last_reannounced = now;
             self.send(now, out);
@@ -79,21 +79,21 @@ impl VrrpStateMachine {
         }
     }
 
-    /// An active member's neighbours hear of the addresses from now on as after a change.
+    /// Restarts the announcements of an active member, as after a takeover.
     pub fn restart_announcements(&mut self, now: MonotonicTime) {
         if self.state == VrrpState::Active {
             self.announcements.restart(now);
         }
     }
 
-    /// Standing by, with an active member heard: says once that this one was active too. It is not said with the virtual
-    /// router's link address, which neighbours need not learn anew, and which switches would look for here.
+    /// Standby, with an active member heard: sends one notice that this member was active too. The notice does not use
+    /// the virtual router's MAC address, because switches would then send its frames here.
     pub(super) fn give_notice(&mut self, theirs: (u8, IpAddr), out: &mut Vec<VrrpAction>) {
         if !std::mem::take(&mut self.notice_due) || self.settings.virtual_link {
             return;
         }
         let below = theirs > (self.priority(), self.settings.source);
-        // A lower one that is borne would give up if this one advertised its priority.
+        // A tolerated member of lower priority would resign if this member advertised its own priority.
         let priority = if below { self.priority() } else { RESIGNED };
         self.counts.sent += 1;
         self.counts.notices += 1;

@@ -1,21 +1,21 @@
-//! When it is reported that somebody advertises the group's number with other addresses. Pure.
+//! When to report that another sender advertises the group's number with other addresses. Pure.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// Between two reports of addresses that are not ours.
+/// At most one report a minute, so that a wrong configuration elsewhere does not fill the log.
 const REPORT: Duration = Duration::from_secs(60);
 
-/// What was reported of advertisements with other addresses.
+/// What was reported so far.
 #[derive(Clone, Debug, Default)]
 pub struct AddressConflict {
     reported: Option<(MonotonicTime, IpAddr, Vec<IpAddr>)>,
 }
 
 impl AddressConflict {
-    /// Whether this is to be reported: once for the same source and addresses, and not more often than once a minute.
+    /// Whether to report this: once for the same source and addresses, and at most once a minute.
     pub fn should_report(
         &mut self,
         now: MonotonicTime,

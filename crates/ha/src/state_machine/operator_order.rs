@@ -1,4 +1,4 @@
-//! What is ordered by hand: to take the addresses over, to hand them over, and to go by priorities again.
+//! Operator's orders: take the addresses over, hand them over, and return to priorities.
 
 use model::monotonic_time::MonotonicTime;
 
@@ -6,10 +6,10 @@ use super::{OrderRejection, TransitionReason, VrrpAction, VrrpState, VrrpStateMa
 use crate::advert::{OWNER, RESIGNED};
 
 impl VrrpStateMachine {
-    /// Becomes active by order.
+    /// Activates this member by order.
     ///
     /// # Errors
-    /// It cannot.
+    /// The member cannot become active.
     pub fn order_active(
         &mut self,
         now: MonotonicTime,
@@ -34,17 +34,17 @@ impl VrrpStateMachine {
         if self.is_permitted(now) {
             self.activate(now, TransitionReason::Ordered, out);
         } else {
-            // As soon as others agree: the active one hears that it is wanted.
+            // As soon as the quorum agrees: the active member learns that this one wants to take over.
             self.timer = now;
         }
         Ok(())
     }
 
-    /// Stands by by order, and says so: whoever stands by takes over. It takes nothing back from a lower priority; when
-    /// nobody takes over it is active again, by silence.
+    /// Stands by by order and advertises priority 0, so that a standby member takes over. This member does not preempt
+    /// a lower priority. If no member takes over, it becomes active again after the silence.
     ///
     /// # Errors
-    /// It cannot.
+    /// The member cannot hand over.
     pub fn hand_over(
         &mut self,
         now: MonotonicTime,
@@ -63,7 +63,7 @@ impl VrrpStateMachine {
         Ok(())
     }
 
-    /// Goes by priorities again: what an order raised or lent is over. Whether there was anything.
+    /// Returns to priorities: ends what an order raised or lowered. Returns whether an order was in effect.
     pub fn release_order(&mut self) -> bool {
         let ordered = self.ordered_priority.is_some() || self.ordered || self.handed_over;
         self.ordered_priority = None;
@@ -72,7 +72,6 @@ impl VrrpStateMachine {
         ordered
     }
 
-    /// It is active, or stands by, by order.
     pub fn is_by_order(&self) -> bool {
         self.ordered_priority.is_some() || self.ordered || self.handed_over
     }
@@ -98,7 +97,7 @@ mod tests {
         machine
     }
 
-    /// The other one, of a lower priority, advertises every 100 ms from then on; whether ours is active at the end.
+    /// The other member, of a lower priority, advertises every 100 ms. Returns whether ours is active at the end.
     fn hear(machine: &mut VrrpStateMachine, from: u32, until: u32) -> bool {
         let mut out = Vec::new();
         let advert = machine.settings().advertisement(50);

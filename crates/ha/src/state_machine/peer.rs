@@ -1,14 +1,14 @@
-//! What the heartbeat adds to VRRP. Where nothing is heard by it, everything is as without it.
+//! What the heartbeat adds to VRRP. Without heartbeats VRRP works alone.
 //!
-//! - Standing by, with no advertisement heard: whoever says by the heartbeat that it is active stays so, however low its
-//!   priority. The service network is split, and nobody here can tell whose clients reach whom.
-//! - Standing by, and the active one says by the heartbeat that it gave up: as if that had been advertised.
-//! - Active, and the other one says that it is too, although it knows that we are: the lower gives up, as by VRRP.
-//! - Active, and the other one does the work better (it can, it reaches more): we give up, and stand by until it is active.
+//! - Standby, no advertisement: a peer that claims by heartbeat to be active stays active, however low its priority.
+//!   The service network is split, and neither member can know whose clients reach which one.
+//! - Standby, the active peer reports its resignation by heartbeat: as if it had advertised priority 0.
+//! - Active, the peer claims to be active too although it knows our claim: the lower one resigns, as by VRRP.
+//! - Active, the peer does the work better (it is able to, or it reaches more): we resign, and stand by until it is
+//!   active.
+//! - Active, the peer should be active and needs our vote: the lower one resigns.
 //!
-//! - Active, and the other one is to be, and needs our vote for it: the lower gives up.
-//!
-//! An order stands above all of this, and the owner of an address never gives it up for reach.
+//! An order outranks all of this. The address owner never resigns because of reach.
 
 use model::monotonic_time::MonotonicTime;
 
@@ -18,17 +18,17 @@ use super::{
 use crate::advert::{OWNER, RESIGNED};
 
 impl VrrpStateMachine {
-    /// What keeps it from becoming active by silence.
+    /// What keeps the member from becoming active after silence.
     pub fn activation_blocker(&self) -> Option<ActivationBlocker> {
         self.blocked_by
     }
 
-    /// It is active by order, which stands above reach.
+    /// The member is active by order, which outranks reach.
     pub fn is_ordered(&self) -> bool {
         self.ordered
     }
 
-    /// What the heartbeat says of the other member now.
+    /// Updates what the heartbeat reports of the other member.
     pub fn update_peer(&mut self, now: MonotonicTime, peer: PeerView, out: &mut Vec<VrrpAction>) {
         let before = std::mem::replace(&mut self.peer, peer);
         match self.state {
@@ -51,7 +51,7 @@ impl VrrpStateMachine {
             && (self.blocked_by.is_some()
                 || self.active_member.is_some_and(|(heard, _)| heard == source))
         {
-            // It says that it gave up.
+            // The peer reported its resignation.
             self.resigning = true;
             self.active_member = None;
             let skew = self.settings.skew_time(self.priority(), self.active_interval);
@@ -91,7 +91,7 @@ impl VrrpStateMachine {
         }
     }
 
-    /// Nobody is heard to be active by VRRP any more: whether the heartbeat keeps from taking over.
+    /// No active member is heard by VRRP any more: whether the heartbeat prevents the takeover.
     pub(super) fn check_activation_blocker(
         &mut self,
         now: MonotonicTime,
@@ -101,7 +101,7 @@ impl VrrpStateMachine {
             return false;
         }
         let PeerView { undecided: unsure, active, ahead, .. } = self.peer;
-        // A lower priority is heard, and not borne any more: that is no silence.
+        // A lower priority is heard and not tolerated any more: that is preemption, not silence.
         let preempts = self.lower_priority_since.is_some()
             && now.since(self.active_seen_at) < self.active_interval * 2
             && !ahead;
@@ -109,7 +109,7 @@ impl VrrpStateMachine {
             return false;
         }
         let why = match active {
-            // Its resignation may have come before its next beat.
+            // The resignation may arrive before the peer's next heartbeat.
             Some((source, priority)) if !self.resigning => {
                 ActivationBlocker::PeerActive(source, priority)
             }
@@ -131,7 +131,7 @@ impl VrrpStateMachine {
         true
     }
 
-    /// Somebody is heard by VRRP: nothing else keeps from taking over.
+    /// An advertisement arrived: VRRP itself decides again.
     pub(super) fn clear_activation_blocker(&mut self, out: &mut Vec<VrrpAction>) {
         if self.blocked_by.take().is_some() {
             out.push(VrrpAction::ActivationBlocked(None));

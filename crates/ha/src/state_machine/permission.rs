@@ -1,5 +1,5 @@
-//! A member whose address must never be at two machines: it is active only as long as others agree. Who they are, and
-//! until when they do, is `witness`'s.
+//! A member whose address must never be at two machines: it is active only while the quorum agrees. `witness` knows the
+//! votes and how long they last.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use super::{ActivationBlocker, TransitionReason, VrrpAction, VrrpState, VrrpStat
 use crate::advert::RESIGNED;
 
 impl VrrpStateMachine {
-    /// Until when it may be active; `None`: nobody has to agree.
+    /// Sets until when the member may be active; `None`: no quorum is needed.
     pub fn set_permission(
         &mut self,
         now: MonotonicTime,
@@ -24,23 +24,21 @@ impl VrrpStateMachine {
         }
     }
 
-    /// Until when it may be active.
     pub fn permitted_until(&self) -> Option<MonotonicTime> {
         self.permitted_until
     }
 
-    /// It is to be active, and waits for others to agree.
+    /// The member should be active and waits for the quorum.
     pub fn wants_permission(&self) -> bool {
         self.state == VrrpState::Standby
             && (self.blocked_by == Some(ActivationBlocker::NoQuorum) || self.ordered)
     }
 
-    /// Whether it may be active now.
     pub(super) fn is_permitted(&self, now: MonotonicTime) -> bool {
         self.permitted_until.is_none_or(|leave| now < leave)
     }
 
-    /// Nothing else keeps it from becoming active: whether others do.
+    /// Only the quorum can still prevent activation: checks it.
     pub(super) fn block_without_permission(
         &mut self,
         now: MonotonicTime,
@@ -58,13 +56,13 @@ impl VrrpStateMachine {
         true
     }
 
-    /// Active, and nobody agrees any more.
+    /// Active, and the quorum is lost.
     pub(super) fn lose_permission(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
         self.counts.lost_quorum += 1;
         self.step_down(now, TransitionReason::NoQuorum, out);
     }
 
-    /// Active, and the other one is to be.
+    /// Active, and the peer should be active.
     pub(super) fn yield_to_peer(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) {
         let Some((source, priority)) = self.peer.wants_vote else { return };
         self.step_down(now, TransitionReason::HigherPriority(source, priority), out);

@@ -1,4 +1,4 @@
-//! Rows of the state machine: what it is, what arrives, what it does.
+//! Rows of the state machine: state, input, actions.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ const BELOW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 #[test]
 fn silence_of_three_intervals_and_the_skew_makes_active() {
     let mut machine = begun(VrrpSettings::backup_of_pair(128));
-    // 3 × 100 ms and (256 − 128) / 256 of one.
+    // 3 × 100 ms and (256 − 128) / 256 of an interval.
     assert_eq!(machine.next_due(), at(350));
     let mut out = Vec::new();
     machine.tick(at(349), &mut out);
@@ -92,7 +92,8 @@ fn of_two_active_ones_the_better_stays() {
         machine.receive(at(410), source, &from(&machine, priority), &mut out);
         assert_eq!(machine.state(), state, "{source} {priority}");
         assert_eq!(out.contains(&VrrpAction::RemoveAddresses), state == VrrpState::Standby);
-        // Whoever stays says so at once, and so does whoever gave up, so that the other one hears of a rival.
+        // The remaining member advertises at once, and so does the one that resigned, so that the other learns of a
+        // rival.
         assert!(out.iter().any(|one| matches!(one, VrrpAction::Send(_))));
     }
 }

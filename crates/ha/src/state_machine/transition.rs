@@ -1,15 +1,14 @@
-//! The words of the state machine: states, reasons, actions, and what the heartbeat says to it.
+//! States, reasons and actions of the state machine, and its input from the heartbeat.
 
 use std::net::IpAddr;
 
 use crate::advert::VrrpAdvertisement;
 
-/// What a member is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VrrpState {
-    /// Takes no part: not begun, ended, or at fault.
+    /// Takes no part: not started, stopped, or at fault.
     Idle,
-    /// Listens, and takes over when the active one is silent.
+    /// Listens, and takes over when the active member is silent.
     Standby,
     Active,
 }
@@ -18,47 +17,46 @@ pub enum VrrpState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransitionReason {
     Started,
-    /// The group begins by what a process before had: it held the address just now.
+    /// The group resumes what an earlier process held: the address was here just now.
     Resumed,
-    /// The address is our own.
+    /// This member owns the address.
     Owner,
-    /// The active member was not heard any more.
+    /// No advertisement of the active member arrived in time.
     Silence,
-    /// The active member gave up.
+    /// The active member resigned.
     Resigned,
-    /// Somebody with a higher priority, or the same and a higher address.
+    /// Another member has a higher priority, or the same and a higher address.
     HigherPriority(IpAddr, u8),
-    /// Nothing could be sent for the dead man's time.
+    /// Nothing could be sent for the dead-man time.
     Stalled,
     Ordered,
-    /// An order to hand over.
+    /// An operator's order to hand over.
     HandedOver,
-    /// The other member of the heartbeat does the work better than we do.
+    /// The peer does the work better.
     PeerAhead,
-    /// Others do not agree any more that it is active.
+    /// The quorum is lost.
     NoQuorum,
-    /// We cannot do the work.
+    /// This member cannot do the work.
     Fault,
     Stopped,
 }
 
-/// What is to be done.
+/// What the caller must do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VrrpAction {
     Send(VrrpAdvertisement),
     AddAddresses,
-    /// Do not have them any more.
     RemoveAddresses,
-    /// Tell the neighbours where the addresses are.
+    /// Announce to the neighbours where the addresses are.
     Announce,
-    /// Somebody advertises the group's number with other addresses: some of them are not ours, or ours not among them.
+    /// Another sender advertises the group's number with other addresses: some are not ours, or one of ours is missing.
     OtherAddresses {
         source: IpAddr,
         addresses: Vec<IpAddr>,
-        /// None of them is ours: it is another group, and is not followed.
+        /// None of the addresses is ours: it is another group and is ignored.
         foreign: bool,
     },
-    /// It would be active by VRRP, and the heartbeat keeps it from that; `None`: not any more.
+    /// VRRP would activate the member, and the heartbeat prevents it; `None`: not any more.
     ActivationBlocked(Option<ActivationBlocker>),
     Changed {
         from: VrrpState,
@@ -67,49 +65,47 @@ pub enum VrrpAction {
     },
 }
 
-/// Why an order was not followed.
+/// Why an order was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRejection {
-    /// It holds the addresses already.
     #[error("it is active already")]
     Active,
-    /// It takes no part.
+    /// The member takes no part.
     #[error("it is at fault and cannot take over")]
     Idle,
-    /// It does not hold the addresses.
     #[error("it is not active: there is nothing to hand over")]
     NotActive,
-    /// The addresses are its own.
+    /// The member owns the addresses.
     #[error("its priority is 255: the addresses are its own, and it would take them back at once")]
     Owner,
-    /// Nothing is above the priority that was heard.
+    /// No priority is higher than the one that was heard.
     #[error("the active member has priority {0}: no order goes above 254")]
     Highest(u8),
 }
 
-/// What the heartbeat says of the other member in this group.
+/// What the heartbeat reports of the peer in this group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerView {
     pub alive: bool,
-    /// It was not heard yet, and it is too early to tell that there is nobody.
+    /// Nothing arrived yet, and it is too early to conclude that the peer is down.
     pub undecided: bool,
-    /// It holds the addresses: by which address in advertisements, and with which priority.
+    /// The peer holds the addresses: its address in advertisements, and its priority.
     pub active: Option<(IpAddr, u8)>,
-    /// It said so although it knew that we say the same.
+    /// The peer claimed that although it knew our claim.
     pub knows_conflict: bool,
-    /// It is to be active, and lacks our vote: its address, and its priority. It knows that we are.
+    /// The peer should be active and lacks our vote: its address and priority. It knows that we are active.
     pub wants_vote: Option<(IpAddr, u8)>,
-    /// It takes part in the group, and does its work better: it can and we cannot, or it reaches more.
+    /// The peer takes part in the group and does its work better: it is able and we are not, or it reaches more.
     pub ahead: bool,
 }
 
-/// Why a member that nobody's advertisements keep from it does not become active.
+/// Why a member without competing advertisements does not become active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ActivationBlocker {
-    /// The other member says by the heartbeat that it is active, with this address and priority.
+    /// The peer reports by heartbeat that it is active, with this address and priority.
     PeerActive(IpAddr, u8),
-    /// The other member does the work better, and is to take the addresses.
+    /// The peer does the work better and should take the addresses.
     PeerAhead,
-    /// Neither the other member nor the witness agrees.
+    /// Neither the peer nor the witness agrees.
     NoQuorum,
 }

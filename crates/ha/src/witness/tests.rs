@@ -1,4 +1,4 @@
-//! Rows of the votes: what counts how long, and what is asked.
+//! Rows of the votes: which counts for how long, and what is requested.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn beat(number: u64, vote: Vote) -> PeerVote {
     PeerVote { beat: HeartbeatId { session: THEM, number }, acknowledged: None, vote, first: false }
 }
 
-/// The other one heard our beat of this number, which was sent then.
+/// The peer received our heartbeat of this number, sent at that time.
 fn answers(other: PeerVote, number: u64, sent: u32) -> PeerVote {
     PeerVote { acknowledged: Some((HeartbeatId { session: US, number }, at(sent))), ..other }
 }
@@ -24,7 +24,7 @@ const ACTIVE_VOTE: Vote = Vote { is_active: true, wants_vote: false, grants_for:
 const WANTING_VOTE: Vote = Vote { is_active: false, wants_vote: true, grants_for: None };
 const LENDS: Vote = Vote { is_active: false, wants_vote: false, grants_for: Some(LEASE) };
 
-/// One that has begun long ago, and lends nothing.
+/// A member that started long ago and lends nothing.
 fn votes() -> QuorumVotes {
     QuorumVotes::new(at(0), LEASE, US, Some(at(0)))
 }

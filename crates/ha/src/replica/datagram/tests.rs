@@ -19,7 +19,7 @@ fn full() -> Vec<u8> {
     batch.emit(7, 8, 1, &keys(KEY))
 }
 
-/// Bytes with a signature of this key.
+/// The bytes, signed with this key.
 fn signed(mut bytes: Vec<u8>, by: &str) -> Vec<u8> {
     keys(by).sign(&mut bytes);
     bytes

@@ -1,4 +1,4 @@
-//! Who is believed, and when everything has come.
+//! Which peers are accepted, and when everything has arrived.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn pair() -> (ReplicaPeer, ReplicaPeer) {
     (one, other)
 }
 
-/// Both say how they stand, with the same secret.
+/// Both exchange hellos with the same secret.
 fn agree(one: &mut ReplicaPeer, other: &mut ReplicaPeer) {
     for _ in 0..2 {
         let said = one.build_hello(true, &OURS, &keys()).unwrap();
@@ -75,7 +75,7 @@ fn all_has_come_when_nothing_of_it_is_under_way_or_lost() {
     one.finish_full_scan();
     one.note_all_sent(at(0));
     assert!(!one.is_peer_synced());
-    // The first one is lost.
+    // The first packet is lost.
     assert!(matches!(
         other.receive(at(0), &second, (false, &OURS), &keys()),
         Ok(ReplicaEvent::Records(_))

@@ -1,4 +1,4 @@
-//! Each record as bytes and back, and what it takes on the wire.
+//! Each record as bytes and back, and its size on the wire.
 
 use proptest::prelude::*;
 
@@ -188,7 +188,7 @@ proptest! {
         let mut rest = &bytes[..];
         if let Ok(Some(record)) = ReplicaRecord::take_first(&mut rest) {
             let mut out = Vec::new();
-            // A reader cannot make what a writer refuses.
+            // A reader accepts only what a writer can produce.
             prop_assert!(record.emit(&mut out));
             prop_assert_eq!(&out[..], &bytes[..bytes.len() - rest.len()]);
         }

@@ -1,4 +1,4 @@
-//! Rows of what follows when somebody else is active under the same number.
+//! Rows: what follows when another member is active under the same number.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn who_stays_announces_again_when_a_rival_gives_up() {
         let mut machine = active(VrrpSettings::backup_of_pair(128));
         let mut out = Vec::new();
         let begun = at(60_000);
-        // All announcements of its taking are over.
+        // All announcements of the takeover are over.
         while machine.next_due() < begun {
             machine.tick(machine.next_due(), &mut Vec::new());
         }
@@ -66,7 +66,7 @@ fn who_stays_announces_again_when_a_rival_gives_up() {
 #[test]
 fn who_overslept_says_so_to_the_first_active_one_that_it_hears() {
     let never = VrrpSettings { preempt: false, ..VrrpSettings::backup_of_pair(128) };
-    // A lower one would give up if it heard our priority.
+    // A member of lower priority would resign if it heard our priority.
     for (settings, priority, notice) in
         [(VrrpSettings::backup_of_pair(128), 200, vec![128]), (never, 100, vec![RESIGNED])]
     {
@@ -77,7 +77,7 @@ fn who_overslept_says_so_to_the_first_active_one_that_it_hears() {
         assert_eq!(sent(&heard(&mut machine, 950, ABOVE, priority)), notice);
         assert!(sent(&heard(&mut machine, 1_050, ABOVE, priority)).is_empty());
     }
-    // One that is taken over from will hear of us soon enough.
+    // A member that will be preempted hears of us soon enough.
     let mut machine = active(VrrpSettings::backup_of_pair(128));
     machine.tick(at(900), &mut Vec::new());
     assert!(sent(&heard(&mut machine, 950, ABOVE, 100)).is_empty());

@@ -1,4 +1,4 @@
-//! Rows of what the heartbeat says, and what follows.
+//! Rows: what the heartbeat reports, and what follows.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn active(priority: u8) -> VrrpStateMachine {
     machine
 }
 
-/// Ticks when it is due; what was done.
+/// Ticks the machine when it is due and returns the actions.
 fn run(machine: &mut VrrpStateMachine, from: u32, to: u32) -> Vec<VrrpAction> {
     let mut out = Vec::new();
     for ms in from..to {
@@ -68,7 +68,7 @@ fn who_is_active_by_the_heartbeat_stays_so_however_silent_and_low() {
             [VrrpAction::ActivationBlocked(Some(ActivationBlocker::PeerActive(OTHER, priority)))]
         );
         assert_eq!((machine.state(), machine.counts().blocked_takeovers), (VrrpState::Standby, 1));
-        // All paths are silent: it takes over at once.
+        // All paths are down: it takes over at once.
         out.clear();
         machine.update_peer(at(5_000), PeerView::default(), &mut out);
         out.extend(run(&mut machine, 5_000, 5_002));
@@ -93,7 +93,7 @@ fn a_peer_that_says_it_gave_up_is_followed_after_the_skew() {
         matches!(out[0], VrrpAction::Changed { why: TransitionReason::Resigned, .. }),
         "{out:?}"
     );
-    // But not where a third one was heard to be active.
+    // But not where a third member was heard to be active.
     let mut machine = standby(128);
     machine.receive(at(40), [192, 0, 2, 77].into(), &advert(200), &mut out);
     machine.update_peer(at(40), holds(100), &mut out);
@@ -111,7 +111,7 @@ fn a_resignation_by_vrrp_does_not_wait_for_the_next_beat() {
         matches!(out[0], VrrpAction::Changed { why: TransitionReason::Resigned, .. }),
         "{out:?}"
     );
-    // Its last beat, sent before, does not unseat us.
+    // The peer's last heartbeat, sent before the takeover, does not remove us.
     let mut out = Vec::new();
     machine.update_peer(at(100), holds(200), &mut out);
     assert_eq!((machine.state(), out.len()), (VrrpState::Active, 0));
@@ -127,7 +127,7 @@ fn a_lower_priority_that_is_heard_is_taken_over_from_as_ever() {
         out.extend(run(&mut machine, ms, ms + 100));
     }
     assert_eq!(machine.state(), VrrpState::Active);
-    // The same one, not heard any more before its time was over, is none.
+    // A peer whose heartbeats stopped before the wait was over does not block.
     let mut machine = standby(150);
     machine.update_peer(at(0), holds(100), &mut out);
     machine.receive(at(0), OTHER, &advert(100), &mut out);
@@ -159,14 +159,14 @@ fn who_reaches_less_gives_up_and_does_not_take_it_back() {
     machine.update_peer(at(500), PeerView { ahead: true, ..ALIVE }, &mut out);
     assert_eq!(out[0], VrrpAction::Send(machine.settings().advertisement(0)));
     assert!(out.contains(&VrrpAction::RemoveAddresses));
-    // It has the better priority, and hears the lower one.
+    // It has the better priority and receives the lower one.
     for ms in (500..2_000).step_by(100) {
         machine.receive(at(ms), OTHER, &advert(100), &mut out);
         machine.update_peer(at(ms), PeerView { ahead: true, ..holds(100) }, &mut out);
         run(&mut machine, ms, ms + 100);
     }
     assert_eq!(machine.state(), VrrpState::Standby);
-    // Once nobody reaches more, its priority counts again.
+    // When the reach is equal again, its priority counts.
     for ms in (2_000..3_000).step_by(100) {
         machine.receive(at(ms), OTHER, &advert(100), &mut out);
         machine.update_peer(at(ms), holds(100), &mut out);

@@ -1,4 +1,4 @@
-//! Rows of a member that others have to agree with.
+//! Rows of a member that needs a quorum.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn at(ms: u32) -> MonotonicTime {
     MonotonicTime(1_000_000_000) + MS * ms
 }
 
-/// One that stands by since 0, with which nobody agrees.
+/// A member on standby since 0 without a quorum.
 fn standby(priority: u8) -> VrrpStateMachine {
     let mut machine = VrrpStateMachine::new(VrrpSettings::backup_of_pair(priority));
     machine.set_permission(at(0), Some(MonotonicTime::default()), &mut Vec::new());
@@ -29,7 +29,7 @@ fn changed(out: &[VrrpAction]) -> Option<(VrrpState, TransitionReason)> {
     })
 }
 
-/// Active since 400 ms, with leave until then.
+/// A member active since 400 ms, with permission until then.
 fn active(leave: MonotonicTime) -> VrrpStateMachine {
     let mut machine = standby(100);
     machine.tick(at(400), &mut Vec::new());
@@ -88,7 +88,7 @@ fn an_order_waits_for_others_and_is_followed_then() {
         (machine.state(), machine.wants_permission(), machine.priority()),
         (VrrpState::Standby, true, 151)
     );
-    // Whoever is active is heard still.
+    // Advertisements of the active member still count.
     machine.receive(at(110), OTHER, &advert, &mut out);
     machine.tick(machine.next_due(), &mut out);
     assert!(machine.wants_permission() && machine.is_by_order());
