@@ -1,13 +1,12 @@
-//! When a certificate that is ordered is to be ordered again: the first time at once, then at two thirds of its life or
-//! when its authority says, and after failures later and later. Pure: moments and draws come in.
+//! When an ordered certificate is renewed: at once if there is none, then at two thirds of its lifetime or when its
+//! authority says. After failures the waits grow. Pure: time and random numbers are passed in.
 //!
-//! Moments are seconds since 1970, so that a machine that slept or whose clock was set goes by the new time. Who orders,
-//! and how, is the daemon's.
+//! Times are seconds since 1970, so that a machine that slept or whose clock was set follows the new time. The daemon
+//! orders the certificates.
 
-/// The longest wait after failures, in seconds.
+/// The longest wait after failures, in seconds: bounds how late a certificate comes once its authority works again.
 const LONGEST: u64 = 6 * 3600;
 
-/// How long a certificate is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CertificateValidity {
     pub from: u64,
@@ -21,7 +20,7 @@ pub struct RenewalWindow {
     pub to: u64,
 }
 
-/// What is known of one certificate.
+/// When one certificate was ordered, and when the next order may be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenewalSchedule {
     retry: u64,
@@ -34,7 +33,8 @@ pub struct RenewalSchedule {
 }
 
 impl RenewalSchedule {
-    /// A certificate, if there is one; `retry`: from a first failure to the next attempt; `draw`: by chance.
+    /// `life`: the present certificate, if any; `retry`: from a first failure to the next attempt; `draw`: a random
+    /// number.
     pub fn new(retry: u64, life: Option<CertificateValidity>, draw: u16) -> RenewalSchedule {
         RenewalSchedule {
             retry,
@@ -47,12 +47,12 @@ impl RenewalSchedule {
         }
     }
 
-    /// The authority said when it wants the certificate to be renewed, or that it does not say.
+    /// Stores the renewal window that the authority suggests; `None`: it suggests none.
     pub fn set_suggested_window(&mut self, window: Option<RenewalWindow>) {
         self.window = window.filter(|window| window.from <= window.to);
     }
 
-    /// A certificate was ordered and is here.
+    /// A certificate was ordered and issued.
     pub fn record_success(&mut self, now: u64, life: CertificateValidity, draw: u16) {
         *self = RenewalSchedule {
             ordered_at: Some(now),
@@ -60,13 +60,13 @@ impl RenewalSchedule {
         };
     }
 
-    /// An order came to nothing; `wait`: the authority takes no other one before this moment.
+    /// An order failed; `wait`: the authority accepts no other order before this time.
     pub fn record_failure(&mut self, now: u64, wait: Option<u64>, draw: u16) {
         let doubled = self.retry.saturating_mul(1 << self.failures.min(31));
         let span = doubled.min(LONGEST.max(self.retry));
         self.failures = self.failures.saturating_add(1);
         self.draw = draw;
-        // A tenth more by chance, so that many do not come back at once.
+        // Up to a tenth more, so that many balancers do not come back at the same moment.
         self.not_before = (now + span + random_part(span / 10, draw)).max(wait.unwrap_or(0));
     }
 
@@ -77,25 +77,24 @@ impl RenewalSchedule {
             (Some(life), None) => default_renewal_time(life, self.draw),
             (Some(life), Some(window)) => draw_renewal_time(life, window, self.draw),
         };
-        // Whatever an authority says, it is not asked again and again.
+        // At least `retry` between orders, whatever window the authority suggests: its rate limits count every order.
         let least = self.ordered_at.map_or(0, |ordered| ordered + self.retry);
         wanted.max(self.not_before).max(least)
     }
 
-    /// Failures in a row.
     pub fn failures(&self) -> u32 {
         self.failures
     }
 }
 
-/// Two thirds of its life, or up to a twentieth of it earlier.
+/// Two thirds of the lifetime, or up to a twentieth of the lifetime earlier.
 fn default_renewal_time(life: CertificateValidity, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
     life.from + span / 3 * 2 - random_part(span / 20, draw)
 }
 
-/// A moment of the window by chance (RFC 9773 §4.2). What the authority says of a certificate that is young or nearly
-/// over is not followed, except that all of the window is past: then it is to go at once.
+/// A random moment of the window (RFC 9773 §4.2). The authority's window is not followed while the certificate is young
+/// or nearly over, except that a window that is past means: renew at once.
 fn draw_renewal_time(life: CertificateValidity, window: RenewalWindow, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
     let young = life.from + span / 3;
@@ -107,7 +106,7 @@ fn draw_renewal_time(life: CertificateValidity, window: RenewalWindow, draw: u16
     moment.clamp(young, old)
 }
 
-/// The part of a span that a draw stands for.
+/// The part of a span that a random number selects.
 fn random_part(span: u64, draw: u16) -> u64 {
     (u128::from(span) * u128::from(draw) / u128::from(u16::MAX)) as u64
 }
@@ -139,9 +138,9 @@ mod tests {
             // Too early for a young certificate, too late for an old one.
             ((1000, 1040), 0, 1030),
             ((1080, 1089), 0, 1075),
-            // All of it past: revoked, as it were.
+            // The window is past, as after a revocation.
             ((900, 901), 7, 901),
-            // No window at all.
+            // A reversed window is no window.
             ((1052, 1050), 0, 1060),
         ];
         for ((from, to), draw, wanted) in rows {

@@ -1,12 +1,15 @@
-//! Who may have a connection, and whose is closed so that somebody else can have one.
+//! Which clients may have a connection, and which connection is closed for a newcomer at a limit.
 //!
-//! Connections that do nothing never take a place that others need: at a limit they are closed for newcomers, first those
-//! that have been silent for a while, last those that have only just come. What is in use is never closed. Above half of a limit no client may have more than its share. Time and counts
-//! come in; it closes nothing itself.
+//! Idle connections never take a place that others need. At a limit they are closed for newcomers, first those that
+//! have been silent for a while, last those that have only just come. Connections in use are never closed.
+//!
+//! Above half of a limit no client may have more than its share. Time and counts are passed in; callers close the
+//! connections.
 
 mod chunked_vec;
 mod client_counts;
 mod client_share;
+mod eviction;
 mod half_open;
 mod keyed_hasher;
 mod slab;
@@ -16,5 +19,6 @@ pub use client_counts::{ClientConnectionCount, ClientConnectionCounts};
 pub use client_share::{
     AdmissionPhase, CLIENT_HELLO_GRACE, ClientKey, ClientShare, LEAST_SHARE, STALL_TIMEOUT,
 };
+pub use eviction::EvictionCandidate;
 pub use slab::{ConnectionHandle, ConnectionScope};
-pub use table::{AdmissionTable, ClosedConnection, EvictionCandidate, HandshakeAdmission};
+pub use table::{AdmissionTable, ClosedConnection, HandshakeAdmission};

@@ -1,9 +1,10 @@
-//! Which client belongs to which server: keys of clients, and a bounded table; the words of our own cookies are `cookie`'s.
+//! Sticky sessions: which client belongs to which server. Keys of clients, and a bounded table of their servers; the
+//! tokens of affinity cookies are in `affinity/cookie.rs`.
 //!
-//! The same rules for every plane that keeps clients: a client is known by the network of its address or by a part of
-//! its request; each connection or request renews the time; when the table is full, the client that was seen longest
-//! ago goes first, and is counted. Servers are known by name, so that services may share what they know. It decides
-//! nothing about servers that may take no work: whoever asks does.
+//! All planes follow the same rules. A client is known by the network of its address or by a part of its request. Each
+//! connection or request renews the entry. When the table is full, the client that was seen longest ago is evicted and
+//! counted. Servers are known by name, so that services may share entries. Callers decide what happens when the server
+//! may take no work.
 
 pub mod cookie;
 
@@ -18,9 +19,9 @@ use crate::lru_map::LruMap;
 use crate::monotonic_time::MonotonicTime;
 use crate::table_key;
 
-/// Parts of a table that are locked apart.
+/// Parts of a table, each with its own lock.
 const SHARDS: usize = 16;
-/// Entries that are counted while a part is locked: some microseconds, which a worker may have to wait.
+/// Entries that are counted while a shard is locked: some microseconds, which a worker may have to wait.
 const SLICE: usize = 1_024;
 
 /// Clients and their servers, shared by workers.
@@ -35,24 +36,23 @@ pub struct AffinityTable {
 
 #[derive(Clone, Copy, Debug)]
 struct AffinityEntry {
-    /// `held` of the server's name and its client's scope.
+    /// `scoped_server_key()` of the server's name and the client's scope.
     server: u64,
-    /// When it is forgotten.
+    /// When the entry expires.
     until: MonotonicTime,
 }
 
-/// What a table did so far.
+/// Figures of a table since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AffinityCounts {
-    /// Entries now, those that ended included until their place is needed.
+    /// Entries now, including expired ones whose place was not needed yet.
     pub entries: u64,
-    /// At most so many.
+    /// The largest number of entries.
     pub capacity: u64,
-    /// Clients that were known.
     pub hits: u64,
     /// Clients that were put in, or moved to another server.
     pub assigned: u64,
-    /// Entries that had to go before their time.
+    /// Entries that were evicted before they expired.
     pub evicted: u64,
 }
 
@@ -64,7 +64,6 @@ pub struct AffinityCursor {
 }
 
 impl AffinityTable {
-    /// For at most so many clients.
     pub fn new(entries: u32) -> AffinityTable {
         let each = (entries as usize).div_ceil(SHARDS);
         AffinityTable {
@@ -76,12 +75,11 @@ impl AffinityTable {
         }
     }
 
-    /// For how many clients it is.
     pub fn entries(&self) -> u32 {
         self.entries
     }
 
-    /// The server of a client, whose time begins anew.
+    /// The server of a client; renews the entry.
     pub fn find(&self, key: u64, now: MonotonicTime, time: Duration) -> Option<u64> {
         let mut shard = self.shard(key);
         if shard.get(key)?.until <= now {
@@ -93,12 +91,12 @@ impl AffinityTable {
         Some(entry.server)
     }
 
-    /// The server of a client, for whoever only looks.
+    /// The server of a client; does not renew the entry.
     pub fn peek(&self, key: u64, now: MonotonicTime) -> Option<u64> {
         self.shard(key).get(key).filter(|entry| entry.until > now).map(|entry| entry.server)
     }
 
-    /// Puts a client to a server from now on.
+    /// Assigns a client to a server from now on.
     pub fn assign(&self, key: u64, server: u64, now: MonotonicTime, time: Duration) {
         let entry = AffinityEntry { server, until: now + time };
         let gone = self.shard(key).insert(key, entry);
@@ -108,7 +106,6 @@ impl AffinityTable {
         }
     }
 
-    /// What it did so far.
     pub fn counts(&self) -> AffinityCounts {
         let held = |shard: &Mutex<LruMap<AffinityEntry>>| lock(shard).len() as u64;
         AffinityCounts {
@@ -120,8 +117,8 @@ impl AffinityTable {
         }
     }
 
-    /// Adds to each of these servers, as the table holds them, the clients that it has in a slice of the table; the next
-    /// slice, `None`: that was the last one. Clients that come or go between two slices may be missed.
+    /// Adds the clients of a slice of the table to the counts of these servers (keys as the table stores them). Returns
+    /// the next slice; `None`: that was the last one. Clients that come or go between two slices may be missed.
     pub fn count_by_server(
         &self,
         from: AffinityCursor,
@@ -150,17 +147,17 @@ impl AffinityTable {
     }
 }
 
-/// A thread that panicked left whole entries behind.
+/// A poisoned lock is used: a thread that panicked left whole entries behind.
 fn lock(shard: &Mutex<LruMap<AffinityEntry>>) -> MutexGuard<'_, LruMap<AffinityEntry>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A server, by its name: the same in every pool that has one of this name.
+/// The key of a server, by its name: the same in every pool that has a server of this name.
 pub fn server_key(name: &str) -> u64 {
     table_key::hash_part(name.as_bytes())
 }
 
-/// Whose entries these are: of services that share a word, else of one service and pool.
+/// The key of a scope: services that share a name have one scope, other services one for each pool.
 pub fn scope_key(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
     match share {
         Some(word) => table_key::hash_part(word.as_bytes()),
@@ -168,25 +165,25 @@ pub fn scope_key(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
     }
 }
 
-/// What a table holds of a server for clients of a scope, so that they can be counted apart from those of another. Asked of
-/// what is held, it gives the server back.
+/// What a table stores of a server for clients of a scope, so that scopes are counted apart. Applied to the stored key,
+/// it returns the server's key.
 pub fn scoped_server_key(server: u64, scope: u64) -> u64 {
     server ^ scoped_client_key(0, scope)
 }
 
-/// A client, by the network of its address.
+/// The key of a client, by the network of its address.
 pub fn client_address_key(client: IpAddr, mask4: u8, mask6: u8) -> u64 {
     table_key::hash_network(client, mask4, mask6)
 }
 
-/// A client, by a part of its request.
+/// The key of a client, by a part of its request.
 pub fn request_part_key(part: &[u8]) -> u64 {
     table_key::hash_part(part)
 }
 
-/// The same client in one of several scopes: a pool, or what services share.
+/// The key of the same client in a scope: a pool, or services that share entries.
 pub fn scoped_client_key(key: u64, scope: u64) -> u64 {
-    // As one word of a published cipher would: any change of either changes half of the bits.
+    // The finalizer of SplitMix64: a change of either input changes half of the bits on average.
     let mut mixed = (key ^ scope.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed ^= mixed >> 29;
     mixed = mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -219,7 +216,7 @@ mod tests {
 
     #[test]
     fn when_it_is_full_the_oldest_goes_and_is_counted_unless_its_time_was_over() {
-        // Keys of one shard.
+        // All in one shard.
         let table = AffinityTable::new(64);
         for key in 0..5 {
             table.assign(key, key, at(key), MINUTE);
@@ -246,7 +243,7 @@ mod tests {
             let key = scoped_client_key(request_part_key(&client.to_be_bytes()), scope);
             table.assign(key, scoped_server_key(name, scope), at(client % 100), MINUTE);
             assert_eq!(
-                table.peek(key, at(1)).map(|found| scoped_server_key(found, scope)),
+                table.peek(key, at(1)).map(|server| scoped_server_key(server, scope)),
                 Some(name)
             );
         }
@@ -267,11 +264,11 @@ mod tests {
 
     #[test]
     fn clients_of_a_network_are_one() {
-        let one = |text: &str, m4, m6| client_address_key(text.parse().unwrap(), m4, m6);
-        assert_eq!(one("192.0.2.1", 24, 128), one("192.0.2.200", 24, 128));
-        assert_ne!(one("192.0.2.1", 32, 128), one("192.0.2.200", 32, 128));
-        assert_eq!(one("::ffff:192.0.2.1", 24, 128), one("192.0.2.9", 24, 0));
-        assert_eq!(one("2001:db8::1", 32, 64), one("2001:db8::2:1", 32, 64));
+        let key = |text: &str, m4, m6| client_address_key(text.parse().unwrap(), m4, m6);
+        assert_eq!(key("192.0.2.1", 24, 128), key("192.0.2.200", 24, 128));
+        assert_ne!(key("192.0.2.1", 32, 128), key("192.0.2.200", 32, 128));
+        assert_eq!(key("::ffff:192.0.2.1", 24, 128), key("192.0.2.9", 24, 0));
+        assert_eq!(key("2001:db8::1", 32, 64), key("2001:db8::2:1", 32, 64));
         assert_ne!(scoped_client_key(1, 2), scoped_client_key(2, 1));
     }
 }

@@ -1,15 +1,13 @@
-//! Dates and times of day from seconds since 1970, and back. It reads no clock and knows no time zone: whoever asks
-//! adds the offset of the place.
+//! Dates and times of day from seconds since 1970, and back. It reads no clock and knows no time zone: callers add the
+//! offset of their zone.
 //!
 //! The proleptic Gregorian calendar by counting days in eras of 400 years that begin in March (Hinnant,
 //! "chrono-Compatible Low-Level Date Algorithms"). No leap seconds, as in Unix time.
 
 use std::fmt;
 
-/// Seconds of a day.
 pub const DAY: i64 = 86_400;
 
-/// A date and time of day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CivilDateTime {
     pub year: i64,
@@ -21,7 +19,7 @@ pub struct CivilDateTime {
 }
 
 impl CivilDateTime {
-    /// Of so many seconds since 1970-01-01 00:00:00.
+    /// From seconds since 1970-01-01 00:00:00.
     pub fn from_unix_seconds(seconds: i64) -> CivilDateTime {
         let days = seconds.div_euclid(DAY);
         let rest = seconds.rem_euclid(DAY);
@@ -90,7 +88,7 @@ impl CivilDateTime {
             minute: small(minute)?,
             second: small(second)?,
         };
-        // A date that does not exist comes back as another.
+        // A date that does not exist is normalized to another one.
         (CivilDateTime::from_unix_seconds(civil.unix_seconds()) == civil)
             .then_some((civil, parse_offset(zone)?))
     }

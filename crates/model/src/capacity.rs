@@ -1,7 +1,7 @@
-//! What a configuration can carry on a machine: arithmetic with units, and the first limit that will be met.
+//! What a configuration can carry on a machine: arithmetic with units, and the limit that is reached first.
 //!
-//! Every figure comes from stated quantities; nothing is measured here, and a limit that cannot be known from what was
-//! stated is absent instead of guessed.
+//! Every figure follows from stated quantities; nothing is measured here. A limit that does not follow from them is
+//! absent instead of guessed.
 
 pub mod demand;
 pub mod failover;

@@ -1,7 +1,7 @@
-//! When a capture is worth making: rules over exchanges that were measured and over rates of failures, and what holds
-//! them back. Pure: facts and time go in, a reason comes out.
+//! Capture triggers: rules over measured exchanges and over failure rates, and the pause between two captures. Pure:
+//! facts and time go in, a reason comes out.
 //!
-//! What is captured, and how, is not known here.
+//! What is captured, and how, is decided elsewhere.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,9 +11,9 @@ use crate::config::CaptureConfig;
 use crate::limit::Limit;
 use crate::time_attribution::{ExchangeMeasurement, TimeBreakdown};
 
-/// Failures are counted over so long, nanoseconds.
+/// The window over which failures are counted, nanoseconds.
 pub const WINDOW: u64 = 10_000_000_000;
-/// A share of fewer exchanges says nothing.
+/// Fewer exchanges than this give no meaningful share of failures.
 pub const MIN_EXCHANGES: u64 = 20;
 
 /// Why a capture is made.
@@ -24,7 +24,7 @@ pub enum CaptureReason {
         took: Duration,
         bound: Duration,
     },
-    /// Most of an exchange's time was of this kind.
+    /// Most of an exchange's time had this limit.
     Cause(Limit),
     /// An exchange of a client that the rule names.
     Client,
@@ -55,19 +55,18 @@ impl fmt::Display for CaptureReason {
     }
 }
 
-/// Sums of a service at one moment.
+/// Counts of a service at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailureCounts {
     pub all: u64,
-    /// Of those, such as failed.
     pub failed: u64,
 }
 
-/// One rule at work.
+/// A capture rule and its state.
 #[derive(Clone, Debug)]
 pub struct CaptureTrigger {
     config: CaptureConfig,
-    /// It waits until then, nanoseconds.
+    /// No capture before this time, nanoseconds.
     quiet_until: u64,
     samples: VecDeque<(u64, FailureCounts)>,
 }
@@ -77,17 +76,16 @@ impl CaptureTrigger {
         CaptureTrigger { config: config.clone(), quiet_until: 0, samples: VecDeque::new() }
     }
 
-    /// What it goes by.
     pub fn config(&self) -> &CaptureConfig {
         &self.config
     }
 
-    /// Goes by other words from now on; what it has counted and how long it waits stay.
+    /// Replaces the rule; its counts and its pause stay.
     pub fn update_config(&mut self, config: &CaptureConfig) {
         self.config = config.clone();
     }
 
-    /// Whether a capture is made for an exchange that was measured at this moment; `bars`: whose time it was.
+    /// Whether to capture because of an exchange that was measured at this moment; `bars`: its time attribution.
     pub fn check_exchange(
         &mut self,
         facts: &ExchangeMeasurement,
@@ -102,7 +100,7 @@ impl CaptureTrigger {
         Some(why)
     }
 
-    /// Whether an exchange is one that the rule is about, also while it waits or captures.
+    /// Whether an exchange matches the rule, also during a pause or a capture.
     pub fn match_exchange(
         &self,
         facts: &ExchangeMeasurement,
@@ -124,12 +122,12 @@ impl CaptureTrigger {
         match (caused, latency) {
             (Some(limit), _) => Some(CaptureReason::Cause(limit)),
             (None, Some(bound)) => Some(CaptureReason::Latency { took, bound: *bound }),
-            // Failures are counted, not looked at one by one.
+            // Failures are counted by `check_failure_rate`, not per exchange.
             (None, None) => (!from.is_empty()).then_some(CaptureReason::Client),
         }
     }
 
-    /// Whether a capture is made because too many exchanges failed.
+    /// Whether to capture because too many exchanges failed.
     pub fn check_failure_rate(&mut self, sums: FailureCounts, now: u64) -> Option<CaptureReason> {
         let bound = self.config.errors?;
         while self.samples.get(1).is_some_and(|(at, _)| at + WINDOW <= now) {
@@ -148,20 +146,20 @@ impl CaptureTrigger {
         Some(CaptureReason::Errors { failed, all, bound })
     }
 
-    /// A capture is made now, by whatever reason: the next one waits.
+    /// A capture begins now, for whatever reason: the pause before the next one starts.
     pub fn record_capture(&mut self, now: u64) {
         let pause = self.config.time + self.config.pause;
         let pause = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         self.quiet_until = now.saturating_add(pause);
     }
 
-    /// Whether a capture of it goes on.
+    /// Whether a capture of this rule is under way.
     pub fn is_active(&self, now: u64) -> bool {
         let pause = u64::try_from(self.config.pause.as_nanos()).unwrap_or(u64::MAX);
         self.remaining_wait_ns(now) > pause
     }
 
-    /// How long it waits still, nanoseconds.
+    /// The remaining pause, nanoseconds.
     pub fn remaining_wait_ns(&self, now: u64) -> u64 {
         self.quiet_until.saturating_sub(now)
     }

@@ -1,7 +1,7 @@
 //! Why an exchange or a connection ended other than well: a closed list.
 //!
-//! One vocabulary for the log, the metrics, the API and the error answers. Each cause names who moved first and
-//! the HTTP status that an unanswered client gets. It does not decide what happens next: `retry` does.
+//! The log, the metrics, the API and local replies use the same names. Each cause names the side that moved first and
+//! the HTTP status that an unanswered client gets. The `retry` module decides what happens next.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,19 +9,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// The client.
     Client,
     /// The balancer: a limit or an order.
     Us,
-    /// The server.
     Server,
-    /// The path between, as far as we can tell.
+    /// The path between, as far as the balancer can tell.
     Network,
 }
 
 macro_rules! causes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $side:ident, $status:literal;)*) => {
-        /// Why it ended.
+        /// Why an exchange or a connection ended.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Cause { $($(#[$doc])* $name,)* }
@@ -29,20 +27,19 @@ macro_rules! causes {
         impl Cause {
             /// Every cause, in the order of its discriminant.
             pub const ALL: &'static [Cause] = &[$(Cause::$name,)*];
-            /// How many there are.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// Its name in logs, metrics, the API and the `x-steelyard-cause` header.
+            /// The name in logs, metrics, the API and the `x-steelyard-cause` header.
             pub const fn name(self) -> &'static str {
                 match self { $(Cause::$name => $text,)* }
             }
 
-            /// Who moved first.
+            /// The side that moved first.
             pub const fn side(self) -> Side {
                 match self { $(Cause::$name => Side::$side,)* }
             }
 
-            /// The status that a client gets when nothing of an answer was sent yet; 0: none can be sent.
+            /// The status of the local reply while nothing of an answer was sent; 0: none can be sent.
             pub const fn status(self) -> u16 {
                 match self { $(Cause::$name => $status,)* }
             }
@@ -53,10 +50,10 @@ macro_rules! causes {
 causes! {
     /// The request broke HTTP's framing or grammar; `wire` names the rule.
     BadRequest = "bad-request", Client, 400;
-    /// Servers may read the path of the request in several ways, and rules or `path-normalization` refuse that.
+    /// Servers may read the path of the request in several ways, and rules or `path-normalization` refuse such paths.
     AmbiguousPath = "ambiguous-path", Client, 400;
-    /// Servers may read the method, a field, a cookie or a parameter of the request in several ways, and a rule fits only
-    /// some of them.
+    /// Servers may read the method, a field, a cookie or a parameter of the request in several ways, and a rule matches
+    /// only some of them.
     AmbiguousRequest = "ambiguous-request", Client, 400;
     /// The client closed in the middle of its request.
     ClientClosedRequest = "client-closed-request", Client, 0;
@@ -70,44 +67,45 @@ causes! {
     ClientBodyTimeout = "client-body-timeout", Client, 408;
     /// The client stopped reading the answer.
     ClientReadTimeout = "client-read-timeout", Client, 0;
-    /// The client's handshake failed: no common ground, a refusal, or bytes that are no TLS; the log names which.
+    /// The client's handshake failed: no common version or cipher, a refusal, or bytes that are not TLS; the log names
+    /// which.
     TlsHandshake = "tls-handshake", Client, 0;
     /// The client did not finish its handshake in time.
     TlsHandshakeTimeout = "tls-handshake-timeout", Client, 0;
-    /// The client asked for a name that no certificate proves.
+    /// The client requested a name that no certificate proves.
     TlsUnknownName = "tls-unknown-name", Client, 0;
-    /// The client's certificate is missing or not good; the log names why.
+    /// The client's certificate is missing or invalid; the log names why.
     ClientCertificate = "client-certificate", Client, 0;
     /// The client went beyond a limit of HTTP/2 that only attacks meet; the log names which.
     Http2Flood = "http2-flood", Client, 0;
-    /// The client went beyond a limit of HTTP/3 that only attacks meet; the log names which.
+    /// The client exceeded a limit of HTTP/2 that only attacks reach; the log names which.
     Http3Flood = "http3-flood", Client, 0;
-    /// A trusted connection did not begin with a header of the PROXY protocol, or with a broken one; the log names which.
+    /// The client exceeded a limit of HTTP/3 that only attacks reach; the log names which.
     ProxyHeader = "proxy-header", Client, 0;
-    /// A trusted connection's header of the PROXY protocol was not whole in time.
+    /// The PROXY protocol header of a trusted connection was not complete in time.
     ProxyHeaderTimeout = "proxy-header-timeout", Client, 0;
-    /// The connection came from elsewhere than the service takes the PROXY protocol from.
+    /// The connection came from an address that the service does not accept the PROXY protocol from.
     ProxyUntrusted = "proxy-untrusted", Us, 0;
-    /// A plain request where TLS is spoken.
+    /// A plain HTTP request on a TLS port.
     PlainOnTls = "plain-on-tls", Client, 400;
-    /// The request is for a host whose connections are asked for a certificate of the client, and this one was not; or the
-    /// other way round.
+    /// The request is for a host whose connections need a client certificate, and this connection was made without; or
+    /// the other way round.
     Misdirected = "misdirected", Client, 421;
     /// The head exceeds a limit.
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
     TargetTooLong = "target-too-long", Us, 414;
-    /// The request's body is longer than the service keeps, and it refuses longer ones.
+    /// The request's body is longer than the service buffers, and the service refuses longer ones.
     BodyTooLarge = "body-too-large", Us, 413;
-    /// The service keeps as many bytes of bodies as it may, and refuses more.
+    /// The service buffers as many bytes of bodies as it may, and refuses more.
     BufferFull = "buffer-full", Us, 503;
     /// The whole exchange took longer than allowed.
     WholeTimeout = "whole-timeout", Us, 504;
-    /// Cut when draining ended.
+    /// The connection was closed when draining ended.
     DrainCut = "drain-cut", Us, 0;
-    /// The connections of the server were ordered to be cut.
+    /// An operator closed the connections of the server.
     OrderCut = "order-cut", Us, 503;
-    /// A service's or the machine's connection limit was met.
+    /// The connection limit of a service or of the machine was reached.
     ConnectionLimit = "connection-limit", Us, 503;
     /// The client had its share of connections or handshakes, all of them in use.
     ClientLimit = "client-limit", Us, 429;
@@ -117,25 +115,25 @@ causes! {
     NoDescriptor = "no-descriptor", Us, 503;
     /// No source port was free towards the server.
     NoSourcePort = "no-source-port", Us, 503;
-    /// Every server that could take it was at its connection cap for too long.
+    /// Every eligible server was at its connection cap for too long.
     QueueTimeout = "queue-timeout", Us, 503;
     /// The queue of the pool was full.
     QueueFull = "queue-full", Us, 503;
-    /// Another server had answered the same request first.
+    /// Another server answered the same hedged request first.
     HedgeLost = "hedge-lost", Us, 503;
-    /// The queue of the pool was held to what its servers take in time, and others came first.
+    /// The queue of the pool was limited to what its servers process in time, and other requests came first.
     OverloadShed = "overload-shed", Us, 503;
-    /// A circuit breaker of the pool was open: as much was under way as it lets through.
+    /// A circuit breaker of the pool was open: its limit was reached.
     CircuitOpen = "circuit-open", Us, 503;
     /// The pool has no server that may take work.
     NoServer = "no-server", Us, 503;
-    /// A rule refused it.
+    /// A rule denied the request.
     RuleDenied = "rule-denied", Us, 403;
-    /// A rule's rate limit refused it.
+    /// A rule's rate limit rejected the request.
     RateLimited = "rate-limited", Us, 429;
-    /// A further attempt was needed, and the pool's budget for them was spent.
+    /// A retry was needed, and the pool's retry budget was spent.
     RetryBudget = "retry-budget", Us, 503;
-    /// Something of ours was wrong; the log has the details.
+    /// An internal error of the balancer; the log has the details.
     Internal = "internal", Us, 500;
     /// The server refused the connection.
     ServerRefused = "server-refused", Server, 502;
@@ -145,7 +143,7 @@ causes! {
     ConnectTimeout = "connect-timeout", Network, 504;
     /// The handshake with the server failed.
     ServerTls = "server-tls", Server, 502;
-    /// The server's certificate is not good, or not that of the name asked for.
+    /// The server's certificate is invalid, or not for the requested name.
     ServerCertificate = "server-certificate", Server, 502;
     /// The server closed before it answered.
     ServerClosed = "server-closed", Server, 502;
@@ -157,11 +155,11 @@ causes! {
     ServerBodyTimeout = "server-body-timeout", Server, 504;
     /// The server closed or reset in the middle of its answer.
     ServerCut = "server-cut", Server, 502;
-    /// The server stopped taking the request's body.
+    /// The server stopped reading the request's body.
     ServerWriteTimeout = "server-write-timeout", Server, 504;
-    /// The server's answer had a status that asks for another attempt.
+    /// The server's answer had a status that calls for a retry.
     ServerStatus = "server-status", Server, 502;
-    /// The server was judged to be down while its answer was awaited.
+    /// A health check marked the server down while its answer was awaited.
     ServerMarkedDown = "server-marked-down", Server, 503;
     /// The server's answer broke HTTP's framing or grammar.
     BadResponse = "bad-response", Server, 502;

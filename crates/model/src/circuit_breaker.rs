@@ -1,8 +1,8 @@
-//! Circuit breakers of a pool: how much may be under way at a time over all workers, and whether one refuses.
+//! Circuit breakers of a pool: limits of concurrent work over all workers.
 //!
-//! A breaker refuses at once what exceeds its limit, so that neither clients nor the pool's servers wait for work that
-//! cannot be done in time. It counts by itself as soon as there is room again: there is no trial and no cooling down. It
-//! reads no clock and knows no socket; who asks says the time.
+//! A breaker refuses work above its limit at once, so that neither clients nor servers wait for work that cannot be
+//! done in time. A breaker closes by itself as soon as there is room: no trial, no cool-down. This module reads no
+//! clock and knows no socket; callers pass the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,12 +13,12 @@ use crate::config::CircuitBreakerLimits;
 use crate::monotonic_time::MonotonicTime;
 use crate::shared_gauge::SharedGauge;
 
-/// A run of refusals is over when so many milliseconds passed without one.
+/// A streak of refusals is over after this many milliseconds without one.
 ///
-/// Under load a limit is met and left thousands of times a second, which is one thing to people.
+/// Under load a limit is reached and left thousands of times a second. People see that as one event.
 pub const REFUSAL_PAUSE_MS: u64 = 1_000;
 
-/// A moment of the workers, who count refusals by it: milliseconds on a clock that nobody sets, from 1 on.
+/// The workers' time of refusals: milliseconds of the monotonic clock, from 1 on, since 0 means none.
 pub fn breaker_clock_ms(now: MonotonicTime) -> u64 {
     now.0 / 1_000_000 + 1
 }
@@ -32,9 +32,9 @@ pub enum BreakerResource {
     Connections,
     /// Requests, or `tcp` connections, that wait for a server below its cap.
     Pending,
-    /// Requests, or `tcp` connections, that servers have.
+    /// Requests, or `tcp` connections, that servers process.
     Requests,
-    /// Requests whose further attempt is under way.
+    /// Requests whose retry is under way.
     Retries,
 }
 
@@ -46,7 +46,7 @@ impl BreakerResource {
         BreakerResource::Retries,
     ];
 
-    /// Its key in the configuration, as in status and metrics.
+    /// The key in the configuration, as in status and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             BreakerResource::Connections => "connections",
@@ -57,25 +57,25 @@ impl BreakerResource {
     }
 }
 
-/// Refusals that follow each other: when the last run of them began, and the last of it.
+/// Refusals that follow each other: when the latest streak began, and its last refusal.
 #[derive(Debug, Default)]
 pub struct RefusalStreak {
-    /// When its first was (`clock`); 0: there was none.
+    /// When the streak began (`breaker_clock_ms`); 0: never.
     first: AtomicU64,
     last: AtomicU64,
 }
 
-/// Whether refusals go on, and since when that is so.
+/// Whether a breaker is open, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CircuitState {
-    /// None for a while; when the last run ended, or `None`: there never was one.
+    /// No refusal for a while; when the last streak ended, or `None`: there never was one.
     Closed(Option<u64>),
-    /// They go on; when the first was.
+    /// Refusals go on; when the first was.
     Open(u64),
 }
 
 impl RefusalStreak {
-    /// One was refused. Any thread may call it; of two at the same moment either may be the first.
+    /// Records a refusal. Any thread may call it; of two at the same moment either may be the first.
     pub fn record_refusal(&self, now: u64) {
         if let CircuitState::Closed(_) = self.state(now) {
             self.first.store(now, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl RefusalStreak {
         }
     }
 
-    /// How it is now, and since when.
+    /// The state now, and since when.
     pub fn state(&self, now: u64) -> CircuitState {
         match (self.first.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed)) {
             (_, 0) => CircuitState::Closed(None),
@@ -111,24 +111,23 @@ impl CircuitState {
 }
 
 impl CircuitBreaker {
-    /// How much is under way.
     pub fn in_use(&self) -> u32 {
         self.in_use.get()
     }
 
-    /// Whether it refuses, and since when.
+    /// Whether the breaker refuses, and since when.
     pub fn state(&self, now: u64) -> CircuitState {
         self.refusals.state(now)
     }
 }
 
-/// The breakers of a pool over all workers; outlive every snapshot, and so does what is under way.
+/// The breakers of a pool over all workers. They outlive every snapshot, as does the work under way.
 #[derive(Debug, Default)]
 pub struct CircuitBreakers {
     each: [CircuitBreaker; BreakerResource::ALL.len()],
 }
 
-/// Something under way, which counts until this is dropped.
+/// A unit of work under way; dropping it releases it.
 #[derive(Debug)]
 pub struct BreakerPermit {
     breakers: Arc<CircuitBreakers>,
@@ -140,7 +139,7 @@ impl CircuitBreakers {
         &self.each[bound as usize]
     }
 
-    /// Counts one more unless there are `most` already; `None`: any number.
+    /// Counts one more unit unless `most` are under way; `None`: unlimited.
     #[inline]
     pub fn try_acquire(
         self: &Arc<Self>,
@@ -152,7 +151,7 @@ impl CircuitBreakers {
         room.then(|| BreakerPermit { breakers: self.clone(), resource: bound })
     }
 
-    /// One found no room and is refused.
+    /// Records that work was refused for want of room.
     pub fn record_refusal(&self, bound: BreakerResource, now: u64) {
         self.get(bound).refusals.record_refusal(now);
     }
@@ -165,7 +164,7 @@ impl Drop for BreakerPermit {
 }
 
 impl CircuitBreakerLimits {
-    /// The limit; `None`: none.
+    /// The limit; `None`: unlimited.
     #[inline]
     pub fn limit_of(&self, bound: BreakerResource) -> Option<u32> {
         match bound {
@@ -200,7 +199,7 @@ mod tests {
         }
         run.record_refusal(begun + 5_000);
         assert_eq!(run.state(begun + 5_001), CircuitState::Open(begun + 5_000));
-        // A worker whose clock is a little behind neither closes it nor begins it anew.
+        // A worker whose clock is slightly behind neither closes the breaker nor starts a new streak.
         run.record_refusal(begun + 4_990);
         assert_eq!(run.state(begun + 5_999), CircuitState::Open(begun + 5_000));
     }

@@ -1,81 +1,79 @@
-//! Whether an answer is compressed, and how: what the client takes, what the answer is, what was configured.
+//! Whether a response is compressed, and with which coding: by the client's Accept-Encoding, the response and the
+//! configuration.
 //!
-//! Negotiation is that of RFC 9110 §12.5.3. It compresses nothing.
+//! Negotiation follows RFC 9110 §12.5.3. Nothing is compressed here.
 
 use crate::config::{CompressionConfig, ContentCoding};
 
-/// Elements of Accept-Encoding that are looked at: no client needs more.
+/// Elements of Accept-Encoding that are read: bounds the work for hostile headers; no client needs more.
 const ELEMENTS: usize = 32;
 
-/// A whole weight, in thousandths.
+/// The weight 1, in thousandths.
 const WHOLE: u16 = 1000;
 
-/// What a request says of how its answer may be coded.
+/// The content codings that a client accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedEncodings {
-    /// Weights of the codings in the order of `Coding::ALL`, thousandths.
+    /// Weights of the codings in the order of `ContentCoding::ALL`, thousandths.
     weights: [u16; 3],
-    /// The weight of the answer as it is.
+    /// The weight of the uncompressed response.
     identity: u16,
     no_transform: bool,
 }
 
-/// What matters of an answer.
+/// The parts of a response that decide about compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseSummary<'a> {
     pub status: u16,
-    /// It has a body.
     pub body: bool,
-    /// The length of that, if it is known.
+    /// The length of the body, if known.
     pub length: Option<u64>,
-    /// What its fields say.
     pub fields: EncodingFields<'a>,
 }
 
-/// What an answer's fields say.
+/// Facts from the fields of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodingFields<'a> {
-    /// Its media type with parameters; empty: none.
+    /// The media type with parameters; empty: none.
     pub media_type: &'a [u8],
-    /// It is coded already.
+    /// The response has a content coding already.
     pub encoded: bool,
-    /// It must stay as it is: `no-transform`, or a digest of its bytes.
+    /// The bytes must not change: `no-transform`, or a digest of them.
     pub no_transform: bool,
-    /// It is a part of something.
     pub partial: bool,
     /// Vary names Accept-Encoding, or everything.
     pub varies: bool,
-    /// A strong validator (RFC 9110 §8.8.3), which other bytes must not bear.
+    /// A strong validator (RFC 9110 §8.8.3), which other bytes must not have.
     pub strong_tag: Option<&'a [u8]>,
 }
 
-/// Why an answer is left as it is.
+/// Why a response is not compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionSkip {
-    /// It has no body, or is a part of something.
+    /// No body, or a partial response.
     NoBody,
-    /// It is coded already.
+    /// The response has a content coding already.
     AlreadyEncoded,
-    /// It must stay as it is.
+    /// The bytes must not change.
     NoTransform,
-    /// Its media type is none of those configured.
+    /// The media type is not among those configured.
     MediaType,
     TooSmall,
-    /// The client speaks HTTP/1.0: it could not tell a whole body from a cut one.
+    /// An HTTP/1.0 client could not tell a complete body from a truncated one.
     Http10Client,
-    /// The client does not take it, or prefers it as it is.
+    /// The client does not accept it, or prefers the uncompressed response.
     NotAccepted,
 }
 
 impl CompressionSkip {
-    /// Whether another request for the same thing might have been answered compressed, so that caches must be told.
+    /// Whether another client might have got the same response compressed, so that caches need a Vary field.
     pub fn depends_on_client(self) -> bool {
         matches!(self, CompressionSkip::Http10Client | CompressionSkip::NotAccepted)
     }
 }
 
 impl AcceptedEncodings {
-    /// What these values of Accept-Encoding and Cache-Control say.
+    /// From the values of Accept-Encoding and Cache-Control.
     pub fn parse_headers<'a>(
         accept: impl Iterator<Item = &'a [u8]>,
         cache: impl Iterator<Item = &'a [u8]>,
@@ -92,9 +90,9 @@ impl AcceptedEncodings {
                     let plain = if name.eq_ignore_ascii_case(b"x-gzip") { b"gzip" } else { name };
                     let known = ContentCoding::ALL.iter();
                     let mut known = known.zip(&mut named);
-                    let found = known
+                    let known_coding = known
                         .find(|(coding, _)| plain.eq_ignore_ascii_case(coding.name().as_bytes()));
-                    if let Some((_, slot)) = found {
+                    if let Some((_, slot)) = known_coding {
                         *slot = Some(weight);
                     }
                 }
@@ -108,12 +106,12 @@ impl AcceptedEncodings {
         }
     }
 
-    /// The coding that the client likes best of these, the first of equals.
+    /// The offered coding with the highest weight, the first of equals.
     pub fn best_coding(&self, offered: &[ContentCoding]) -> Option<ContentCoding> {
         let mut best: Option<(u16, ContentCoding)> = None;
         for coding in offered {
             let weight =
-                ContentCoding::ALL.iter().zip(self.weights).find(|(one, _)| *one == coding);
+                ContentCoding::ALL.iter().zip(self.weights).find(|(known, _)| *known == coding);
             let weight = weight.map_or(0, |(_, weight)| weight);
             if weight > 0 && best.is_none_or(|(most, _)| weight > most) {
                 best = Some((weight, *coding));
@@ -125,97 +123,100 @@ impl AcceptedEncodings {
 
 impl<'a> EncodingFields<'a> {
     pub fn from_fields(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> EncodingFields<'a> {
-        let mut told = EncodingFields::default();
+        let mut facts = EncodingFields::default();
         for (name, value) in fields {
             let is = |wanted: &str| name.eq_ignore_ascii_case(wanted);
             match name.len() {
                 4 if is("vary") => {
-                    let named =
-                        |one: &[u8]| one == b"*" || one.eq_ignore_ascii_case(b"accept-encoding");
-                    told.varies |= elements(value).any(named);
+                    let named = |element: &[u8]| {
+                        element == b"*" || element.eq_ignore_ascii_case(b"accept-encoding")
+                    };
+                    facts.varies |= elements(value).any(named);
                 }
                 4 if is("etag") => {
-                    told.strong_tag = value.starts_with(b"\"").then_some(value);
+                    facts.strong_tag = value.starts_with(b"\"").then_some(value);
                 }
-                6 if is("digest") => told.no_transform = true,
-                11 if is("repr-digest") || is("content-md5") => told.no_transform = true,
-                12 if is("content-type") => told.media_type = value,
+                6 if is("digest") => facts.no_transform = true,
+                11 if is("repr-digest") || is("content-md5") => facts.no_transform = true,
+                12 if is("content-type") => facts.media_type = value,
                 13 if is("cache-control") => {
-                    told.no_transform |= forbids_transform(std::iter::once(value))
+                    facts.no_transform |= forbids_transform(std::iter::once(value))
                 }
-                13 if is("content-range") => told.partial = true,
-                14 if is("content-digest") => told.no_transform = true,
+                13 if is("content-range") => facts.partial = true,
+                14 if is("content-digest") => facts.no_transform = true,
                 16 if is("content-encoding") => {
-                    told.encoded |=
-                        elements(value).any(|one| !one.eq_ignore_ascii_case(b"identity"));
+                    facts.encoded |=
+                        elements(value).any(|coding| !coding.eq_ignore_ascii_case(b"identity"));
                 }
                 _ => {}
             }
         }
-        told
+        facts
     }
 }
 
-/// How an answer is to be coded. `old`: its client speaks HTTP/1.0.
+/// Chooses the coding of a response. `old`: its client speaks HTTP/1.0.
 ///
 /// # Errors
-/// Why it is left as it is.
+///
+/// Why the response is not compressed.
 pub fn choose_coding(
     config: &CompressionConfig,
-    asked: &AcceptedEncodings,
+    accepted: &AcceptedEncodings,
     answer: &ResponseSummary<'_>,
     old: bool,
 ) -> Result<ContentCoding, CompressionSkip> {
-    let ResponseSummary { status, body, fields: told, .. } = answer;
-    if !body || told.partial || matches!(*status, ..200 | 204 | 206 | 304) {
+    let ResponseSummary { status, body, fields, .. } = answer;
+    if !body || fields.partial || matches!(*status, ..200 | 204 | 206 | 304) {
         return Err(CompressionSkip::NoBody);
     }
-    check_content(config, asked, answer, old)
+    check_content(config, accepted, answer, old)
 }
 
-/// How the content would be coded that an answer to HEAD, or a 304, leaves out: their fields are those of the whole
-/// answer (RFC 9110 §9.3.2, §15.4.5). A 304 without a media type is taken for one that would be.
+/// The coding of the content that a response to HEAD, or a 304, leaves out: their fields are those of the whole
+/// response (RFC 9110 §9.3.2, §15.4.5). A 304 without a media type counts as compressible.
 ///
 /// # Errors
-/// Why it would be left as it is.
+///
+/// Why the response would not be compressed.
 pub fn choose_coding_for_stripped(
     config: &CompressionConfig,
-    asked: &AcceptedEncodings,
+    accepted: &AcceptedEncodings,
     answer: &ResponseSummary<'_>,
     old: bool,
 ) -> Result<ContentCoding, CompressionSkip> {
-    let ResponseSummary { status, body, length, fields: told } = answer;
-    if *body || told.partial || matches!(*status, ..200 | 204 | 206) {
+    let ResponseSummary { status, body, length, fields } = answer;
+    if *body || fields.partial || matches!(*status, ..200 | 204 | 206) {
         return Err(CompressionSkip::NoBody);
     }
-    let media = match (*status, told.media_type) {
+    let media = match (*status, fields.media_type) {
         (304, b"") => config.types.first().map_or(&b""[..], |first| first.as_bytes()),
         (_, media) => media,
     };
-    // A 304's length, where it has one, may be that of nothing.
+    // The length of a 304 may be that of its empty body.
     let length = length.filter(|_| *status != 304);
     let whole = ResponseSummary {
         length,
-        fields: EncodingFields { media_type: media, ..*told },
+        fields: EncodingFields { media_type: media, ..*fields },
         ..*answer
     };
-    check_content(config, asked, &whole, old)
+    check_content(config, accepted, &whole, old)
 }
 
 fn check_content(
     config: &CompressionConfig,
-    asked: &AcceptedEncodings,
+    accepted: &AcceptedEncodings,
     answer: &ResponseSummary<'_>,
     old: bool,
 ) -> Result<ContentCoding, CompressionSkip> {
-    let ResponseSummary { length, fields: told, .. } = answer;
-    if told.encoded {
+    let ResponseSummary { length, fields, .. } = answer;
+    if fields.encoded {
         return Err(CompressionSkip::AlreadyEncoded);
     }
-    if told.no_transform || asked.no_transform {
+    if fields.no_transform || accepted.no_transform {
         return Err(CompressionSkip::NoTransform);
     }
-    if !matches_media_type(&config.types, told.media_type) {
+    if !matches_media_type(&config.types, fields.media_type) {
         return Err(CompressionSkip::MediaType);
     }
     if length.is_some_and(|length| length < config.min) {
@@ -224,27 +225,29 @@ fn check_content(
     if old {
         return Err(CompressionSkip::Http10Client);
     }
-    asked.best_coding(&config.codings).ok_or(CompressionSkip::NotAccepted)
+    accepted.best_coding(&config.codings).ok_or(CompressionSkip::NotAccepted)
 }
 
 /// Whether a media type is one of these.
 fn matches_media_type(types: &[String], media: &[u8]) -> bool {
     let bare = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     types.iter().map(String::as_bytes).any(|wanted| match wanted.strip_suffix(b"*") {
-        Some(start) => bare.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start)),
+        Some(start) => {
+            bare.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
+        }
         None => bare.eq_ignore_ascii_case(wanted),
     })
 }
 
 fn forbids_transform<'a>(mut cache: impl Iterator<Item = &'a [u8]>) -> bool {
-    cache.any(|value| elements(value).any(|one| one.eq_ignore_ascii_case(b"no-transform")))
+    cache.any(|value| elements(value).any(|element| element.eq_ignore_ascii_case(b"no-transform")))
 }
 
 fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|one| !one.is_empty())
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
 }
 
-/// An element and its weight. One that cannot be read is none that is accepted.
+/// An element and its weight. An unreadable weight counts as 0: not accepted.
 fn parse_weighted(element: &[u8]) -> (&[u8], u16) {
     let mut parts = element.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     let name = parts.next().unwrap_or_default();
@@ -255,7 +258,7 @@ fn parse_weighted(element: &[u8]) -> (&[u8], u16) {
     (name, weight.unwrap_or(0))
 }
 
-/// A weight (RFC 9110 §12.4.2): at most three digits behind the point, at most one.
+/// A weight (RFC 9110 §12.4.2): at most three digits after the point, at most 1.
 fn parse_weight(number: &[u8]) -> Option<u16> {
     let (whole, rest) = number.split_first()?;
     let digits = match rest {

@@ -1,24 +1,24 @@
-//! Cookies of a request as servers read them: as they stand, without their quotes, decoded, and separated by other signs
-//! than `;`. It knows no rule.
+//! Cookies of a request in each of the ways in which servers parse them: as written, unquoted, decoded, and with other
+//! separators than `;`. It knows no rule.
 
 use std::borrow::Cow;
 
 use crate::query::{PlusMeaning, decoded};
 
-/// A way in which servers read the field.
+/// A way in which servers parse the Cookie field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieSyntax {
-    /// As RFC 6265 §4.2.1 has it.
+    /// As written (RFC 6265 §4.2.1).
     AsItStands,
-    /// Quotes around a value are taken off (Go, Tomcat).
+    /// Quotes around a value are removed (Go, Tomcat).
     Unquoted,
-    /// Quotes are taken off, and what stands behind a `\` is meant (Python).
+    /// Quotes are removed, and `\` escapes the next character (Python).
     Unescaped,
     /// Percent-encodings are decoded, and `+` is a blank (PHP, Rack).
     Decoded,
-    /// Quotes are taken off, then percent-encodings are decoded (Node).
+    /// Quotes are removed, then percent-encodings are decoded (Node).
     UnquotedAndDecoded,
-    /// Commas and blanks separate cookies too, and nothing does within quotes (RFC 2109).
+    /// Commas and blanks separate cookies too, except within quotes (RFC 2109).
     Listed,
 }
 
@@ -33,7 +33,7 @@ impl CookieSyntax {
     ];
 }
 
-/// Whether every server reads this field as it stands there.
+/// Whether all syntaxes give the same cookies for this field.
 pub fn is_plain(all: &[u8]) -> bool {
     let mut before = b';';
     all.iter().all(|&byte| {
@@ -43,7 +43,7 @@ pub fn is_plain(all: &[u8]) -> bool {
     })
 }
 
-/// Visits the values of the cookies of this name in one reading of a field.
+/// Visits the values of the cookies of this name in one syntax of a field.
 pub fn visit_values(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut dyn FnMut(&[u8])) {
     let mut rest = all;
     while !rest.is_empty() {
@@ -51,18 +51,20 @@ pub fn visit_values(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut d
         let pair = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
         let Some(equals) = pair.iter().position(|b| *b == b'=') else { continue };
-        let found = pair[..equals].trim_ascii();
+        let cookie_name = pair[..equals].trim_ascii();
         let value = pair[equals + 1..].trim_ascii();
         match syntax {
-            CookieSyntax::AsItStands if found == name => visit(value),
-            CookieSyntax::Unquoted if found == name => visit(unquoted(value)),
-            CookieSyntax::Unescaped | CookieSyntax::Listed if found == name => {
+            CookieSyntax::AsItStands if cookie_name == name => visit(value),
+            CookieSyntax::Unquoted if cookie_name == name => visit(unquoted(value)),
+            CookieSyntax::Unescaped | CookieSyntax::Listed if cookie_name == name => {
                 visit(&unescaped(value))
             }
-            CookieSyntax::Decoded if *decoded(found, PlusMeaning::Blank) == *name => {
+            CookieSyntax::Decoded if *decoded(cookie_name, PlusMeaning::Blank) == *name => {
                 visit(&decoded(value, PlusMeaning::Blank));
             }
-            CookieSyntax::UnquotedAndDecoded if *decoded(found, PlusMeaning::Itself) == *name => {
+            CookieSyntax::UnquotedAndDecoded
+                if *decoded(cookie_name, PlusMeaning::Itself) == *name =>
+            {
                 visit(&decoded(unquoted(value), PlusMeaning::Itself));
             }
             _ => {}
@@ -102,8 +104,7 @@ fn unquoted(value: &[u8]) -> &[u8] {
     }
 }
 
-/// Without its quotes, and without a `\` before what it keeps from ending them; `\101` is the character of that octal
-/// number.
+/// The value without its quotes and without the `\` of escapes; `\101` is the character of that octal number.
 fn unescaped(value: &[u8]) -> Cow<'_, [u8]> {
     let inner = unquoted(value);
     if inner.len() == value.len() || !inner.contains(&b'\\') {

@@ -1,6 +1,6 @@
-//! A count with one writer.
+//! A counter with one writer.
 //!
-//! What several threads change at once is a `SharedGauge`.
+//! Several threads change a `SharedGauge` instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds. Only the slot's owner may call it: two writers would lose counts.
+    /// Only the owning thread may add: two writers would lose counts.
     #[inline]
     pub fn add(&self, n: u64) {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);

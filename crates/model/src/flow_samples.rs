@@ -1,7 +1,7 @@
-//! What is seen of connections whose packets are forwarded: the datapath writes down what the packets of one in so many
-//! show, and here it becomes whose time it was, and why, in the words that exchanges and captures are explained with.
+//! Flow samples: what the datapath records of one in so many forwarded connections becomes time attribution, in the
+//! terms that exchanges and captures are explained with.
 //!
-//! Pure: what was read and the time come in. How packets become figures is the datapath's own.
+//! Pure: samples and the time are passed in. How packets become samples is the datapath's job.
 
 pub mod advice;
 mod attribution;

@@ -1,9 +1,11 @@
-//! The published hash: SipHash-2-4 under a fixed key, with a tag for each use.
+//! The published hash: SipHash-2-4 under a fixed key, with a tag for each purpose.
 //!
-//! Every member of a fleet, every plane and every version must compute the same numbers, so key and form are part
-//! of the product's contract: the key is the 16 ASCII bytes `steelyard-maglev`, the message is the value's bytes
-//! followed by one tag byte, the result is the 64-bit SipHash-2-4 of the message. Test vectors are in
-//! `tests/vectors/maglev.json`. Since the key is public this protects nothing against chosen values.
+//! Every member of a fleet, every plane and every version must compute the same numbers, so key and form are part of
+//! the product's contract. The key is the 16 ASCII bytes `steelyard-maglev`. The message is the value's bytes followed
+//! by one tag byte. The result is the 64-bit SipHash-2-4 of the message.
+//!
+//! Test vectors are in `tests/vectors/maglev.json`. Since the key is public, the hash gives no protection against
+//! chosen values.
 
 use std::hash::Hasher;
 use std::net::{IpAddr, SocketAddr};
@@ -28,7 +30,6 @@ pub enum HashPurpose {
     Part = 4,
 }
 
-/// Hashes the name of a server.
 pub fn hash_name(name: &str, purpose: HashPurpose) -> u64 {
     let mut message = Vec::with_capacity(name.len() + 1);
     message.extend_from_slice(name.as_bytes());
@@ -36,7 +37,7 @@ pub fn hash_name(name: &str, purpose: HashPurpose) -> u64 {
     SipHasher24::new_with_key(KEY).hash(&message)
 }
 
-/// Hashes a client's address. An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`) is the IPv4 address.
+/// An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`) is hashed as the IPv4 address.
 #[inline]
 pub fn hash_client(address: IpAddr) -> u64 {
     let mut message = [HashPurpose::Client as u8; 17];
@@ -53,7 +54,6 @@ pub fn hash_client(address: IpAddr) -> u64 {
     SipHasher24::new_with_key(KEY).hash(&message[..length])
 }
 
-/// Hashes a client's address and port.
 #[inline]
 pub fn hash_client_port(client: SocketAddr) -> u64 {
     let mut hasher = SipHasher24::new_with_key(KEY);
@@ -66,7 +66,6 @@ pub fn hash_client_port(client: SocketAddr) -> u64 {
     hasher.finish()
 }
 
-/// Hashes a part of a request.
 #[inline]
 pub fn hash_part(bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher24::new_with_key(KEY);
@@ -90,11 +89,11 @@ mod tests {
     #[test]
     fn what_is_written_in_pieces_is_the_whole() {
         assert_eq!(hash_part(b"shop"), SipHasher24::new_with_key(KEY).hash(b"shop\x04"));
-        let one: SocketAddr = "192.0.2.1:258".parse().unwrap();
+        let client: SocketAddr = "192.0.2.1:258".parse().unwrap();
         let bytes = [192, 0, 2, 1, 1, 2, 3];
-        assert_eq!(hash_client_port(one), SipHasher24::new_with_key(KEY).hash(&bytes));
+        assert_eq!(hash_client_port(client), SipHasher24::new_with_key(KEY).hash(&bytes));
         assert_eq!(
-            hash_client_port(one),
+            hash_client_port(client),
             hash_client_port("[::ffff:192.0.2.1]:258".parse().unwrap())
         );
     }

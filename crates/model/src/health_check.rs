@@ -13,16 +13,17 @@
 //!        └─────first good───────┘                     └──────────────────────────────────┘
 //! ```
 //!
-//! With a probe, connections that fail for clients count as failed probes and ask for a probe at once; only probes
-//! raise. A server that was down and answered once is `Unknown` until it has risen: it helps at once when nothing
-//! else is up, and is not trusted otherwise. One that was configured to begin `down` waits for the whole rise.
-//! Without a probe only failed connections speak; after the back-off the machine asks for a trial, a TCP
-//! connection, with its handshake where the pool speaks TLS, so that no client's request is needed to find out.
+//! With a probe, connections that fail for clients count as failed probes and request a probe at once; only probes
+//! raise. A server that was down and answered once is `Unknown` until it has risen: it takes work if no other server is
+//! up. A server that was configured to begin `down` waits for the whole rise.
 //!
-//! While in doubt — falling, rising, in the first minute of being down, or down while the pool has nothing up —
-//! probes come at the `doubt` interval, otherwise at `every`.
+//! Without a probe only failed connections count. After the back-off the state machine requests a trial: a TCP
+//! connection, with its handshake where the pool speaks TLS. So no client's request is needed to notice a recovery.
 //!
-//! It runs no probe, reads no clock, knows no operator's orders and nothing of other servers.
+//! While in doubt (falling, rising, in the first minute of being down, or down while the pool has no server up), probes
+//! come at the `doubt` interval, otherwise at `every`.
+//!
+//! The state machine runs no probe and reads no clock. Operators' orders and other servers are outside of it.
 
 mod evidence;
 mod probe_timing;
@@ -39,59 +40,54 @@ use crate::monotonic_time::MonotonicTime;
 
 use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 
-/// Failed connections in a row that take a server down that nobody probes.
+/// Failed connections in a row that take a server without a probe down.
 const PASSIVE_FALL: u32 = 3;
-/// For how long a server that went down is probed at the `doubt` interval.
+/// How long a server that went down is probed at the `doubt` interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
-/// Between two trials of a server without a probe while its pool has nothing up. With the time to carry the judgement
-/// to the workers, clients wait less than 0.3 s after the first server is back.
+/// Time between two trials of a server without a probe while its pool has nothing up. With the time to publish the
+/// verdict to the workers, clients wait less than 0.3 s after the first server is back.
 const TRIAL_URGENT: Duration = Duration::from_millis(200);
-/// One trial of a server without a probe.
+/// The timeout of a trial: bounds how long a silent server delays the next one.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The health of one server.
 #[derive(Clone, Debug)]
 pub struct ServerHealth {
     probe: Option<ProbeConfig>,
-    /// TLS of a trial.
     trial_tls: Option<ProbeTls>,
     verdict: HealthVerdict,
     since: MonotonicTime,
     evidence: VerdictEvidence,
-    /// Good probes in a row.
     successes: u32,
-    /// Bad probes in a row.
     failures: u32,
-    /// Failed connections for clients since the last good sign.
+    /// Failed connections for clients since the last success.
     connects_failed: u32,
     /// Back-offs since the server was last up for long; without a probe.
     trials: u32,
-    /// When the last probe or trial ended, or judging began.
+    /// When the last probe or trial ended, or checking began.
     last: MonotonicTime,
     /// A probe or trial has ended since `last` was set.
     probed: bool,
-    /// A probe is wanted at once.
+    /// A probe is due at once.
     probe_now: bool,
     /// Configured to begin down, and has not risen yet.
     unproven: bool,
-    /// When failures begin to count although nothing good was ever seen; `None`: something was.
+    /// When failures begin to count although no check ever succeeded; `None`: one did.
     grace_until: Option<MonotonicTime>,
 }
 
-/// What is to be done when a probe is due.
+/// The parameters of a probe that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DueProbe<'a> {
-    /// What; a bare TCP connection for a trial.
+    /// The kind; a bare TCP connection for a trial.
     pub kind: &'a ProbeKind,
     pub tls: Option<&'a ProbeTls>,
-    /// For how long at most.
     pub timeout: Duration,
-    /// Another port than the server's.
+    /// A port other than the server's.
     pub port: Option<u16>,
 }
 
 impl ServerHealth {
-    /// A server that nothing is known of. It is what `initial` says, on no evidence.
+    /// A server without evidence; its verdict is `initial`.
     pub fn new(
         initial: InitialState,
         probe: Option<&ProbeConfig>,
@@ -127,7 +123,7 @@ impl ServerHealth {
         }
     }
 
-    /// A server that another process judged. What was counted in a row begins anew; what was judged stays.
+    /// Restores a server from another process: the verdict stays, streaks begin anew.
     pub fn from_snapshot(
         carried: &HealthSnapshot,
         probe: Option<&ProbeConfig>,
@@ -160,15 +156,15 @@ impl ServerHealth {
         }
     }
 
-    /// Has a trial of a server that nobody probes shake hands as clients' connections do; whether that is new.
+    /// Sets the TLS of trials, as clients' connections have it; returns whether that changed.
     pub fn set_trial_tls(&mut self, tls: Option<ProbeTls>) -> bool {
         let new = self.probe.is_none() && self.trial_tls != tls;
         self.trial_tls = tls;
         new
     }
 
-    /// Takes new settings after a reload. The judgement and its evidence stay; if anything of the probe changed,
-    /// counting begins anew and a probe comes soon.
+    /// Applies new settings after a reload. The verdict and its evidence stay; if any setting of the probe changed,
+    /// streaks begin anew and a probe comes soon.
     pub fn update_settings(&mut self, probe: Option<&ProbeConfig>, now: MonotonicTime) {
         if self.probe.as_ref() == probe {
             return;
@@ -187,17 +183,15 @@ impl ServerHealth {
         self.verdict
     }
 
-    /// Since when it has been that.
     pub fn since(&self) -> MonotonicTime {
         self.since
     }
 
-    /// The last thing that was learned.
     pub fn evidence(&self) -> &VerdictEvidence {
         &self.evidence
     }
 
-    /// A probe, or a trial, has ended.
+    /// Records the result of a probe or a trial.
     pub fn probe_result(
         &mut self,
         now: MonotonicTime,
@@ -222,7 +216,7 @@ impl ServerHealth {
         if good {
             self.grace_until = None;
         } else if self.grace_until.is_some_and(|until| now < until) {
-            // It may still be starting: told, and not held against it.
+            // The server may still be starting: the failure is reported, but does not count.
             self.failures = 0;
             self.connects_failed = 0;
             return None;
@@ -235,7 +229,7 @@ impl ServerHealth {
         self.transition_to(now, to)
     }
 
-    /// A connection for a client could not be made.
+    /// A connection for a client failed.
     pub fn connect_failed(&mut self, now: MonotonicTime, reason: &str) -> Option<HealthTransition> {
         self.successes = 0;
         if self.verdict == HealthVerdict::Down {
@@ -264,15 +258,15 @@ impl ServerHealth {
         self.transition_to(now, HealthVerdict::Up)
     }
 
-    /// When the next probe or trial is wanted; `Moment::NEVER` when none is. `draw` is 64 random bits;
-    /// `nothing_up` says that the pool has no server that is up. Ask again after every call that fed the machine
-    /// and when `nothing_up` changes: the answer may have come nearer.
+    /// When the next probe or trial is due; `MonotonicTime::NEVER`: none. `draw` is 64 random bits; `nothing_up` says
+    /// that the pool has no server that is up. Callers ask after every recorded result and when `nothing_up` changes,
+    /// since the time may have come nearer.
     pub fn next_probe(&self, now: MonotonicTime, draw: u64, nothing_up: bool) -> MonotonicTime {
         let Some(probe) = &self.probe else {
             return self.next_trial(draw, nothing_up);
         };
         if !self.probed {
-            // The first ones of many servers are spread over one short interval.
+            // The first probes of many servers are spread over one short interval.
             return self.last + jittered(probe.doubt, 100, draw);
         }
         if self.probe_now {
@@ -282,7 +276,7 @@ impl ServerHealth {
         self.last + jittered(interval, probe.jitter, draw)
     }
 
-    /// What is to be done when it is due.
+    /// The probe or trial that is due.
     pub fn due_probe(&self) -> DueProbe<'_> {
         match &self.probe {
             Some(probe) => DueProbe {
@@ -330,7 +324,7 @@ impl ServerHealth {
             HealthVerdict::Unknown if assumed || risen => HealthVerdict::Up,
             HealthVerdict::Unknown => HealthVerdict::Unknown,
             HealthVerdict::Down if risen => HealthVerdict::Up,
-            // Had it ever failed, one good sign would lend it to a pool that has nothing else.
+            // Had it ever failed, one success would make it eligible in a pool that has no other server.
             HealthVerdict::Down if self.unproven => HealthVerdict::Down,
             HealthVerdict::Down => HealthVerdict::Unknown,
         }
@@ -347,8 +341,8 @@ impl ServerHealth {
         }
     }
 
-    /// A trial that came early because nothing was up does not lengthen the back-off; one that comes late, when a
-    /// client got through meanwhile, is one failure like any other.
+    /// A trial that came early because nothing was up does not lengthen the back-off. One that comes late, when a
+    /// client got through meanwhile, counts as one failure.
     fn verdict_after_trial(&mut self, good: bool, regular: bool) -> HealthVerdict {
         if self.verdict == HealthVerdict::Down && regular {
             self.trials = self.trials.saturating_add(1);
@@ -360,7 +354,7 @@ impl ServerHealth {
         self.probe.as_ref().map_or(1, |probe| u32::from(probe.rise.max(1)))
     }
 
-    /// Keeps the evidence. Returns whether it is the first.
+    /// Stores the evidence. Returns whether it is the first.
     fn record_evidence(
         &mut self,
         now: MonotonicTime,

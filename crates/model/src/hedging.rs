@@ -1,8 +1,8 @@
-//! When a second server is asked for what a first one has not begun to answer: after a fixed time, or at a percentile of
-//! what answers took lately.
+//! Hedging: when a second server gets a request that the first one has not begun to answer. After a fixed time, or at a
+//! percentile of recent response times.
 //!
-//! At the 95th percentile one request in twenty is sent twice at most, and the slowest of them end when the quicker of two
-//! servers has answered (Dean and Barroso, The Tail at Scale, 2013). It reads no clock and asks nobody.
+//! At the 95th percentile at most one request in twenty is sent twice, and the slowest of them end when the quicker of
+//! two servers has answered (Dean and Barroso, The Tail at Scale, 2013). It reads no clock and sends no request.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::config::{HedgeDelay, HedgingConfig};
 use crate::monotonic_time::MonotonicTime;
 use crate::stats::{Histogram, HistogramSum};
 
-/// What answers took in the last while is what they took in the last one of these, and in the one that runs.
+/// The length of a window. The estimate covers the last full window and the running one.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// The percentile is looked up anew after this long.
+/// How long an estimate is reused: bounds the processor time of quantiles to five a second.
 const FRESH: Duration = Duration::from_millis(200);
 
-/// Answers below which a percentile says nothing.
+/// Fewer responses than this give no meaningful percentile.
 const LEAST: u64 = 20;
 
-/// What answers took lately, as one worker saw it.
+/// Recent response times, as one worker saw them.
 #[derive(Debug, Default)]
 pub struct HedgeDelayEstimator {
     current: Histogram,
     previous: HistogramSum,
-    /// When `now` began; `None`: nothing was seen.
+    /// When the running window began; `None`: no response yet.
     started_at: Option<MonotonicTime>,
     estimate: Option<DelayEstimate>,
 }
@@ -36,31 +36,32 @@ struct DelayEstimate {
 }
 
 impl HedgeDelayEstimator {
-    /// An answer began so long after its request was sent.
+    /// Records the time from a request to the beginning of its response.
     pub fn record_latency(&mut self, took: Duration, now: MonotonicTime) {
         self.rotate_windows(now);
         self.current.record(took);
     }
 
-    /// How long a first server may be silent; `None`: too little is known, and no other one is asked.
+    /// How long the first server may be silent; `None`: too few samples, no hedging.
     pub fn delay(&mut self, terms: &HedgingConfig, now: MonotonicTime) -> Option<Duration> {
         let percentile = match terms.after {
             HedgeDelay::Time(after) => return Some(after),
             HedgeDelay::Percentile(percentile) => f64::from(percentile) / 100.0,
         };
-        if let Some(found) = self.estimate.filter(|found| now.since(found.at) < FRESH) {
-            return found.delay;
+        if let Some(estimate) = self.estimate.filter(|estimate| now.since(estimate.at) < FRESH) {
+            return estimate.delay;
         }
         self.rotate_windows(now);
         let mut sum = self.previous.clone();
         sum.add(&self.current);
         let known = sum.count() >= LEAST;
-        let delay = sum.quantile(percentile).filter(|_| known).map(|it| it.max(terms.at_least));
+        let delay =
+            sum.quantile(percentile).filter(|_| known).map(|delay| delay.max(terms.at_least));
         self.estimate = Some(DelayEstimate { at: now, delay });
         delay
     }
 
-    /// Forgets what is long ago.
+    /// Drops windows that are over.
     fn rotate_windows(&mut self, now: MonotonicTime) {
         let begun = *self.started_at.get_or_insert(now);
         if now < begun + SPAN {
@@ -91,9 +92,9 @@ mod tests {
         HedgingConfig { after: HedgeDelay::Percentile(percentile), at_least: millis(at_least) }
     }
 
-    /// The nearest edge above, a quarter off at most.
-    fn about(found: Option<Duration>, want: u64) -> bool {
-        found.is_some_and(|it| (millis(want)..=millis(want * 5 / 4 + 1)).contains(&it))
+    /// The nearest bucket boundary above, at most a quarter off.
+    fn about(delay: Option<Duration>, want: u64) -> bool {
+        delay.is_some_and(|delay| (millis(want)..=millis(want * 5 / 4 + 1)).contains(&delay))
     }
 
     #[test]
@@ -119,8 +120,8 @@ mod tests {
             for n in 0..100 {
                 recent.record_latency(millis(if n < 92 { 20 } else { 400 }), at(n));
             }
-            let found = recent.delay(&percentile(percent, 0), at(100));
-            assert!(about(found, want), "{percent}: {found:?}");
+            let delay = recent.delay(&percentile(percent, 0), at(100));
+            assert!(about(delay, want), "{percent}: {delay:?}");
         }
     }
 

@@ -1,44 +1,43 @@
-//! History as bytes: records of rates and states at a moment, written one after the other, each with its checksum. Pure.
+//! The history file format: records of rates and states at a moment, one after the other, each with its checksum. Pure.
 //!
-//! A file of history begins with `MAGIC` and holds frames: length, CRC-32 (IEEE 802.3), payload. What a crash left of
-//! the last frame ends the file for a reader. It opens no file and decides not when something is kept.
+//! A history file begins with `MAGIC` and holds frames: length, CRC-32 (IEEE 802.3), payload. A frame that a crash
+//! truncated ends the file for a reader. This module opens no file and does not decide when a record is written.
 
 /// The first bytes of a file: name and version.
 pub const MAGIC: [u8; 8] = *b"sthist\x00\x01";
-/// Bytes of one payload; longer ones are not written and not believed.
+/// Bytes of one payload; longer ones are neither written nor read. Bounds the memory of a reader.
 pub const MAX_PAYLOAD: usize = 4 << 20;
-/// Bytes of a row's name.
+/// Bytes of a row's name: bounds the memory of a reader.
 const MAX_NAME: usize = 1_024;
-/// Numbers of a row.
+/// Numbers of a row: the columns of the widest kind.
 pub const MAX_NUMBERS: usize = 12;
 
-/// What was at the end of a span of time.
+/// The state at the end of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryRecord {
     /// The span's end, seconds since 1970.
     pub at: u64,
     pub span: u32,
-    /// What was measured, by name.
     pub rows: Vec<MetricRow>,
 }
 
-/// One thing that was measured.
+/// The measurements of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricRow {
     /// `service/shop`, `users/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
-    /// The numbers, in the order of the kind that the name begins with.
+    /// In the order of the columns of the kind that the name begins with.
     pub numbers: Vec<u64>,
 }
 
-/// How numbers of several spans come together.
+/// How numbers of several spans are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeRule {
     Sum,
     Max,
 }
 
-/// What the numbers of a service are.
+/// Columns of a service.
 pub const SERVICE: [(&str, MergeRule); 9] = [
     ("connections", MergeRule::Sum),
     ("refused", MergeRule::Sum),
@@ -51,7 +50,7 @@ pub const SERVICE: [(&str, MergeRule); 9] = [
     ("slowest-us", MergeRule::Max),
 ];
 
-/// What the numbers of a server are; the last ones are milliseconds in each state.
+/// Columns of a server; the last ones are milliseconds in each state.
 pub const SERVER: [(&str, MergeRule); 9] = [
     ("requests", MergeRule::Sum),
     ("connect-failed", MergeRule::Sum),
@@ -64,7 +63,7 @@ pub const SERVER: [(&str, MergeRule); 9] = [
     ("disabled-ms", MergeRule::Sum),
 ];
 
-/// What the numbers of a service that forwards packets are. Bytes are those of clients and of servers.
+/// Columns of a service that forwards packets. Bytes are those of clients and of servers.
 pub const PACKETS: [(&str, MergeRule); 7] = [
     ("packets", MergeRule::Sum),
     ("dropped", MergeRule::Sum),
@@ -75,7 +74,7 @@ pub const PACKETS: [(&str, MergeRule); 7] = [
     ("half-open", MergeRule::Max),
 ];
 
-/// What the numbers of a service's users are: operations by how they ended, and errors of TCP by kind.
+/// Columns of a service's SLO: operations by how they ended, and TCP errors by kind.
 pub const USERS: [(&str, MergeRule); 12] = [
     ("fast", MergeRule::Sum),
     ("slow", MergeRule::Sum),
@@ -91,14 +90,13 @@ pub const USERS: [(&str, MergeRule); 12] = [
     ("silent-server", MergeRule::Sum),
 ];
 
-/// What the numbers of the process are.
 pub const PROCESS: [(&str, MergeRule); 3] = [
     ("resident-bytes", MergeRule::Max),
     ("descriptors", MergeRule::Max),
     ("connections", MergeRule::Max),
 ];
 
-/// What the numbers of a row are; empty for a kind that is not known.
+/// The columns of a row; empty for an unknown kind.
 pub fn columns(name: &str) -> &'static [(&'static str, MergeRule)] {
     match name.split('/').next() {
         Some("service") => &SERVICE,
@@ -110,7 +108,7 @@ pub fn columns(name: &str) -> &'static [(&'static str, MergeRule)] {
     }
 }
 
-/// Takes another span's numbers of the same thing in.
+/// Merges another span's numbers of the same object.
 pub fn merge_rows(into: &mut MetricRow, other: &MetricRow) {
     let kinds = columns(&into.name);
     for (at, number) in other.numbers.iter().enumerate() {
@@ -147,16 +145,15 @@ pub fn encode_frame(record: &HistoryRecord) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What could be read of a file.
+/// The readable part of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecodedHistory {
-    /// Its records, in order.
     pub records: Vec<HistoryRecord>,
-    /// Bytes behind the last good frame.
+    /// Bytes after the last good frame.
     pub damaged_bytes: usize,
 }
 
-/// Reads a file up to its first damage; records of moments before `since` are left out.
+/// Reads a file up to its first damage; records from before `since` are left out.
 pub fn read_records(bytes: &[u8], since: u64) -> DecodedHistory {
     let Some(mut rest) = bytes.strip_prefix(&MAGIC) else {
         return DecodedHistory { records: Vec::new(), damaged_bytes: bytes.len() };
@@ -174,8 +171,9 @@ pub fn read_records(bytes: &[u8], since: u64) -> DecodedHistory {
 fn read_record(bytes: &[u8]) -> Option<(HistoryRecord, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<4>()?;
-    let length =
-        usize::try_from(u32::from_le_bytes(*length)).ok().filter(|it| *it <= MAX_PAYLOAD)?;
+    let length = usize::try_from(u32::from_le_bytes(*length))
+        .ok()
+        .filter(|length| *length <= MAX_PAYLOAD)?;
     let payload = rest.get(..length)?;
     let rest = rest.get(length..)?;
     if checksum(payload) != u32::from_le_bytes(*sum) {
@@ -191,17 +189,18 @@ fn parse_record(payload: &[u8]) -> Option<HistoryRecord> {
     let count = read_number(&mut from)?;
     let mut rows = Vec::new();
     for _ in 0..count {
-        let length = usize::try_from(read_number(&mut from)?).ok().filter(|it| *it <= MAX_NAME)?;
+        let length =
+            usize::try_from(read_number(&mut from)?).ok().filter(|length| *length <= MAX_NAME)?;
         let name = std::str::from_utf8(from.get(..length)?).ok()?.to_owned();
         from = from.get(length..)?;
-        let many = read_number(&mut from).filter(|it| *it <= MAX_NUMBERS as u64)?;
+        let many = read_number(&mut from).filter(|count| *count <= MAX_NUMBERS as u64)?;
         let numbers = (0..many).map(|_| read_number(&mut from)).collect::<Option<Vec<u64>>>()?;
         rows.push(MetricRow { name, numbers });
     }
     from.is_empty().then_some(HistoryRecord { at, span, rows })
 }
 
-/// A number in base 128, the lowest digits first; all but the last byte have their highest bit set.
+/// A number in base 128, the lowest digits first; all but the last byte have their highest bit set (LEB128).
 fn write_number(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);
@@ -245,7 +244,6 @@ const fn crc_table() -> [u32; 256] {
     table
 }
 
-/// CRC-32 as of IEEE 802.3.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |sum: u32, byte: &u8| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)];
     !bytes.iter().fold(u32::MAX, step)

@@ -1,7 +1,8 @@
-//! Whether a machine's settings fit what it is wanted for: ports, files, queues, buffers, offloads, steering, clocks.
+//! Host checks: whether a machine's settings fit its purpose. Ports, files, queues, buffers, offloads, steering,
+//! clocks.
 //!
-//! Checks over a picture that somebody else has taken; each says what was found, why it matters and what changes it.
-//! Nothing is read or changed here.
+//! The checks work on a snapshot that the caller took; each result says what was found, why it matters and what changes
+//! it. Nothing is read or changed here.
 
 mod check;
 mod snapshot;

@@ -14,11 +14,9 @@ macro_rules! id {
 }
 
 id!(
-    /// A service.
     ServiceId
 );
 id!(
-    /// A pool.
     PoolId
 );
 id!(

@@ -1,6 +1,6 @@
-//! A list that grows by a chunk at a time: what is in it stays where it is, and at most a chunk is kept for nothing.
+//! A list that grows by a chunk at a time: elements never move, and at most one chunk of memory is unused.
 
-/// Elements of a chunk.
+/// Elements of a chunk: bounds the unused memory of a list to this many elements.
 const CHUNK: usize = 128;
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
-//! How many connections each client has, over all workers: exact, and no larger than connections make it.
+//! How many connections each client has, over all workers: exact counts, in memory that follows the number of
+//! connections.
 //!
-//! Touched when a connection begins and ends, never for a request.
+//! The counts change when a connection begins and ends, never for a request.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -9,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::client_share::ClientKey;
 use super::keyed_hasher::KeyedBuildHasher;
 
-/// Parts of the table that are locked apart from each other.
+/// Parts of the table, each with its own lock, so that workers rarely wait for each other.
 const SHARDS: usize = 16;
 
 /// Connections of all clients.
@@ -19,18 +20,18 @@ pub struct ClientConnectionCounts {
     shards: [Mutex<ClientCountShard>; SHARDS],
 }
 
-/// Whoever has none any more stays, with 0, until there are more of those than of others: most come again at once.
+/// Clients without a connection stay, with 0, until they outnumber the others: most clients connect again at once.
 #[derive(Debug, Default)]
 struct ClientCountShard {
     counts: HashMap<ClientKey, u32, KeyedBuildHasher>,
-    /// Those that have one.
+    /// Clients of this shard that have a connection.
     active: usize,
 }
 
-/// So many without a connection stay in any case.
+/// A shard keeps at least this many clients without a connection, so that small shards are not swept for each newcomer.
 const SPARE: usize = 16;
 
-/// A client and what it has.
+/// A client and how many connections it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientConnectionCount {
     pub client: ClientKey,
@@ -71,12 +72,11 @@ impl ClientConnectionCounts {
         }
     }
 
-    /// Connections of a client.
     pub fn connections_of(&self, client: ClientKey) -> u32 {
         self.shard(client).counts.get(&client).copied().unwrap_or(0)
     }
 
-    /// Who has most, the largest first.
+    /// The clients with most connections, the largest first.
     pub fn largest_clients(&self, most: usize) -> Vec<ClientConnectionCount> {
         let mut all = Vec::new();
         for part in &self.shards {
@@ -93,7 +93,7 @@ impl ClientConnectionCounts {
     }
 
     fn shard(&self, client: ClientKey) -> MutexGuard<'_, ClientCountShard> {
-        // Of the hash other bits than those by which the part's own table goes.
+        // The shard is chosen by other bits of the hash than those that the shard's own table uses.
         let at = (self.hasher.hash_one(client) >> 40) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,8 +136,9 @@ mod tests {
                 holders.remove(client(number - 100));
             }
         }
-        let kept: usize = holders.shards.iter().map(|part| part.lock().unwrap().counts.len()).sum();
-        assert!(kept <= 2 * 100 + SHARDS * (SPARE + 2), "{kept}");
+        let clients: usize =
+            holders.shards.iter().map(|part| part.lock().unwrap().counts.len()).sum();
+        assert!(clients <= 2 * 100 + SHARDS * (SPARE + 2), "{clients}");
         assert_eq!(holders.largest_clients(1_000).len(), 100);
     }
 }

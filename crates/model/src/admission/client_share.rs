@@ -1,24 +1,25 @@
-//! Who has connections, what they do, and how much one client may have of a limit.
+//! Clients that have connections, the phases of a connection, and how much of a limit one client may have.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// A handshake or a head that takes longer may be closed for a newcomer.
+/// A handshake or a head that takes longer has stalled: its connection may be closed for a newcomer. Bounds how long
+/// newcomers wait for a place behind slow clients.
 pub const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a client says first, or answers first in a handshake, may be on its way for so long.
+/// A client's first bytes, or its first answer in a handshake, may be in flight for this long.
 pub const CLIENT_HELLO_GRACE: Duration = Duration::from_millis(250);
 
-/// An automatic share is never smaller: few connections are no attack.
+/// The smallest automatic share: so few connections are no attack.
 pub const LEAST_SHARE: u32 = 8;
 
-/// Who has connections: an IPv4 address, or a /64 of IPv6, since one host has all of it.
+/// A client: an IPv4 address, or a /64 of IPv6, since one host can use all addresses of its /64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientKey(PackedAddress);
 
-/// As few bytes as it takes: each connection has one.
+/// Packed into few bytes, since every connection stores one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PackedAddress {
     Address4([u8; 4]),
@@ -26,7 +27,6 @@ enum PackedAddress {
 }
 
 impl ClientKey {
-    /// The client at this address.
     pub fn from_address(address: IpAddr) -> ClientKey {
         match address.to_canonical() {
             IpAddr::V6(ip) => {
@@ -59,40 +59,38 @@ impl fmt::Display for ClientKey {
     }
 }
 
-/// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdmissionPhase {
-    /// Its client has sent nothing yet.
+    /// The client has sent nothing yet.
     Silent,
-    /// Its handshake has begun, and its client has not answered what it was sent.
+    /// The handshake has begun, and the client has not answered the balancer's first message.
     Hello,
-    /// Its handshake has begun and is not over.
+    /// The handshake is under way.
     Handshake,
-    /// A head has begun and is not whole.
+    /// A request head has begun and is not complete.
     Head,
-    /// It can carry requests, and has carried none.
+    /// The connection can carry requests, and has carried none.
     Fresh,
-    /// It waits for the next request.
+    /// The connection waits for the next request.
     Idle,
-    /// It carries a request or a tunnel.
+    /// The connection carries a request or a tunnel.
     Busy,
-    /// It has lost its place and is being closed.
+    /// The connection was chosen to be closed and is closing.
     Leaving,
 }
 
 impl AdmissionPhase {
-    /// Whether a handshake is under way.
     pub fn is_handshake(self) -> bool {
         matches!(self, AdmissionPhase::Hello | AdmissionPhase::Handshake)
     }
 }
 
-/// How much one client may have of a limit.
+/// How much of a limit one client may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientShare {
-    /// Above half of the limit at most as much as is left free, but never fewer than `LEAST_SHARE`.
+    /// Above half of the limit at most as many as are left free, but never fewer than `LEAST_SHARE`.
     Auto,
-    /// So much in any case.
+    /// At most this many, however many are free.
     Fixed(u32),
 }
 
@@ -102,7 +100,7 @@ impl ClientShare {
         most.map_or(ClientShare::Auto, ClientShare::Fixed)
     }
 
-    /// Whether any client can be at its share while so many are open.
+    /// Whether any client can have reached its share while `open` connections are open.
     pub fn may_apply(self, open: u32, limit: u32) -> bool {
         match self {
             ClientShare::Fixed(_) => true,
@@ -110,7 +108,7 @@ impl ClientShare {
         }
     }
 
-    /// Whether a client that has `held` of the `open` ones is at its share of `limit`.
+    /// Whether a client that has `held` of the `open` connections has reached its share of `limit`.
     pub fn is_reached(self, held: u32, open: u32, limit: u32) -> bool {
         match self {
             ClientShare::Fixed(most) => held >= most,
@@ -141,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_automatic_share_bites_above_half_of_the_limit_alone() {
-        for (held, open, limit, met) in [
+        for (held, open, limit, reached) in [
             (499, 499, 1000, false),
             (500, 500, 1000, true),
             (100, 899, 1000, false),
@@ -154,7 +152,7 @@ mod tests {
         ] {
             assert_eq!(
                 ClientShare::Auto.is_reached(held, open, limit),
-                met,
+                reached,
                 "{held} of {open} of {limit}"
             );
         }

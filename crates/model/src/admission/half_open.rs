@@ -1,24 +1,25 @@
-//! Half-open connections in the order in which they came, and how many of them still stand.
+//! Half-open connections in the order in which they came.
 
 use std::collections::VecDeque;
 
 use super::slab::ConnectionHandle;
 
-/// Places of connections that went on, which an order may hold besides.
+/// Entries of connections that are no longer half-open, which an order may hold besides twice its live ones: keeps
+/// sweeps rare.
 const MAX_STALE_ENTRIES: usize = 16;
 
-/// Half-open connections of a service, in the order in which they came. Those that went on are passed over.
+/// The half-open connections of a service. The orders may hold stale entries, which are skipped.
 #[derive(Debug, Default)]
 pub(super) struct HalfOpenConnections {
     pub(super) silent: u32,
     pub(super) silent_order: VecDeque<ConnectionHandle>,
     pub(super) handshakes: u32,
-    /// Those whose clients have not answered.
+    /// Handshakes whose clients have not answered.
     pub(super) hello_order: VecDeque<ConnectionHandle>,
     pub(super) handshake_order: VecDeque<ConnectionHandle>,
 }
 
-/// Appends; those that went on are dropped before they outnumber the others.
+/// Appends a connection; stale entries are removed before they outnumber the others.
 pub(super) fn push_half_open(
     order: &mut VecDeque<ConnectionHandle>,
     standing: u32,
@@ -31,6 +32,7 @@ pub(super) fn push_half_open(
     order.push_back(place);
 }
 
+/// The first connection that is still half-open. Stale entries before it are removed.
 pub(super) fn oldest_half_open(
     order: &mut VecDeque<ConnectionHandle>,
     still: impl Fn(ConnectionHandle) -> bool,

@@ -1,11 +1,10 @@
-//! Hashes of small numbers for the tables of connections: a few instructions each, under keys of each table's own, so that
-//! nobody can choose clients that meet in one place.
+//! Hashes of small numbers for the tables of connections. Each takes a few instructions and uses random keys of its
+//! table, so that attackers cannot choose clients whose hashes collide.
 //!
-//! Two multiplications whose halves are folded (as in wyhash). No hash leaves the process.
+//! Two multiplications whose halves are folded (as in wyhash). The hashes never leave the process.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Makes hashers of one key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyedBuildHasher {
     start: u64,
@@ -13,7 +12,6 @@ pub(super) struct KeyedBuildHasher {
     last: u64,
 }
 
-/// A hash that is being made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyedHasher {
     state: u64,
@@ -24,7 +22,7 @@ pub(super) struct KeyedHasher {
 impl Default for KeyedBuildHasher {
     fn default() -> Self {
         let random = RandomState::new();
-        // Odd, so that a multiplication loses nothing.
+        // Odd, so that the multiplication is a bijection.
         KeyedBuildHasher {
             start: random.hash_one(0),
             key: random.hash_one(1) | 1,

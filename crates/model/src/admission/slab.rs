@@ -1,4 +1,4 @@
-//! The places of a table, each with what its connection is doing. It chooses nobody.
+//! The connections of a table in numbered slots, each with its phase. The callers choose which connection to close.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use super::client_share::{AdmissionPhase, CLIENT_HELLO_GRACE, ClientKey, STALL_T
 use crate::id::ServiceId;
 use crate::monotonic_time::MonotonicTime;
 
-/// A connection's place. It is never mistaken for that of a later connection.
+/// A handle of a connection. The generation tells a slot's connection from later ones in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionHandle {
-    /// Which; small numbers, used again.
+    /// The slot; small numbers, used again.
     pub index: u32,
     generation: u32,
 }
@@ -19,15 +19,12 @@ pub struct ConnectionHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectionScope {
     All,
-    /// Those of a service.
     Service(ServiceId),
-    /// Those of a client.
     Client(ClientKey),
-    /// Those of a client at a service.
     ClientOf(ServiceId, ClientKey),
 }
 
-/// What is known of a connection; every one that is open has this, so it is kept small.
+/// The state of a connection; small, since every open connection has one.
 #[derive(Debug)]
 pub(super) struct ConnectionEntry<A> {
     pub(super) since: MonotonicTime,
@@ -36,7 +33,7 @@ pub(super) struct ConnectionEntry<A> {
     /// `None`: a client without a share.
     pub(super) client: Option<ClientKey>,
     pub(super) phase: AdmissionPhase,
-    /// `None`: nobody has the place.
+    /// `None`: the slot is free.
     attached: Option<A>,
 }
 
@@ -53,7 +50,7 @@ impl<A> Default for ConnectionSlab<A> {
 }
 
 impl<A> ConnectionSlab<A> {
-    /// A place for a silent connection.
+    /// Takes a slot for a silent connection.
     pub(super) fn insert(
         &mut self,
         service: ServiceId,
@@ -76,7 +73,7 @@ impl<A> ConnectionSlab<A> {
         ConnectionHandle { index, generation }
     }
 
-    /// Nobody has it any more; what was attached to it.
+    /// Frees the slot and returns what was attached to it.
     pub(super) fn remove(&mut self, place: ConnectionHandle) -> Option<A> {
         let slot = self.get_mut(place)?;
         slot.generation = slot.generation.wrapping_add(1);
@@ -96,18 +93,17 @@ impl<A> ConnectionSlab<A> {
         self.slots.get_mut(place.index).filter(|slot| slot.generation == place.generation)
     }
 
-    /// Those that are taken and those that were.
+    /// Slots in use and free ones.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// All that are taken.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionHandle, &ConnectionEntry<A>)> {
         let places = self.slots.iter().zip(0..).filter(|(slot, _)| slot.attached.is_some());
         places.map(|(slot, index)| (ConnectionHandle { index, generation: slot.generation }, slot))
     }
 
-    /// Whether a connection is there and does this.
+    /// Whether a connection is open and in this phase.
     pub(super) fn is_in_phase(&self, place: ConnectionHandle, phase: AdmissionPhase) -> bool {
         self.get(place).is_some_and(|slot| slot.phase == phase)
     }
@@ -118,7 +114,7 @@ impl<A> ConnectionEntry<A> {
         self.attached.as_ref()
     }
 
-    /// Which goes first, the lowest; `None`: it is in use, or has done nothing for less than `grace`.
+    /// The eviction class, the lowest goes first; `None`: the connection is in use, or idle for less than `grace`.
     pub(super) fn eviction_class(&self, now: MonotonicTime, grace: Duration) -> Option<u8> {
         match self.phase {
             _ if now.since(self.since) < grace => None,
@@ -137,7 +133,7 @@ impl<A> ConnectionEntry<A> {
         }
     }
 
-    /// Whether a handshake or a head takes longer than others have to wait for.
+    /// Whether a handshake or a head takes longer than newcomers have to wait for.
     pub(super) fn has_stalled(&self, now: MonotonicTime) -> bool {
         match self.phase {
             AdmissionPhase::Hello => now.since(self.since) >= CLIENT_HELLO_GRACE,
@@ -160,16 +156,16 @@ impl<A> ConnectionEntry<A> {
     }
 }
 
-/// The class of silence that lasts.
+/// Silent connections whose grace is over.
 pub(super) const EXPENDABLE_CLASS: u8 = 0;
 
-/// The class of what has just begun; useless are those before it.
+/// Connections that are ready and carried no request. Connections of lower classes are expendable.
 pub(super) const FRESH_CLASS: u8 = 2;
 
-/// The class of what waits in order.
+/// Connections that wait for the next request.
 pub(super) const IDLE_CLASS: u8 = 3;
 
-/// The class of silence that may be about to end.
+/// Silent connections whose first bytes may be in flight.
 pub(super) const NEW_CLASS: u8 = 4;
 
 #[cfg(test)]

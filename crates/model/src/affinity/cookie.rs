@@ -1,8 +1,8 @@
-//! What our cookies say: a word for each pool that has given the client a server, made with a secret.
+//! Tokens of affinity cookies: one for each pool that has assigned the client a server, made with a secret.
 //!
-//! Who has no secret can neither make a word nor learn from one which server it means. A word begins with letters that
-//! tell its pool to whoever has the secret, so that a pool replaces its own word and leaves those of others. It knows no
-//! header and draws no secret.
+//! Without the secret nobody can make a token or learn which server a token means. A token begins with a tag of its
+//! pool, so that a pool replaces its own token and leaves those of others. This module knows no header and draws no
+//! secret.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,33 +10,32 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use siphasher::sip::SipHasher24;
 use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher128};
 
-/// Bytes of a word.
+/// Letters of a token: 6 of the tag and 16 of the server, 6 bits each.
 pub const TOKEN_LEN: usize = 22;
 
-/// Bytes of it that tell its pool.
+/// Letters of the tag: 36 bits, so that two pools of one cookie practically never have the same tag.
 const TAG_LEN: usize = 6;
 
-/// Words of one cookie at most: the oldest goes first.
+/// Tokens of one cookie at most; the oldest goes first. Bounds the cookie below 200 bytes.
 pub const MAX_VALUE_LEN: usize = 8;
 
 const SEPARATOR: u8 = b'.';
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A word: 22 letters.
 pub type CookieToken = [u8; TOKEN_LEN];
 
-/// What words are made with.
+/// The secret that tokens are made with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AffinitySecret([u8; 16]);
 
 impl AffinitySecret {
-    /// From bytes that nobody else knows.
+    /// From bytes that are known to nobody else.
     pub fn new(bytes: [u8; 16]) -> AffinitySecret {
         AffinitySecret(bytes)
     }
 
-    /// The word of a server in a pool, or in what services share.
+    /// The token of a server in a pool, or in the scope that services share.
     pub fn token(&self, pool: &str, server: &str) -> CookieToken {
         let mut word = [0; TOKEN_LEN];
         word[..TAG_LEN].copy_from_slice(&self.pool_tag(pool));
@@ -48,7 +47,7 @@ impl AffinitySecret {
         word
     }
 
-    /// What the words of a pool begin with.
+    /// The tag that all tokens of a pool begin with.
     fn pool_tag(&self, pool: &str) -> [u8; TAG_LEN] {
         let mut tag = [0; TAG_LEN];
         let mut hasher = self.hasher(b'p');
@@ -70,17 +69,16 @@ impl fmt::Debug for AffinitySecret {
     }
 }
 
-/// The secrets in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AffinitySecrets {
-    /// New words are made with it.
+    /// The secret of new tokens.
     pub current: AffinitySecret,
-    /// Words made with it are still understood.
+    /// Tokens of this secret are still accepted.
     pub previous: Option<AffinitySecret>,
 }
 
 impl Default for AffinitySecrets {
-    /// One that nobody else has and that nobody will have again.
+    /// A random secret: unique to this process.
     fn default() -> AffinitySecrets {
         let half = || RandomState::new().build_hasher().finish().to_be_bytes();
         let mut bytes = [0; 16];
@@ -91,18 +89,17 @@ impl Default for AffinitySecrets {
     }
 }
 
-/// With what a word was made.
+/// Which secret a token was made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CookieKeyAge {
-    /// The secret in force.
     Current,
     Previous,
-    /// None, but the key of older installations, which everybody knows. Understood for one release.
+    /// No secret, but the public key of older installations. Accepted for one release.
     Unkeyed,
 }
 
 impl AffinitySecrets {
-    /// The words of a server, the one for new cookies first.
+    /// The tokens of a server, the one for new cookies first.
     pub fn tokens(
         &self,
         pool: &str,
@@ -117,29 +114,29 @@ impl AffinitySecrets {
             .chain([(unkeyed_token(pool, server), CookieKeyAge::Unkeyed)])
     }
 
-    /// Whether a word is of this pool: of any server, here or not.
+    /// Whether a token is of this pool, of any server, also one that is gone.
     pub fn is_token_of_pool(&self, pool: &str, word: &CookieToken) -> bool {
         let secrets = [Some(self.current), self.previous];
         secrets.into_iter().flatten().any(|secret| word.starts_with(&secret.pool_tag(pool)))
     }
 }
 
-/// The words of a cookie's value; what is none is left out.
+/// The tokens of a cookie's value; other parts are skipped.
 pub fn parse_tokens(value: &[u8]) -> impl Iterator<Item = CookieToken> {
     let parts = value.split(|byte| *byte == SEPARATOR);
     let words = parts.filter_map(|part| CookieToken::try_from(part).ok());
     words.filter(|word| word.iter().all(|byte| LETTERS.contains(byte)))
 }
 
-/// The value of a cookie that has this word, and before it those of other pools.
+/// The value of a cookie with this token, after the tokens of other pools.
 pub fn cookie_value(others: impl Iterator<Item = CookieToken>, word: CookieToken) -> Vec<u8> {
     let others: Vec<CookieToken> = others.filter(|other| *other != word).collect();
-    let kept = others.iter().skip(others.len().saturating_sub(MAX_VALUE_LEN - 1));
-    let all: Vec<&[u8]> = kept.chain([&word]).map(|word| &word[..]).collect();
+    let newest = others.iter().skip(others.len().saturating_sub(MAX_VALUE_LEN - 1));
+    let all: Vec<&[u8]> = newest.chain([&word]).map(|word| &word[..]).collect();
     all.join(&SEPARATOR)
 }
 
-/// A word under the key of older installations, which everybody knows.
+/// A token under the key of older installations, which is public.
 fn unkeyed_token(pool: &str, server: &str) -> CookieToken {
     let half = |tag: u8| {
         let mut hasher = SipHasher24::new_with_key(b"steelyard-cookie");
@@ -154,7 +151,7 @@ fn unkeyed_token(pool: &str, server: &str) -> CookieToken {
     word
 }
 
-/// As many letters as there is room for.
+/// Fills `out` with the letters of a number, six bits each.
 fn encode_letters(mut number: u128, out: &mut [u8]) {
     for letter in out {
         *letter = LETTERS[(number & 63) as usize];
@@ -183,7 +180,7 @@ mod tests {
             }
         }
         assert!(seen.iter().flatten().all(|byte| LETTERS.contains(byte)));
-        // Part of the contract: members with the same secret agree on it.
+        // Part of the contract: members with the same secret make the same tokens.
         assert_eq!(&secret(7).token("web", "a"), b"_hE6X0VfZlbj2J4OQ72ZIk");
         assert_ne!(AffinitySecrets::default(), AffinitySecrets::default());
         assert!(
@@ -219,13 +216,13 @@ mod tests {
             let name = format!("p{pool}");
             let others = parse_tokens(&cookie).filter(|word| !own.is_token_of_pool(&name, word));
             cookie = cookie_value(others, of(pool));
-            let kept: Vec<CookieToken> = parse_tokens(&cookie).collect();
+            let tokens: Vec<CookieToken> = parse_tokens(&cookie).collect();
             let expected: Vec<CookieToken> =
                 (pool.saturating_sub(MAX_VALUE_LEN - 1)..=pool).map(of).collect();
-            assert_eq!(kept, expected);
+            assert_eq!(tokens, expected);
         }
         assert!(cookie.len() < 200);
-        // What is no word of anybody goes back to nobody.
+        // Parts that are no tokens are never sent back to the client.
         let odd = [&b"x\r\nSet-Cookie: a=b."[..], &of(1), b".AAAAAAAAAAAAAAAAAAAAA;"].concat();
         assert_eq!(cookie_value(parse_tokens(&odd), of(2)), [&of(1)[..], b".", &of(2)].concat());
         assert_eq!(cookie_value([of(2)].into_iter(), of(2)), of(2));

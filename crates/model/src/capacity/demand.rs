@@ -1,4 +1,4 @@
-//! What is to be carried, and on what machine: the stated quantities that forecasts are made of.
+//! The stated quantities that forecasts are made of: the traffic, and the machine that carries it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::ports::TimeWaitPolicy;
 use super::quantity::{BitRate, ByteCount};
 use super::wire::Duplex;
 
-/// What clients do.
+/// The traffic of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TrafficDemand {
@@ -18,7 +18,7 @@ pub struct TrafficDemand {
     pub response: ByteCount,
     /// Requests of a client's connection; at least 1.
     pub per_connection: f64,
-    /// Requests of a connection between the balancer and a server; at least 1. 1: none is kept.
+    /// Requests of a connection between the balancer and a server; at least 1. With 1, connections are not reused.
     pub per_server_connection: f64,
     /// How long a client's connection lasts; above 0.
     pub life: Duration,
@@ -27,7 +27,7 @@ pub struct TrafficDemand {
 }
 
 impl Default for TrafficDemand {
-    /// What is usual where nothing is known: small requests, answers of 8 KiB, one request a connection.
+    /// Typical values where nothing is known: small requests, answers of 8 KiB, one request a connection.
     fn default() -> TrafficDemand {
         TrafficDemand {
             request: ByteCount(400.0),
@@ -40,27 +40,26 @@ impl Default for TrafficDemand {
     }
 }
 
-/// What carries it.
+/// The machine that carries the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MachineCapacity {
     /// Processors that this process may use.
     pub processors: u32,
-    /// Descriptors that it may open.
+    /// File descriptors that this process may open.
     pub descriptors: u64,
-    /// Ports that the kernel gives connections towards servers, for each address.
+    /// Ports that the kernel gives connections towards servers, for each source address.
     pub ports: u32,
-    /// How long a port rests after a connection that was closed from here.
+    /// How long a port rests after a connection that the balancer closed.
     pub time_wait: TimeWaitPolicy,
     /// Rate of the link; `None`: not stated.
     pub link: Option<BitRate>,
-    /// Whether its directions share it.
+    /// Whether both directions share the link.
     pub duplex: Duplex,
     /// The largest receive buffer that the kernel grows a connection to.
     pub receive_buffer: ByteCount,
-    /// The largest send buffer, likewise.
     pub send_buffer: ByteCount,
-    /// What the balancer's work costs here; `None`: not measured.
+    /// Processor time of the balancer on this machine; `None`: not measured.
     pub cost: Option<ProcessingCost>,
 }
 
@@ -68,11 +67,11 @@ pub struct MachineCapacity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProcessingCost {
-    /// Microseconds of a request with a small answer on a connection that is there.
+    /// Microseconds of a request with a small answer on an open connection.
     pub request_us: f64,
-    /// Microseconds of opening a client's connection, and of its end that the client begins, besides.
+    /// Additional microseconds to open a client's connection, and to end it when the client closes.
     pub connection_us: f64,
-    /// Microseconds of each KiB of an answer, besides.
+    /// Additional microseconds for each KiB of an answer.
     pub kibibyte_us: f64,
 }
 

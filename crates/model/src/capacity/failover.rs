@@ -1,8 +1,7 @@
-//! Mutual arrangements: members that each hold some of the shared addresses. When one of them fails the other one
-//! carries both shares, so they must fit into one.
+//! Failover capacity: whether one member of a pair can carry the services of all shared addresses after another failed.
 //!
-//! A file tells of one member alone: groups whose priorities differ in it may be held by different members. Nothing is
-//! said of what the others can carry.
+//! A configuration file describes one member: groups whose priorities differ in it may be held by different members.
+//! The capacity of other members is not known here.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,44 +15,38 @@ use crate::config::{Config, ForwardingMode, ServiceConfig, VrrpConfig};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailoverCapacity {
-    /// The groups that have services.
     pub groups: Vec<GroupShare>,
-    /// How much of each limit of one member is used by all of them, the fullest first; empty while no rate is stated.
+    /// How much of each limit of one member all groups use together, the fullest first; empty while no rate is stated.
     pub uses: Vec<FailoverUsage>,
-    /// Services at these groups whose rates were not stated.
+    /// Services of these groups whose rates were not stated.
     pub unstated: Vec<String>,
-    /// Whether one member carries everything; `None`: that cannot be told from what was stated.
+    /// Whether one member carries everything; `None`: the stated rates do not decide that.
     pub one_carries_all: Option<bool>,
 }
 
-/// A group, and what it brings to the member that holds it.
+/// A group, and the services that the member holding it carries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GroupShare {
-    /// Its name.
     pub group: String,
-    /// The priority that this member has in it.
+    /// The priority of this member in the group.
     pub priority: u8,
-    /// The services at its addresses.
     pub services: Vec<String>,
 }
 
-/// How much of a limit is used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FailoverUsage {
-    /// Which limit.
     pub kind: LimitKind,
-    /// The service whose own limit it is; `None`: services share it.
+    /// The service that has this limit alone; `None`: services share the limit.
     pub service: Option<String>,
-    /// The part of each group, 1 is all of the limit; in the order of the groups.
+    /// The part of each group, where 1 is all of the limit; in the order of the groups.
     pub groups: Vec<f64>,
-    /// All of them.
     pub together: f64,
 }
 
-/// Judges it. `rates`: requests a second of services, as far as they were stated. `None`: all groups that have services
-/// have one priority here, so that one member holds them all.
+/// Sums the use of each limit over the groups. `rates`: requests a second of services, as far as stated. `None`: all
+/// groups that have services have the same priority here, so one member holds them all.
 pub fn forecast_failover(
     config: &Config,
     forecasts: &[ServiceForecast],
@@ -76,14 +69,14 @@ pub fn forecast_failover(
     Some(FailoverCapacity { groups, uses, unstated, one_carries_all })
 }
 
-/// Groups with the services at their addresses; a service at several is of the first.
+/// Groups with the services at their addresses; a service at several belongs to the first.
 fn group_shares(config: &Config) -> Vec<GroupShare> {
     let mut shares: Vec<GroupShare> = Vec::new();
     for group in config.vrrp.values() {
-        let taken = |name: &String| shares.iter().any(|share| share.services.contains(name));
+        let assigned = |name: &String| shares.iter().any(|share| share.services.contains(name));
         let here = config.services.values().filter(|service| is_served_by(service, group));
         let services: Vec<String> =
-            here.map(|service| service.name.clone()).filter(|name| !taken(name)).collect();
+            here.map(|service| service.name.clone()).filter(|name| !assigned(name)).collect();
         if !services.is_empty() {
             shares.push(GroupShare {
                 group: group.name.clone(),
@@ -108,27 +101,27 @@ fn limit_usages(
     forecasts: &[ServiceForecast],
     rates: &BTreeMap<String, f64>,
 ) -> Vec<FailoverUsage> {
-    // Translated connections have a table of their own.
+    // Translated connections have a flow table of their own.
     let mut uses: Vec<(bool, FailoverUsage)> = Vec::new();
     for (place, name) in groups
         .iter()
         .enumerate()
         .flat_map(|(place, share)| share.services.iter().map(move |name| (place, name)))
     {
-        let (Some(rate), Some(found)) =
-            (rates.get(name), forecasts.iter().find(|one| &one.service == name))
+        let (Some(rate), Some(forecast)) =
+            (rates.get(name), forecasts.iter().find(|forecast| &forecast.service == name))
         else {
             continue;
         };
-        for limit in &found.limits {
+        for limit in &forecast.limits {
             let own = is_own_limit(config, name, limit.kind).then(|| name.clone());
-            let table = limit.kind == LimitKind::Flows && found.forward == ForwardingMode::Nat;
-            let same = |(other, one): &&mut (bool, FailoverUsage)| {
-                *other == table && one.kind == limit.kind && one.service == own
+            let table = limit.kind == LimitKind::Flows && forecast.forward == ForwardingMode::Nat;
+            let same = |(other, usage): &&mut (bool, FailoverUsage)| {
+                *other == table && usage.kind == limit.kind && usage.service == own
             };
             let used = rate / limit.requests_per_second.0;
-            let (_, one) = match uses.iter_mut().find(same) {
-                Some(one) => one,
+            let (_, usage) = match uses.iter_mut().find(same) {
+                Some(usage) => usage,
                 None => {
                     let none = vec![0.0; groups.len()];
                     let kind = limit.kind;
@@ -141,24 +134,24 @@ fn limit_usages(
                     last
                 }
             };
-            if let Some(group) = one.groups.get_mut(place) {
+            if let Some(group) = usage.groups.get_mut(place) {
                 *group += used;
             }
-            one.together += used;
+            usage.together += used;
         }
     }
-    let mut uses: Vec<FailoverUsage> = uses.into_iter().map(|(_, one)| one).collect();
+    let mut uses: Vec<FailoverUsage> = uses.into_iter().map(|(_, usage)| usage).collect();
     uses.sort_by(|a, b| b.together.total_cmp(&a.together));
     uses
 }
 
-/// Whether a limit is one of this service alone. Ports count for each server's address, and two services' servers are
-/// taken to be different ones.
+/// Whether a limit belongs to this service alone. Ports count for each server's address, and two services are assumed
+/// to have different servers.
 fn is_own_limit(config: &Config, service: &str, kind: LimitKind) -> bool {
     match kind {
         LimitKind::Ports | LimitKind::Cap => true,
         LimitKind::Connections => {
-            config.services.get(service).is_some_and(|one| one.limit.connections.is_some())
+            config.services.get(service).is_some_and(|service| service.limit.connections.is_some())
         }
         LimitKind::Flows
         | LimitKind::Descriptors
@@ -188,7 +181,7 @@ mod tests {
         group("a", 1, 10, a) + &group("b", 2, 11, b) + pool
     }
 
-    /// Processors carry 20,000 requests a second of either service, descriptors 512 connections of a second.
+    /// Processors carry 20,000 requests a second of either service; descriptors carry 512 connections a second.
     fn machine() -> MachineCapacity {
         MachineCapacity {
             processors: 2,
@@ -203,7 +196,7 @@ mod tests {
         }
     }
 
-    fn judge(priorities: [u8; 2], rates: &[(&str, f64)]) -> Option<FailoverCapacity> {
+    fn forecast(priorities: [u8; 2], rates: &[(&str, f64)]) -> Option<FailoverCapacity> {
         let config = crate::config::load(&text(priorities), "test.toml").unwrap().config;
         let forecasts = forecast_services(&config, &TrafficDemand::default(), &machine());
         let rates = rates.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect();
@@ -212,21 +205,25 @@ mod tests {
 
     #[test]
     fn groups_of_one_priority_are_held_by_one_member() {
-        assert_eq!(judge([150, 150], &[]), None);
-        let found = judge([150, 100], &[]).unwrap();
-        let names: Vec<&str> = found.groups.iter().map(|share| share.group.as_str()).collect();
-        assert_eq!((names, found.one_carries_all, found.uses), (vec!["a", "b"], None, vec![]));
-        assert_eq!(found.unstated, ["a-shop", "b-shop"]);
+        assert_eq!(forecast([150, 150], &[]), None);
+        let capacity = forecast([150, 100], &[]).unwrap();
+        let names: Vec<&str> = capacity.groups.iter().map(|share| share.group.as_str()).collect();
+        assert_eq!(
+            (names, capacity.one_carries_all, capacity.uses),
+            (vec!["a", "b"], None, vec![])
+        );
+        assert_eq!(capacity.unstated, ["a-shop", "b-shop"]);
     }
 
     #[test]
     fn both_shares_must_fit_into_one_member() {
-        // Each is below what processors carry alone, 20,000 a second; both together are not.
+        // Each rate is below the 20,000 a second that processors carry; both together are above.
         let rows = [(9_000.0, 9_000.0, Some(true)), (12_000.0, 9_000.0, Some(false))];
         for (a, b, carries) in rows {
-            let found = judge([150, 100], &[("a-shop", a), ("b-shop", b)]).unwrap();
-            assert_eq!(found.one_carries_all, carries, "{found:?}");
-            let shared = found.uses.iter().find(|one| one.kind == LimitKind::Processors).unwrap();
+            let capacity = forecast([150, 100], &[("a-shop", a), ("b-shop", b)]).unwrap();
+            assert_eq!(capacity.one_carries_all, carries, "{capacity:?}");
+            let shared =
+                capacity.uses.iter().find(|usage| usage.kind == LimitKind::Processors).unwrap();
             assert!((shared.together - (a + b) / 20_000.0).abs() < 1e-9, "{shared:?}");
             assert!((shared.groups[0] - a / 20_000.0).abs() < 1e-9, "{shared:?}");
         }
@@ -234,10 +231,13 @@ mod tests {
 
     #[test]
     fn what_was_not_stated_is_not_taken_to_be_nothing() {
-        let found = judge([150, 100], &[("a-shop", 9_000.0)]).unwrap();
-        assert_eq!((found.one_carries_all, found.unstated), (None, vec!["b-shop".to_owned()]));
-        let found = judge([150, 100], &[("a-shop", 21_000.0)]).unwrap();
-        assert_eq!(found.one_carries_all, Some(false));
+        let capacity = forecast([150, 100], &[("a-shop", 9_000.0)]).unwrap();
+        assert_eq!(
+            (capacity.one_carries_all, capacity.unstated),
+            (None, vec!["b-shop".to_owned()])
+        );
+        let capacity = forecast([150, 100], &[("a-shop", 21_000.0)]).unwrap();
+        assert_eq!(capacity.one_carries_all, Some(false));
     }
 
     #[test]
@@ -249,18 +249,21 @@ mod tests {
             let config = crate::config::load(&text, "test.toml").unwrap().config;
             let forecasts = forecast_services(&config, &TrafficDemand::default(), &machine());
             let rates = ["a-shop", "b-shop"].map(|name| (name.to_owned(), 10.0)).into();
-            let found = forecast_failover(&config, &forecasts, &rates).unwrap();
-            found.uses.iter().filter(|one| one.kind == LimitKind::Flows).count()
+            let capacity = forecast_failover(&config, &forecasts, &rates).unwrap();
+            capacity.uses.iter().filter(|one| one.kind == LimitKind::Flows).count()
         };
         assert_eq!([tables(["nat", "nat"]), tables(["nat", "tunnel"])], [1, 2]);
     }
 
     #[test]
     fn ports_towards_its_servers_are_a_services_own() {
-        let found = judge([150, 100], &[("a-shop", 9_000.0), ("b-shop", 9_000.0)]).unwrap();
+        let capacity = forecast([150, 100], &[("a-shop", 9_000.0), ("b-shop", 9_000.0)]).unwrap();
         let ports: Vec<&FailoverUsage> =
-            found.uses.iter().filter(|one| one.kind == LimitKind::Ports).collect();
+            capacity.uses.iter().filter(|one| one.kind == LimitKind::Ports).collect();
         assert_eq!(ports.len(), 2);
-        assert!(ports.iter().all(|one| one.service.is_some() && one.together < 1.0), "{ports:?}");
+        assert!(
+            ports.iter().all(|usage| usage.service.is_some() && usage.together < 1.0),
+            "{ports:?}"
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! The limits of a configuration on a machine under a demand, in the order in which they will be met.
+//! The limits of a configuration on a machine under a demand, in the order in which they are reached.
 //!
-//! Limits of different kinds are compared by the requests a second at which each is met. Services are forecast each as
-//! if alone; what they share they share.
+//! Limits of different kinds are compared by the requests a second at which each is reached. Each service is forecast
+//! as if it ran alone; services that share a limit share it.
 
 use std::time::Duration;
 
@@ -18,60 +18,48 @@ use super::replication_traffic::{
 use super::wire::{self, Duplex};
 use crate::config::{Config, ForwardingMode, PacketServiceConfig, PoolConfig, ServiceConfig};
 
-/// The forecast of a service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceForecast {
-    /// Its name.
     pub service: String,
-    /// How it forwards.
     pub forward: ForwardingMode,
-    /// Limits, the first that will be met first.
+    /// Limits, the one that is reached first at the front.
     pub limits: Vec<ForecastLimit>,
-    /// What one connection gets over the stated round trip.
+    /// The throughput of one connection over the stated round trip.
     pub path: Option<PathForecast>,
-    /// What telling another member of its connections takes at the first limit; of services that forward packets and do.
+    /// Traffic to replicate the flows to another member at the first limit; of services that forward packets and
+    /// replicate.
     pub replication: Option<ReplicationTraffic>,
 }
 
-/// A limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ForecastLimit {
-    /// Which.
     pub kind: LimitKind,
-    /// Requests a second at which it is met.
+    /// Requests a second at which the limit is reached.
     pub requests_per_second: PerSecond,
-    /// Connections of clients a second at which it is met.
+    /// Client connections a second at which the limit is reached.
     pub connections_per_second: PerSecond,
-    /// The arithmetic.
     pub because: String,
-    /// What raises it.
+    /// The change that raises the limit.
     pub change: String,
 }
 
-/// Kinds of limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
-    /// Ports towards servers.
     Ports,
-    /// Entries of the flow table.
     Flows,
-    /// Clients' connections at a time.
+    /// Client connections at a time.
     Connections,
-    /// File descriptors.
     Descriptors,
-    /// The link.
     Bandwidth,
     /// A cap that the configuration sets.
     Cap,
-    /// Processors.
     Processors,
 }
 
 impl LimitKind {
-    /// As it is written.
     pub fn name(self) -> &'static str {
         match self {
             LimitKind::Ports => "ports",
@@ -89,15 +77,15 @@ impl LimitKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PathForecast {
-    /// Bytes under way when the link is full.
+    /// Bytes in flight when the link is full.
     pub product: Option<ByteCount>,
-    /// What the send buffer lets one connection have.
+    /// The rate that the send buffer allows one connection.
     pub allowed: BitRate,
-    /// What the receive buffer lets one connection bring us.
+    /// The rate that the receive buffer allows one connection.
     pub allowed_in: BitRate,
-    /// A window that is never scaled (65,535 bytes) lets through so much.
+    /// The rate that an unscaled window (65,535 bytes) allows.
     pub unscaled: BitRate,
-    /// Half of the kernel's buffer holds payload with its bookkeeping, at worst: the window to count on.
+    /// Payload is half of the kernel's buffer at worst, the rest is bookkeeping: the window to count on.
     pub window: ByteCount,
 }
 
@@ -114,7 +102,7 @@ pub fn forecast_services(
         .collect()
 }
 
-/// Forecasts one of them, with the ports of return addresses of all.
+/// Forecasts one service, with the ports of return addresses of all services.
 pub fn forecast_service(
     made: &PortAllocation<'_>,
     service: &ServiceConfig,
@@ -166,7 +154,7 @@ struct ForecastContext<'a> {
 }
 
 impl ForecastContext<'_> {
-    /// A limit of clients' connections a second.
+    /// A limit of client connections a second.
     fn connection_limit(
         &self,
         kind: LimitKind,
@@ -192,17 +180,17 @@ impl ForecastContext<'_> {
         ForecastLimit { kind, requests_per_second: rate, connections_per_second, because, change }
     }
 
-    /// A limit of connections at a time: each takes its place for its life (Little's law).
+    /// A limit of connections at a time: each takes a place for its lifetime (Little's law).
     fn concurrency_limit(
         &self,
         kind: LimitKind,
         places: u64,
         rest: Duration,
-        what: &str,
+        unit: &str,
         change: &str,
     ) -> ForecastLimit {
         let held = (self.demand.life + rest).as_secs_f64();
-        let because = format!("{places} {what}, each held for {} s", round_to_thousandths(held));
+        let because = format!("{places} {unit}, each held for {} s", round_to_thousandths(held));
         self.connection_limit(kind, PerSecond(places as f64 / held), because, change)
     }
 
@@ -225,7 +213,7 @@ impl ForecastContext<'_> {
                 &change,
             ));
         }
-        // A client's connection, and one to a server.
+        // A client connection, and one to a server.
         let pairs = self.machine.descriptors / 2;
         let change = "raise the limit of open files (LimitNOFILE= of the unit, or ulimit -n)";
         limits.push(self.concurrency_limit(
@@ -326,9 +314,10 @@ impl ForecastContext<'_> {
     }
 
     fn replication_traffic(&self, first: &ForecastLimit) -> Option<ReplicationTraffic> {
-        let packets = self.service.packets.as_ref().filter(|one| one.replicate.includes_flows())?;
+        let packets =
+            self.service.packets.as_ref().filter(|packets| packets.replicate.includes_flows())?;
         let v6 = packets.listen.iter().any(|span| span.address.is_ipv6());
-        let told = match self.service.forward {
+        let traffic = match self.service.forward {
             ForwardingMode::Nat => {
                 RecordSizes::for_translated(v6, self.pool.is_some_and(|pool| pool.source_client))
             }
@@ -336,19 +325,19 @@ impl ForecastContext<'_> {
         };
         let held = self.demand.life + packets.timers.fin;
         Some(estimate_replication(
-            told,
+            traffic,
             first.connections_per_second,
             held,
             refresh_interval(shortest_timeout(packets)),
         ))
     }
 
-    /// What crosses this machine's one link: requests only where servers answer clients directly.
+    /// Traffic that crosses the machine's one link: requests only, if servers answer clients directly.
     fn bandwidth_limit(&self) -> Option<ForecastLimit> {
         let link = self.machine.link?;
         let request = wire::message_bytes_on_wire(self.demand.request, SEGMENT);
         let response = wire::message_bytes_on_wire(self.demand.response, SEGMENT);
-        // Acknowledgements travel against the data: about one for two segments.
+        // Acknowledgements travel against the data: about one for two segments (RFC 5681, section 4.2).
         let quiet =
             ByteCount((self.demand.response.0 / SEGMENT.0 / 2.0).ceil() * wire::LEAST_FRAME.0);
         let opening = ByteCount(OPENING_PACKETS / self.demand.per_connection * wire::LEAST_FRAME.0);

@@ -1,4 +1,4 @@
-//! Fragments of datagrams, and what links carry of them when packets take turns.
+//! Fragments of datagrams, and the share of each link when packets alternate between links.
 //!
 //! Every fragment but the last holds a multiple of eight bytes (RFC 791 section 3.2).
 
@@ -7,7 +7,7 @@ const IP_HEAD: u32 = 20;
 /// Bytes of a UDP head.
 const UDP_HEAD: u32 = 8;
 
-/// Bytes that each fragment carries behind its IP head, of a UDP message of so many bytes; `mtu` at least 28.
+/// The bytes that each fragment of a UDP message carries behind its IP head; `mtu` is at least 28.
 pub fn udp_fragments(message: u32, mtu: u32) -> Vec<u32> {
     let mut left = message.saturating_add(UDP_HEAD);
     let room = mtu.saturating_sub(IP_HEAD).max(8);
@@ -22,11 +22,11 @@ pub fn udp_fragments(message: u32, mtu: u32) -> Vec<u32> {
 }
 
 /// The share of all bytes that each of `links` carries of a stream of such messages, IP heads included, when packets
-/// take turns.
+/// alternate between the links.
 pub fn link_shares(message: u32, mtu: u32, links: usize) -> Vec<f64> {
     let fragments = udp_fragments(message, mtu);
     let mut bytes = vec![0_u64; links.max(1)];
-    // After so many messages the turns are where they began.
+    // After this many messages the sequence of links repeats.
     let turns = (0..links.max(1)).flat_map(|_| &fragments).enumerate();
     turns.for_each(|(turn, size)| bytes[turn % links.max(1)] += u64::from(size + IP_HEAD));
     let all: u64 = bytes.iter().sum();
@@ -50,9 +50,9 @@ mod tests {
         for (message, first, second) in
             [(8_984, 99.6, 0.4), (10_000, 89.5, 10.5), (20_000, 50.0, 50.0), (30_000, 59.8, 40.2)]
         {
-            let found = link_shares(message, 9_000, 2);
-            let near = |found: f64, expected: f64| (found * 100.0 - expected).abs() < 0.05;
-            assert!(near(found[0], first) && near(found[1], second), "{message}: {found:?}");
+            let shares = link_shares(message, 9_000, 2);
+            let near = |share: f64, expected: f64| (share * 100.0 - expected).abs() < 0.05;
+            assert!(near(shares[0], first) && near(shares[1], second), "{message}: {shares:?}");
         }
     }
 }

@@ -1,20 +1,20 @@
-//! How long a limit lasts at the rate at which its use grows: a straight line through what was seen lately.
+//! When a limit will be reached at the rate at which its use grows: a straight line through recent samples.
 //!
-//! Pure: moments and uses go in. A use that does not grow, or wavers more than it grows, ends never.
+//! Pure: times and uses are passed in. A use that does not grow, or varies more than it grows, never reaches its limit.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::monotonic_time::MonotonicTime;
 
-/// What was seen of one limit's use.
+/// Recent samples of the use of one limit.
 #[derive(Clone, Debug, Default)]
 pub struct UsageTrend {
     samples: VecDeque<(MonotonicTime, u64)>,
 }
 
 impl UsageTrend {
-    /// So much is in use now. Moments do not go backwards.
+    /// Adds a sample. Times must not go backwards.
     pub fn add(&mut self, now: MonotonicTime, used: u64) {
         self.samples.push_back((now, used));
         while self.samples.len() > MOST
@@ -24,7 +24,7 @@ impl UsageTrend {
         }
     }
 
-    /// When `limit` will be met if it goes on like this; `None`: not to be foretold, or later than in a year.
+    /// When `limit` will be reached at the present growth; `None`: cannot be predicted, or later than in a year.
     pub fn time_to_exhaustion(&self, limit: u64) -> Option<Duration> {
         let (first, _) = *self.samples.front()?;
         let (_, last) = *self.samples.back()?;
@@ -49,7 +49,7 @@ impl UsageTrend {
             total += (y - mean) * (y - mean);
         }
         let slope = across / along;
-        // The part of what it varies that the line explains.
+        // The share of the variance that the line explains (R squared).
         let explained = across * across / (along * total);
         if !(slope > 0.0 && explained >= EXPLAINED) {
             return None;
@@ -63,13 +63,13 @@ fn is_old(at: MonotonicTime, now: MonotonicTime) -> bool {
     now.since(at) > WINDOW
 }
 
-/// What is older says nothing of now.
+/// Older samples say nothing about the present growth.
 const WINDOW: Duration = Duration::from_secs(120);
-/// Uses that are kept, whatever the window.
+/// Bounds the memory of a trend, whatever the window: one sample a second.
 const MOST: usize = 120;
-/// Two points are always on a line.
+/// Fewer points always lie near a line.
 const FEWEST: usize = 5;
-/// Below, it wavers rather than grows.
+/// Below this share of explained variance, the use varies rather than grows.
 const EXPLAINED: f64 = 0.7;
 const YEAR: f64 = 365.0 * 86_400.0;
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is seen, the answer is one, and noise of a tenth of the growth moves it little.
+        /// Any input has an answer, and noise of a tenth of the growth moves the answer little.
         #[test]
         fn noise_moves_the_end_little(
             step in 100_u64..10_000,
@@ -115,8 +115,8 @@ mod tests {
         ) {
             let uses: Vec<u64> = (0..).zip(&noise).map(|(at, n)| at * step + n * step / 100).collect();
             let last = *uses.last().unwrap();
-            let found = of(&uses).time_to_exhaustion(last + step * 50).unwrap().as_secs_f64();
-            prop_assert!((90.0..110.0).contains(&found), "{}", found);
+            let end = of(&uses).time_to_exhaustion(last + step * 50).unwrap().as_secs_f64();
+            prop_assert!((90.0..110.0).contains(&end), "{}", end);
         }
 
         #[test]

@@ -1,20 +1,20 @@
-//! Windows, round trips and rates: what a path holds, and what a window lets through.
+//! Windows, round trips and rates: the capacity of a path, and the rate that a window allows.
 
 use std::time::Duration;
 
 use super::quantity::{BitRate, ByteCount};
 
-/// What is under way on a path that is full: rate times round trip.
+/// Bytes in flight on a full path: rate times round trip.
 pub fn bandwidth_delay_product(rate: BitRate, round_trip: Duration) -> ByteCount {
     rate.bytes_during(round_trip)
 }
 
-/// The most that a window of so many bytes lets through; the round trip is not zero.
+/// The rate that a window allows; the round trip is not zero.
 pub fn window_limited_rate(window: ByteCount, round_trip: Duration) -> BitRate {
     BitRate::from_transfer(window, round_trip)
 }
 
-/// A window as its field and scale factor say (RFC 7323 section 2.2); factors above 14 count as 14.
+/// A window by its field and scale factor (RFC 7323 section 2.2); factors above 14 count as 14.
 pub fn scaled_window(field: u16, shift: u8) -> ByteCount {
     ByteCount(f64::from(u32::from(field) << shift.min(14)))
 }
@@ -29,7 +29,7 @@ pub fn window_limited_transfer(
     (pieces, wait.mul_f64((pieces - 1) as f64))
 }
 
-/// How many packets of `size` overtake one that takes a path longer by `skew`, at this rate.
+/// How many packets of `size` overtake a packet on a path that is longer by `skew`, at this rate.
 pub fn overtaking_packets(rate: BitRate, skew: Duration, size: ByteCount) -> u64 {
     (rate.bytes_during(skew).0 / size.0) as u64
 }
@@ -45,8 +45,8 @@ mod tests {
         for (window, megabits) in
             [(32_768.0, 2.016), (65_535.0, 4.033), (131_072.0, 8.066), (262_143.0, 16.132)]
         {
-            let found = window_limited_rate(ByteCount(window), FAR).megabits();
-            assert!((found - megabits).abs() < 0.0006, "{window}: {found}");
+            let rate = window_limited_rate(ByteCount(window), FAR).megabits();
+            assert!((rate - megabits).abs() < 0.0006, "{window}: {rate}");
         }
         assert_eq!(bandwidth_delay_product(BitRate(7.5e6), FAR), ByteCount(121_875.0));
         assert_eq!(scaled_window(512, 9), ByteCount(262_144.0));

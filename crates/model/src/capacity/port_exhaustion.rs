@@ -1,7 +1,7 @@
-//! Which server's ports are used up first, where each gets its share of the connections: by weights, as if evenly spread.
+//! The server whose ports are used up first, if connections are spread evenly by weight.
 //!
-//! Servers share no ports, so the one with the fewest for what it gets is the limit of all. Clients that stick to a server
-//! or requests of unequal cost shift the shares; nothing is known of them here.
+//! Servers share no ports, so the server with the fewest ports for its share limits all. Sticky clients and requests of
+//! unequal cost shift the shares; nothing is known of them here.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::config::{PacketServiceConfig, PoolConfig, ServerConfig, ServerHost};
 /// Where ports are used up first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortExhaustion {
-    /// Connections a second towards all servers at which they are.
+    /// The connections a second to all servers at which they are used up.
     pub rate: PerSecond,
     pub because: String,
     pub change: &'static str,
 }
 
-/// Of connections that this machine opens itself; `life`: how long each lasts.
+/// For connections that this machine opens; `life`: how long each lasts.
 pub fn own_port_exhaustion(
     pool: &PoolConfig,
     machine: &MachineCapacity,
@@ -28,7 +28,7 @@ pub fn own_port_exhaustion(
 ) -> Option<PortExhaustion> {
     let ports = machine.ports;
     let towards = |(server, part): (&ServerConfig, f64)| {
-        // What a name comes to is not known here.
+        // The addresses of a name are not known here.
         let near = matches!(server.address.host, ServerHost::Ip(ip) if is_loopback(ip));
         let rest = machine.time_wait.port_rest_time(near);
         let sources = source_addresses(pool, &server.address.host);
@@ -43,7 +43,7 @@ pub fn own_port_exhaustion(
     receiving_servers(pool).into_iter().map(towards).min_by(compare_exhaustion)
 }
 
-/// Of connections that are translated; `held`: how long each has its port.
+/// For translated connections; `held`: how long each has its port.
 pub fn translated_port_exhaustion(
     made: &PortAllocation<'_>,
     packets: &PacketServiceConfig,
@@ -52,33 +52,33 @@ pub fn translated_port_exhaustion(
 ) -> Option<PortExhaustion> {
     let protocol = if packets.protocols.tcp { TCP } else { UDP };
     let towards = |(server, part): (&ServerConfig, f64)| {
-        let found = made.server_shares(packets, (pool, server), protocol)?;
-        let what = match (found.fewest_ports, pool.source_client) {
+        let shares = made.server_shares(packets, (pool, server), protocol)?;
+        let unit = match (shares.fewest_ports, pool.source_client) {
             (0, _) => "no room for ports of return addresses".to_owned(),
-            (_, true) => format!("{} places of connections", found.ports),
-            _ => format!("{} ports of {} return addresses", found.ports, found.shares),
+            (_, true) => format!("{} places of connections", shares.ports),
+            _ => format!("{} ports of {} return addresses", shares.ports, shares.shares),
         };
         let held = held.as_secs_f64();
         let because = format!(
-            "{what} towards {}, each held for {} s",
+            "{unit} towards {}, each held for {} s",
             describe_share(server, part),
             round_to_thousandths(held)
         );
-        // More addresses would have the same room between them.
-        let change = match (found.fewest_ports < TRANSLATED_PORTS, pool.source_client) {
+        // More addresses would divide the same flow table.
+        let change = match (shares.fewest_ports < TRANSLATED_PORTS, pool.source_client) {
             (true, _) => ROOM,
             (false, true) => SERVERS,
             (false, false) => ADDRESSES,
         };
-        Some(PortExhaustion { rate: PerSecond(found.ports as f64 / held / part), because, change })
+        Some(PortExhaustion { rate: PerSecond(shares.ports as f64 / held / part), because, change })
     };
-    // A server without an address to answer to is an error of the configuration, and no service without it is forwarded.
+    // A server without a return address is an error of the configuration, and no such service is forwarded.
     let all: Vec<PortExhaustion> =
         receiving_servers(pool).into_iter().map(towards).collect::<Option<_>>()?;
     all.into_iter().min_by(compare_exhaustion)
 }
 
-/// To be read: thousandths are enough.
+/// For display: thousandths are enough.
 pub fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }
@@ -86,10 +86,10 @@ pub fn round_to_thousandths(number: f64) -> f64 {
 /// Servers that get connections, each with its share of them.
 fn receiving_servers(pool: &PoolConfig) -> Vec<(&ServerConfig, f64)> {
     let weight = |server: &ServerConfig| f64::from(server.weight.get());
-    let all = pool.servers.iter().map(AsRef::as_ref).filter(|one| weight(one) > 0.0);
+    let all = pool.servers.iter().map(AsRef::as_ref).filter(|server| weight(server) > 0.0);
     let all: Vec<&ServerConfig> = all.collect();
-    let weights: f64 = all.iter().map(|one| weight(one)).sum();
-    all.into_iter().map(|one| (one, weight(one) / weights)).collect()
+    let weights: f64 = all.iter().map(|server| weight(server)).sum();
+    all.into_iter().map(|server| (server, weight(server) / weights)).collect()
 }
 
 fn describe_share(server: &ServerConfig, part: f64) -> String {
@@ -104,12 +104,12 @@ fn compare_exhaustion(a: &PortExhaustion, b: &PortExhaustion) -> std::cmp::Order
     a.rate.0.total_cmp(&b.rate.0)
 }
 
-/// Addresses that connections to a server may come from: those of its family, else the one that the kernel chooses.
+/// Source addresses towards a server: those of its family, else the one that the kernel chooses.
 fn source_addresses(pool: &PoolConfig, host: &ServerHost) -> u32 {
     let of = |v4: bool| pool.source.iter().filter(|ip| ip.is_ipv4() == v4).count() as u32;
     let fit = match host {
         ServerHost::Ip(ip) => of(ip.is_ipv4()),
-        // A name may turn out to be of either family.
+        // A name may resolve to either family.
         ServerHost::Name(_) if of(true) > 0 && of(false) > 0 => of(true).min(of(false)),
         ServerHost::Name(_) => of(true) + of(false),
     };

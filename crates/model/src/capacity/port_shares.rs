@@ -1,7 +1,7 @@
-//! Ports of return addresses: which of them a server's connections use, and how many ports each share of them has.
+//! Ports of return addresses: which of them a server's connections use, and how many ports each share has.
 //!
-//! The packet plane makes its shares by these functions, and forecasts reckon with the same ones. What stands in a
-//! running plane is not known here: a share keeps the ports that it was made with.
+//! The packet plane makes its shares by these functions, and forecasts use the same ones. The shares of a running plane
+//! are not known here: a share keeps the ports that it was made with.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -12,17 +12,17 @@ use crate::config::{
     ServerHost, ServiceConfig, TransportProtocols,
 };
 
-/// The number of TCP in the head of IP.
+/// The protocol number of TCP in the IP head.
 pub const TCP: u8 = 6;
-/// The number of UDP.
+/// The protocol number of UDP.
 pub const UDP: u8 = 17;
 
-/// The fewest ports a share is made with.
+/// The fewest ports of a share.
 pub const FEWEST_PORTS: u32 = 256;
 
-/// Ports of each of so many new shares, where so many are free: as many as a share can have, unless all together would
-/// take more than half of the free ones, which is for services that come later. It may come to more than are free: then
-/// there is no room for these shares.
+/// Ports of each of `shares` new shares when `free` ports are free: the most that a share can have, unless all shares
+/// together would take more than half of the free ports. The other half is for services that are added later. The
+/// result may exceed what is free: then these shares have no room.
 pub fn ports_per_share(free: u32, shares: u32) -> u32 {
     let shares = shares.max(1);
     let half = free / 2 / shares;
@@ -30,14 +30,14 @@ pub fn ports_per_share(free: u32, shares: u32) -> u32 {
     TRANSLATED_PORTS.min(most).max(FEWEST_PORTS)
 }
 
-/// Ports of each of so many shares that are made at once, where so many are free; none where there is no room for them.
+/// Ports of each of the shares that are made together when `free` ports are free; empty if there is no room.
 pub fn distribute_ports(free: u32, shares: u32) -> Vec<u32> {
     let each = ports_per_share(free, shares);
     let fits = u64::from(each) * u64::from(shares) <= u64::from(free);
     if fits { vec![each; shares as usize] } else { Vec::new() }
 }
 
-/// The addresses that servers of this family answer to: one share each. `None` stands for the client's own address.
+/// The return addresses for servers of this family: one share each. `None` stands for the client's own address.
 pub fn response_addresses(
     pool: &PoolConfig,
     plane: &PacketPlaneConfig,
@@ -55,22 +55,22 @@ pub fn protocols_with_shares(of: TransportProtocols) -> impl Iterator<Item = u8>
     [(of.tcp, TCP), (of.udp, UDP)].into_iter().filter(|(has, _)| *has).map(|(_, number)| number)
 }
 
-/// The port by which a service's shares know a server: 0 where connections keep the one that clients asked for.
+/// The port in the keys of a service's shares: 0 where connections keep the port that the client connected to.
 pub fn share_port(packets: &PacketServiceConfig, server: u16) -> u16 {
     let listen = &packets.listen;
-    let one = listen.iter().all(|span| span.exact_port().is_some())
+    let single = listen.iter().all(|span| span.exact_port().is_some())
         && listen.windows(2).all(|two| two[0].first == two[1].first);
-    if one { server } else { 0 }
+    if single { server } else { 0 }
 }
 
-/// The shares of one server of a service, of one protocol.
+/// The shares of one server of a service, for one protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPortShares {
-    /// How many: one for each address that it answers to.
+    /// Shares: one for each return address.
     pub shares: u32,
-    /// Ports of all of them.
+    /// Ports of all shares.
     pub ports: u64,
-    /// Ports of the smallest one; 0: there was no room to make them.
+    /// Ports of the smallest share; 0: there was no room for it.
     pub fewest_ports: u32,
 }
 
@@ -81,15 +81,17 @@ pub struct PortAllocation<'a> {
     ports_by_share: HashMap<PortShareKey<'a>, u32>,
 }
 
-/// Server, port, address that it answers to, protocol.
+/// Server, port, return address, protocol.
 type PortShareKey<'a> = (&'a ServerHost, u16, Option<IpAddr>, u8);
 
 impl<'a> PortAllocation<'a> {
-    /// Services take their shares one after the other, in the order of their names.
+    /// Services take their shares one after the other, in the order of their names, as the packet plane does.
     pub fn allocate(config: &'a Config) -> PortAllocation<'a> {
         let mut made = PortAllocation { config, ports_by_share: HashMap::new() };
         let mut free = config.packets.flows;
-        for service in config.services.values().filter(|one| one.forward == ForwardingMode::Nat) {
+        for service in
+            config.services.values().filter(|service| service.forward == ForwardingMode::Nat)
+        {
             let wanted: HashSet<PortShareKey<'a>> = share_keys(config, service)
                 .into_iter()
                 .filter(|key| !made.ports_by_share.contains_key(key))
@@ -101,7 +103,7 @@ impl<'a> PortAllocation<'a> {
         made
     }
 
-    /// Ports of a service's connections of a protocol towards a server of a pool; `None`: it has no address to answer to.
+    /// Ports of a service's connections of a protocol towards a server of a pool; `None`: it has no return address.
     pub fn server_shares(
         &self,
         packets: &PacketServiceConfig,
@@ -125,7 +127,6 @@ impl<'a> PortAllocation<'a> {
     }
 }
 
-/// The shares that a service needs.
 fn share_keys<'a>(config: &'a Config, service: &'a ServiceConfig) -> Vec<PortShareKey<'a>> {
     let Some(packets) = &service.packets else { return Vec::new() };
     let rules = packets.rules.iter().map(|rule| rule.pool.as_str());
@@ -146,7 +147,7 @@ fn share_keys<'a>(config: &'a Config, service: &'a ServiceConfig) -> Vec<PortSha
     keys
 }
 
-/// A name is taken to have addresses of the family that it can be reached by, of version 4 where that is either.
+/// A name is assumed to have addresses of the family that it can be reached by; IPv4 if both are possible.
 fn server_response_addresses(
     pool: &PoolConfig,
     plane: &PacketPlaneConfig,
@@ -217,8 +218,8 @@ mod tests {
         );
         let own = format!("{usual}source = [\"192.0.2.7\"]\n");
         assert_eq!(towards(&own, "one", 0), Some(full(1)));
-        let kept = format!("{usual}source = \"client\"\n");
-        assert_eq!(towards(&kept, "one", 0), Some(full(1)), "it has a share of places");
+        let client_source = format!("{usual}source = \"client\"\n");
+        assert_eq!(towards(&client_source, "one", 0), Some(full(1)), "it has a share of places");
     }
 
     #[test]

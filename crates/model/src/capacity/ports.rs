@@ -1,7 +1,7 @@
-//! Connections a second that a stock of ports allows, when each rests for a time after its connection has closed.
+//! Connections a second that a stock of ports allows, when each port rests for a time after its connection has closed.
 //!
 //! A port is taken for one pair of addresses and the other side's port, not for an address alone: two servers share
-//! nothing. The rate is the one that can be sustained; a rested stock lets more through in a burst.
+//! nothing. The rate is the sustainable one; after a pause a burst may be faster.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use super::quantity::PerSecond;
 /// Ports that a translating balancer uses of each return address: all above the reserved 1,024, less two.
 pub const TRANSLATED_PORTS: u32 = 64_510;
 
-/// How long Linux keeps a connection in TIME_WAIT. It is compiled in: no sysctl changes it. What may be changed is how
-/// soon a new connection to the same place may take its port (`TimeWait`).
+/// How long Linux keeps a connection in TIME_WAIT. The value is compiled in: no sysctl changes it. `TimeWaitPolicy`
+/// tells how soon a new connection to the same place may take the port.
 pub const LINUX_TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// What the kernel does with ports of connections that were closed from here and are in TIME_WAIT.
+/// The kernel's policy for ports of connections that this machine closed and that are in TIME_WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TimeWaitPolicy {
-    /// Where a new connection may take the port of one.
+    /// Where a new connection may take a port in TIME_WAIT.
     pub reuse: TimeWaitReuse,
-    /// Connections have time stamps (RFC 7323), without which none may.
+    /// Whether connections have time stamps (RFC 7323); without them no port is reused.
     pub timestamps: bool,
-    /// How long a port rests before.
+    /// How long a port rests before reuse.
     pub delay: Duration,
 }
 
@@ -33,24 +33,22 @@ pub struct TimeWaitPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeWaitReuse {
-    /// 0: nowhere.
     Never,
-    /// 1: everywhere.
     Everywhere,
-    /// 2: towards loopback addresses. What Linux has unless it is set.
+    /// 2: towards loopback addresses only. The default of Linux.
     Loopback,
 }
 
 impl TimeWaitPolicy {
-    /// No port is taken before its time is over.
+    /// No port is reused before its TIME_WAIT is over.
     pub const WHOLE: TimeWaitPolicy = TimeWaitPolicy {
         reuse: TimeWaitReuse::Never,
         timestamps: true,
         delay: Duration::from_secs(1),
     };
 
-    /// By the kernel's settings `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds; younger than the
-    /// others, and a second before it was there). What cannot be read, or is not known here, lets no port be taken.
+    /// By the kernel's settings `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds). Kernels
+    /// without the last one wait a second. An unreadable or unknown setting counts as no reuse.
     pub fn from_sysctls(
         reuse: Option<u64>,
         timestamps: Option<u64>,
@@ -69,25 +67,25 @@ impl TimeWaitPolicy {
         }
     }
 
-    /// How long a port rests after a connection that was closed from here, before the next one to the same address and port
-    /// may have it. That the other side has time stamps too is taken for granted.
+    /// How long a port rests after a connection that this machine closed, before the next connection to the same
+    /// address and port may take it. The other side is assumed to have time stamps too.
     pub fn port_rest_time(self, to_loopback: bool) -> Duration {
-        let taken = match self.reuse {
+        let reusable = match self.reuse {
             TimeWaitReuse::Never => false,
             TimeWaitReuse::Everywhere => true,
             TimeWaitReuse::Loopback => to_loopback,
         };
-        if taken && self.timestamps { self.delay.min(LINUX_TIME_WAIT) } else { LINUX_TIME_WAIT }
+        if reusable && self.timestamps { self.delay.min(LINUX_TIME_WAIT) } else { LINUX_TIME_WAIT }
     }
 }
 
-/// Whether the kernel takes connections to an address for such that stay on this machine: addresses of 127.0.0.0/8 and ::1,
-/// not every address that the machine has.
+/// Whether the kernel treats connections to an address as loopback: 127.0.0.0/8 and ::1, but no other address of the
+/// machine.
 pub fn is_loopback(ip: IpAddr) -> bool {
     ip.to_canonical().is_loopback()
 }
 
-/// Connections a second that can be sustained over `sources` addresses with `ports` each towards one server's port.
+/// The sustainable connections a second over `sources` addresses with `ports` each towards one server's port.
 ///
 /// `life`: how long a connection lasts, `rest`: how long its port rests afterwards; together not zero.
 pub fn sustained_rate(ports: u32, sources: u32, life: Duration, rest: Duration) -> PerSecond {
@@ -95,7 +93,7 @@ pub fn sustained_rate(ports: u32, sources: u32, life: Duration, rest: Duration) 
     PerSecond(f64::from(ports) * f64::from(sources) / held)
 }
 
-/// Ports of an inclusive range; none of one that is reversed.
+/// Ports of an inclusive range; none if it is reversed.
 pub fn ports_in_range(first: u16, last: u16) -> u32 {
     (u32::from(last) + 1).saturating_sub(u32::from(first))
 }
@@ -117,10 +115,10 @@ mod tests {
             (1, 120, 537.58),
             (1, 60, 1075.17),
         ] {
-            let found = rest(seconds, TRANSLATED_PORTS, sources);
-            assert!((found - expected).abs() < 0.005, "{sources} {seconds}: {found}");
+            let rate = rest(seconds, TRANSLATED_PORTS, sources);
+            assert!((rate - expected).abs() < 0.005, "{sources} {seconds}: {rate}");
         }
-        // What was measured then stayed below: 4,000, 1,800 and 7,000 of them.
+        // The study measured less: 4,000, 1,800 and 7,000 of them.
         let share = |measured: f64, sources, seconds| {
             measured / rest(seconds, TRANSLATED_PORTS, sources) * 100.0
         };
@@ -145,7 +143,8 @@ mod tests {
     fn a_port_rests_until_the_kernel_gives_it_again() {
         let second = Duration::from_secs(1);
         let minute = LINUX_TIME_WAIT;
-        // Settings (reuse, timestamps, delay), to loopback, elsewhere; the kernel is asked in tests/tests/lab/resting.rs.
+        // Settings (reuse, timestamps, delay), to loopback, elsewhere; tests/tests/lab/resting.rs compares them with
+        // the kernel.
         let rows = [
             ((Some(0), Some(1), Some(1_000)), minute, minute),
             ((Some(1), Some(1), Some(1_000)), second, second),
@@ -160,11 +159,11 @@ mod tests {
             ((Some(1), Some(1), Some(90_000)), minute, minute),
         ];
         for ((reuse, timestamps, delay), near, far) in rows {
-            let found = TimeWaitPolicy::from_sysctls(reuse, timestamps, delay);
+            let policy = TimeWaitPolicy::from_sysctls(reuse, timestamps, delay);
             assert_eq!(
-                (found.port_rest_time(true), found.port_rest_time(false)),
+                (policy.port_rest_time(true), policy.port_rest_time(false)),
                 (near, far),
-                "{found:?}"
+                "{policy:?}"
             );
         }
         for (text, near) in
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_connections_life_holds_its_port_too() {
-        let found = sustained_rate(60, 1, Duration::from_secs(20), Duration::from_secs(40));
-        assert_eq!(found, PerSecond(1.0));
+        let rate = sustained_rate(60, 1, Duration::from_secs(20), Duration::from_secs(40));
+        assert_eq!(rate, PerSecond(1.0));
     }
 }

@@ -1,4 +1,4 @@
-//! Quantities of forecasts, each with its unit in its type, so that bits and bytes cannot be exchanged.
+//! Quantities of forecasts, each with its unit in its type, so that bits and bytes cannot be mixed up.
 //!
 //! Decimal prefixes: a megabit is 10^6 bits. It parses nothing.
 
@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Bits a second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct BitRate(pub f64);
 
-/// Bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct ByteCount(pub f64);
 
-/// Events a second: connections, requests or updates, as the place says.
+/// Events a second: connections, requests or updates, by context.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct PerSecond(pub f64);
@@ -27,19 +25,19 @@ impl BitRate {
         self.0 / 1e6
     }
 
-    /// So many bytes in this time.
+    /// The rate that moves these bytes in this time.
     pub fn from_transfer(bytes: ByteCount, time: Duration) -> BitRate {
         BitRate(bytes.0 * BITS / time.as_secs_f64())
     }
 
-    /// What it moves in this time.
+    /// The bytes that it moves in this time.
     pub fn bytes_during(self, time: Duration) -> ByteCount {
         ByteCount(self.0 * time.as_secs_f64() / BITS)
     }
 }
 
 impl ByteCount {
-    /// So many of them each time, so often.
+    /// The rate of messages of this size, sent this often.
     pub fn rate_at(self, rate: PerSecond) -> BitRate {
         BitRate(self.0 * BITS * rate.0)
     }
@@ -49,7 +47,6 @@ impl ByteCount {
     }
 }
 
-/// Bits of a byte.
 const BITS: f64 = 8.0;
 
 #[cfg(test)]
@@ -61,12 +58,12 @@ mod tests {
     fn a_report_of_ab_follows_from_its_totals() {
         assert_eq!(ByteCount(13.0 * 32_768.0), ByteCount(425_984.0));
         assert_eq!(ByteCount(425_984.0).kibibytes(), 416.0);
-        let near = |found: f64, printed: f64| (found / printed - 1.0).abs() < 1e-4;
+        let near = |computed: f64, printed: f64| (computed / printed - 1.0).abs() < 1e-4;
         for (seconds, connections, rate, each_ms) in [
             (112.649, 10.0, 88.77, 112.649),
             (129.153, 10.0, 77.43, 129.153),
             (37.843, 100.0, 264.25, 378.43),
-            // ab prints 271.28, of times in microseconds that it does not print.
+            // ab prints 271.28, from times in microseconds that it does not print.
             (36.863, 50.0, 271.27, 184.313),
         ] {
             assert!(near(10_000.0 / seconds, rate), "{seconds}");

@@ -1,6 +1,7 @@
-//! Bandwidth of requests: what an exchange puts on the wire in each direction, and what a link carries of it.
+//! Bandwidth of requests: the bytes of an exchange on the wire in each direction, and the exchanges that a link
+//! carries.
 //!
-//! Whether both directions share the medium decides about doubling: on full duplex each has the link's rate for itself.
+//! On full duplex each direction has the link's whole rate; on half duplex both share it.
 
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use super::quantity::{BitRate, ByteCount, PerSecond};
 pub enum Duplex {
     /// Each direction has the whole rate.
     Full,
-    /// They share it.
+    /// Both directions share the rate.
     Half,
 }
 
@@ -23,13 +24,13 @@ pub const LEAST_FRAME: ByteCount = ByteCount(84.0);
 /// Bytes of IPv4 and TCP heads with timestamps.
 const HEADS: f64 = 52.0;
 
-/// One direction's bytes on the wire for a message in segments of `mss` bytes, which is above 0.
+/// One direction's bytes on the wire for a message in segments of `mss` bytes; `mss` is above 0.
 pub fn message_bytes_on_wire(bytes: ByteCount, mss: ByteCount) -> ByteCount {
     let segments = (bytes.0 / mss.0).ceil();
     ByteCount(bytes.0 + segments * (HEADS + FRAME.0))
 }
 
-/// What a link must carry for exchanges of these bytes each way, in its busier sense.
+/// The link rate for exchanges of these bytes each way, in the busier direction.
 pub fn needed_rate(
     rate: PerSecond,
     towards: ByteCount,
@@ -50,8 +51,8 @@ pub fn carried_exchanges(
     back: ByteCount,
     duplex: Duplex,
 ) -> PerSecond {
-    let one = needed_rate(PerSecond(1.0), towards, back, duplex);
-    PerSecond(link.0 / one.0)
+    let single = needed_rate(PerSecond(1.0), towards, back, duplex);
+    PerSecond(link.0 / single.0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What to change about what packets show, and what they cannot show from here, in sentences.
+//! Advice about what flow samples show, and the limits of what they can show, in sentences.
 
 use crate::config::ForwardingMode;
 use crate::limit::{Limit, TimeOwner};
@@ -13,7 +13,7 @@ pub fn advice_for(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
     }
 }
 
-/// What cannot be seen of services with this method.
+/// What samples cannot show for services with this forwarding method.
 pub fn blind_spots(forward: ForwardingMode) -> &'static [&'static str] {
     match forward {
         ForwardingMode::Nat => {

@@ -1,5 +1,5 @@
-//! What watched connections showed, kept for an hour at most: of each connection one entry for ten seconds. Bounded; what
-//! finds no room is counted, and the oldest goes first.
+//! Deltas of watched connections for up to an hour: one entry for a connection and ten seconds. Bounded: entries that
+//! find no room are counted, and the oldest slice goes first.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -10,15 +10,15 @@ use super::flow_tracker::{FlowDelta, HandshakeStall};
 use crate::time_attribution::client_prefix::{AddressPrefix, ClientPrefix};
 use crate::time_attribution::{BreakdownGroup, TimeBreakdown};
 
-/// Nanoseconds of a slice.
+/// The length of a slice, nanoseconds.
 const SLICE: u64 = 10_000_000_000;
-/// Slices that are kept: an hour.
+/// An hour of slices.
 const SLICES: u64 = 360;
-/// Entries over all slices.
+/// Entries over all slices: bounds the memory of the store.
 pub const MAX_SAMPLES: usize = 32_768;
-/// Entries of one slice.
+/// Entries of one slice, so that a burst does not displace the whole hour.
 const MAX_SLICE_SAMPLES: usize = 8_192;
-/// Connections that are shown.
+/// Connections that a report names.
 const EXAMPLES: usize = 5;
 
 #[derive(Debug, Default)]
@@ -34,24 +34,23 @@ struct FlowSampleSlice {
     changes: HashMap<(u64, u64), FlowDelta>,
 }
 
-/// Which connections are asked about.
+/// The connections that a report is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowFilter {
     pub service: u32,
-    /// Of one of these servers; `None`: of all.
+    /// Servers; `None`: all.
     pub servers: Option<Vec<u32>>,
     pub from: Option<AddressPrefix>,
-    /// Seen at this moment or later, nanoseconds.
+    /// Seen at this time or later, nanoseconds.
     pub since: u64,
 }
 
-/// Times of so many handshakes, nanoseconds.
+/// Durations of handshakes, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeSummary {
     pub count: usize,
-    /// Half of them took no longer.
     pub median: u64,
-    /// Nineteen of twenty took no longer.
+    /// The 95th percentile.
     pub most: u64,
     pub longest: u64,
 }
@@ -61,35 +60,33 @@ pub struct HandshakeSummary {
 pub struct FlowReport {
     /// Watched connections that had packets.
     pub flows: usize,
-    /// Those of them that began.
     pub begun: usize,
-    /// Those whose beginning was not seen.
+    /// Connections whose beginning was not seen.
     pub joined_late: usize,
-    /// Those with a window that cannot be read, as its scale is not known.
+    /// Connections with a window that cannot be read, since its scale is unknown.
     pub unscaled: usize,
-    /// Handshakes that were done.
     pub handshakes: usize,
     pub server_part: HandshakeSummary,
     pub client_part: HandshakeSummary,
     pub whole: HandshakeSummary,
-    /// Handshakes that were not done, by whose turn it was: `Unfinished::ALL`.
+    /// Handshakes that were not completed, by the side whose turn it was: `HandshakeStall::ALL`.
     pub stalled: [usize; 3],
     /// SYNs that the server answered with a reset.
     pub refused: usize,
-    /// What clients and servers sent.
+    /// Counters of clients and servers.
     pub sides: [FlowSideCounters; 2],
-    /// Whose time it is that they stood still.
+    /// The attributed time of standing still.
     pub breakdown: TimeBreakdown,
-    /// By server; `None`: it is gone. The most time first.
+    /// By server; `None`: the server is gone. The most time first.
     pub servers: Vec<BreakdownGroup<Option<u32>>>,
     /// By network of clients. The most time first.
     pub networks: Vec<BreakdownGroup<ClientPrefix>>,
-    /// Those that stood still longest.
+    /// The connections that stood still longest.
     pub examples: Vec<FlowDelta>,
 }
 
 impl FlowDeltaStore {
-    /// Keeps what is new of a connection.
+    /// Stores the delta of a connection.
     pub fn add(&mut self, change: FlowDelta) {
         let number = change.at / SLICE;
         if self.slices.back().is_none_or(|newest| newest.number < number) {
@@ -98,7 +95,7 @@ impl FlowDeltaStore {
         let Some(slice) = self.slices.back_mut() else { return };
         let full = slice.changes.len() >= MAX_SLICE_SAMPLES;
         match slice.changes.entry((change.fingerprint, change.first_packet_at)) {
-            Entry::Occupied(mut kept) => kept.get_mut().merge_later(&change),
+            Entry::Occupied(mut stored) => stored.get_mut().merge_later(&change),
             Entry::Vacant(place) if !full => {
                 place.insert(change);
                 self.len += 1;
@@ -119,17 +116,16 @@ impl FlowDeltaStore {
         }
     }
 
-    /// How many entries are kept.
     pub fn sample_count(&self) -> usize {
         self.len
     }
 
-    /// What found no room.
+    /// Entries that found no room.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// What the connections that fit showed.
+    /// Summarizes the connections that match the filter.
     pub fn report(&self, filter: &FlowFilter) -> FlowReport {
         let fits = |change: &&FlowDelta| {
             let servers = filter.servers.as_ref();
@@ -142,7 +138,7 @@ impl FlowDeltaStore {
         let mut whole: BTreeMap<(u64, u64), FlowDelta> = BTreeMap::new();
         for change in slices.flat_map(|slice| slice.changes.values()).filter(fits) {
             match whole.get_mut(&(change.fingerprint, change.first_packet_at)) {
-                Some(kept) => kept.merge_later(change),
+                Some(stored) => stored.merge_later(change),
                 None => {
                     whole.insert((change.fingerprint, change.first_packet_at), change.clone());
                 }
@@ -153,34 +149,34 @@ impl FlowDeltaStore {
 }
 
 fn summarize_flows(mut all: Vec<FlowDelta>) -> FlowReport {
-    let mut found = FlowReport { flows: all.len(), ..FlowReport::default() };
+    let mut report = FlowReport { flows: all.len(), ..FlowReport::default() };
     let mut servers = BTreeMap::new();
     let mut networks = BTreeMap::new();
     let mut times: [Vec<u64>; 3] = Default::default();
     for change in &all {
-        found.begun += usize::from(change.begun);
-        found.joined_late += usize::from(change.joined_late);
-        found.unscaled += usize::from(!change.scaled);
-        found.refused += usize::from(change.refused);
+        report.begun += usize::from(change.begun);
+        report.joined_late += usize::from(change.joined_late);
+        report.unscaled += usize::from(!change.scaled);
+        report.refused += usize::from(change.refused);
         if let Some(opened) = change.handshake {
-            found.handshakes += 1;
+            report.handshakes += 1;
             let parts = [opened.server, opened.client, opened.total];
             times.iter_mut().zip(parts).for_each(|(times, part)| times.extend(part));
         }
         if let Some(who) = change.stall {
-            let at = HandshakeStall::ALL.iter().position(|one| *one == who).unwrap_or_default();
-            found.stalled[at] += 1;
+            let at = HandshakeStall::ALL.iter().position(|stall| *stall == who).unwrap_or_default();
+            report.stalled[at] += 1;
         }
-        found.sides.iter_mut().zip(change.sides).for_each(|(sum, more)| sum.add(more));
+        report.sides.iter_mut().zip(change.sides).for_each(|(sum, more)| sum.add(more));
         let bars = attribute_time(change);
-        found.breakdown.add_scaled(&bars, 1.0);
+        report.breakdown.add_scaled(&bars, 1.0);
         join(&mut servers, change.server, &bars);
         join(&mut networks, ClientPrefix::from_client(change.client), &bars);
     }
-    found.breakdown.sort();
-    [found.server_part, found.client_part, found.whole] = times.map(self::summarize_durations);
-    found.servers = groups(servers);
-    found.networks = groups(networks);
+    report.breakdown.sort();
+    [report.server_part, report.client_part, report.whole] = times.map(self::summarize_durations);
+    report.servers = groups(servers);
+    report.networks = groups(networks);
     all.sort_by_key(|change| {
         (
             std::cmp::Reverse(attribute_time(change).total()),
@@ -189,12 +185,12 @@ fn summarize_flows(mut all: Vec<FlowDelta>) -> FlowReport {
         )
     });
     let ended = |change: &FlowDelta| {
-        change.refused || change.stall.is_some() || change.sides.iter().any(|it| it.resets > 0)
+        change.refused || change.stall.is_some() || change.sides.iter().any(|side| side.resets > 0)
     };
     all.retain(|change| attribute_time(change).total() > 0 || ended(change));
     all.truncate(EXAMPLES);
-    found.examples = all;
-    found
+    report.examples = all;
+    report
 }
 
 fn summarize_durations(mut all: Vec<u64>) -> HandshakeSummary {

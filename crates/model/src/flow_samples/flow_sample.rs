@@ -1,8 +1,8 @@
-//! One watched connection as the datapath has it: everything since it was first seen. Facts only.
+//! One watched connection as the datapath stores it: totals since it was first seen. Facts only.
 
 use std::net::IpAddr;
 
-/// A side of a connection, and what it sends.
+/// A side of a connection, by what it sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowSide {
     Client,
@@ -10,7 +10,7 @@ pub enum FlowSide {
 }
 
 impl FlowSide {
-    /// Both, in the order of their places in pairs.
+    /// In the order of their places in pairs.
     pub const ALL: [FlowSide; 2] = [FlowSide::Client, FlowSide::Server];
 
     pub const fn name(self) -> &'static str {
@@ -21,37 +21,37 @@ impl FlowSide {
     }
 }
 
-/// The scale of a side's windows.
+/// The window scale of a side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowWindowScale {
-    /// Both SYNs were seen, or one of them that offers none: windows are shifted by so much.
+    /// Both SYNs were seen, or one of them that offers no scaling: windows are shifted by this much.
     Known(u8),
     /// Only the side's own SYN was seen: at most this, if the other side agreed.
     AtMost(u8),
-    /// Its SYN was not seen: a window can be told from none, and no more.
+    /// The SYN was not seen: only a zero window can be recognized.
     Unknown,
 }
 
-/// What one side sent and said.
+/// Counters of the packets that one side sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSideCounters {
     pub packets: u64,
-    /// Packets with what had come through here before: lost behind us, or sent again without need.
+    /// Packets whose data had passed the balancer before: lost behind it, or sent again without need.
     pub retransmitted: u64,
-    /// Packets that filled a gap late: lost before us.
+    /// Packets that filled a gap late: lost before the balancer.
     pub filled: u64,
-    /// Packets that filled a gap at once: in another order.
+    /// Packets that filled a gap at once: reordered.
     pub reordered: u64,
-    /// Packets that close its window.
+    /// Packets with a zero window.
     pub zero_window: u64,
-    /// Packets that leave less room than a segment.
+    /// Packets whose window is smaller than a segment.
     pub silly_window: u64,
     pub resets: u64,
-    /// How long its window stood closed, nanoseconds.
+    /// How long its window was closed, nanoseconds.
     pub zero_window_nanos: u64,
-    /// How long it stood smaller than a segment.
+    /// How long its window was smaller than a segment.
     pub silly_window_nanos: u64,
-    /// How long it was silent before what repaired a loss.
+    /// How long it was silent before a packet that repaired a loss.
     pub loss_recovery_nanos: u64,
 }
 
@@ -77,7 +77,7 @@ impl FlowSideCounters {
         }
     }
 
-    /// What came since `before`.
+    /// The counts since `before`.
     pub fn delta_since(mut self, mut before: FlowSideCounters) -> FlowSideCounters {
         for (mine, before) in self.fields_mut().into_iter().zip(before.fields_mut()) {
             *mine = mine.saturating_sub(*before);
@@ -86,22 +86,22 @@ impl FlowSideCounters {
     }
 }
 
-/// One watched connection. Of each pair the first is the client's, the second the server's; times are nanoseconds on the
-/// kernel's clock, 0 where nothing was seen.
+/// One watched connection. Of each pair the first is the client's, the second the server's; times are nanoseconds on
+/// the kernel's clock, 0 where nothing was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSample {
-    /// Which connection: the same number with the same `born` is the same one.
+    /// Identifies the connection, together with `first_packet_at`.
     pub fingerprint: u64,
     pub first_packet_at: u64,
     pub client: IpAddr,
     pub port: u16,
-    /// Its service, by index.
+    /// The service, by index.
     pub service: u32,
-    /// Its server, by index.
+    /// The server, by index.
     pub server: u32,
-    /// Both directions come through here.
+    /// Both directions pass the balancer.
     pub bidirectional: bool,
-    /// Its first packets were not seen.
+    /// The first packets were not seen.
     pub joined_late: bool,
     /// A reset, or both sides' FIN.
     pub ended: bool,
@@ -111,11 +111,9 @@ pub struct FlowSample {
     pub syn: [u64; 2],
     /// The server's first and last SYN-ACK.
     pub syn_ack: [u64; 2],
-    /// The client's first packet after that; without both directions, after its SYN.
+    /// The client's first packet after that; if only one direction is seen, after its SYN.
     pub ack: u64,
-    /// SYNs of both sides.
     pub syns: [u32; 2],
     pub scale: [FlowWindowScale; 2],
-    /// What both sides sent.
     pub sides: [FlowSideCounters; 2],
 }

@@ -1,43 +1,42 @@
-//! From one reading to the next: what of each watched connection is new. It keeps no more than was read last.
+//! Compares two readings of the watched connections: what is new of each. Only the last reading is stored.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::flow_sample::{FlowSample, FlowSideCounters, FlowWindowScale};
 
-/// Nanoseconds after its first SYN from which a handshake that is not done counts as unfinished: the client has asked
-/// again by then (RFC 6298, 2.1).
+/// Nanoseconds after its first SYN from which a handshake counts as stalled. Three seconds, since the client has
+/// repeated its SYN by then (RFC 6298, 2.1).
 const STALL_TIMEOUT: u64 = 3_000_000_000;
 
-/// Times of a handshake that was done, nanoseconds. A part whose packet was sent more than once is not told: which of
-/// them was answered cannot be known.
+/// Durations of a completed handshake, nanoseconds. A part whose packet was sent more than once is absent: which copy
+/// was answered is unknown (Karn's algorithm).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeDurations {
-    /// From the SYN to its answer: the way to the server and back.
+    /// From the SYN to the SYN-ACK: the round trip to the server.
     pub server: Option<u64>,
-    /// From the answer to the client's acknowledgement: the way to the client and back.
+    /// From the SYN-ACK to the client's ACK: the round trip to the client.
     pub client: Option<u64>,
-    /// From the SYN to the client's acknowledgement.
+    /// From the SYN to the client's ACK.
     pub total: Option<u64>,
 }
 
-/// Who did not go on with a handshake.
+/// The side that did not continue a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HandshakeStall {
-    /// The SYN was not answered.
     Server,
-    /// The answer was not acknowledged.
+    /// The SYN-ACK was not acknowledged.
     Client,
-    /// One of both: the answer goes past.
+    /// One of both: the SYN-ACK bypasses the balancer.
     Either,
 }
 
 impl HandshakeStall {
-    /// All of them, in the order of their places.
+    /// In the order of their places in counts.
     pub const ALL: [HandshakeStall; 3] =
         [HandshakeStall::Server, HandshakeStall::Client, HandshakeStall::Either];
 
-    /// Its name: who was silent.
+    /// The silent side, as reports name it.
     pub const fn name(self) -> &'static str {
         match self {
             HandshakeStall::Server => "server",
@@ -56,29 +55,28 @@ pub struct FlowDelta {
     pub at: u64,
     pub client: IpAddr,
     pub port: u16,
-    /// Its service, by number.
+    /// The service, by number.
     pub service: u32,
-    /// Its server, by number; `None`: it is gone.
+    /// The server, by number; `None`: it is gone.
     pub server: Option<u32>,
-    /// Both directions come through here.
+    /// Both directions pass the balancer.
     pub bidirectional: bool,
-    /// Its first packets were not seen.
+    /// The first packets were not seen.
     pub joined_late: bool,
     pub begun: bool,
-    /// The scales of both sides' windows are known, or bounded.
+    /// The window scales of both sides are known, or bounded.
     pub scaled: bool,
-    /// The handshake was done.
+    /// Set when the handshake was completed.
     pub handshake: Option<HandshakeDurations>,
-    /// The handshake is not done though it should be.
+    /// Set when the handshake has stalled.
     pub stall: Option<HandshakeStall>,
     /// The server answered the SYN with a reset.
     pub refused: bool,
-    /// What both sides sent.
     pub sides: [FlowSideCounters; 2],
 }
 
 impl FlowDelta {
-    /// Takes what came later of the same connection.
+    /// Adds a later delta of the same connection.
     pub fn merge_later(&mut self, later: &FlowDelta) {
         self.at = later.at;
         self.server = later.server;
@@ -86,7 +84,7 @@ impl FlowDelta {
         self.scaled = later.scaled;
         self.refused |= later.refused;
         self.handshake = self.handshake.or(later.handshake);
-        // What was done after all is not unfinished.
+        // A handshake that was completed after all is not stalled.
         self.stall = self.stall.or(later.stall).filter(|_| self.handshake.is_none());
         for (mine, more) in self.sides.iter_mut().zip(later.sides) {
             mine.add(more);
@@ -99,11 +97,10 @@ impl FlowDelta {
     }
 }
 
-/// What was read last.
 #[derive(Debug, Default)]
 pub struct FlowTracker {
     flows: HashMap<u64, TrackedFlow>,
-    /// Something was read before.
+    /// An earlier reading exists.
     has_baseline: bool,
 }
 
@@ -114,8 +111,8 @@ struct TrackedFlow {
 }
 
 impl FlowTracker {
-    /// What is new in a reading of everything that is watched now. What was there at the first reading belongs to an
-    /// earlier process, which has told of it.
+    /// What is new in a reading of all watched connections. Connections of the first reading belong to an earlier
+    /// process, which has reported them.
     pub fn diff_samples(&mut self, all: Vec<FlowSample>, now: u64) -> Vec<FlowDelta> {
         let mut before = std::mem::take(&mut self.flows);
         let first = !std::mem::replace(&mut self.has_baseline, true);
@@ -129,14 +126,14 @@ impl FlowTracker {
                 self.flows.insert(seen.fingerprint, TrackedFlow { seen, unfinished });
                 continue;
             }
-            let (told, old) = match &old {
+            let (reported, old) = match &old {
                 Some(old) => (old.unfinished, Some(&old.seen)),
                 None => (false, None),
             };
-            let change = flow_delta(&seen, old, now, told);
-            let told = told || change.stall.is_some();
+            let change = flow_delta(&seen, old, now, reported);
+            let reported = reported || change.stall.is_some();
             let quiet = change.packets() == 0 && change.stall.is_none();
-            self.flows.insert(seen.fingerprint, TrackedFlow { seen, unfinished: told });
+            self.flows.insert(seen.fingerprint, TrackedFlow { seen, unfinished: reported });
             if !quiet {
                 changes.push(change);
             }
@@ -144,19 +141,19 @@ impl FlowTracker {
         changes
     }
 
-    /// Forgets everything: the next reading is compared with nothing, and all of it is new.
+    /// Forgets the last reading: everything in the next one is new.
     pub fn clear(&mut self) {
         self.flows.clear();
         self.has_baseline = true;
     }
 
-    /// Connections that were there at the last reading.
+    /// Connections of the last reading.
     pub fn tracked_count(&self) -> usize {
         self.flows.len()
     }
 }
 
-fn flow_delta(seen: &FlowSample, old: Option<&FlowSample>, now: u64, told: bool) -> FlowDelta {
+fn flow_delta(seen: &FlowSample, old: Option<&FlowSample>, now: u64, reported: bool) -> FlowDelta {
     let before = |side: usize| old.map_or(FlowSideCounters::default(), |old| old.sides[side]);
     let done = old.is_some_and(|old| old.ack != 0);
     FlowDelta {
@@ -172,13 +169,13 @@ fn flow_delta(seen: &FlowSample, old: Option<&FlowSample>, now: u64, told: bool)
         begun: old.is_none(),
         scaled: has_known_scale(seen),
         handshake: handshake_durations(seen).filter(|_| !done),
-        stall: handshake_stall(seen, now).filter(|_| !told),
+        stall: handshake_stall(seen, now).filter(|_| !reported),
         refused: seen.refused && !old.is_some_and(|old| old.refused),
         sides: [0, 1].map(|side| seen.sides[side].delta_since(before(side))),
     }
 }
 
-/// Whether every window that comes through here can be read.
+/// Whether every window that passes the balancer can be read.
 fn has_known_scale(seen: &FlowSample) -> bool {
     let [client, server] = seen.scale;
     client != FlowWindowScale::Unknown
@@ -190,11 +187,14 @@ fn handshake_durations(seen: &FlowSample) -> Option<HandshakeDurations> {
     if first == 0 || seen.ack == 0 {
         return None;
     }
-    let [asked, answered] = seen.syns.map(|count| count == 1);
-    let server = seen.bidirectional.then(|| seen.syn_ack[0].saturating_sub(last)).filter(|_| asked);
-    let client =
-        seen.bidirectional.then(|| seen.ack.saturating_sub(seen.syn_ack[1])).filter(|_| answered);
-    let whole = asked.then(|| seen.ack.saturating_sub(first));
+    let [single_syn, single_syn_ack] = seen.syns.map(|count| count == 1);
+    let server =
+        seen.bidirectional.then(|| seen.syn_ack[0].saturating_sub(last)).filter(|_| single_syn);
+    let client = seen
+        .bidirectional
+        .then(|| seen.ack.saturating_sub(seen.syn_ack[1]))
+        .filter(|_| single_syn_ack);
+    let whole = single_syn.then(|| seen.ack.saturating_sub(first));
     Some(HandshakeDurations { server, client, total: whole })
 }
 

@@ -1,4 +1,4 @@
-//! Readings become changes, changes become whose time it was.
+//! Readings become deltas, and deltas become time attribution.
 
 use std::net::IpAddr;
 
@@ -35,7 +35,7 @@ fn open(print: u64) -> FlowSample {
     }
 }
 
-/// Follows what comes after an empty first reading.
+/// A tracker after an empty first reading.
 fn following() -> FlowTracker {
     let mut follow = FlowTracker::default();
     assert!(follow.diff_samples(Vec::new(), 0).is_empty());
@@ -96,7 +96,7 @@ fn handshakes_that_are_not_done_are_told_once_by_who_was_silent() {
         let young = follow.diff_samples(vec![seen.clone()], SECOND + 2_900 * MS);
         assert_eq!(young[0].stall, None, "{text}");
         let old = follow.diff_samples(vec![seen.clone()], SECOND + 3_000 * MS);
-        assert_eq!(old.first().and_then(|it| it.stall), want, "{text}");
+        assert_eq!(old.first().and_then(|delta| delta.stall), want, "{text}");
         assert!(follow.diff_samples(vec![seen], 9 * SECOND).is_empty(), "{text}: told twice");
     }
 }
@@ -112,7 +112,7 @@ fn what_an_earlier_process_saw_is_not_told_again() {
     let change = &follow.diff_samples(vec![more], 4 * SECOND)[0];
     assert_eq!((change.sides[1].retransmitted, change.sides[1].packets), (2, 2));
     assert_eq!((change.begun, change.handshake), (false, None));
-    // The same ends with another beginning are another connection.
+    // The same addresses with another first packet are another connection.
     let change = &follow
         .diff_samples(vec![FlowSample { first_packet_at: 9 * SECOND, ..open(1) }], 10 * SECOND)[0];
     assert!(change.begun && change.handshake.is_some());
@@ -171,18 +171,21 @@ fn the_pile_joins_what_a_connection_showed_and_answers_by_server_and_network() {
         follow
             .diff_samples(readings, (2 + second) * SECOND)
             .into_iter()
-            .for_each(|it| pile.add(it));
+            .for_each(|delta| pile.add(delta));
     }
-    let found = pile.report(&all(7));
-    assert_eq!((found.flows, found.begun, found.handshakes), (2, 2, 2));
-    assert_eq!(found.sides[0].zero_window_nanos, 3_000 * MS);
+    let report = pile.report(&all(7));
+    assert_eq!((report.flows, report.begun, report.handshakes), (2, 2, 2));
+    assert_eq!(report.sides[0].zero_window_nanos, 3_000 * MS);
     assert_eq!(
-        found.whole,
+        report.whole,
         HandshakeSummary { count: 2, median: 50 * MS, most: 50 * MS, longest: 50 * MS }
     );
-    assert_eq!(found.servers.iter().map(|group| group.key).collect::<Vec<_>>(), [Some(3), Some(4)]);
-    assert_eq!(found.networks.len(), 1);
-    assert_eq!(found.examples[0].client, client(1), "who stood still longest comes first");
+    assert_eq!(
+        report.servers.iter().map(|group| group.key).collect::<Vec<_>>(),
+        [Some(3), Some(4)]
+    );
+    assert_eq!(report.networks.len(), 1);
+    assert_eq!(report.examples[0].client, client(1), "who stood still longest comes first");
     assert_eq!(pile.report(&all(8)), FlowReport::default());
     let few = FlowFilter { servers: Some(vec![4]), ..all(7) };
     assert_eq!(pile.report(&few).flows, 1);
@@ -213,9 +216,9 @@ proptest::proptest! {
         let mut follow = following();
         let mut seen = open(1);
         let mut sum = [FlowSideCounters::default(); 2];
-        for (at, (packets, again, nanos)) in (2..).zip(steps) {
+        for (at, (packets, retransmitted, nanos)) in (2..).zip(steps) {
             seen.sides[0].packets += packets + 1;
-            seen.sides[1].retransmitted += again;
+            seen.sides[1].retransmitted += retransmitted;
             seen.sides[1].loss_recovery_nanos += nanos;
             for change in follow.diff_samples(vec![seen.clone()], at * SECOND) {
                 sum.iter_mut().zip(change.sides).for_each(|(sum, more)| sum.add(more));

@@ -1,17 +1,18 @@
-//! How long to wait: intervals with their random share, and the back-off of servers that nobody probes.
+//! Waiting times: probe intervals with their jitter, and the back-off of servers without a probe.
 //!
 //! It knows no state and no clock.
 
 use std::time::Duration;
 
+/// The first back-off: bounds how soon a failed server gets a trial.
 pub(super) const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
 /// The longest back-off. A server that was up for this long begins with the first again.
 pub(super) const BACK_OFF_LONGEST: Duration = Duration::from_secs(30);
-/// Random share of a back-off, percent.
+/// Jitter of a back-off, percent.
 pub(super) const BACK_OFF_JITTER: u8 = 10;
 
-/// The interval less a random share of up to `percent` of it, so that many do not fall into step. It never gets
-/// longer: what `every` and `doubt` promise holds.
+/// The interval less a random share of up to `percent` of it, so that many probes do not synchronize. It never gets
+/// longer: `every` and `doubt` are upper bounds.
 pub(super) fn jittered(interval: Duration, percent: u8, draw: u64) -> Duration {
     let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
     let widest = u128::from(nanos) * u128::from(percent.min(100)) / 100;

@@ -1,4 +1,4 @@
-//! Records come back as they were written, damage costs what it hits and nothing before, and nothing makes it panic.
+//! Records are read back as written, damage costs the damaged records only, and no input causes a panic.
 
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ proptest! {
     fn records_come_back(records in proptest::collection::vec(record(), 0..6), since in any::<u64>()) {
         let bytes = file(&records);
         prop_assert_eq!(&read_records(&bytes, 0).records, &records);
-        let later: Vec<HistoryRecord> = records.into_iter().filter(|it| it.at >= since).collect();
+        let later: Vec<HistoryRecord> = records.into_iter().filter(|record| record.at >= since).collect();
         prop_assert_eq!(read_records(&bytes, since).records, later);
     }
 

@@ -14,9 +14,7 @@ use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, ports_in_range, su
 pub struct HostFinding {
     /// Which setting, in a word or two.
     pub check: &'static str,
-    /// Whether it fits.
     pub verdict: HostCheckResult,
-    /// What was found.
     pub found: String,
     /// What it means, and for what it is enough.
     pub why: String,
@@ -29,7 +27,6 @@ pub struct HostFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostCheckResult {
-    /// It does.
     Good,
     /// It will be a limit before the goal is reached.
     Poor,

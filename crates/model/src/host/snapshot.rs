@@ -7,21 +7,17 @@ use serde::Serialize;
 
 use crate::capacity::quantity::BitRate;
 
-/// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HostSnapshot {
-    /// Processors.
     pub processors: u32,
     /// Settings below /proc/sys by their names with dots; those that could not be read are absent.
     pub settings: BTreeMap<String, String>,
     /// Descriptors that a process may open, and may allow itself.
     pub descriptors: (u64, u64),
-    /// Connections in TIME_WAIT.
     pub time_wait: u64,
     /// Processors by the governor of their frequency; empty: nothing governs it here.
     pub governors: BTreeMap<String, u32>,
-    /// Interfaces of devices.
     pub interfaces: Vec<HostInterface>,
 }
 
@@ -29,9 +25,7 @@ pub struct HostSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HostInterface {
-    /// Its name.
     pub name: String,
-    /// Receive queues.
     pub queues: u32,
     /// Whether some queue's packets are spread in software (RPS).
     pub spread: bool,
@@ -47,7 +41,6 @@ pub struct HostWorkload {
     pub connections: u64,
     /// New connections a second to one server from one address.
     pub per_second: f64,
-    /// The link.
     pub link: BitRate,
     /// The longest round trip to clients.
     pub round_trip: Duration,

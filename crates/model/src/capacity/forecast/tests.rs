@@ -1,4 +1,4 @@
-//! Forecasts follow what is stated.
+//! Forecasts follow from the stated quantities.
 
 use super::*;
 use crate::capacity::demand::ProcessingCost;
@@ -44,13 +44,13 @@ const WEB: &str = "[service.web]\nlisten = \"127.0.0.1:8080\"\nforward = \"FORWA
 
 #[test]
 fn ports_are_first_without_kept_connections() {
-    let found = of(&WEB.replace("FORWARD", "http"), &demand(), &machine());
-    assert_eq!(found.limits[0].kind, LimitKind::Ports, "{found:#?}");
-    assert!((found.limits[0].requests_per_second.0 - 470.53).abs() < 0.01);
-    let kept = TrafficDemand { per_server_connection: 1_000.0, ..demand() };
-    let found = of(&WEB.replace("FORWARD", "http"), &kept, &machine());
-    assert_eq!(found.limits[0].kind, LimitKind::Descriptors, "{found:#?}");
-    assert!((found.limits[0].requests_per_second.0 - 5_120.0).abs() < 1e-6);
+    let forecast = of(&WEB.replace("FORWARD", "http"), &demand(), &machine());
+    assert_eq!(forecast.limits[0].kind, LimitKind::Ports, "{forecast:#?}");
+    assert!((forecast.limits[0].requests_per_second.0 - 470.53).abs() < 0.01);
+    let reused = TrafficDemand { per_server_connection: 1_000.0, ..demand() };
+    let forecast = of(&WEB.replace("FORWARD", "http"), &reused, &machine());
+    assert_eq!(forecast.limits[0].kind, LimitKind::Descriptors, "{forecast:#?}");
+    assert!((forecast.limits[0].requests_per_second.0 - 5_120.0).abs() < 1e-6);
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn a_planted_change_moves_the_forecast() {
 fn processors_and_links() {
     let cost = ProcessingCost { request_us: 20.0, connection_us: 30.0, kibibyte_us: 1.0 };
     let machine = MachineCapacity { cost: Some(cost), ..machine() };
-    let found = of(&WEB.replace("FORWARD", "http"), &demand(), &machine);
-    let rate = limit(&found, LimitKind::Processors).requests_per_second.0;
+    let forecast = of(&WEB.replace("FORWARD", "http"), &demand(), &machine);
+    let rate = limit(&forecast, LimitKind::Processors).requests_per_second.0;
     assert!((rate - 2e6 / 51.0).abs() < 1e-6, "{rate}");
-    let full = limit(&found, LimitKind::Bandwidth).requests_per_second.0;
+    let full = limit(&forecast, LimitKind::Bandwidth).requests_per_second.0;
     let half = MachineCapacity { duplex: Duplex::Half, ..machine };
     let half = of(&WEB.replace("FORWARD", "http"), &demand(), &half);
     assert!((full / limit(&half, LimitKind::Bandwidth).requests_per_second.0 - 2.0).abs() < 1e-9);
@@ -99,29 +99,37 @@ fn replication_follows_the_first_limit() {
                 [service.web]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"p\"\n\
                 [pool.p]\nprobe = { tcp = true }\n[[pool.p.servers]]\nname = \"a\"\naddress = \"10.0.0.1:80\"\n";
     let slow = MachineCapacity { link: None, ..machine() };
-    let found = of(text, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
-    let first = found.limits[0].connections_per_second;
-    assert_eq!(found.limits[0].kind, LimitKind::Ports, "{found:#?}");
-    let told = found.replication.unwrap();
-    assert_eq!(told.connections, first);
-    // Records of 26 and 12 bytes, in packets that have 106 beside some 1,322 of them; 50 rounds end with one that is not full.
+    let forecast = of(text, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
+    let first = forecast.limits[0].connections_per_second;
+    assert_eq!(forecast.limits[0].kind, LimitKind::Ports, "{forecast:#?}");
+    let replication = forecast.replication.unwrap();
+    assert_eq!(replication.connections, first);
+    // Records of 26 and 12 bytes, in packets with 106 bytes of overhead for some 1,322 of them; 50 rounds end with one
+    // that is not full.
     let each = 38.0 * (1.0 + 106.0 / 1_322.0);
-    assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
-    // What rests for 30 s is told anew once in that time.
-    let again = 26.0 * (1.0 + 106.0 / 1_322.0);
-    assert!((told.anew.0 / 8.0 - first.0 * again).abs() < 1e-3, "{told:?}");
+    assert!(
+        (replication.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3,
+        "{replication:?}"
+    );
+    // A flow that is idle for 30 s is sent again once in that time.
+    let refresh = 26.0 * (1.0 + 106.0 / 1_322.0);
+    assert!((replication.anew.0 / 8.0 - first.0 * refresh).abs() < 1e-3, "{replication:?}");
     assert_eq!(of(&WEB.replace("FORWARD", "tcp"), &demand(), &slow).replication, None);
     let silent = text.replace("forward =", "replicate = \"none\"\nforward =");
     assert_eq!(of(&silent, &demand(), &slow).replication, None);
     let direct = text.replace("\"nat\"", "\"mac\"");
     let direct = of(&direct, &TrafficDemand { life: Duration::ZERO, ..demand() }, &slow);
-    let told = direct.replication.unwrap();
+    let replication = direct.replication.unwrap();
     let first = direct.limits[0].connections_per_second;
     let each = 32.0 * (1.0 + 106.0 / 1_322.0);
-    assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
+    assert!(
+        (replication.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3,
+        "{replication:?}"
+    );
 }
 
-/// A service that translates, with 4 return addresses and 8 servers that rest for a minute; `more` ends the plane's keys.
+/// A service that translates, with 4 return addresses and 8 servers that rest for a minute; `more` is appended to its
+/// packet settings.
 fn translating(more: &str, servers: &str) -> String {
     let returns: Vec<String> = (1..5).map(|n| format!("\"192.0.2.{n}\"")).collect();
     format!(
@@ -145,15 +153,15 @@ fn ports_of_return_addresses_are_those_that_the_plane_makes() {
     let usual = translating("", &eight());
     assert!((rate(&usual, LimitKind::Ports) - 32.0 * 16_384.0 / 60.0).abs() < 1e-6);
     assert!((rate(&usual, LimitKind::Flows) - 1_048_576.0 / 60.0).abs() < 1e-6);
-    let found = of(&usual, &quick, &machine());
-    assert!(limit(&found, LimitKind::Ports).change.contains("`flows`"), "{found:#?}");
-    // With room for all of them the addresses are the limit.
+    let forecast = of(&usual, &quick, &machine());
+    assert!(limit(&forecast, LimitKind::Ports).change.contains("`flows`"), "{forecast:#?}");
+    // With ports for all shares, the addresses are the limit.
     let roomy = translating("flows = 8388608", &eight());
     let full = f64::from(TRANSLATED_PORTS);
     assert!((rate(&roomy, LimitKind::Ports) - 32.0 * full / 60.0).abs() < 1e-6);
-    let found = of(&roomy, &quick, &machine());
-    assert!(limit(&found, LimitKind::Ports).change.contains("`return`"), "{found:#?}");
-    // Without room for any, nothing is carried.
+    let forecast = of(&roomy, &quick, &machine());
+    assert!(limit(&forecast, LimitKind::Ports).change.contains("`return`"), "{forecast:#?}");
+    // Without ports for any share, nothing is carried.
     let servers: Vec<String> = (1..30).map(|n| format!("\"10.0.0.{n}:80\"")).collect();
     let full = translating("flows = 4096", &servers.join(", "));
     assert!(rate(&full, LimitKind::Ports).abs() < 1e-9);
@@ -166,13 +174,16 @@ fn a_server_has_the_return_addresses_of_its_family_and_its_pool() {
         limit(&of(text, &quick, &machine()), LimitKind::Ports).connections_per_second.0 * 60.0
     };
     let full = f64::from(TRANSLATED_PORTS);
-    let one = translating("", "\"10.0.0.1:80\"");
-    let both = one.replace("return = [", "return = [\"2001:db8::8\", \"2001:db8::9\", ");
+    let ipv4 = translating("", "\"10.0.0.1:80\"");
+    let both = ipv4.replace("return = [", "return = [\"2001:db8::8\", \"2001:db8::9\", ");
     assert!((rate(&both) - 4.0 * full).abs() < 1e-3, "{}", rate(&both));
     let own = format!("{both}source = [\"192.0.2.50\"]\n");
     assert!((rate(&own) - full).abs() < 1e-3);
-    let kept = format!("{both}source = \"client\"\n");
-    assert!((rate(&kept) - full).abs() < 1e-3, "places of connections are made the same way");
+    let client_source = format!("{both}source = \"client\"\n");
+    assert!(
+        (rate(&client_source) - full).abs() < 1e-3,
+        "places of connections are made the same way"
+    );
     let weighted = "{ address = \"10.0.0.1:80\", weight = 3 }, \"10.0.0.2:80\"";
     let weighted = translating("", weighted);
     assert!((rate(&weighted) - 4.0 * full / 0.75).abs() < 1e-3, "three in four go to one");
@@ -187,7 +198,8 @@ fn a_proxys_source_addresses_count_for_servers_of_their_family() {
     };
     let two = "\"127.0.0.2\", \"127.0.0.3\"";
     assert!((rate(two, "") - 2.0 * 28_232.0).abs() < 1e-3);
-    // The second server has one address for its half, and the kernel's choice where there is none.
+    // The second server has half of the connections and one source address, or the kernel's choice where none is
+    // configured.
     let six = "[[pool.p.servers]]\nname = \"b\"\naddress = \"[::1]:9001\"\n";
     for sources in [format!("{two}, \"::1\""), two.to_owned()] {
         assert!((rate(&sources, six) - 2.0 * 28_232.0).abs() < 1e-3, "{sources}");
@@ -200,8 +212,8 @@ fn ports_that_are_taken_again_carry_more() {
     let rate = |address: &str, reuse| {
         let text = text.replace("127.0.0.1:9001", address);
         let time_wait = TimeWaitPolicy::from_sysctls(Some(reuse), Some(1), Some(1_000));
-        let found = of(&text, &demand(), &MachineCapacity { time_wait, ..machine() });
-        let ports = limit(&found, LimitKind::Ports);
+        let forecast = of(&text, &demand(), &MachineCapacity { time_wait, ..machine() });
+        let ports = limit(&forecast, LimitKind::Ports);
         assert_eq!(ports.change.contains("tcp_tw_reuse"), ports.because.contains("60.1 s"));
         28_232.0 / ports.requests_per_second.0
     };
