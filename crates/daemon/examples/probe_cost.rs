@@ -18,7 +18,7 @@ use rustix::net;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-/// What is measured, after servers have risen.
+/// The measured period, after servers have come up.
 const MEASURED: Duration = Duration::from_secs(20);
 /// For servers to rise.
 const RISING: Duration = Duration::from_secs(8);
@@ -41,7 +41,7 @@ fn main() -> Result<(), ExampleFailure> {
     if kind == "floor" {
         return floor(servers, child.port()?);
     }
-    // A port that was free a moment ago: the daemon wants a service, and nobody uses it.
+    // A port that was free a moment ago: the daemon needs a service, which gets no traffic.
     let front = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let text = config(kind, servers, front, child.port()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

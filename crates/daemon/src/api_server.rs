@@ -53,7 +53,7 @@ use control_socket::{BoundControlSocket, SocketPath};
 use peer::{RequestConnection, attach_peer};
 use router::build_router;
 
-/// Programs of this machine, so many at a time.
+/// Limits of the unix socket, which serves programs of this machine only.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 64,
     head_timeout: HEAD_TIMEOUT,
@@ -61,7 +61,7 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     max_lifetime: Duration::from_secs(86_400),
 };
 
-/// Serves until `until` is done, then finishes what is under way and removes the socket's file.
+/// Serves until `until` completes, then finishes pending requests and removes the socket's file.
 ///
 /// # Errors
 /// When the socket cannot be handed to the runtime.

@@ -52,45 +52,41 @@ use background_tasks::{spawn_control_tasks, spawn_observers};
 use data_planes::DataPlanes;
 use running_planes::RunningPlanes;
 
-/// Between two looks at what is still open.
+/// The interval between checks of what is still open.
 const LOOK: Duration = Duration::from_millis(20);
-/// For the workers to end what is cut, so that it is counted and logged with its cause.
+/// Time for workers to log and count the connections that were reset, with their cause.
 const RESET_GRACE: Duration = Duration::from_secs(1);
 /// For the API to finish answers, and for the log to be written, at the end.
 const FINISH_GRACE: Duration = Duration::from_secs(2);
 
-/// What a house is built from.
+/// The options of an `App`.
 pub struct AppOptions {
     pub change: ConfigChange,
-    /// What belongs to the process, of that configuration.
+    /// Settings of the process in that configuration.
     pub global: GlobalConfig,
     /// Listening sockets of a process before, with the addresses that they were configured with.
     pub inherited: Vec<(SocketAddr, OwnedFd)>,
-    /// What it remembered, and its generation.
+    /// State handed over by the previous process, with its generation.
     pub predecessor: Option<(u64, SavedState)>,
-    /// Who keeps listening sockets over our death.
+    /// Stores listening sockets beyond the end of this process (systemd's file descriptor store).
     pub socket_store: Box<dyn SocketStore>,
-    /// Where generations and words are kept; `None`: nowhere.
+    /// The directory of generations and server commands; `None`: nothing is stored.
     pub state: Option<PathBuf>,
     /// The file that orders are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
-    /// What the daemon says.
     pub events: EventLog,
 }
 
-/// Why a house was not built; what was begun has been undone.
+/// Why an `App` could not be built. Everything begun by then has been undone.
 #[derive(Debug, thiserror::Error)]
 pub enum AppBuildError {
     /// The access log's target.
     #[error(transparent)]
     Access(#[from] access_log::AccessLogOpenError),
-    /// The probes.
     #[error("servers cannot be probed: {0}")]
     Probes(#[source] std::io::Error),
-    /// The workers.
     #[error("the workers could not be started: {0}")]
     Plane(#[from] l7::PlaneStartError),
-    /// The configuration.
     #[error(transparent)]
     Apply(#[from] ApplyError),
 }
@@ -168,9 +164,9 @@ impl App {
         })
     }
 
-    /// Opens the API to whoever may use the socket, if there is one, over TCP where configured, and the metrics.
+    /// Opens the API on the unix socket, if there is one, and over TCP where configured, and the metrics listener.
     pub fn serve_api(&mut self, bound: Option<BoundControlSocket>) {
-        let asked = self.stop_requests.0.clone();
+        let stop_sender = self.stop_requests.0.clone();
         let live = Arc::new(LiveFeed::new(Arc::clone(&self.vitals)));
         self.tasks.spawn(Arc::clone(&live).run());
         let context = Arc::new(ApiContext {
@@ -180,9 +176,9 @@ impl App {
             vrrp: self.vrrp.commands(),
             lease_server: api_server::lease_server::LeaseServer::new(self.history.state()),
             idempotency: Arc::default(),
-            // Being asked twice is being asked.
-            stop: Box::new(move |ask| {
-                let _ = asked.try_send(ask);
+            // `try_send` fails only while an earlier request to stop is pending, which has the same effect.
+            stop: Box::new(move |request| {
+                let _ = stop_sender.try_send(request);
             }),
         });
         self.tasks.spawn(api_server::remote::run(Arc::clone(&context)));
@@ -201,13 +197,13 @@ impl App {
         self.api = Some((end, api));
     }
 
-    /// Waits until somebody asks, by the API, that the process leave.
+    /// Waits until the API asks the process to stop.
     pub async fn wait_stop_request(&mut self) -> StopRequest {
         // We hold a sender ourselves: it is never closed.
         self.stop_requests.1.recv().await.unwrap_or_default()
     }
 
-    /// Waits until the packet plane stands, or is refused with its reason; without packet services at once.
+    /// Waits until the packet plane runs, or has failed with its reason. Returns at once without packet services.
     pub fn wait_packet_plane(&self) -> impl Future<Output = ()> + use<> {
         self.packets.wait_settled()
     }
@@ -216,14 +212,14 @@ impl App {
         self.vitals.probes.totals()
     }
 
-    /// Shows what the process has still that handed over to this one.
+    /// Reports what the previous process still drains.
     pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
         let shown = Arc::clone(&self.vitals.predecessor);
         let events = self.control.events().clone();
         self.tasks.spawn(async move { follow_predecessor(&shown, pid, line, events).await });
     }
 
-    /// What is open, for who looks while it leaves.
+    /// A counter of open connections, for use while the process stops.
     pub fn open_counter(&self) -> impl Fn() -> OpenCounts + use<> {
         let plane = Arc::downgrade(&self.proxy);
         move || plane.upgrade().map(|plane| plane.open_counts()).unwrap_or_default()
@@ -234,13 +230,12 @@ impl App {
         Arc::clone(&self.vitals.admin)
     }
 
-    /// What is open now.
     pub fn open_counts(&self) -> OpenCounts {
         self.proxy.open_counts()
     }
 
-    /// Stops accepting, lets exchanges finish within the limit or until `cut` is done, ends everything. Returns what
-    /// was cut.
+    /// Stops accepting, lets exchanges finish within the limit or until `cut` completes, then resets everything.
+    /// Returns what was reset.
     pub async fn shut_down(
         mut self,
         how: ShutdownRequest,
@@ -273,11 +268,12 @@ impl App {
             let _ = end.send(());
             let _ = tokio::time::timeout(FINISH_GRACE, api).await;
         }
-        // Last, for whoever was served may be at its far end. Detached, packets flow on as they do.
+        // Egress routes go last: connections that drained may still need them. A detached datapath keeps forwarding, so
+        // its routes stay.
         self.egress.shut_down(!detached).await;
         self.packets.shut_down(packets::order::PlaneExit::Remove).await;
         self.tasks.shutdown().await;
-        // When somebody is looking at it this moment, the workers end with the process.
+        // If a reader still holds the plane, the workers end with the process.
         if let Ok(plane) = Arc::try_unwrap(self.proxy) {
             plane.stop();
         }
@@ -308,7 +304,7 @@ fn start_access_log(
 /// A listening socket with its address.
 type InheritedSocket = (SocketAddr, OwnedFd);
 
-/// Sockets of a process before: those of the API over TCP and of the metrics, and those of services.
+/// Splits the sockets of the previous process: those of the API over TCP and of the metrics, and those of services.
 fn split_inherited(
     inherited: Vec<InheritedSocket>,
     global: &GlobalConfig,

@@ -21,7 +21,7 @@ use crate::util::atomic_file;
 
 /// Between two looks at a file.
 const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// After an answer that was not believed.
+/// The delay after an answer that was rejected.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest time to live that is respected.
 const MIN_TTL: Duration = Duration::from_secs(1);
@@ -43,11 +43,11 @@ impl Drop for DiscoveryTask {
 
 /// Looks until the daemon is gone.
 pub async fn run(control: ControlHandle) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut watchers: HashMap<String, DiscoveryTask> = HashMap::new();
     loop {
-        let picture = pictures.borrow_and_update().clone();
-        let pools = &picture.config.pools;
+        let snapshot = snapshots.borrow_and_update().clone();
+        let pools = &snapshot.config.pools;
         watchers.retain(|name, watcher| {
             pools.get(name).and_then(|pool| pool.discovery.as_ref()) == Some(&watcher.discovery)
         });
@@ -68,7 +68,7 @@ pub async fn run(control: ControlHandle) {
             });
             watchers.insert(name.clone(), DiscoveryTask { discovery: of, task });
         }
-        if pictures.changed().await.is_err() {
+        if snapshots.changed().await.is_err() {
             return;
         }
     }
@@ -94,9 +94,10 @@ async fn run_file_discovery(
 ) {
     let mut seen = None;
     loop {
-        // A file that is replaced while it is read is read again.
-        let mark =
-            std::fs::metadata(&path).ok().map(|it| (it.modified().ok(), it.len(), inode(&it)));
+        // If the file changes while it is read, it is read once more.
+        let mark = std::fs::metadata(&path)
+            .ok()
+            .map(|metadata| (metadata.modified().ok(), metadata.len(), inode(&metadata)));
         if mark.is_none() || mark != seen {
             seen = mark;
             let servers = match atomic_file::read(&path, FILE_BYTES) {

@@ -14,11 +14,11 @@ use super::precondition::with_etag;
 use super::problem::ApiProblem;
 use crate::state::ControlHandle;
 
-/// How a text that came without a file's name is called in messages.
+/// The file name in messages about a text that was sent without one.
 pub(super) const NAMELESS: &str = "(api)";
 
-/// The text of a whole configuration as it was sent. One that says nothing where something is in force is refused:
-/// nobody has to mean it.
+/// The text of a whole configuration as it was sent. An empty text is rejected while a configuration is active, because
+/// an empty body is almost always a mistake.
 pub(super) fn full_config_text(
     text: String,
     control: &ControlHandle,
@@ -73,14 +73,14 @@ fn effects(diff: &ConfigDiff) -> Vec<String> {
 
 fn describe_effect<C>(
     out: &mut Vec<String>,
-    what: &str,
+    action: &str,
     of: &model::config::ObjectChanges<C>,
     how: impl Fn(&C) -> String,
 ) {
-    out.extend(of.added.iter().map(|name| format!("{what} {name} added")));
-    out.extend(of.removed.iter().map(|name| format!("{what} {name} removed")));
+    out.extend(of.added.iter().map(|name| format!("{action} {name} added")));
+    out.extend(of.removed.iter().map(|name| format!("{action} {name} removed")));
     out.extend(
-        of.changed.iter().map(|(name, change)| format!("{what} {name} changed: {}", how(change))),
+        of.changed.iter().map(|(name, change)| format!("{action} {name} changed: {}", how(change))),
     );
 }
 

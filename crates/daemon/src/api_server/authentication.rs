@@ -26,7 +26,7 @@ use super::token_file::TokenFile;
 use super::tokens;
 use crate::util::admin_listeners::api_counters::RefusalReason;
 
-/// What is asked at the gate of one listener.
+/// Authentication and authorization of the requests of one listener.
 pub(super) struct ApiAuthenticator {
     context: Arc<ApiContext>,
     remote: RemoteApiConfig,
@@ -42,7 +42,7 @@ impl ApiAuthenticator {
         ApiAuthenticator { context, remote, started_at: Instant::now(), keyring, quota }
     }
 
-    /// Who asks, if they may.
+    /// Returns the authenticated peer if its role allows the request.
     fn authorize(
         &self,
         request: &Request,
@@ -65,7 +65,7 @@ impl ApiAuthenticator {
             return Err((RefusalReason::Host, refusal));
         }
         let Some(path) = request.extensions().get::<MatchedPath>() else {
-            // Nothing is there: anybody may be told so.
+            // No route matched, so there is nothing to protect: anybody may get the 404.
             return Ok(stranger);
         };
         let route = api::table::find(method(request), path.as_str());
@@ -82,7 +82,7 @@ impl ApiAuthenticator {
             return Err((RefusalReason::Origin, refusal));
         }
         let peer = self.peer(headers, address, &papers)?;
-        // What stands in no table is for those who may do everything.
+        // A route that has no entry in the table requires the highest role.
         let needed = route.map_or(Role::Configure, |route| route.role);
         match &peer {
             ApiPeer::Remote { known: None, .. } if !Role::View.may(needed) => Err((
@@ -143,7 +143,8 @@ impl ApiAuthenticator {
 }
 
 impl ApiAuthenticator {
-    /// Whose certificate has these names. It was signed by somebody we trust: only its role is asked for.
+    /// Identifies a peer by the names in its certificate. The handshake has verified the chain, so only the role is
+    /// looked up here.
     fn identify_by_certificate(
         &self,
         claims: &[String],
@@ -154,9 +155,9 @@ impl ApiAuthenticator {
             keyring.refresh(self.remote.tokens.as_deref(), events),
             claims,
         ) {
-            Some(found) => {
-                let name = found.name.clone();
-                let role = found.role;
+            Some(token) => {
+                let name = token.name.clone();
+                let role = token.role;
                 Ok(ApiIdentity { name, role, by: CredentialKind::Certificate })
             }
             None => {
@@ -257,7 +258,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// What a client sent, harmless in a message.
+/// Makes a client's text safe to print in a message.
 fn sanitize_text(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }

@@ -19,19 +19,19 @@ pub(super) async fn list_captures(State(context): State<Arc<ApiContext>>) -> Jso
     let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
     let captures = &context.report_sources.captures;
     let counts = captures.counts();
-    let rules = captures.rule_statuses(now).into_iter().map(|one| CaptureRule {
-        name: one.rule,
-        taking: one.capturing,
-        waits_ms: one.cooldown_ns / 1_000_000,
+    let rules = captures.rule_statuses(now).into_iter().map(|status| CaptureRule {
+        name: status.rule,
+        taking: status.capturing,
+        waits_ms: status.cooldown_ns / 1_000_000,
     });
     let CaptureListing { captures: stored, refused } = stored.unwrap_or_default();
-    let stored = stored.into_iter().map(|one| Capture {
-        name: one.name,
-        rule: one.rule,
-        at_unix_ms: one.at_unix_ms,
-        file: one.file.display().to_string(),
-        bytes: one.bytes,
-        about: one.about,
+    let stored = stored.into_iter().map(|stored_capture| Capture {
+        name: stored_capture.name,
+        rule: stored_capture.rule,
+        at_unix_ms: stored_capture.at_unix_ms,
+        file: stored_capture.file.display().to_string(),
+        bytes: stored_capture.bytes,
+        about: stored_capture.about,
     });
     Json(Captures {
         rules: rules.collect(),
@@ -56,9 +56,9 @@ pub(super) async fn start_capture(
     if let Some(why) = vitals.captures.last_error() {
         return Err(ApiProblem::new(409, "capture", why));
     }
-    let picture = vitals.control.state();
-    if !picture.config.captures.contains_key(&name) {
-        let known: Vec<&str> = picture.config.captures.keys().map(String::as_str).collect();
+    let snapshot = vitals.control.state();
+    if !snapshot.config.captures.contains_key(&name) {
+        let known: Vec<&str> = snapshot.config.captures.keys().map(String::as_str).collect();
         let hint = match known[..] {
             [] => "there is no table `[capture.NAME]`".to_owned(),
             _ => format!("there are {}", known.join(", ")),

@@ -14,11 +14,11 @@ use crate::state::StateSnapshot;
 /// Characters of a value that is shown.
 const VALUE: usize = 120;
 
-/// What would happen to what is open.
-pub(super) fn describe_impact(picture: &StateSnapshot, diff: &ConfigDiff) -> Vec<String> {
+/// Describes what a change does to open connections.
+pub(super) fn describe_impact(snapshot: &StateSnapshot, diff: &ConfigDiff) -> Vec<String> {
     let mut out = Vec::new();
     for name in &diff.services.removed {
-        let Some(view) = service(picture, name) else { continue };
+        let Some(view) = service(snapshot, name) else { continue };
         let open = view.stats.open_connections.get();
         let under_way = view.stats.in_flight.get();
         out.push(format!(
@@ -28,20 +28,20 @@ pub(super) fn describe_impact(picture: &StateSnapshot, diff: &ConfigDiff) -> Vec
         ));
     }
     for name in diff.services.changed.keys() {
-        let Some(view) = service(picture, name) else { continue };
+        let Some(view) = service(snapshot, name) else { continue };
         let open = count_text(u64::from(view.stats.open_connections.get()), "connection");
         out.push(format!(
             "service {name} changes: {open} stay open, their next requests follow it"
         ));
     }
     for name in &diff.pools.removed {
-        let Some(view) = pool(picture, name) else { continue };
+        let Some(view) = pool(snapshot, name) else { continue };
         let under_way = view.servers.iter().map(|server| u64::from(server.stats.in_flight.get()));
         let under_way = count_text(under_way.sum(), "exchange");
         out.push(format!("pool {name} goes: {under_way} at its servers finish first"));
     }
     for (name, change) in &diff.pools.changed {
-        let Some(view) = pool(picture, name) else { continue };
+        let Some(view) = pool(snapshot, name) else { continue };
         for removed in &change.servers.removed {
             let server = view.servers.iter().find(|server| server.config.name == *removed);
             let under_way = server.map_or(0, |server| u64::from(server.stats.in_flight.get()));
@@ -52,20 +52,20 @@ pub(super) fn describe_impact(picture: &StateSnapshot, diff: &ConfigDiff) -> Vec
     out
 }
 
-/// Keys of an object that differ, with what is written for them in the two trees.
+/// Keys of an object that differ, with their written values in both trees.
 pub(super) fn changed_keys(
     keys: &[impl Display],
     old: Option<&Value>,
     new: Option<&Value>,
 ) -> Vec<KeyChange> {
-    let one = |key: String| {
+    let describe_key = |key: String| {
         let from = written_value(old, &key);
         let to = written_value(new, &key);
-        // What is written the same differs by what it stands on.
+        // Equal texts differ by a value that they inherit.
         let (from, to) = if from == to { (None, None) } else { (from, to) };
         KeyChange { key, from, to }
     };
-    keys.iter().map(|key| one(key.to_string())).collect()
+    keys.iter().map(|key| describe_key(key.to_string())).collect()
 }
 
 /// Objects of one kind that differ.
@@ -158,13 +158,13 @@ pub(super) fn object_at(tree: &Value, kind: &str, name: &str) -> Option<Value> {
 
 fn find_named(pool: Option<&Value>, name: &str) -> Option<Value> {
     let all = pool?.get("servers")?.as_array()?;
-    all.iter().find(|one| one.get("name").and_then(Value::as_str) == Some(name)).cloned()
+    all.iter().find(|object| object.get("name").and_then(Value::as_str) == Some(name)).cloned()
 }
 
-/// What is written for a key such as `timeout.idle`; `None`: nothing, or not there.
+/// The written value of a key such as `timeout.idle`; `None` if there is none.
 fn written_value(object: Option<&Value>, key: &str) -> Option<String> {
-    let found = key.split('.').try_fold(object?, |value, part| value.get(part))?;
-    let text = match found {
+    let written = key.split('.').try_fold(object?, |value, part| value.get(part))?;
+    let text = match written {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
@@ -172,18 +172,18 @@ fn written_value(object: Option<&Value>, key: &str) -> Option<String> {
     Some(if short.len() < text.len() { short + "…" } else { short })
 }
 
-fn service<'p>(picture: &'p StateSnapshot, name: &str) -> Option<&'p ServiceView> {
-    let mut all = picture.snapshot.services.values();
+fn service<'p>(snapshot: &'p StateSnapshot, name: &str) -> Option<&'p ServiceView> {
+    let mut all = snapshot.snapshot.services.values();
     all.find(|view| view.config.name == name).map(AsRef::as_ref)
 }
 
-fn pool<'p>(picture: &'p StateSnapshot, name: &str) -> Option<&'p PoolView> {
-    let mut all = picture.snapshot.pools.values();
+fn pool<'p>(snapshot: &'p StateSnapshot, name: &str) -> Option<&'p PoolView> {
+    let mut all = snapshot.snapshot.pools.values();
     all.find(|view| view.config.name == name).map(AsRef::as_ref)
 }
 
-fn count_text(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+fn count_text(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[cfg(test)]
@@ -210,15 +210,15 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
 
     #[test]
     fn what_is_open_and_what_was_written_is_told() {
-        let picture = fixture::picture(TEXT, 1);
+        let snapshot = fixture::state_snapshot(TEXT, 1);
         let new = TEXT
             .replace("[service.blog]\nlisten = \"127.0.0.1:8081\"\nforward = \"http\"\npool = \"blog\"\n", "")
             .replace("[pool.blog]\nservers = [ { name = \"c\", address = \"127.0.0.1:1003\" } ]\n", "")
             .replace("{ name = \"a\", address = \"127.0.0.1:1001\" }, ", "")
             .replace("weight = 1", "weight = 3");
-        let differs = diff(&picture.config, &load(&new, "x").unwrap().config);
+        let differs = diff(&snapshot.config, &load(&new, "x").unwrap().config);
         assert_eq!(
-            describe_impact(&picture, &differs),
+            describe_impact(&snapshot, &differs),
             [
                 "service blog goes: 0 connections and 0 exchanges finish first",
                 "pool blog goes: 0 exchanges at its servers finish first",
@@ -253,9 +253,9 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
             changed_tables(&differs, &old, &new),
             [Changed { name: "names".to_owned(), keys: listen }]
         );
-        let told = other_changes(&differs, &old, &new);
-        assert_eq!(told.keys().collect::<Vec<_>>(), ["name", "uplink"]);
-        assert_eq!(told["name"].added, ["x.gslb.example"]);
-        assert_eq!(told["uplink"].changed[0].keys, [key("via", "192.0.2.1", "192.0.2.9")]);
+        let changes = other_changes(&differs, &old, &new);
+        assert_eq!(changes.keys().collect::<Vec<_>>(), ["name", "uplink"]);
+        assert_eq!(changes["name"].added, ["x.gslb.example"]);
+        assert_eq!(changes["uplink"].changed[0].keys, [key("via", "192.0.2.1", "192.0.2.9")]);
     }
 }

@@ -33,9 +33,9 @@ pub(super) async fn plan(
     let text = full_config_text(body?, &context.report_sources.control)?;
     let file = query.file.unwrap_or_else(|| NAMELESS.into());
     let control = &context.report_sources.control;
-    let picture = control.state();
+    let snapshot = control.state();
     let trees =
-        (parse_tree(&picture.text).unwrap_or_default(), parse_tree(&text).unwrap_or_default());
+        (parse_tree(&snapshot.text).unwrap_or_default(), parse_tree(&text).unwrap_or_default());
     let planned = control.plan(text, file).await??;
     let wanted = query.if_generation.filter(|wanted| *wanted != planned.generation);
     if let Some(wanted) = wanted {
@@ -54,7 +54,7 @@ pub(super) async fn plan(
         pools: changed_pools(&planned.diff, &trees.0, &trees.1),
         parts: changed_tables(&planned.diff, &trees.0, &trees.1),
         objects: other_changes(&planned.diff, &trees.0, &trees.1),
-        effects: [planned.listeners, describe_impact(&picture, &planned.diff)].concat(),
+        effects: [planned.listeners, describe_impact(&snapshot, &planned.diff)].concat(),
         needs_restart: planned.needs_restart,
         warnings: planned.warnings,
     }))
@@ -96,8 +96,8 @@ pub(super) async fn stop(
     query: Result<Query<StopQuery>, QueryRejection>,
 ) -> Result<Json<Stopping>, ApiProblem> {
     let Query(query) = query?;
-    let picture = context.report_sources.control.state();
-    let services = picture.snapshot.services.values();
+    let snapshot = context.report_sources.control.state();
+    let services = snapshot.snapshot.services.values();
     let (connections, in_flight) = services.fold((0, 0), |(open, under_way), view| {
         (
             open + u64::from(view.stats.open_connections.get()),
@@ -106,7 +106,7 @@ pub(super) async fn stop(
     });
     let limit = query.limit_ms.map(Duration::from_millis);
     (context.stop)(StopRequest { limit, detach: query.detach });
-    let limit_ms = limit.unwrap_or(picture.config.global.drain).as_millis();
+    let limit_ms = limit.unwrap_or(snapshot.config.global.drain).as_millis();
     Ok(Json(Stopping {
         limit_ms: u64::try_from(limit_ms).unwrap_or(u64::MAX),
         connections,

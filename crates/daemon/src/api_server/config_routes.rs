@@ -127,9 +127,9 @@ pub(super) async fn patch_server(
 }
 
 fn get(context: &ApiContext, object: &ConfigObject) -> Result<Response, ApiProblem> {
-    let picture = context.report_sources.control.state();
-    let found = read_object(&picture.text, object).map_err(ApplyError::from)?;
-    Ok(with_etag(picture.generation, Json(found)))
+    let snapshot = context.report_sources.control.state();
+    let found = read_object(&snapshot.text, object).map_err(ApplyError::from)?;
+    Ok(with_etag(snapshot.generation, Json(found)))
 }
 
 async fn patch(

@@ -11,8 +11,8 @@ pub(super) fn page_policy() -> HeaderValue {
     POLICY.clone()
 }
 
-/// Only what this listener itself serves may be part of the page, and no page may be around it. What explained captures
-/// carry themselves is named by its digest: the page shows them in a frame of their own.
+/// Only resources of this listener may be part of the page, and no page may frame it. Scripts and styles inside
+/// explained captures are allowed by their digests: the page shows captures in an `iframe`.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let [style, script] = trace::render::page::inline_assets()
         .map(|text| base64(digest(&SHA256, text.as_bytes()).as_ref()));

@@ -10,7 +10,7 @@ use crate::observability::history::HistoryRecorder;
 use crate::observability::report::report_sources::ReportSources;
 use crate::planes::vrrp::command::VrrpCommandSender;
 
-/// How the process is asked to leave.
+/// How the process is asked to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopRequest {
     /// How long exchanges may finish; `None`: as configured.
@@ -19,22 +19,21 @@ pub struct StopRequest {
     pub detach: bool,
 }
 
-/// Called when the process is asked to leave.
+/// Called when the API asks the process to stop.
 pub type StopCallback = Box<dyn Fn(StopRequest) + Send + Sync>;
 
-/// What the routes act on.
+/// The state that routes read and change.
 pub struct ApiContext {
-    /// The daemon and its own facts.
     pub report_sources: Arc<ReportSources>,
-    /// State and rates for those who watch.
+    /// State and rates for subscribers of the live feed.
     pub live: Arc<LiveFeed>,
     pub history: Arc<HistoryRecorder>,
     /// Takes shared addresses over.
     pub vrrp: VrrpCommandSender,
-    /// What this daemon gives as the witness of others.
+    /// Leases that this daemon grants as the witness of other pairs.
     pub lease_server: LeaseServer,
     /// Requests with keys that were carried out.
     pub idempotency: Arc<IdempotencyStore>,
-    /// Asks the process to leave.
+    /// Asks the process to stop.
     pub stop: StopCallback,
 }

@@ -25,10 +25,10 @@ pub struct BoundControlSocket {
     file: (u64, u64),
 }
 
-/// What may be replaced.
+/// Which existing files may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplacePolicy {
-    /// Only a socket that nobody listens on.
+    /// Only a socket that no process listens on.
     StaleOnly,
     /// Also a living daemon's: it hands over to this process.
     RunningDaemon,
@@ -43,31 +43,20 @@ pub enum ControlSocketError {
          path", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), path.display()
     )]
     AlreadyRunning {
-        /// The path.
         path: PathBuf,
-        /// The other process, when the system says.
+        /// The other process, if the system reports its id.
         pid: Option<i32>,
     },
     /// Something else than a socket is there.
     #[error("global.control.socket: {} exists and is not a socket: remove it or choose another path", path.display())]
-    NotASocket {
-        /// The path.
-        path: PathBuf,
-    },
+    NotASocket { path: PathBuf },
     /// The path is too long for a unix socket.
     #[error("global.control.socket: {} is {} bytes long, at most {PATH_BYTES_MAX} are possible", path.display(), path.as_os_str().len())]
-    TooLong {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The system refused.
+    TooLong { path: PathBuf },
     #[error("global.control.socket: {attempt} {}: {source}{}", path.display(), unwritable_hint(.source))]
     System {
-        /// What was attempted.
         attempt: &'static str,
-        /// On which path.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -85,7 +74,7 @@ fn unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// What to do where a directory cannot be written.
+/// A hint for the operator if a directory cannot be written.
 fn unwritable_hint(error: &io::Error) -> &'static str {
     if unwritable(error) { "; choose a path whose directory this user may write to" } else { "" }
 }
@@ -138,7 +127,7 @@ pub struct SocketPath {
 }
 
 impl SocketPath {
-    /// Removes the file unless another process has put its own there.
+    /// Removes the file unless another process has replaced it.
     pub fn remove(&self) {
         let ours = std::fs::symlink_metadata(&self.path)
             .is_ok_and(|now| (now.dev(), now.ino()) == self.file);
@@ -148,7 +137,7 @@ impl SocketPath {
     }
 }
 
-/// The last directory of the path is made when it is missing; those above it are the system's.
+/// Creates the last directory of the path if it is missing. The directories above belong to the system.
 fn create_directory(path: &Path) -> Result<(), ControlSocketError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
         return Ok(());

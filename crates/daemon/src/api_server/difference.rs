@@ -6,8 +6,8 @@ use std::mem::take;
 
 use api::types::{PoolReport, PoolStatus, Report, Scene, Status};
 
-/// The scene without what is as before; `None`: names came or went, so that only the whole tells. `now` is as it was
-/// afterwards.
+/// Removes from a scene everything that has not changed. `None`: names were added or removed, so only the whole scene
+/// describes the change. `now` is complete again afterwards.
 pub(super) fn scene_difference(before: &Scene, now: &mut Scene) -> Option<Scene> {
     let status = status_difference(&before.status, &mut now.status)?;
     let report = report_difference(&before.report, &mut now.report)?;
@@ -20,7 +20,7 @@ fn status_difference(old: &Status, new: &mut Status) -> Option<Status> {
     let pools: Option<Vec<Option<PoolStatus>>> =
         pairs.map(|(old, new)| pool_status(old, new)).collect();
     let pools = pools?.into_iter().flatten().collect();
-    // What is long is out of the way while the rest is copied.
+    // The long parts are moved away, so that copying the rest is cheap.
     let long_services = take(&mut new.services);
     let long_pools = take(&mut new.pools);
     let rest = new.clone();
@@ -43,7 +43,7 @@ fn report_difference(old: &Report, new: &mut Report) -> Option<Report> {
     Some(Report { services, pools, ..rest })
 }
 
-/// `None`: servers came or went. `Some(None)`: it is as before.
+/// `None`: servers were added or removed. `Some(None)`: nothing has changed.
 fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>> {
     let servers = differing(&old.servers, &new.servers, |server| &server.name)?;
     let bare = |pool: &PoolStatus, servers| PoolStatus {
@@ -109,45 +109,45 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
 "#;
 
     fn scene(sequence: u64) -> Scene {
-        let picture = fixture::picture(TEXT, 1);
+        let snapshot = fixture::state_snapshot(TEXT, 1);
         let facts = report::report_sources::ProcessFacts::default();
         let now = SystemTime::UNIX_EPOCH;
-        let status = report::status::build_status(&picture, &facts, |_| None, now);
+        let status = report::status::build_status(&snapshot, &facts, |_| None, now);
         let sample =
-            report::sample::CounterSample::read(&picture.snapshot, 0, Instant::now(), None);
+            report::sample::CounterSample::read(&snapshot.snapshot, 0, Instant::now(), None);
         let sample = Arc::new(sample);
-        let report = report::build_report(&picture.snapshot, &sample, &sample, &facts, now);
+        let report = report::build_report(&snapshot.snapshot, &sample, &sample, &facts, now);
         Scene { sequence, next_ms: 1000, status, report }
     }
 
-    fn put<T>(into: &mut [T], one: T, name: impl Fn(&T) -> &String) {
-        let at = into.iter().position(|it| name(it) == name(&one)).unwrap();
-        into[at] = one;
+    fn put<T>(into: &mut [T], new: T, name: impl Fn(&T) -> &String) {
+        let at = into.iter().position(|entry| name(entry) == name(&new)).unwrap();
+        into[at] = new;
     }
 
-    /// What a reader makes of a change, by the words of `api::types::live`.
+    /// How a client applies a change, as `api::types::live` documents it.
     fn applied(mut old: Scene, change: Scene) -> Scene {
         let status = change.status.clone();
         let report = change.report.clone();
-        for one in status.services {
-            put(&mut old.status.services, one, |it| &it.name);
+        for service in status.services {
+            put(&mut old.status.services, service, |service_status| &service_status.name);
         }
         for pool in status.pools {
-            let into = old.status.pools.iter_mut().find(|it| it.name == pool.name).unwrap();
+            let into = old.status.pools.iter_mut().find(|status| status.name == pool.name).unwrap();
             let mut servers = take(&mut into.servers);
-            for one in &pool.servers {
-                put(&mut servers, one.clone(), |it| &it.name);
+            for server in &pool.servers {
+                put(&mut servers, server.clone(), |server_status| &server_status.name);
             }
             *into = PoolStatus { servers, ..pool };
         }
-        for one in report.services {
-            put(&mut old.report.services, one, |it| &it.name);
+        for service in report.services {
+            put(&mut old.report.services, service, |service_report| &service_report.name);
         }
         for pool in report.pools {
-            let into = old.report.pools.iter_mut().find(|it| it.name == pool.name).unwrap();
+            let into = old.report.pools.iter_mut().find(|report| report.name == pool.name).unwrap();
             into.counts = pool.counts;
-            for one in pool.servers {
-                put(&mut into.servers, one, |it| &it.name);
+            for server in pool.servers {
+                put(&mut into.servers, server, |server_report| &server_report.name);
             }
         }
         Scene {
@@ -172,9 +172,9 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         now.status.pools[1].servers[0].in_flight = 7;
         now.report.services[0].counts.requests.in_flight = 7;
         now.status.warnings.push("one".into());
-        let kept = now.clone();
+        let unchanged = now.clone();
         let change = scene_difference(&before, &mut now).unwrap();
-        assert_eq!(now, kept);
+        assert_eq!(now, unchanged);
         assert_eq!((change.status.services.len(), change.status.pools.len()), (0, 1));
         assert_eq!((change.status.pools[0].servers.len(), change.report.services.len()), (1, 1));
         assert!(change.report.pools.is_empty());

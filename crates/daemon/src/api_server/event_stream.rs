@@ -30,7 +30,7 @@ type SharedContext = State<Arc<ApiContext>>;
 const FRAMES: usize = 16;
 /// The same of state, each of which may be megabytes.
 const LARGE_FRAMES: usize = 1;
-/// A comment after so long a silence, so that both ends know that the other one lives.
+/// A comment is sent after this silence, so that both ends notice a dead connection within it.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) async fn recent_events(State(context): SharedContext) -> Json<Events> {
@@ -44,12 +44,12 @@ pub(super) async fn stream_events(State(context): SharedContext) -> Response {
     tokio::spawn(async move {
         loop {
             let text = match tokio::time::timeout(KEEP_ALIVE_INTERVAL, events.recv()).await {
-                Ok(Ok(one)) => frame(&event(&one)),
+                Ok(Ok(logged)) => frame(&event(&logged)),
                 Ok(Err(RecvError::Lagged(lost))) => format!(": {lost} events were lost\n\n"),
                 Ok(Err(RecvError::Closed)) => return,
                 Err(_) => ": still here\n\n".to_owned(),
             };
-            // A reader that takes nothing for so long has gone.
+            // A client that reads nothing for this time is treated as gone.
             let sent = frames.send_timeout(Bytes::from(text), KEEP_ALIVE_INTERVAL).await;
             if sent.is_err() {
                 return;
@@ -62,7 +62,7 @@ pub(super) async fn stream_events(State(context): SharedContext) -> Response {
 
 pub(super) async fn stream_live(State(context): SharedContext) -> Result<Response, ApiProblem> {
     let counts = Arc::clone(&context.report_sources.api_counters);
-    let Some((seat, last, updates)) = context.live.subscribe() else {
+    let Some((subscription, last, updates)) = context.live.subscribe() else {
         counts.record_refusal(RefusalReason::Streams);
         let detail = format!("{STREAMS} streams are open already, which is the most");
         return Err(ApiProblem::new(503, "streams", detail)
@@ -72,16 +72,22 @@ pub(super) async fn stream_live(State(context): SharedContext) -> Result<Respons
     let (frames, body) = mpsc::channel(LARGE_FRAMES);
     let lose = move |updates| counts.record_lost_updates(updates);
     tokio::spawn(
-        EventSubscriber { _subscription: seat, updates, events, frames, last_sequence: None }
-            .run(last, lose),
+        EventSubscriber {
+            _subscription: subscription,
+            updates,
+            events,
+            frames,
+            last_sequence: None,
+        }
+        .run(last, lose),
     );
     let kind = [(header::CONTENT_TYPE, api::routes::EVENT_STREAM)];
     Ok((kind, Body::new(FrameBody(body))).into_response())
 }
 
-/// Somebody who watches state, rates and events.
+/// One client of the event stream.
 struct EventSubscriber<S> {
-    /// Its place among those that may watch.
+    /// Counts against the limit of subscribers.
     _subscription: S,
     updates: broadcast::Receiver<Arc<LiveUpdate>>,
     events: broadcast::Receiver<crate::util::event::DaemonEvent>,
@@ -109,9 +115,9 @@ impl<S: Send> EventSubscriber<S> {
                     }
                     Err(RecvError::Closed) => false,
                 },
-                one = self.events.recv() => match one {
-                    Ok(one) => {
-                        let json = serde_json::to_string(&event(&one)).unwrap_or_default();
+                received = self.events.recv() => match received {
+                    Ok(received) => {
+                        let json = serde_json::to_string(&event(&received)).unwrap_or_default();
                         self.send(format!("event: event\ndata: {json}\n\n").into()).await
                     }
                     Err(RecvError::Lagged(events)) => self.send_lost(Lost { updates: 0, events }).await,
@@ -139,14 +145,14 @@ impl<S: Send> EventSubscriber<S> {
         self.send(format!("event: lost\ndata: {json}\n\n").into()).await
     }
 
-    /// A reader that takes nothing for so long has gone.
+    /// A client that reads nothing for this time is treated as gone.
     async fn send(&self, frame: Bytes) -> bool {
         self.frames.send_timeout(frame, KEEP_ALIVE_INTERVAL).await.is_ok()
     }
 }
 
 fn frame(event: &Event) -> String {
-    // Strings and numbers: it cannot fail, and JSON has no line breaks of its own.
+    // The types hold strings and numbers only, so serializing cannot fail; JSON escapes line breaks.
     let json = serde_json::to_string(event).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", event.what)
 }
@@ -210,7 +216,7 @@ mod tests {
         feed.send(Arc::new(LiveUpdate::fake(1))).unwrap();
         feed.send(Arc::new(LiveUpdate::fake(2))).unwrap();
         assert_eq!(kind(&mut body).await, "change", "the first one had been sent");
-        // One frame waits in the channel and one in the hand; of the others four are kept.
+        // One frame waits in the channel and one is being sent; four of the others are stored.
         for sequence in 3..13 {
             feed.send(Arc::new(LiveUpdate::fake(sequence))).unwrap();
             tokio::task::yield_now().await;

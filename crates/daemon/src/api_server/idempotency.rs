@@ -22,12 +22,12 @@ use cache::{CachedResponse, IdempotencyCache, IdempotencyKey, KeyLookup, Request
 
 /// Characters of a key.
 const KEY: usize = 255;
-/// Fields of a request that say what is asked, besides its path and body.
+/// Header fields that are part of a request's fingerprint, besides its path and body.
 const FIELDS: [header::HeaderName; 2] = [header::CONTENT_TYPE, header::IF_MATCH];
-/// Fields of an answer that are given again.
+/// Header fields of a response that are stored and replayed.
 const ANSWERED: [header::HeaderName; 2] = [header::CONTENT_TYPE, header::ETAG];
 
-/// What was carried out, for every listener.
+/// Completed requests by idempotency key, shared by all listeners.
 #[derive(Debug)]
 pub struct IdempotencyStore {
     cache: Mutex<IdempotencyCache>,
@@ -41,8 +41,8 @@ impl Default for IdempotencyStore {
 }
 
 impl IdempotencyStore {
-    fn with_cache<T>(&self, what: impl FnOnce(&mut IdempotencyCache) -> T) -> T {
-        what(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_cache<T>(&self, action: impl FnOnce(&mut IdempotencyCache) -> T) -> T {
+        action(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -54,11 +54,11 @@ pub(super) async fn run_once(
     next: Next,
 ) -> Response {
     let harmless = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
-    // What no route takes is refused for that, whatever its key was used for.
+    // A request without a route is rejected for that reason, even if its key was used before.
     let path = request.extensions().get::<MatchedPath>();
-    let taken = path.and_then(|path| api::table::find(request.method().as_str(), path.as_str()));
+    let route = path.and_then(|path| api::table::find(request.method().as_str(), path.as_str()));
     let key = match key(request.headers()) {
-        Ok(Some(key)) if !harmless && taken.is_some() => {
+        Ok(Some(key)) if !harmless && route.is_some() => {
             IdempotencyKey { client: peer.identity(), key }
         }
         Ok(_) => return next.run(request).await,
@@ -71,7 +71,7 @@ pub(super) async fn run_once(
     };
     let print = request_fingerprint(
         &parts.method,
-        parts.uri.path_and_query().map_or("", |it| it.as_str()),
+        parts.uri.path_and_query().map_or("", |path_and_query| path_and_query.as_str()),
         &parts.headers,
         &body,
     );
@@ -83,12 +83,13 @@ pub(super) async fn run_once(
         KeyLookup::KeyReused => return key_reused().into_response(),
         KeyLookup::Full => return too_many_keys().into_response(),
     }
-    // It is finished, and its answer kept, also when whoever asked goes away meanwhile.
+    // The request runs as its own task: it completes, and its response is stored, even if the client disconnects
+    // meanwhile.
     let task = tokio::spawn(async move {
-        let kept = CompletionGuard { store: once, key, response: None };
+        let guard = CompletionGuard { store: once, key, response: None };
         let request = Request::from_parts(parts, Body::from(body));
         let answer = next.run(request).await;
-        kept.store_response(answer).await
+        guard.store_response(answer).await
     });
     task.await.unwrap_or_else(|_| {
         ApiProblem::new(500, "idempotency", "carrying it out failed; look at the status")
@@ -111,7 +112,7 @@ fn too_many_keys() -> ApiProblem {
     ApiProblem::new(503, "idempotency-full", "too many requests with keys are under way")
 }
 
-/// Tells the memory how a request ended, whatever happens.
+/// Reports to the store how a request ended, also if its task is dropped.
 struct CompletionGuard {
     store: Arc<IdempotencyStore>,
     key: IdempotencyKey,
@@ -119,14 +120,14 @@ struct CompletionGuard {
 }
 
 impl CompletionGuard {
-    /// Keeps the answer, and gives it on.
+    /// Stores the response and returns it.
     async fn store_response(mut self, answer: Response) -> Response {
         let (parts, body) = answer.into_parts();
         let Ok(body) = to_bytes(body, usize::MAX).await else {
             return ApiProblem::new(500, "idempotency", "the answer did not come whole")
                 .into_response();
         };
-        // Nothing was carried out: the same may be tried again.
+        // A 503 means that nothing was changed: the same request may be tried again.
         let tried = parts.status != StatusCode::SERVICE_UNAVAILABLE;
         let fields = ANSWERED.into_iter().filter_map(|name| {
             let value = parts.headers.get(&name)?.clone();
@@ -152,14 +153,14 @@ impl Drop for CompletionGuard {
 
 fn replay_response(answer: &CachedResponse) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut again = (status, answer.body.clone()).into_response();
-    let headers = again.headers_mut();
+    let mut replayed = (status, answer.body.clone()).into_response();
+    let headers = replayed.headers_mut();
     headers.remove(header::CONTENT_TYPE);
     for (name, value) in &answer.fields {
         headers.insert(name, value.clone());
     }
     headers.insert(REPLAYED, HeaderValue::from_static("true"));
-    again
+    replayed
 }
 
 /// The key, with or without the quotes of a string (RFC 8941 §3.3.3).
@@ -179,7 +180,7 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, ApiProblem> {
     Ok(Some(key.to_owned()))
 }
 
-/// What tells one request from another.
+/// A digest of the parts that distinguish one request from another.
 fn request_fingerprint(
     method: &Method,
     path: &str,

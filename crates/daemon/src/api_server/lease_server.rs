@@ -20,15 +20,16 @@ pub struct LeaseServer(Mutex<LeaseState>);
 
 struct LeaseState {
     leases: LeaseTable,
-    /// Where it is marked that a process has given some; it is taken away once that is done.
+    /// A file that marks that an earlier process granted leases. Removed once its leases have expired.
     marker_file: Option<PathBuf>,
 }
 
 impl LeaseServer {
-    /// Of a process that keeps its state there.
+    /// Creates the server of a process with this state directory.
     pub fn new(state: Option<PathBuf>) -> LeaseServer {
         let mark = state.map(|state| state.join("leases"));
-        // Whatever stands there, whosever it is: then nothing is given to new holders for a while.
+        // Any file of this name counts, whoever owns it: new holders then get no lease until earlier leases have
+        // expired.
         let follows = mark.as_ref().is_some_and(|mark| std::fs::symlink_metadata(mark).is_ok());
         let leases = LeaseTable::new(monotonic_now(), follows);
         LeaseServer(Mutex::new(LeaseState { leases, marker_file: mark.filter(|_| !follows) }))
@@ -54,7 +55,7 @@ impl LeaseServer {
         }
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mark) = given.marker_file.take_if(|_| order.lease_ms > 0) {
-            // The process after this one must know of it before anybody holds anything.
+            // The mark is written before the first lease: the next process must know that leases may be held.
             let text = "This daemon has given leases: another one gives none to new holders in its first 30 s.\n";
             if let Err(error) = atomic_file::replace(&mark, text.as_bytes()) {
                 let detail = format!("{} cannot be written: {error}", mark.display());
@@ -62,13 +63,13 @@ impl LeaseServer {
                 return Err(ApiProblem::new(500, "lease-not-kept", detail));
             }
         }
-        let asked = LeaseRequest {
+        let request = LeaseRequest {
             holder: &order.holder,
             ticket: order.ticket,
             is_holder: order.holds,
             length: Duration::from_millis(order.lease_ms),
         };
-        given.leases.request_lease(monotonic_now(), name, asked).map_err(refusal)
+        given.leases.request_lease(monotonic_now(), name, request).map_err(refusal)
     }
 }
 

@@ -26,23 +26,23 @@ const LONG_STEP: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct LiveUpdate {
     state: Scene,
-    /// As a `change` to the one before; `None`: only the whole tells.
+    /// The difference to the previous update; `None`: only the whole scene describes it.
     change: Option<Bytes>,
     full_frame: OnceLock<Bytes>,
 }
 
 impl LiveUpdate {
-    /// One that says nothing but its number.
+    /// An update that holds nothing but its number.
     #[cfg(test)]
     pub(super) fn fake(sequence: u64) -> LiveUpdate {
-        let picture = report::fixture::picture("", 1);
+        let snapshot = report::fixture::state_snapshot("", 1);
         let facts = report::report_sources::ProcessFacts::default();
         let now = SystemTime::UNIX_EPOCH;
-        let status = report::status::build_status(&picture, &facts, |_| None, now);
+        let status = report::status::build_status(&snapshot, &facts, |_| None, now);
         let at = std::time::Instant::now();
-        let sample = report::sample::CounterSample::read(&picture.snapshot, 0, at, None);
+        let sample = report::sample::CounterSample::read(&snapshot.snapshot, 0, at, None);
         let sample = Arc::new(sample);
-        let report = report::build_report(&picture.snapshot, &sample, &sample, &facts, now);
+        let report = report::build_report(&snapshot.snapshot, &sample, &sample, &facts, now);
         let scene = Scene { sequence, next_ms: 1000, status, report };
         let change = Some(frame("change", &scene));
         LiveUpdate { state: scene, change, full_frame: OnceLock::new() }
@@ -63,7 +63,7 @@ impl LiveUpdate {
     }
 }
 
-/// What is being watched.
+/// The live feed: one scene, computed once for all subscribers.
 pub struct LiveFeed {
     report_sources: Arc<ReportSources>,
     updates: broadcast::Sender<Arc<LiveUpdate>>,
@@ -92,7 +92,8 @@ impl LiveFeed {
         }
     }
 
-    /// Begins to watch: the latest update if there is one, and those to come. `None`: too many watch.
+    /// Subscribes: returns the latest update, if there is one, and a receiver of later ones. `None`: the limit of
+    /// subscribers is reached.
     #[allow(
         clippy::type_complexity,
         reason = "a seat, what is, and what comes: named where they are taken"
@@ -104,15 +105,15 @@ impl LiveFeed {
         if !self.report_sources.api_counters.try_begin_stream(STREAMS) {
             return None;
         }
-        let seat = FeedSubscription { report_sources: Arc::clone(&self.report_sources) };
+        let subscription = FeedSubscription { report_sources: Arc::clone(&self.report_sources) };
         // First, so that nothing is missed in between.
         let updates = self.updates.subscribe();
         let last = self.last().clone();
         self.wake.notify_one();
-        Some((seat, last, updates))
+        Some((subscription, last, updates))
     }
 
-    /// Looks once a step while somebody watches, until the daemon is gone.
+    /// Computes one update for each step while there are subscribers, until the daemon stops.
     pub async fn run(self: Arc<LiveFeed>) {
         let mut sequence = 0;
         loop {
@@ -133,19 +134,19 @@ impl LiveFeed {
 
     fn update(&self, sequence: u64) -> LiveUpdate {
         let vitals = &self.report_sources;
-        let picture = vitals.control.state();
-        let facts = vitals.collect(&picture);
+        let snapshot = vitals.control.state();
+        let facts = vitals.collect(&snapshot);
         let now = SystemTime::now();
         let status = report::status::build_status(
-            &picture,
+            &snapshot,
             &facts,
             |server| vitals.evidence.latest(server.id),
             now,
         );
-        let sample = Arc::new(vitals.take_sample(&picture));
+        let sample = Arc::new(vitals.take_sample(&snapshot));
         let before = vitals.samples.older().unwrap_or_else(|| Arc::clone(&sample));
-        let report = report::build_report(&picture.snapshot, &before, &sample, &facts, now);
-        let step = if picture.servers.len() > MANY { LONG_STEP } else { STEP };
+        let report = report::build_report(&snapshot.snapshot, &before, &sample, &facts, now);
+        let step = if snapshot.servers.len() > MANY { LONG_STEP } else { STEP };
         let next_ms = u64::try_from(step.as_millis()).unwrap_or(u64::MAX);
         let mut scene = Scene { sequence, next_ms, status, report };
         let change =
@@ -160,7 +161,7 @@ impl LiveFeed {
 }
 
 fn frame(kind: &str, scene: &Scene) -> Bytes {
-    // Strings and numbers: it cannot fail, and JSON has no line breaks of its own.
+    // The types hold strings and numbers only, so serializing cannot fail; JSON escapes line breaks.
     let json = serde_json::to_string(scene).unwrap_or_default();
     Bytes::from(format!("event: {kind}\nid: {}\ndata: {json}\n\n", scene.sequence))
 }

@@ -29,7 +29,7 @@ pub(super) async fn refuse(
         counts.record_refusal(RefusalReason::Malformed);
         return closing(ApiProblem::new(400, "malformed", why).into_response());
     }
-    // What comes behind such a body is not believed: its heads are not looked at.
+    // The connection closes after a request with Transfer-Encoding: bytes behind its body could be a smuggled request.
     let ends = request.headers().contains_key(TRANSFER_ENCODING);
     let answer = next.run(request).await;
     if ends { closing(answer) } else { answer }
@@ -40,7 +40,7 @@ fn closing(mut answer: Response) -> Response {
     answer
 }
 
-/// What is wrong with a head.
+/// The first defect of a request head.
 fn fault(request: &Request) -> Option<&'static str> {
     let headers = request.headers();
     let mut hosts = headers.get_all(HOST).iter();
@@ -100,10 +100,10 @@ mod tests {
             for (name, value) in fields {
                 request = request.header(*name, *value);
             }
-            let found = fault(&request.body(Body::empty()).unwrap());
-            assert_eq!(found.is_some(), says.is_some(), "{fields:?}: {found:?}");
-            let found = found.unwrap_or_default();
-            assert!(found.contains(says.unwrap_or_default()), "{fields:?}: {found}");
+            let defect = fault(&request.body(Body::empty()).unwrap());
+            assert_eq!(defect.is_some(), says.is_some(), "{fields:?}: {defect:?}");
+            let defect = defect.unwrap_or_default();
+            assert!(defect.contains(says.unwrap_or_default()), "{fields:?}: {defect}");
         }
     }
 }

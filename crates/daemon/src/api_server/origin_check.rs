@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What a browser may be asked for on behalf of another page.
+/// Values of Sec-Fetch-Site that do not come from another site's page.
 const SITES: [&str; 2] = ["same-origin", "none"];
 
 /// Whether the Host field (RFC 9110 §7.2) names this listener: an address, `localhost`, or one of `names`.
@@ -20,7 +20,8 @@ pub fn is_own_host(host: &str, names: &[String]) -> bool {
         || names.iter().any(|ours| ours.eq_ignore_ascii_case(name))
 }
 
-/// Whether a request with this Origin (RFC 6454 §7) and this Sec-Fetch-Site comes from our own page, or from no page.
+/// Whether a request with this Origin (RFC 6454 §7) and this Sec-Fetch-Site comes from the page of this listener, or
+/// from no page.
 pub fn is_same_origin(origin: Option<&str>, site: Option<&str>, host: &str, secure: bool) -> bool {
     let scheme = if secure { "https://" } else { "http://" };
     let same = |origin: &str| {

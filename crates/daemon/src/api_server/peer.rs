@@ -37,17 +37,14 @@ pub(super) enum ApiPeer {
     },
 }
 
-/// Somebody who is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiIdentity {
     pub name: String,
-    /// What they may do.
     pub role: Role,
-    /// By what they are known.
     pub by: CredentialKind,
 }
 
-/// By what somebody is known.
+/// How a peer was authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CredentialKind {
     Token,
@@ -69,7 +66,8 @@ impl ApiPeer {
         ChangeOrigin::new(self.to_string(), way)
     }
 
-    /// What they may do. Who opened the unix socket was let in by its mode; who has no token, to look.
+    /// The role of a peer. The mode of the unix socket decides who may open it, so its peers have all rights; peers
+    /// without a token may only read.
     pub(super) fn role(&self) -> Role {
         match self {
             ApiPeer::Local(_) => Role::Configure,
@@ -77,7 +75,7 @@ impl ApiPeer {
         }
     }
 
-    /// Who they are, whatever process or address they use.
+    /// The name of a peer, independent of its process or address.
     pub(super) fn identity(&self) -> String {
         match self {
             ApiPeer::Local(Some((uid, _))) => format!("uid {uid}"),
@@ -89,7 +87,6 @@ impl ApiPeer {
         }
     }
 
-    /// By what they are known.
     pub(super) fn credential_kind(&self) -> Option<CredentialKind> {
         match self {
             ApiPeer::Remote { known, .. } => known.as_ref().map(|known| known.by),
@@ -108,14 +105,14 @@ impl ApiPeer {
         list.lines().find_map(entry)
     }
 
-    /// What the process calls itself; `None`: it is gone.
+    /// The name of a process; `None`: it has ended.
     fn program(pid: i32) -> Option<String> {
         let name = atomic_file::read(Path::new(&format!("/proc/{pid}/comm")), 64).ok()??;
         Some(sanitize_name(name.trim_end()))
     }
 }
 
-/// A connection as its requests know it: who is at the other end, and its place.
+/// A connection as its requests see it: the peer, and a place under the connection limit.
 #[derive(Clone, Debug)]
 pub(super) struct RequestConnection {
     peer: ApiPeer,
@@ -128,7 +125,7 @@ impl RequestConnection {
     }
 }
 
-/// A request comes in: its routes know the peer, and its connection keeps its place until the answer begins.
+/// Attaches the peer to a request. The connection holds its place under the limit until the response begins.
 pub(super) async fn attach_peer(
     ConnectInfo(entry): ConnectInfo<RequestConnection>,
     mut request: Request,
@@ -151,7 +148,7 @@ impl Connected<IncomingStream<'_, GuardedListener<UnixListener>>> for RequestCon
 impl Connected<IncomingStream<'_, GuardedListener<TlsListener>>> for RequestConnection {
     fn connect_info(stream: IncomingStream<'_, GuardedListener<TlsListener>>) -> RequestConnection {
         let address = stream.remote_addr().ip().to_canonical();
-        // The handshake comes with the first request: then they are read.
+        // The first request arrives after the handshake, so the certificate's names are known here.
         let papers = stream.io().inner().certificate_names();
         let peer = ApiPeer::Remote { address, papers, known: None };
         RequestConnection { peer, slot: stream.io().slot().clone() }

@@ -7,19 +7,20 @@ use axum::response::{IntoResponse, Response};
 use super::problem::ApiProblem;
 use crate::state::ApplyError;
 
-/// What a request asks for.
+/// The precondition of a request (RFC 9110 §13.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IfMatch {
     Absent,
-    /// `*`: whichever is in force.
+    /// `*`: any active generation.
     Any,
     Generation(u64),
-    /// Only what cannot be.
+    /// Only tags that can never match.
     Never,
 }
 
 impl IfMatch {
-    /// What the fields say; of several generations the one in force, if it is among them.
+    /// Parses the If-Match fields. If several generations are listed and the active one is among them, that one is
+    /// used.
     pub(super) fn from_headers(headers: &HeaderMap, in_force: u64) -> Result<IfMatch, ApiProblem> {
         let mut seen = false;
         let mut all = Vec::new();
@@ -36,11 +37,13 @@ impl IfMatch {
         if !seen {
             return Ok(IfMatch::Absent);
         }
-        let now = all.iter().find(|one| **one == in_force);
-        Ok(now.or(all.first()).map_or(IfMatch::Never, |one| IfMatch::Generation(*one)))
+        let active = all.iter().find(|generation| **generation == in_force);
+        Ok(active
+            .or(all.first())
+            .map_or(IfMatch::Never, |generation| IfMatch::Generation(*generation)))
     }
 
-    /// The one that must be in force; refused where something had to be said.
+    /// The generation that must be active. An error if the request needs a precondition and has none.
     pub(super) fn expected_generation(self, must: bool) -> Result<Option<u64>, ApiProblem> {
         match self {
             IfMatch::Absent if must => {
@@ -50,7 +53,7 @@ impl IfMatch {
                 ))
             }
             IfMatch::Absent | IfMatch::Any => Ok(None),
-            IfMatch::Generation(one) => Ok(Some(one)),
+            IfMatch::Generation(generation) => Ok(Some(generation)),
             // There is no generation 0.
             IfMatch::Never => Ok(Some(0)),
         }
@@ -71,7 +74,7 @@ pub(super) fn with_etag(generation: u64, answer: impl IntoResponse) -> Response 
     answer
 }
 
-/// What was asked for by `If-Match` and is not so is 412, not 409.
+/// A failed `If-Match` is answered with 412, not 409 (RFC 9110 §13.1.1).
 pub(super) fn precondition_problem(error: ApplyError) -> ApiProblem {
     match &error {
         ApplyError::Stale { .. } => ApiProblem::new(412, "generation-moved", error.to_string()),
@@ -79,7 +82,8 @@ pub(super) fn precondition_problem(error: ApplyError) -> ApiProblem {
     }
 }
 
-/// A tag's generation; `None`: a tag that is none of ours, or weak, and so never equal (RFC 9110 §8.8.3.2).
+/// The generation of an entity tag; `None`: the tag is weak, or not one that this API makes, and never matches (RFC
+/// 9110 §8.8.3.2).
 fn generation(part: &str) -> Result<Option<u64>, &str> {
     let quoted = |text: &str| text.len() >= 2 && text.starts_with('"') && text.ends_with('"');
     if let Some(weak) = part.strip_prefix("W/") {
@@ -91,9 +95,9 @@ fn generation(part: &str) -> Result<Option<u64>, &str> {
     Ok(part.trim_matches('"').parse().ok())
 }
 
-fn malformed(found: &str) -> ApiProblem {
-    let found: String = found.chars().take(80).collect();
-    let detail = format!("If-Match is {found}; expected a tag in quotes, as ETag gave it, or *");
+fn malformed(text: &str) -> ApiProblem {
+    let text: String = text.chars().take(80).collect();
+    let detail = format!("If-Match is {text}; expected a tag in quotes, as ETag gave it, or *");
     ApiProblem::new(400, "if-match", detail)
 }
 

@@ -14,7 +14,7 @@ use crate::state::{ApplyError, DaemonStopping, RollbackError, ServerCommandError
 pub(super) struct ApiProblem(Box<Problem>);
 
 impl ApiProblem {
-    /// With a name for the problem and what happened this time.
+    /// A problem of this kind, with the detail of this occurrence.
     pub(super) fn new(status: u16, kind: &str, detail: impl Into<String>) -> ApiProblem {
         let title = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
         ApiProblem(Box::new(Problem {
@@ -26,7 +26,7 @@ impl ApiProblem {
         }))
     }
 
-    /// With what to do.
+    /// Adds a hint for the operator.
     pub(super) fn with_hint(mut self, advice: &str) -> ApiProblem {
         self.0.advice = Some(advice.into());
         self
@@ -51,7 +51,8 @@ impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        // Plain strings and numbers: it cannot fail, and if it did the status would still tell.
+        // The type holds strings and numbers only, so serializing cannot fail. If it did, the status code would still
+        // be right.
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         (status, [(header::CONTENT_TYPE, PROBLEM)], body).into_response()
     }

@@ -10,11 +10,11 @@ use std::time::Duration;
 pub const BURST: f64 = 300.0;
 /// Requests a second that may go on for ever.
 pub const RATE: f64 = 50.0;
-/// What a wrong token costs, in requests.
+/// A wrong token costs as many requests as this, which limits the rate of guesses.
 pub const FAILURE_COST: f64 = 25.0;
-/// Clients that are remembered; the one that was silent longest goes first.
+/// Bounds the memory of clients' buckets. The client that was silent longest is evicted first.
 const CLIENTS: usize = 4_096;
-/// A bucket may be so far below empty: what was charged beyond is forgiven.
+/// A bucket goes no further below empty than this, so that a client is locked out for a bounded time.
 const DEBT: f64 = BURST;
 
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Quota {
         has
     }
 
-    /// Takes more for what should not have been asked.
+    /// Charges a client for a request that should not have been sent.
     pub fn charge(&mut self, client: IpAddr, now: Duration, requests: f64) {
         let bucket = self.bucket(client, now);
         bucket.tokens = (bucket.tokens - requests).max(-DEBT);

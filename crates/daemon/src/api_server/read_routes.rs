@@ -29,10 +29,10 @@ type SharedContext = State<Arc<ApiContext>>;
 
 pub(super) async fn status(State(context): SharedContext) -> Json<Status> {
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
-    let facts = vitals.collect(&picture);
+    let snapshot = vitals.control.state();
+    let facts = vitals.collect(&snapshot);
     Json(report::status::build_status(
-        &picture,
+        &snapshot,
         &facts,
         |server| vitals.evidence.latest(server.id),
         SystemTime::now(),
@@ -44,15 +44,15 @@ pub(super) async fn explain_server(
     Path((pool, name)): Path<(String, String)>,
 ) -> Result<Json<ServersExplained>, ApiProblem> {
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
+    let snapshot = vitals.control.state();
     let board = &vitals.evidence;
     let weighed = &vitals.balancing_decisions;
-    let kept = vitals.draining_clients.read();
+    let draining = vitals.draining_clients.read();
     let now = SystemTime::now();
-    report::explain::explain_weights(&picture, board, weighed, &kept, &pool, &name, now)
+    report::explain::explain_weights(&snapshot, board, weighed, &draining, &pool, &name, now)
         .map(Json)
         .ok_or_else(|| {
-            let near: Vec<String> = picture
+            let near: Vec<String> = snapshot
                 .servers
                 .values()
                 .map(|facts| format!("{}/{}", facts.pool_name, facts.config.name))
@@ -69,16 +69,16 @@ pub(super) async fn explain_server(
 
 pub(super) async fn explain_request(
     State(context): SharedContext,
-    asked: Result<Json<RequestAsked>, JsonRejection>,
+    request: Result<Json<RequestAsked>, JsonRejection>,
 ) -> Result<Json<RequestExplained>, ApiProblem> {
-    let Json(asked) = asked?;
+    let Json(request) = request?;
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
+    let snapshot = vitals.control.state();
     let now = (vitals.read_open_counts)().now;
     let unix_seconds = i64::try_from(unix_ms(SystemTime::now()) / 1000).unwrap_or(0);
     report::request::explain_request(
-        &picture,
-        &asked,
+        &snapshot,
+        &request,
         now,
         unix_seconds + offset_seconds(unix_seconds),
     )
@@ -92,9 +92,9 @@ pub(super) async fn explain_slow(
 ) -> Result<Json<SlowExplained>, ApiProblem> {
     let Query(query) = query?;
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
+    let snapshot = vitals.control.state();
     let now = (vitals.read_open_counts)().now;
-    vitals.slow_exchanges.drain_rings(&picture.snapshot, now.0);
+    vitals.slow_exchanges.drain_rings(&snapshot.snapshot, now.0);
     let view = std::sync::Arc::clone(&vitals.packets.borrow());
     let now_ns = crate::planes::packets::host_facts::clock_nanos();
     let watching = report::flow_samples::FlowSampleQuery {
@@ -103,7 +103,7 @@ pub(super) async fn explain_slow(
         now: now_ns,
     };
     let unix = unix_ms(SystemTime::now());
-    report::slow::explain_slow(&picture, &vitals.slow_exchanges, &watching, &query, now, unix)
+    report::slow::explain_slow(&snapshot, &vitals.slow_exchanges, &watching, &query, now, unix)
         .map(Json)
         .map_err(|(status, kind, why)| ApiProblem::new(status, kind, why))
 }
@@ -126,7 +126,7 @@ pub(super) async fn refused_requests(
         context
             .report_sources
             .refused
-            .with_ring(|kept| report::refused::refused_requests(kept, service, now)),
+            .with_ring(|ring| report::refused::refused_requests(ring, service, now)),
     ))
 }
 
@@ -136,12 +136,12 @@ pub(super) async fn explain_users(
 ) -> Result<Json<UsersExplained>, ApiProblem> {
     let Query(query) = query?;
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
+    let snapshot = vitals.control.state();
     let now = unix_ms(SystemTime::now());
-    vitals.slo.update(&picture.snapshot, vitals.control.events(), now / 1000);
+    vitals.slo.update(&snapshot.snapshot, vitals.control.events(), now / 1000);
     vitals
         .slo
-        .explain(&picture.snapshot, query.service.as_deref(), now)
+        .explain(&snapshot.snapshot, query.service.as_deref(), now)
         .map(Json)
         .map_err(|why| ApiProblem::new(404, "no-service", why))
 }
@@ -174,23 +174,23 @@ pub(super) async fn report(
         }
         None => vitals.samples.older(),
     };
-    let picture = vitals.control.state();
-    let now = Arc::new(vitals.take_sample(&picture));
+    let snapshot = vitals.control.state();
+    let now = Arc::new(vitals.take_sample(&snapshot));
     let before = before.unwrap_or_else(|| Arc::clone(&now));
-    let facts = vitals.collect(&picture);
-    Ok(Json(report::build_report(&picture.snapshot, &before, &now, &facts, SystemTime::now())))
+    let facts = vitals.collect(&snapshot);
+    Ok(Json(report::build_report(&snapshot.snapshot, &before, &now, &facts, SystemTime::now())))
 }
 
 pub(super) async fn capacity(State(context): SharedContext) -> Json<Capacity> {
     let vitals = &context.report_sources;
-    let picture = vitals.control.state();
-    let now = Arc::new(vitals.take_sample(&picture));
+    let snapshot = vitals.control.state();
+    let now = Arc::new(vitals.take_sample(&snapshot));
     let before = vitals.samples.older().unwrap_or_else(|| Arc::clone(&now));
-    let facts = vitals.collect(&picture);
-    let passed = report::build_report(&picture.snapshot, &before, &now, &facts, SystemTime::now());
+    let facts = vitals.collect(&snapshot);
+    let passed = report::build_report(&snapshot.snapshot, &before, &now, &facts, SystemTime::now());
     let here = host_capacity::read_host_capacity(facts.descriptors.limit);
     Json(report::capacity::forecast_capacity(
-        &picture.config,
+        &snapshot.config,
         &passed,
         here,
         host_capacity::process_cpu_time(),
@@ -206,7 +206,7 @@ pub(super) async fn config(
     query: Result<Query<ConfigQuery>, QueryRejection>,
 ) -> Result<Response, ApiProblem> {
     let Query(query) = query?;
-    let picture = context.report_sources.control.state();
+    let snapshot = context.report_sources.control.state();
     let kind = [(header::CONTENT_TYPE, api::routes::TOML)];
     if let Some(number) = query.generation {
         let text = context.report_sources.control.generation_text(number).await?;
@@ -218,11 +218,11 @@ pub(super) async fn config(
         return Ok(with_etag(number, (kind, text)));
     }
     let text = match query.written {
-        true => picture.text.to_string(),
-        false => model::config::explain(&picture.checked),
+        true => snapshot.text.to_string(),
+        false => model::config::explain(&snapshot.checked),
     };
-    // Whoever changes it names the generation that they began with.
-    Ok(with_etag(picture.generation, (kind, text)))
+    // A client that changes the configuration sends this generation in `If-Match`.
+    Ok(with_etag(snapshot.generation, (kind, text)))
 }
 
 pub(super) async fn get_config_keys() -> Json<ConfigKeys> {
@@ -253,8 +253,8 @@ pub(super) async fn history(
         let detail = "the time between since-unix-ms and until-unix-ms is empty, or is to come";
         return Err(ApiProblem::new(400, "query", detail));
     }
-    let found = context.history.between(query.since_unix_ms, until).await;
-    found.map(Json).map_err(|error| {
+    let history = context.history.between(query.since_unix_ms, until).await;
+    history.map(Json).map_err(|error| {
         ApiProblem::new(500, "history", format!("the history cannot be read: {error}"))
     })
 }
@@ -263,15 +263,15 @@ pub(super) async fn generations(
     State(context): SharedContext,
 ) -> Result<Json<Generations>, ApiProblem> {
     let control = &context.report_sources.control;
-    let kept = control.generations().await?;
+    let stored = control.generations().await?;
     let current = control.state().generation;
-    let generations = kept.into_iter().rev().map(|kept| Generation {
-        generation: kept.number,
-        when_unix_ms: unix_ms(kept.at),
-        who: kept.origin.to_string(),
-        from: kept.repeats.map_or(kept.file, |number| format!("rollback to {number}")),
-        digest: kept.digest,
-        current: kept.number == current,
+    let generations = stored.into_iter().rev().map(|stored| Generation {
+        generation: stored.number,
+        when_unix_ms: unix_ms(stored.at),
+        who: stored.origin.to_string(),
+        from: stored.repeats.map_or(stored.file, |number| format!("rollback to {number}")),
+        digest: stored.digest,
+        current: stored.number == current,
     });
     Ok(Json(Generations { generations: generations.collect() }))
 }

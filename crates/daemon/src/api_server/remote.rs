@@ -35,7 +35,7 @@ use crate::util::admin_listeners::connection_guard::{
 use crate::util::admin_listeners::connection_slots::ConnectionSlots;
 use crate::util::event::EventLog;
 
-/// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.
+/// Limits of the TCP listener, which serves browsers and programs. Event streams count as long as they are open.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 128,
     head_timeout: HEAD_TIMEOUT,
@@ -47,12 +47,12 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves as configured until the daemon is gone.
 pub async fn run(context: Arc<ApiContext>) {
-    let mut pictures = context.report_sources.control.watch();
+    let mut snapshots = context.report_sources.control.watch();
     loop {
-        let wanted = pictures.borrow_and_update().config.global.control.remote.clone();
+        let wanted = snapshots.borrow_and_update().config.global.control.remote.clone();
         let changed = async {
-            while pictures.changed().await.is_ok() {
-                if pictures.borrow_and_update().config.global.control.remote != wanted {
+            while snapshots.changed().await.is_ok() {
+                if snapshots.borrow_and_update().config.global.control.remote != wanted {
                     return true;
                 }
             }
@@ -105,7 +105,7 @@ async fn serve(remote: &RemoteApiConfig, context: &Arc<ApiContext>) {
         }
     };
     tokio::select! {
-        // It ends with an error of the listener only; the caller opens it again.
+        // This ends only when the listening socket fails; the caller opens it again.
         _ = async { axum::serve(door, service).await } => {}
         () = renew => {}
     }
@@ -126,7 +126,7 @@ fn page_router(mut router: Router) -> Router {
 
 async fn open(remote: &RemoteApiConfig, admin: &AdminSockets, events: &EventLog) -> TcpListener {
     let address = remote.listen;
-    let mut told = false;
+    let mut logged = false;
     loop {
         let error = match admin.listen(address).await {
             Ok(listener) => {
@@ -137,8 +137,8 @@ async fn open(remote: &RemoteApiConfig, admin: &AdminSockets, events: &EventLog)
             }
             Err(error) => error,
         };
-        if !told {
-            told = true;
+        if !logged {
+            logged = true;
             let text = format!(
                 "global.control.listen: cannot listen on {address}: {error}; trying again each second (ss -ltnp \
                  'sport = :{}' names the process)",
@@ -150,7 +150,7 @@ async fn open(remote: &RemoteApiConfig, admin: &AdminSockets, events: &EventLog)
     }
 }
 
-/// What TLS is made of.
+/// The files that the TLS configuration is read from.
 struct TlsFiles<'r> {
     certificate: &'r Path,
     authorities: Option<&'r Path>,
@@ -172,13 +172,13 @@ impl<'r> TlsFiles<'r> {
 
 /// The certificate, as soon as it can be read.
 async fn wait_certificate(files: &TlsFiles<'_>, events: &EventLog) -> Arc<ServerConfig> {
-    let mut told = String::new();
+    let mut last_reason = String::new();
     loop {
         match read_tls_config(files) {
             Ok(config) => return config,
-            Err(why) if why != told => {
+            Err(why) if why != last_reason => {
                 events.error("api-certificate", why.clone());
-                told = why;
+                last_reason = why;
             }
             Err(_) => {}
         }
@@ -186,25 +186,25 @@ async fn wait_certificate(files: &TlsFiles<'_>, events: &EventLog) -> Arc<Server
     }
 }
 
-/// Shows a certificate that was written anew, once two looks in a row agree; one that is no good is told of and the
-/// one before stays.
+/// Loads a certificate that was replaced on disk, once two reads in a row agree. A certificate that does not load is
+/// logged, and the previous one stays in use.
 async fn reload_certificate(
     files: &TlsFiles<'_>,
     show: &watch::Sender<Arc<ServerConfig>>,
     events: &EventLog,
 ) {
     let paths = files.paths();
-    let mut taken = file_stamps(&paths);
-    let mut before = taken.clone();
+    let mut loaded = file_stamps(&paths);
+    let mut before = loaded.clone();
     loop {
         tokio::time::sleep(RETRY_INTERVAL).await;
         let now = file_stamps(&paths);
         let settled = now == before;
         before = now;
-        if !settled || before == taken {
+        if !settled || before == loaded {
             continue;
         }
-        taken.clone_from(&before);
+        loaded.clone_from(&before);
         match read_tls_config(files) {
             Ok(config) => {
                 show.send_replace(config);
@@ -219,7 +219,7 @@ async fn reload_certificate(
     }
 }
 
-/// What is wrong with the files that it would speak TLS with; `None`: nothing, or it speaks none.
+/// Why the TLS files of a listener cannot be used; `None` if they can, or if the listener has no TLS.
 pub fn tls_error(remote: &RemoteApiConfig) -> Option<String> {
     let file = remote.certificate.as_ref()?;
     read_tls_config(&TlsFiles::new(remote, file)).err()
@@ -228,13 +228,13 @@ pub fn tls_error(remote: &RemoteApiConfig) -> Option<String> {
 /// Why clients will refuse the certificate that is shown, where it can be read.
 pub fn certificate_warning(remote: &RemoteApiConfig) -> Option<String> {
     let file = remote.certificate.as_ref()?;
-    let found = read_pair(file).ok()?;
-    crate::tls::cert_files::chain_warning(file, &found.identity, CertificateUse::Server)
+    let pair = read_pair(file).ok()?;
+    crate::tls::cert_files::chain_warning(file, &pair.identity, CertificateUse::Server)
 }
 
 fn read_tls_config(files: &TlsFiles<'_>) -> Result<Arc<ServerConfig>, String> {
     let of = |key: &str, why: &dyn std::fmt::Display| format!("global.control.{key}: {why}");
-    let found = read_pair(files.certificate).map_err(|error| of("certificate", &error))?;
+    let pair = read_pair(files.certificate).map_err(|error| of("certificate", &error))?;
     let provider = policy::provider(TlsPolicy::Intermediate);
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(policy::versions(TlsVersion::Tls12))
@@ -252,7 +252,7 @@ fn read_tls_config(files: &TlsFiles<'_>) -> Result<Arc<ServerConfig>, String> {
             builder.with_client_cert_verifier(verifier.map_err(|error| of(key, &error))?)
         }
     };
-    let key = SingleCertAndKey::from(found.identity.certified());
+    let key = SingleCertAndKey::from(pair.identity.certified());
     let mut config = builder.with_cert_resolver(Arc::new(key));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // A resumed session would bring its client's certificate along without a look at it.

@@ -52,13 +52,13 @@ pub(super) async fn command_server(
     let mut answer = ServerChanged::default();
     for name in names {
         let old = before.server(&pool, &name);
-        let word = parse_command(&order.action, old)?;
-        let removed = word == OperatorCommand::Remove;
+        let command = parse_command(&order.action, old)?;
+        let removed = command == OperatorCommand::Remove;
         let origin = peer.change_origin(ChangeTrigger::Api);
         let order = ServerCommandRequest {
             pool: pool.clone(),
             name,
-            command: word,
+            command: command,
             save: order.save,
             origin,
         };
@@ -82,9 +82,9 @@ pub(super) async fn undo_change(
     let Query(query) = query?;
     let control = &context.report_sources.control;
     let done = control.undo(query.id, peer.change_origin(ChangeTrigger::Api)).await?;
-    let kept = control.read_audit(done.undoes.at_unix_ms).await?;
-    let found = kept.records.into_iter().rev().find(|record| record.id == done.id);
-    Ok(Json(found.unwrap_or(done.undoes)))
+    let audit = control.read_audit(done.undoes.at_unix_ms).await?;
+    let undo_record = audit.records.into_iter().rev().find(|record| record.id == done.id);
+    Ok(Json(undo_record.unwrap_or(done.undoes)))
 }
 
 pub(super) async fn takeover(
@@ -115,13 +115,13 @@ pub(super) async fn get_audit(
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<Audit>, ApiProblem> {
     let Query(query) = query?;
-    let kept = context.report_sources.control.read_audit(query.since_unix_ms.unwrap_or(0)).await?;
-    let unreadable = kept.unreadable;
-    let failures = kept.failures;
-    Ok(Json(Audit { records: kept.records, unreadable, failures }))
+    let audit = context.report_sources.control.read_audit(query.since_unix_ms.unwrap_or(0)).await?;
+    let unreadable = audit.unreadable;
+    let failures = audit.failures;
+    Ok(Json(Audit { records: audit.records, unreadable, failures }))
 }
 
-/// What reaches the file, or names where clients' requests go, is configuring.
+/// Orders that change the file, or where requests are sent, need the role `configure`.
 fn required_role(order: &ServerOrder) -> Role {
     let lasting = order.save == Some(true)
         || matches!(order.action, ServerAction::Add { .. } | ServerAction::Remove);
@@ -149,7 +149,7 @@ fn parse_command(
             }
         }
         ServerAction::Weight { weight: Some(weight) } => OperatorCommand::Weight(share(*weight)?),
-        // A server that does not exist is refused by the control, whatever its weight.
+        // Control rejects a server that does not exist, so any weight is accepted here.
         ServerAction::Weight { weight: None } => {
             OperatorCommand::Weight(old.map_or(ServerWeight::ONE, |facts| facts.config.weight))
         }

@@ -42,7 +42,7 @@ struct TestApi {
 async fn daemon() -> TestApi {
     let scratch = Scratch::new("serve").unwrap();
     let path = scratch.path().join("control.sock");
-    let (control, orders, publish) = fixture::control(fixture::picture(TEXT, 2));
+    let (control, orders, publish) = fixture::control(fixture::state_snapshot(TEXT, 2));
     let (prober, _observer) = new_prober().unwrap();
     let access = Arc::new(AccessLogger::start(&AccessLogTarget::Off, Box::new(drop)).unwrap());
     let captures =
@@ -99,7 +99,7 @@ async fn daemon() -> TestApi {
     TestApi { path, orders, _publish: publish, stopped, end: Some(end), served, _scratch: scratch }
 }
 
-/// One request on a connection of its own: status, content type, body.
+/// Sends one request on a new connection; returns status, content type and body.
 async fn ask(path: PathBuf, method: &str, target: &str, body: &str) -> (u16, String, String) {
     let mut stream = UnixStream::connect(path).await.unwrap();
     let kind = if body.starts_with('{') { "application/json" } else { "application/toml" };
@@ -141,7 +141,7 @@ async fn looking_needs_no_order() {
 async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
     let mut daemon = daemon().await;
     let path = daemon.path.clone();
-    let asked =
+    let response =
         tokio::spawn(ask(path, "POST", "/v1/apply?if-generation=1&file=%2Fetc%2Fx.toml", TEXT));
     let Some(ControlCommand::Apply(change, back)) = daemon.orders.recv().await else {
         panic!("an order")
@@ -166,7 +166,7 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
         unsaved: vec!["the disk is full".into()],
     };
     back.send(Ok(done)).unwrap();
-    let (code, _, body) = asked.await.unwrap();
+    let (code, _, body) = response.await.unwrap();
     let applied: api::types::Applied = serde_json::from_str(&body).unwrap();
     assert_eq!((code, applied.generation, applied.changed), (200, 2, true));
     assert_eq!(applied.effects, ["service blog added"]);
@@ -177,22 +177,22 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
 async fn refusals_are_problems_with_their_status() {
     let mut daemon = daemon().await;
     let path = daemon.path.clone();
-    let asked = tokio::spawn(ask(path, "POST", "/v1/apply", "nonsense"));
+    let response = tokio::spawn(ask(path, "POST", "/v1/apply", "nonsense"));
     let Some(ControlCommand::Apply(_, back)) = daemon.orders.recv().await else {
         panic!("an order")
     };
     back.send(Err(ApplyError::Invalid(model::config::load("nonsense", "f").unwrap_err()))).unwrap();
-    let (code, kind, body) = asked.await.unwrap();
+    let (code, kind, body) = response.await.unwrap();
     assert_eq!((code, kind.as_str()), (422, "application/problem+json"));
     let problem: api::types::Problem = serde_json::from_str(&body).unwrap();
     assert!(!problem.findings.is_empty() && problem.status == 422, "{problem:?}");
 
-    let asked = tokio::spawn(ask(daemon.path.clone(), "POST", "/v1/apply", TEXT));
+    let response = tokio::spawn(ask(daemon.path.clone(), "POST", "/v1/apply", TEXT));
     let Some(ControlCommand::Apply(_, back)) = daemon.orders.recv().await else {
         panic!("an order")
     };
     back.send(Err(ApplyError::Stale { expected: 1, found: 4 })).unwrap();
-    assert_eq!(asked.await.unwrap().0, 409);
+    assert_eq!(response.await.unwrap().0, 409);
 
     for (method, target, body, status) in [
         ("GET", "/v1/nothing", "", 404),
@@ -218,13 +218,13 @@ async fn refusals_are_problems_with_their_status() {
 #[tokio::test]
 async fn a_star_selects_every_server_of_the_pool() {
     let mut daemon = daemon().await;
-    let asked = tokio::spawn(ask(
+    let response = tokio::spawn(ask(
         daemon.path.clone(),
         "POST",
         "/v1/servers/web/*",
         "{\"action\":\"drain\"}",
     ));
-    let picture = fixture::picture(TEXT, 2);
+    let snapshot = fixture::state_snapshot(TEXT, 2);
     for expected in ["a", "b"] {
         let Some(ControlCommand::ServerCommand(order, back)) = daemon.orders.recv().await else {
             panic!("an order")
@@ -232,7 +232,7 @@ async fn a_star_selects_every_server_of_the_pool() {
         assert_eq!((order.pool.as_str(), order.name.as_str()), ("web", expected));
         assert!(order.command == crate::state::OperatorCommand::Drain && order.save.is_none());
         assert!(order.origin.who.starts_with("uid "));
-        let facts = picture.server("web", expected).unwrap().clone();
+        let facts = snapshot.server("web", expected).unwrap().clone();
         let done = crate::state::ServerCommandOutcome {
             facts,
             saved: None,
@@ -241,7 +241,7 @@ async fn a_star_selects_every_server_of_the_pool() {
         };
         back.send(Ok(done)).unwrap();
     }
-    let (code, _, body) = asked.await.unwrap();
+    let (code, _, body) = response.await.unwrap();
     let changed: api::types::ServerChanged = serde_json::from_str(&body).unwrap();
     assert_eq!((code, changed.servers.len()), (200, 2));
 }

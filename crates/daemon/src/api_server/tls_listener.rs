@@ -22,13 +22,13 @@ use tokio_rustls::{Accept, TlsAcceptor, server::TlsStream};
 pub(super) struct ClientCertificateNames(Arc<OnceLock<Vec<String>>>);
 
 impl ClientCertificateNames {
-    /// Those names; `None`: no certificate was shown.
+    /// The names of the client's certificate; `None`: the client sent none.
     pub(super) fn names(&self) -> Option<&[String]> {
         self.0.get().map(Vec::as_slice)
     }
 }
 
-/// What is shown to clients, as it is now.
+/// The current TLS configuration, which changes when the certificate is replaced.
 pub(super) type TlsConfigReceiver = watch::Receiver<Arc<ServerConfig>>;
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(super) enum ApiConnection {
 }
 
 impl ApiConnection {
-    /// What a client shows, now or later.
+    /// The names of the client's certificate, known after the handshake.
     pub(super) fn certificate_names(&self) -> ClientCertificateNames {
         match self {
             ApiConnection::Plain(_) => ClientCertificateNames::default(),
@@ -85,13 +85,13 @@ impl ApiConnection {
         }
     }
 
-    /// Goes on with the handshake until it is over.
+    /// Continues the handshake until it is complete.
     fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let ApiConnection::Handshaking(accept, papers) = self {
             let stream = ready!(Pin::new(accept.as_mut()).poll(cx))?;
             let papers = std::mem::take(papers);
             if let Some(own) = stream.get_ref().1.peer_certificates().and_then(<[_]>::first) {
-                // Nobody else fills it.
+                // Set only here, once a handshake, so it cannot be set already.
                 let _ = papers.0.set(certificate_claims(own));
             }
             *self = ApiConnection::Tls(Box::new(stream), papers);

@@ -21,7 +21,7 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// The tokens of the file, read again if it is another than before.
+    /// The tokens of the file. The file is read again only if it has changed.
     pub fn refresh(&mut self, file: Option<&Path>, events: &EventLog) -> &[ApiToken] {
         let Some(file) = file else {
             *self = TokenFile::default();
@@ -67,9 +67,9 @@ mod tests {
         let mut ring = TokenFile::default();
         assert!(ring.refresh(Some(&file), &events).is_empty());
         assert!(ring.refresh(Some(&file), &events).is_empty());
-        let said = events.recent();
-        assert_eq!(said.len(), 1, "told once: {said:?}");
-        assert!(said[0].text.contains("0620") && said[0].text.contains("chmod"), "{said:?}");
+        let logged = events.recent();
+        assert_eq!(logged.len(), 1, "told once: {logged:?}");
+        assert!(logged[0].text.contains("0620") && logged[0].text.contains("chmod"), "{logged:?}");
         chmod(0o600);
         std::fs::write(&file, format!("{}\n", issued.line)).unwrap();
         assert_eq!(ring.refresh(Some(&file), &events).len(), 1);

@@ -30,12 +30,11 @@ const KINDS: [&str; 4] = ["dns:", "email:", "uri:", "cn:"];
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiToken {
     pub name: String,
-    /// What it lets them do.
     pub role: Role,
     proof: CredentialProof,
 }
 
-/// By what somebody is recognised.
+/// How a token's owner proves to be the owner.
 #[derive(Clone, PartialEq, Eq)]
 enum CredentialProof {
     /// A token of this digest.
@@ -52,13 +51,13 @@ impl fmt::Debug for ApiToken {
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuedToken {
-    /// What its owner shows. It is kept nowhere.
+    /// The token itself. Only its digest is stored.
     pub token: String,
     /// The line for the file.
     pub line: String,
 }
 
-/// What is wrong with a file of tokens.
+/// Why a token file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFileError {
     /// A line that cannot be read.
@@ -66,18 +65,12 @@ pub enum TokenFileError {
         "line {line}: {found}; expected `ROLE NAME sha256:DIGEST` or `ROLE NAME certificate:KIND:NAME`, as `steelyard \
          token` writes it"
     )]
-    Line {
-        /// From 1.
-        line: usize,
-        /// What is wrong.
-        found: String,
-    },
-    /// Too many.
+    Line { line: usize, found: String },
     #[error("there are more than {MOST} tokens")]
     TooMany,
 }
 
-/// Makes a token for somebody.
+/// Creates a token for a named owner.
 ///
 /// # Errors
 /// The name cannot stand in a line, or the system has no randomness.
@@ -96,7 +89,7 @@ pub fn issue_token(role: Role, name: &str) -> io::Result<IssuedToken> {
     Ok(IssuedToken { token, line })
 }
 
-/// The line for whoever shows a certificate with this name: `dns:alice.example`.
+/// The line that gives a role to the owner of a certificate with this name, such as `dns:alice.example`.
 ///
 /// # Errors
 /// One of the names cannot stand in a line.
@@ -115,7 +108,8 @@ pub fn certificate_line(role: Role, name: &str, claim: &str) -> io::Result<Strin
     Ok(format!("{} {name} {CERTIFICATE}{claim}", role.name()))
 }
 
-/// Reads a file's text: a token or a certificate's name a line; blank lines and those that begin with `#` say nothing.
+/// Parses a token file: one token digest or certificate name a line. Blank lines and lines that begin with `#` are
+/// ignored.
 ///
 /// # Errors
 /// See `TokenFileError`: one wrong line rejects the whole file.
@@ -127,9 +121,9 @@ pub fn parse_tokens(text: &str) -> Result<Vec<ApiToken>, TokenFileError> {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        let mut words = line.split_whitespace();
+        let mut fields = line.split_whitespace();
         let (Some(role), Some(name), Some(digest), None) =
-            (words.next(), words.next(), words.next(), words.next())
+            (fields.next(), fields.next(), fields.next(), fields.next())
         else {
             return Err(wrong("it has not three words".to_owned()));
         };
@@ -174,8 +168,8 @@ pub fn find_token<'t>(tokens: &'t [ApiToken], shown: &str) -> Option<&'t ApiToke
         CredentialProof::Digest(digest) => verify_slices_are_equal(digest, shown.as_ref()).is_ok(),
         CredentialProof::Certificate(_) => false,
     };
-    // Each is compared, so that time does not tell which it was.
-    tokens.iter().fold(None, |found, token| if same(token) { Some(token) } else { found })
+    // Every token is compared, so that the time of a check does not reveal which one matched.
+    tokens.iter().fold(None, |matched, token| if same(token) { Some(token) } else { matched })
 }
 
 /// Whose certificate this is, by the names in it: the first line that fits.
@@ -229,8 +223,8 @@ mod tests {
         assert!(a.token != b.token && a.token.len() == BEGIN.len() + 2 * BYTES);
         assert!(!a.line.contains(&a.token));
         let tokens = parse_tokens(&format!("# people\n{}\n\n{}\n", a.line, b.line)).unwrap();
-        let found = find_token(&tokens, &b.token).unwrap();
-        assert_eq!((found.name.as_str(), found.role), ("b@x", Role::Operate));
+        let token = find_token(&tokens, &b.token).unwrap();
+        assert_eq!((token.name.as_str(), token.role), ("b@x", Role::Operate));
         assert_eq!(find_token(&tokens, &a.token).unwrap().name, "a");
         for wrong in ["", "steelyard_", &b.token[1..], &format!("{} ", b.token), &a.line] {
             assert!(find_token(&tokens, wrong).is_none(), "{wrong}");
@@ -246,7 +240,7 @@ mod tests {
             parse_tokens(&format!("{line}\n{}\nview b certificate:cn:b\n", token.line)).unwrap();
         let claims = |all: &[&str]| all.iter().map(|claim| (*claim).to_owned()).collect::<Vec<_>>();
         let of = |all: &[&str]| {
-            find_certificate(&tokens, &claims(all)).map(|it| (it.name.clone(), it.role))
+            find_certificate(&tokens, &claims(all)).map(|token| (token.name.clone(), token.role))
         };
         let alice = Some(("alice".to_owned(), Role::Operate));
         assert_eq!(of(&["dns:x", "uri:spiffe://example/alice"]), alice);

@@ -29,9 +29,9 @@ use super::problem::ApiProblem;
 
 /// Captures that are explained at a time.
 static PLACES: Semaphore = Semaphore::const_new(1);
-/// Connections that are told of: each costs memory of the process that balances.
+/// Bounds the connections of a report: the memory comes from the balancing process.
 const CONNECTIONS: usize = 20_000;
-/// Packets kept at once, likewise.
+/// Bounds the packets held in memory at once, for the same reason.
 const EVENTS: usize = 250_000;
 /// The lowest priority that there is.
 const LAST: i32 = 19;
@@ -67,8 +67,9 @@ pub(super) async fn explain_stored(
     let vitals = Arc::clone(&context.report_sources);
     // The disk may take its time.
     let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
-    let found = stored.unwrap_or_default().captures.into_iter().find(|one| one.name == query.name);
-    let found = found.ok_or_else(|| {
+    let matched_capture =
+        stored.unwrap_or_default().captures.into_iter().find(|capture| capture.name == query.name);
+    let matched_capture = matched_capture.ok_or_else(|| {
         ApiProblem::new(
             404,
             "no-capture",
@@ -76,22 +77,29 @@ pub(super) async fn explain_stored(
         )
         .with_hint("`steelyard capture list` has those that are stored")
     })?;
-    explain_capture(found.name, move || capture_path(&found.file), query.connection, place).await
+    explain_capture(
+        matched_capture.name,
+        move || capture_path(&matched_capture.file),
+        query.connection,
+        place,
+    )
+    .await
 }
 
-/// A capture of ours: its name may be another's by now.
+/// Opens a capture that this daemon wrote. Ownership is checked again: another file may have its name by now.
 fn capture_path(file: &Path) -> std::io::Result<File> {
     files::owned_file::open(file)?.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }
 
-/// The page about what `open` opens, twice: once for the findings, once for the packets of one connection.
+/// Renders the page of a capture. `open` is called twice: once for the findings, once for the packets of one
+/// connection.
 async fn explain_capture<R: Read + 'static>(
     name: String,
     open: impl Fn() -> std::io::Result<R> + Send + 'static,
     connection: Option<u32>,
     place: SemaphorePermit<'static>,
 ) -> Result<Response, ApiProblem> {
-    let (tell, told) = oneshot::channel();
+    let (result_sender, result) = oneshot::channel();
     let waited = Arc::new(CancelFlag::default());
     let _waits = CancelOnDrop(Arc::clone(&waited));
     let begun = std::thread::Builder::new().name("explain".to_owned()).spawn(move || {
@@ -100,14 +108,14 @@ async fn explain_capture<R: Read + 'static>(
         let open =
             || open().map(|from| CancellableReader { reader: from, cancel: Arc::clone(&waited) });
         let drawn = render_page(&sanitize_name(&name), &open, connection, &waited);
-        // Whoever has the answer may ask again at once.
+        // The place is free as soon as the response is complete, before the client has read it.
         drop(place);
-        // Nobody waits for it any more.
-        let _ = tell.send(drawn);
+        // An error means that the client has disconnected, so no one needs the page.
+        let _ = result_sender.send(drawn);
     });
     begun.map_err(|error| ApiProblem::new(500, "capture", format!("no thread: {error}")))?;
     let page =
-        told.await.map_err(|_| ApiProblem::new(500, "capture", "the analysis ended early"))??;
+        result.await.map_err(|_| ApiProblem::new(500, "capture", "the analysis ended early"))??;
     let kind = HeaderValue::from_static(HTML);
     Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
 }
@@ -181,7 +189,7 @@ fn analyse_capture<R: Read>(
     let mut analysis = Analysis::new(settings);
     let mut source = CaptureSource::default();
     let from = open().map_err(|error| unreadable_problem(&error.to_string()))?;
-    // Damage after the first packets is told on the page.
+    // Damage after the first packets is reported on the page, not as an error.
     ingest_capture(&mut analysis, &mut source, name, from, |_| ())
         .map_err(|damage: CaptureDamage| unreadable_problem(&damage.to_string()))?;
     Ok((analysis, source))
@@ -195,7 +203,7 @@ fn busy_problem() -> ApiProblem {
     ApiProblem::new(503, "busy", "another capture is being explained").with_hint("try again soon")
 }
 
-/// What a client called it, harmless in a message and not long.
+/// Makes a capture's name, as the client sent it, safe to print and short.
 fn sanitize_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(120).collect()
 }
@@ -206,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives bytes for ever, and says so each time.
+    /// An endless source of bytes, which reports each read.
     struct EndlessReader(std::sync::mpsc::Sender<()>);
 
     impl Read for EndlessReader {
@@ -225,13 +233,13 @@ mod tests {
         let head =
             [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
         let open = move || Ok(Cursor::new(head).chain(EndlessReader(sent.clone())));
-        let asked = tokio::spawn(explain_capture("endless".to_owned(), open, None, place));
+        let request = tokio::spawn(explain_capture("endless".to_owned(), open, None, place));
         tokio::task::spawn_blocking(move || reads.recv_timeout(Duration::from_secs(30)))
             .await
             .unwrap()
             .unwrap();
         assert!(PLACES.try_acquire().is_err(), "it is at work");
-        asked.abort();
+        request.abort();
         let free = tokio::time::timeout(Duration::from_secs(30), PLACES.acquire()).await;
         assert!(free.is_ok(), "it goes on");
     }

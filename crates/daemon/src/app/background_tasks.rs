@@ -25,7 +25,7 @@ use crate::state::ControlHandle;
 use crate::tls;
 use crate::tls::acme;
 
-/// Work that the rest stands on: what changes things, and what finds out how servers are and what that makes of them.
+/// Starts the tasks that change state, and those that check servers and adjust weights.
 pub(super) fn spawn_control_tasks(
     control: &ControlHandle,
     actor: ControlActor,
@@ -43,7 +43,7 @@ pub(super) fn spawn_control_tasks(
     tasks
 }
 
-/// Work that follows the snapshots, or looks again each while, and is asked nothing.
+/// Starts the tasks that only follow snapshots or poll; no other task waits for them.
 pub(super) fn spawn_observers(
     tasks: &mut JoinSet<()>,
     control: &ControlHandle,

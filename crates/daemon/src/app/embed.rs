@@ -72,19 +72,17 @@ pub enum EmbedError {
     /// The text has mistakes.
     #[error("{0}")]
     Invalid(ConfigFindings),
-    /// No directory of its own.
+    /// The scratch directory could not be made.
     #[error("no temporary directory could be made: {0}")]
     Scratch(#[source] io::Error),
-    /// The API's socket.
     #[error(transparent)]
     Bind(#[from] ControlSocketError),
-    /// Anything that runs.
     #[error(transparent)]
     Build(#[from] AppBuildError),
 }
 
 impl EmbeddedDaemon {
-    /// Starts one from a configuration's text, within the runtime of the caller. `global.control` is replaced.
+    /// Starts a daemon from a configuration's text, within the caller's runtime. `global.control` is replaced.
     ///
     /// # Errors
     /// See `EmbedError`.
@@ -92,7 +90,7 @@ impl EmbeddedDaemon {
         EmbeddedDaemon::start_on(text, Vec::new(), EventLog::quiet()).await
     }
 
-    /// As `start`, on addresses that were reserved, and says what happens.
+    /// As `start`, on addresses that were reserved, with an event log.
     ///
     /// # Errors
     /// See `EmbedError`.
@@ -117,9 +115,9 @@ impl EmbeddedDaemon {
             file: None,
             events,
         };
-        let mut house = App::build(plan).await?;
-        house.serve_api(Some(bound));
-        Ok(EmbeddedDaemon { app: house, socket, scratch })
+        let mut app = App::build(plan).await?;
+        app.serve_api(Some(bound));
+        Ok(EmbeddedDaemon { app, socket, scratch })
     }
 
     /// To ask for changes.
@@ -140,7 +138,6 @@ impl EmbeddedDaemon {
         addresses
     }
 
-    /// What is open now.
     pub fn open_counts(&self) -> OpenCounts {
         self.app.open_counts()
     }
@@ -149,11 +146,11 @@ impl EmbeddedDaemon {
         self.app.probes()
     }
 
-    /// Ends it: exchanges may finish within `limit`. Returns what was cut.
+    /// Stops the daemon: exchanges may finish within `limit`. Returns what was reset.
     pub async fn stop(self, limit: Duration) -> OpenCounts {
-        let EmbeddedDaemon { app: house, scratch, .. } = self;
+        let EmbeddedDaemon { app, scratch, .. } = self;
         let how = ShutdownRequest { handed_over: false, limit: Some(limit), detach: false };
-        let left = house.shut_down(how, std::future::pending()).await;
+        let left = app.shut_down(how, std::future::pending()).await;
         drop(scratch);
         left
     }

@@ -41,7 +41,7 @@ const BACKGROUND_GRACE: std::time::Duration = std::time::Duration::from_millis(2
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     pub config: PathBuf,
-    /// Take over from the daemon that is running: its sockets, and what is in force there rather than in the file.
+    /// Take over from the running daemon: its sockets, and its active configuration instead of the file's.
     pub takeover: bool,
     /// The form of the daemon's own events.
     pub events: LogFormat,
@@ -53,9 +53,7 @@ pub enum RunError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -64,26 +62,19 @@ pub enum RunError {
     Invalid(ConfigFindings),
     /// Files of secrets that others can use.
     #[error("{}", exposed.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Exposed {
-        /// Each.
-        exposed: Vec<ExposedFile>,
-    },
+    Exposed { exposed: Vec<ExposedFile> },
     /// The process cannot be set up.
     #[error("cannot {action}: {source}")]
     Process {
-        /// What was tried.
         action: &'static str,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The API's socket.
     #[error(transparent)]
     Bind(#[from] ControlSocketError),
     /// There was nothing to take over.
     #[error(transparent)]
     Takeover(#[from] TakeError),
-    /// Something that runs.
     #[error(transparent)]
     Build(#[from] AppBuildError),
 }
@@ -95,18 +86,18 @@ impl RunError {
     }
 }
 
-/// Runs until told to leave.
+/// Runs until the process is asked to stop.
 ///
 /// # Errors
 /// It could not start; nothing is left behind.
 pub fn run(options: RunOptions) -> Result<(), RunError> {
     // Before anything else is opened: systemd hands descriptors over by number.
-    let kept = systemd::stored_sockets();
+    let inherited = systemd::stored_sockets();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(startup_error("start the runtime"))?;
     let events = EventLog::stderr(options.events);
-    let result = runtime.block_on(run_daemon(&options, kept, &events));
-    // A look-up that hangs in the system's resolver must not keep the process.
+    let result = runtime.block_on(run_daemon(&options, inherited, &events));
+    // A look-up that hangs in the system's resolver must not keep the process alive.
     runtime.shutdown_timeout(BACKGROUND_GRACE);
     events.flush();
     result
@@ -114,7 +105,7 @@ pub fn run(options: RunOptions) -> Result<(), RunError> {
 
 async fn run_daemon(
     options: &RunOptions,
-    kept: Vec<(SocketAddr, OwnedFd)>,
+    inherited: Vec<(SocketAddr, OwnedFd)>,
     events: &EventLog,
 ) -> Result<(), RunError> {
     let written = load_config(&options.config, events)?;
@@ -129,12 +120,12 @@ async fn run_daemon(
         upgrade_program: UpgradeProgram::current().ok(),
     };
     let start = ProcessStart { config: options.config.clone(), events: events.clone(), notify };
-    let (house, doors) = if options.takeover {
+    let (app, doors) = if options.takeover {
         start.take_over(written).await?
     } else {
-        start.start_alone(written, kept).await?
+        start.start_alone(written, inherited).await?
     };
-    let opened = RunningDaemon::open(house, doors, around);
+    let opened = RunningDaemon::open(app, doors, around);
     let mut process = opened.map_err(startup_error("open the API's socket"))?;
     let how = process.serve(&mut signals).await;
     process.shut_down(how, &mut signals).await;
@@ -184,45 +175,45 @@ impl ProcessStart {
     async fn start_alone(
         &self,
         written: LoadedConfig,
-        kept: Vec<(SocketAddr, OwnedFd)>,
+        inherited: Vec<(SocketAddr, OwnedFd)>,
     ) -> Result<(App, Option<ProcessSockets>), RunError> {
         let doors =
             self.bind_sockets(&written.checked.config.global.control, ReplacePolicy::StaleOnly)?;
-        let house = App::build(self.plan(written, kept)).await.inspect_err(|_| {
+        let app = App::build(self.plan(written, inherited)).await.inspect_err(|_| {
             for bound in doors.iter().flat_map(|doors| [&doors.control, &doors.upgrade]) {
                 bound.socket_path().remove();
             }
         })?;
-        Ok((house, doors))
+        Ok((app, doors))
     }
 
-    /// From the daemon that is running: the doors last, so that it keeps them if we fail.
+    /// Takes over from the running daemon. Its sockets come last, so that it keeps them if this process fails.
     async fn take_over(
         &self,
         written: LoadedConfig,
     ) -> Result<(App, Option<ProcessSockets>), RunError> {
         let running = written.checked.config.global.control.socket.clone();
-        let mut taken = take_over(&socket_beside(&running)).await?;
-        let written = self.adopt_active_config(&taken, written);
+        let mut state = take_over(&socket_beside(&running)).await?;
+        let written = self.adopt_active_config(&state, written);
         let control = written.checked.config.global.control.clone();
-        let sockets = std::mem::take(&mut taken.sockets);
-        let before = (taken.offer.generation, taken.offer.memory.clone());
+        let sockets = std::mem::take(&mut state.sockets);
+        let before = (state.offer.generation, state.offer.memory.clone());
         let plan = AppOptions { predecessor: Some(before), ..self.plan(written, sockets) };
-        let mut house = App::build(plan).await?;
-        let before = taken.offer.pid;
-        match taken.confirm_ready().await {
-            Ok(line) => house.follow_predecessor(before, line),
+        let mut app = App::build(plan).await?;
+        let before = state.offer.pid;
+        match state.confirm_ready().await {
+            Ok(line) => app.follow_predecessor(before, line),
             Err(error) => {
-                // What we have accepted meanwhile is finished.
+                // Connections that were accepted meanwhile are finished.
                 let how = ShutdownRequest { handed_over: true, limit: None, detach: true };
-                house.shut_down(how, std::future::pending()).await;
+                app.shut_down(how, std::future::pending()).await;
                 return Err(error.into());
             }
         }
-        Ok((house, self.bind_sockets(&control, ReplacePolicy::RunningDaemon)?))
+        Ok((app, self.bind_sockets(&control, ReplacePolicy::RunningDaemon)?))
     }
 
-    /// The sockets; `None`: nobody has chosen a path, and there can be none at the usual one. Traffic needs none.
+    /// Binds the sockets; `None`: no path is configured, and the default one cannot be used. Forwarding needs none.
     fn bind_sockets(
         &self,
         control: &ControlConfig,
@@ -244,9 +235,9 @@ impl ProcessStart {
         }
     }
 
-    /// What is in force in the process before, if this one understands it; the file may say something else by now.
-    fn adopt_active_config(&self, taken: &TakenOverState, written: LoadedConfig) -> LoadedConfig {
-        let offer = &taken.offer;
+    /// Adopts the active configuration of the previous process, if this one can parse it. The file may differ by now.
+    fn adopt_active_config(&self, state: &TakenOverState, written: LoadedConfig) -> LoadedConfig {
+        let offer = &state.offer;
         if offer.text == written.text {
             return LoadedConfig { origin: offer.origin.clone(), ..written };
         }
@@ -274,11 +265,15 @@ impl ProcessStart {
         }
     }
 
-    /// The file's text that what is in force in the process before was made of.
+    /// The file's text from which the active configuration of the previous process was made.
     fn active_base_text(&self, offer: &UpgradeOffer, written: &LoadedConfig) -> Arc<str> {
-        let kept = ConfigOverlay::read(&written.checked.config.global.control.state);
-        let same = kept.ok().flatten().filter(|cover| cover.text == offer.text);
-        same.map_or_else(|| offer.text.as_str().into(), |cover| cover.base.into())
+        let overlay = ConfigOverlay::read(&written.checked.config.global.control.state);
+        let same =
+            overlay.ok().flatten().filter(|overlay_of_offer| overlay_of_offer.text == offer.text);
+        same.map_or_else(
+            || offer.text.as_str().into(),
+            |overlay_of_offer| overlay_of_offer.base.into(),
+        )
     }
 
     fn plan(&self, written: LoadedConfig, inherited: Vec<(SocketAddr, OwnedFd)>) -> AppOptions {

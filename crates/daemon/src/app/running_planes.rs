@@ -47,7 +47,7 @@ impl RunningPlanes {
         RunningPlanes { proxy, packets, vrrp, egress, names }
     }
 
-    /// What reports, metrics and alarms read.
+    /// The sources that reports, metrics and alarms read.
     pub fn report_sources(
         &self,
         control: &ControlHandle,
@@ -89,7 +89,7 @@ impl RunningPlanes {
     }
 }
 
-/// Readers that keep no plane alive.
+/// These readers hold weak references, so that they keep no plane alive.
 fn port_use_reader(plane: &Arc<RequestPlane>) -> Box<dyn Fn() -> Vec<PortUse> + Send + Sync> {
     let plane = Arc::downgrade(plane);
     Box::new(move || plane.upgrade().map(|plane| plane.port_usage()).unwrap_or_default())

@@ -9,7 +9,7 @@ use crate::util::local_time::offset_seconds;
 const NODE: &str = "steelyard";
 /// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
 const OWN_DESCRIPTORS: u64 = 128;
-/// Client connections at most when the configuration does not say.
+/// The limit of client connections if the configuration sets none; the file descriptor limit may lower it.
 const CONNECTIONS: u64 = 1_000_000;
 
 /// How many workers there are to be.
@@ -18,7 +18,7 @@ pub fn workers(global: &GlobalConfig) -> usize {
     global.workers.map_or_else(cores, usize::from).max(1)
 }
 
-/// What the workers are told once.
+/// The options that workers get at start.
 pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
     let log = &global.access_log;
     PlaneOptions {
@@ -37,7 +37,7 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
     }
 }
 
-/// Client connections that so many descriptors are enough for: each may need one towards a server.
+/// Client connections for which this many descriptors suffice: each may need one towards a server.
 fn connections(descriptors: u64) -> u32 {
     let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
     u32::try_from(connections).unwrap_or(u32::MAX)

@@ -12,7 +12,7 @@ use crate::state::origin::ChangeOrigin;
 use crate::state::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
 use crate::util::listeners::ListenerSet;
 
-/// What is in force.
+/// The active configuration and what belongs to it.
 pub(super) struct ActiveConfig {
     pub generation: u64,
     pub since: SystemTime,
@@ -20,17 +20,16 @@ pub(super) struct ActiveConfig {
     pub started: SystemTime,
     /// Digest of the text.
     pub digest: String,
-    /// Who put it in force.
     pub origin: ChangeOrigin,
     pub text: Arc<str>,
-    /// Where it came from.
+    /// The path that it was read from.
     pub file: Arc<str>,
     pub checked: Arc<CheckedConfig>,
-    /// The configuration, sharing what did not change.
+    /// The configuration, sharing unchanged parts with the previous one.
     pub config: Arc<Config>,
-    /// What the process was started under: what cannot change while it runs is compared with that.
+    /// The configuration at the start of the process. Settings that need a restart are compared with it.
     pub at_start: Arc<Config>,
-    /// What the workers act on.
+    /// The snapshot that workers use.
     pub snapshot: Arc<WorkerSnapshot>,
     /// The certificates of services.
     pub certificates: Arc<CertificatesByService>,
@@ -39,19 +38,19 @@ pub(super) struct ActiveConfig {
 impl ActiveConfig {
     pub fn state_snapshot(
         &self,
-        book: &AppliedState,
+        applied: &AppliedState,
         listeners: &ListenerSet,
         state_failures: u64,
         leaving: bool,
     ) -> StateSnapshot {
-        let open = book.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
+        let open = applied.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
             let sockets = listeners.open_at(*address);
             let id = listener.id;
             let service = listener.service;
             let service_name = listener.service_name.clone();
             (*address, ListenerFacts { id, service, service_name, sockets })
         });
-        let servers = book.servers.iter().map(|(id, entry)| (*id, Arc::clone(&entry.facts)));
+        let servers = applied.servers.iter().map(|(id, entry)| (*id, Arc::clone(&entry.facts)));
         StateSnapshot {
             generation: self.generation,
             since: self.since,
@@ -66,7 +65,7 @@ impl ActiveConfig {
             certificates: Arc::clone(&self.certificates),
             servers: servers.collect(),
             listeners: open.collect(),
-            workers: book.worker_count(),
+            workers: applied.worker_count(),
             needs_restart: needs_restart(&self.at_start, &self.config),
             shutting_down: leaving,
             state_failures,
@@ -76,9 +75,10 @@ impl ActiveConfig {
     }
 }
 
-/// Keys of the process that differ from those that it was started under and that it cannot change while it runs.
+/// Settings that differ from those at the start and that need a restart.
 pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
-    // Names every field, so that a new one cannot be forgotten here. What is not compared is followed.
+    // Every field is named, so that a new one cannot be forgotten here. Fields that are not compared take effect at
+    // once.
     let GlobalConfig {
         workers,
         connections,
@@ -94,7 +94,9 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         history: _,
     } = &first.global;
     let new = &now.global;
-    let traces = |it: &Option<TelemetryConfig>| it.as_ref().is_some_and(|it| it.traces);
+    let traces = |telemetry: &Option<TelemetryConfig>| {
+        telemetry.as_ref().is_some_and(|telemetry| telemetry.traces)
+    };
     let off = |target: &AccessLogTarget| *target == AccessLogTarget::Off;
     let differ = [
         ("workers", *workers != new.workers),

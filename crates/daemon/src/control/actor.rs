@@ -44,20 +44,18 @@ use crate::util::event::EventLog;
 use crate::util::listeners::ListenerSet;
 use crate::util::wall_clock::WallClock;
 
-/// What the actor works with.
+/// The parts that the actor is built from.
 pub struct ActorParts {
-    /// What carries the traffic.
     pub engine: Arc<dyn TrafficEngine>,
-    /// The listening sockets, with those inherited.
+    /// The listening sockets, including inherited ones.
     pub listeners: ListenerSet,
     pub workers: usize,
-    /// Where generations and words are kept; `None`: nowhere.
+    /// The directory of generations and server commands; `None`: nothing is stored.
     pub state: Option<PathBuf>,
     /// The file that orders are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
-    /// What the process before remembered, and its generation; `None`: there was none.
+    /// State and generation of the previous process; `None`: there was none.
     pub predecessor: Option<(u64, SavedState)>,
-    /// What the daemon says.
     pub events: EventLog,
 }
 
@@ -84,13 +82,13 @@ pub struct ControlActor {
 }
 
 impl ControlActor {
-    /// Carries orders out until nobody can give any, or the daemon has left.
+    /// Carries out commands until no sender is left, or the daemon has stopped.
     pub async fn run(mut self) {
         while let Some(order) = self.inbox.recv().await {
             let before = self.applied.clone();
             let mut lost: Vec<_> = down_servers::server_taken_down(&order).into_iter().collect();
             let mut next = self.apply_report(order);
-            // What probes and the resolver found out meanwhile goes into one snapshot.
+            // Health reports and resolutions that have arrived meanwhile go into one snapshot.
             while next.is_none()
                 && let Ok(order) = self.inbox.try_recv()
             {
@@ -112,7 +110,7 @@ impl ControlActor {
     }
 
     async fn handle_command(&mut self, order: ControlCommand) {
-        // Whoever asked may have gone away: the answer is then for nobody.
+        // A send fails only if the requester has gone, and then nobody needs the answer.
         match order {
             ControlCommand::Apply(change, back) => {
                 drop(back.send(self.apply_and_record(*change).await))
@@ -124,14 +122,14 @@ impl ControlActor {
             }
             ControlCommand::Generations(back) => drop(back.send(self.generations.list())),
             ControlCommand::GenerationText(number, back) => {
-                drop(back.send(self.generations.find(number).map(|kept| kept.text.clone())));
+                drop(back.send(self.generations.find(number).map(|stored| stored.text.clone())));
             }
             ControlCommand::ServerCommand(order, back) => {
                 drop(back.send(self.run_server_command(*order).await))
             }
             ControlCommand::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
             ControlCommand::Audit(since, back) => drop(back.send(self.audit.records_since(since))),
-            ControlCommand::Discovery(found) => self.apply_discovery(found).await,
+            ControlCommand::Discovery(discovered) => self.apply_discovery(discovered).await,
             ControlCommand::Tick => self.tick(),
             ControlCommand::ClientsGone(servers) => self.finish_quiesce(&servers),
             ControlCommand::HandOver(back) => drop(back.send(self.hand_over())),
@@ -175,11 +173,11 @@ impl ControlActor {
         let number = self.generations.number_for(&change.text);
         let overlay = self.overlay_for(&checked);
         let prepared = self.prepare(&checked.config, now)?;
-        let book =
+        let applied =
             self.applied.with_config(overlay.apply_to(&checked), &SavedState::default(), now);
-        let book = with_tls_materials(book, &prepared.store.materials());
+        let applied = with_tls_materials(applied, &prepared.store.materials());
         let done =
-            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, book, number)
+            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, applied, number)
                 .await?;
         state_events::report_pools(&self.events, &self.applied, &done.state);
         self.applied = done.state;
@@ -211,7 +209,7 @@ impl ControlActor {
         })
     }
 
-    /// Words that ended are forgotten on disk too, everybody sees the new snapshot, and the events say so.
+    /// Removes commands that ended from disk too, publishes the new snapshot, and logs the changes.
     fn finish_change(&mut self, confirmed: bool) {
         self.save_server_state();
         self.publish();
@@ -225,8 +223,9 @@ impl ControlActor {
         let diff: ConfigDiff = diff(&self.active.checked.config, &checked.config);
         let needs_restart = needs_restart(&self.active.at_start, &checked.config);
         let config = self.overlay_for(&checked).apply_to(&checked);
-        let mut book = self.applied.with_config(config, &SavedState::default(), SystemTime::now());
-        let steps = listener_step::listener_steps(&self.applied, &mut book);
+        let mut applied =
+            self.applied.with_config(config, &SavedState::default(), SystemTime::now());
+        let steps = listener_step::listener_steps(&self.applied, &mut applied);
         Ok(PlanOutcome {
             generation: self.active.generation,
             diff,
@@ -236,13 +235,13 @@ impl ControlActor {
         })
     }
 
-    /// A kept generation as a change; with the number that it repeats.
+    /// A stored generation as a change, with the number that it repeats.
     pub(super) fn stored_change(
         &self,
         to: Option<u64>,
         origin: ChangeOrigin,
     ) -> Result<(ConfigChange, u64), RollbackError> {
-        let kept = match to {
+        let stored = match to {
             Some(number) => {
                 self.generations.find(number).ok_or_else(|| RollbackError::Unknown {
                     wanted: number,
@@ -255,7 +254,7 @@ impl ControlActor {
                 .ok_or(RollbackError::NonePrevious)?,
         };
         let origin = ChangeOrigin { way: ChangeTrigger::Rollback, ..origin };
-        Ok((ConfigChange::new(&*kept.text, &*kept.record.file, origin), kept.record.number))
+        Ok((ConfigChange::new(&*stored.text, &*stored.record.file, origin), stored.record.number))
     }
 
     fn begin_shutdown(&mut self, how: ShutdownRequest) -> Duration {
@@ -293,7 +292,7 @@ impl ControlActor {
         }
     }
 
-    /// Lets workers and watchers see what changed since `before`.
+    /// Publishes what changed since `before` to workers and watchers.
     pub(super) fn publish_changes(&mut self, before: &AppliedState) {
         if !before.is_same_for_workers(&self.applied) {
             self.active.snapshot = self.applied.snapshot(self.active.generation);
@@ -306,7 +305,7 @@ impl ControlActor {
 
     pub(super) fn publish(&mut self) {
         let failures = self.persistence_failures().iter().sum();
-        let picture = self.active.state_snapshot(
+        let snapshot = self.active.state_snapshot(
             &self.applied,
             &self.listeners,
             failures,
@@ -314,8 +313,8 @@ impl ControlActor {
         );
         let sources = self.sources.clone();
         let drift = self.config_file.drift();
-        let picture = StateSnapshot { sources, drift, ..picture };
-        self.publish.send_replace(Arc::new(picture));
+        let snapshot = StateSnapshot { sources, drift, ..snapshot };
+        self.publish.send_replace(Arc::new(snapshot));
     }
 
     pub(super) fn save_server_state(&mut self) {
@@ -323,14 +322,14 @@ impl ControlActor {
         self.state_file.save(SavedState::full(facts).with_overlay(&self.overlay));
     }
 
-    /// Puts other servers in force than those of the file; the generation stays.
+    /// Activates another server overlay; the generation stays.
     pub(super) async fn apply_overlay(&mut self, overlay: ServerOverlay) -> Result<(), ApplyError> {
         self.check_changeable()?;
         let config = overlay.apply_to(&self.active.checked);
-        let book = self.applied.with_config(config, &SavedState::default(), SystemTime::now());
+        let applied = self.applied.with_config(config, &SavedState::default(), SystemTime::now());
         let number = self.active.generation;
         let done =
-            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, book, number)
+            apply::apply_change(&*self.engine, &mut self.listeners, &self.applied, applied, number)
                 .await?;
         state_events::report_pools(&self.events, &self.applied, &done.state);
         self.applied = done.state;

@@ -9,23 +9,23 @@ use model::config::privileged_settings::PrivilegedEffect;
 
 use crate::state::change::ApplyError;
 
-/// What somebody set who could write the daemon's file.
+/// Settings that only a user with write access to the daemon's file may extend.
 #[derive(Debug)]
 pub(super) struct ApiPermissions {
-    /// As the file said when it was read last.
+    /// Whether the file allowed them when it was read last.
     allowed: bool,
-    /// All values that came with a file of this process, or with what it began with.
+    /// All values from files of this process, or from its start.
     known: BTreeSet<PrivilegedEffect>,
 }
 
 impl ApiPermissions {
-    /// Of what the process begins with.
+    /// The permissions of the configuration at the start.
     pub fn new(checked: &CheckedConfig) -> ApiPermissions {
         let known = values(checked).collect();
         ApiPermissions { allowed: checked.config.global.control.allow_programs, known }
     }
 
-    /// A text of the file was put in force.
+    /// Adds the values of a file's text that was activated.
     pub fn allow_file(&mut self, checked: &CheckedConfig) {
         self.allowed = checked.config.global.control.allow_programs;
         self.known.extend(values(checked));
@@ -33,9 +33,9 @@ impl ApiPermissions {
 
     /// Whether a change over the API may be made.
     pub fn check(&self, checked: &CheckedConfig) -> Result<(), ApplyError> {
-        let found = checked.config.global.control.allow_programs;
-        if found != self.allowed {
-            return Err(ApplyError::PermissionChanged { found, stays: self.allowed });
+        let allowed = checked.config.global.control.allow_programs;
+        if allowed != self.allowed {
+            return Err(ApplyError::PermissionChanged { found: allowed, stays: self.allowed });
         }
         match checked.config.first_new_privileged_setting(&self.known).filter(|_| !self.allowed) {
             None => Ok(()),

@@ -18,53 +18,44 @@ use crate::state::saved_state::SavedServerState;
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
-/// Records kept in memory.
+/// Records held in memory.
 const RECORDS: usize = 10_000;
 /// Bytes of one record; the texts of a longer one are cut.
 const RECORD_BYTES: usize = 64 * 1024;
-/// Bytes that are read of a file of an earlier process: its end, which holds more records of the usual size than are kept in
-/// memory. The file may be longer than its limit, where that was lowered or somebody else wrote to it.
+/// Bytes read of the file of an earlier process: its end, which holds more records of the usual size than memory does.
+/// The file may exceed its limit if the limit was lowered or another program wrote to it.
 const READ_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A record and how it is taken back.
+/// A record, and how to undo it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AuditEntry {
-    /// What is told.
+    /// The record as it is shown.
     #[serde(flatten)]
     pub record: AuditRecord,
-    /// How it is taken back; `None`: it cannot be.
+    /// How to undo it; `None`: it cannot be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reversal: Option<UndoAction>,
 }
 
-/// How an order is taken back: what was before, and what must still be so.
+/// How to undo an order: the state before, and the state that must still hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UndoAction {
-    /// What operators said of a server.
+    /// The commands for a server.
     Words {
-        /// Before.
         before: Box<SavedServerState>,
-        /// After.
         after: Box<SavedServerState>,
     },
     /// Whether a server is there.
     Manual {
-        /// Its pool.
         pool: String,
-        /// Its name.
         name: String,
-        /// Before.
         before: Box<MembershipOverride>,
-        /// After.
         after: Box<MembershipOverride>,
     },
-    /// The configuration.
     Generation {
-        /// In force before.
         before: u64,
-        /// In force after.
         after: u64,
     },
 }
@@ -85,7 +76,7 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Reads what the process before kept below `state`; `None`: nothing is kept on disk.
+    /// Reads the records that the previous process stored below `state`; `None`: nothing is stored on disk.
     pub fn open(state: Option<&Path>, limit: u64, events: EventLog) -> AuditLog {
         let mut audit = AuditLog {
             path: state.map(|state| state.join("audit.jsonl")),
@@ -146,18 +137,18 @@ impl AuditLog {
         self.entries.iter().rev().find(|entry| entry.record.id == id)
     }
 
-    /// The latest that can be taken back, was not, and did not take back another.
+    /// The latest record that can be undone, was not, and is no undo itself.
     pub fn latest(&self) -> Option<&AuditEntry> {
-        let undone = |id: u64| self.entries.iter().any(|it| it.record.undoes == Some(id));
+        let undone = |id: u64| self.entries.iter().any(|other| other.record.undoes == Some(id));
         self.entries.iter().rev().find(|entry| {
             let record = &entry.record;
             entry.reversal.is_some() && record.undoes.is_none() && !undone(record.id)
         })
     }
 
-    /// What is kept from this moment (Unix milliseconds) on.
+    /// The stored records from this moment (Unix milliseconds) on.
     pub fn records_since(&self, since_unix_ms: u64) -> AuditExcerpt {
-        let wanted = self.entries.iter().filter(|it| it.record.at_unix_ms >= since_unix_ms);
+        let wanted = self.entries.iter().filter(|stored| stored.record.at_unix_ms >= since_unix_ms);
         AuditExcerpt {
             records: wanted.map(|entry| entry.record.clone()).collect(),
             unreadable: self.unreadable,
@@ -243,11 +234,11 @@ impl AuditLog {
         Ok(())
     }
 
-    fn record_failure(&mut self, what: &str, error: &io::Error) {
+    fn record_failure(&mut self, action: &str, error: &io::Error) {
         self.failures += 1;
         self.last_error = error.to_string();
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
-        let text = format!("cannot {what} {path}: {error}; the record of orders has a gap there");
+        let text = format!("cannot {action} {path}: {error}; the record of orders has a gap there");
         self.events.warn("audit-not-kept", text);
     }
 }
@@ -265,7 +256,7 @@ struct AuditFileTail {
 fn read(path: &Path, most: u64) -> io::Result<Option<AuditFileTail>> {
     let Some(mut file) = files::owned_file::open(path)? else { return Ok(None) };
     let file_bytes = file.metadata()?.len();
-    // One byte more tells whether a line begins there.
+    // One more byte shows whether the first line is complete.
     let before = file_bytes.saturating_sub(most + 1);
     file.seek(SeekFrom::Start(before))?;
     let mut bytes = Vec::new();
@@ -309,11 +300,11 @@ mod tests {
         for end in 0..whole.len() {
             std::fs::write(&path, &whole[..end]).unwrap();
             let mut audit = open_in(&scratch);
-            let kept = audit.records_since(0).records.len();
+            let stored = audit.records_since(0).records.len();
             let id = audit.add(record("c"), None);
-            let again = open_in(&scratch).records_since(0);
-            assert_eq!(again.records.len(), kept + 1, "{end}");
-            assert!(again.unreadable <= 1 && id as usize == kept + 1, "{end}");
+            let reopened = open_in(&scratch).records_since(0);
+            assert_eq!(reopened.records.len(), stored + 1, "{end}");
+            assert!(reopened.unreadable <= 1 && id as usize == stored + 1, "{end}");
         }
     }
 
@@ -326,9 +317,9 @@ mod tests {
             let size = std::fs::metadata(scratch.path().join("audit.jsonl")).unwrap().len();
             assert!(size <= 4_096, "{size}");
         }
-        let kept = open_in(&scratch).records_since(0).records;
-        assert_eq!(kept.last().unwrap().id, 200);
-        assert!(kept.len() > 5);
+        let records = open_in(&scratch).records_since(0).records;
+        assert_eq!(records.last().unwrap().id, 200);
+        assert!(records.len() > 5);
     }
 
     #[test]
@@ -353,7 +344,7 @@ mod tests {
         ] {
             assert_eq!(tail(most), (read.to_owned(), 13), "{most}");
         }
-        // One that somebody else wrote to: it is beyond its limit, so that it is written anew.
+        // A file beyond its limit is rewritten.
         File::create(&path).unwrap().set_len(READ_BYTES * 4).unwrap();
         let mut audit = open_in(&scratch);
         assert_eq!(audit.add(record("a"), None), 1);

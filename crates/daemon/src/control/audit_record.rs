@@ -22,7 +22,7 @@ pub(super) struct AuditedChange<'a> {
 }
 
 impl ControlActor {
-    /// Puts a configuration in force and records who wanted it.
+    /// Activates a configuration and records who requested it.
     pub(super) async fn apply_and_record(
         &mut self,
         change: ConfigChange,
@@ -44,7 +44,7 @@ impl ControlActor {
         Ok(ApplyOutcome { saved: saved?, unsaved: self.unsaved_since(failures), ..applied })
     }
 
-    /// Puts an older generation in force and records who wanted it.
+    /// Activates an older generation and records who requested it.
     pub(super) async fn rollback_and_record(
         &mut self,
         to: Option<u64>,
@@ -75,7 +75,7 @@ impl ControlActor {
         self.audit.add(record(origin, change, saved), reversal)
     }
 
-    /// Records that an order was taken back; its number.
+    /// Records that an order was undone; returns the record's number.
     pub(super) fn record_undo(
         &mut self,
         origin: &ChangeOrigin,
@@ -125,7 +125,7 @@ fn record(origin: &ChangeOrigin, change: AuditedChange<'_>, saved: Option<String
     }
 }
 
-/// How words about a server are taken back.
+/// How commands for a server are undone.
 pub(super) fn command_undo(before: &ServerFacts, after: &ServerFacts) -> UndoAction {
     UndoAction::Words {
         before: Box::new(saved_overrides(before)),

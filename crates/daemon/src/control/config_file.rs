@@ -22,15 +22,15 @@ pub(super) const FILE_BYTES: u64 = 16 << 20;
 /// Places that are named where the file differs.
 const NAMED: usize = 64;
 
-/// What is known of the file and of what is kept beside it.
+/// The state of the configuration file and of the overlay beside it.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFileState {
     /// The file that orders are written back to; `None`: there is none.
     pub file: Option<PathBuf>,
     pub state: Option<PathBuf>,
-    /// The file's text that is in force, itself or with what covers it; `None`: that is not known.
+    /// The file's text that is active, itself or under an overlay; `None`: unknown.
     pub base: Option<Arc<str>>,
-    /// The file at the last look, and what was in force then.
+    /// The file at the last check, and the active text of that time.
     last_check: Option<(FileStamps, Arc<str>)>,
     drift: Option<Arc<Drift>>,
     failures: u64,
@@ -46,12 +46,12 @@ impl ConfigFileState {
         ConfigFileState { file, state, base, ..ConfigFileState::default() }
     }
 
-    /// In what the file differs from what is in force.
+    /// Differences between the file and the active configuration.
     pub fn drift(&self) -> Option<Arc<Drift>> {
         self.drift.clone()
     }
 
-    /// Attempts to keep something that failed.
+    /// Failed attempts to store something.
     pub fn failures(&self) -> u64 {
         self.failures
     }
@@ -61,12 +61,13 @@ impl ConfigFileState {
         &self.last_error
     }
 
-    /// The file says what is in force from now on.
+    /// Notes that the file holds the active text.
     pub fn set_base(&mut self, text: &Arc<str>) {
         self.base = Some(Arc::clone(text));
     }
 
-    /// Looks at the file again if it, or what is in force, is another than at the last look; whether something changed.
+    /// Compares the file again if the file or the active text has changed since the last check; returns whether the
+    /// result changed.
     pub fn refresh_drift(&mut self, force: &Arc<str>, mode: WriteBack) -> bool {
         let Some(file) = self.file.clone() else { return false };
         let now = file_stamps(std::slice::from_ref(&file));
@@ -82,7 +83,7 @@ impl ConfigFileState {
         news
     }
 
-    /// Keeps, beside the file, what is in force; or nothing where the file says the same.
+    /// Stores the active text beside the file; removes it if the file holds the same text.
     pub fn write_overlay(&mut self, force: &str, origin: &ChangeOrigin) -> io::Result<()> {
         let Some(state) = self.state.clone() else { return Ok(()) };
         let base = match &self.base {
@@ -109,27 +110,28 @@ impl ConfigFileState {
     }
 }
 
-/// In what a file differs; `None`: in nothing.
+/// Differences of the file; `None`: there are none.
 fn find_drift(file: &Path, force: &str, base: Option<&str>, mode: WriteBack) -> Option<Drift> {
     let shown = file.display().to_string();
     let none = Drift { file: shown, ..Drift::default() };
-    let found = match atomic_file::read(file, FILE_BYTES) {
-        Ok(Some(found)) => found,
+    let text = match atomic_file::read(file, FILE_BYTES) {
+        Ok(Some(text)) => text,
         Ok(None) => return Some(Drift { trouble: Some("it is not there".to_owned()), ..none }),
         Err(error) => return Some(Drift { trouble: Some(error.to_string()), ..none }),
     };
-    if found == force {
+    if text == force {
         return None;
     }
-    let edited = base.is_some_and(|base| base != found);
+    let edited = base.is_some_and(|base| base != text);
     let kept = mode == WriteBack::Overlay && !edited;
-    let (theirs, ours) = match (parse_tree(&found), parse_tree(force)) {
+    let (theirs, ours) = match (parse_tree(&text), parse_tree(force)) {
         (Ok(theirs), Ok(ours)) => (theirs, ours),
         (Err(why), _) => return Some(Drift { edited, trouble: Some(why), ..none }),
-        // What is in force was read once.
+        // The active text was parsed before, so this cannot fail.
         (_, Err(_)) => return None,
     };
-    let mut keys: Vec<String> = diff_trees(&theirs, &ours).into_iter().map(|it| it.path).collect();
+    let mut keys: Vec<String> =
+        diff_trees(&theirs, &ours).into_iter().map(|difference| difference.path).collect();
     if keys.is_empty() {
         // Comments and form alone.
         return None;

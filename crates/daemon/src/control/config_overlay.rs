@@ -16,31 +16,29 @@ use crate::util::event::EventLog;
 
 /// Bytes of the file: two configurations, as JSON writes them.
 const BYTES: u64 = 64 << 20;
-/// Of what is read; another is refused.
+/// The format that this version reads. Other versions are rejected.
 const VERSION: u32 = 1;
 /// Places that are named when several no longer stand.
 const NAMED: usize = 8;
 
-/// What covers a file.
+/// A configuration that replaces a file's text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigOverlay {
     version: u32,
     /// The file's text that it was made for.
     pub base: String,
-    /// What is in force instead.
     pub text: String,
     /// Who changed it last.
     pub origin: ChangeOrigin,
-    /// When.
     pub at: SystemTime,
 }
 
-/// A file's text with what covers it.
+/// A file's text with its overlay applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OverlaidText {
     text: String,
-    /// Places that the file has another word for since.
+    /// Keys that the file has changed since; the overlay no longer applies to them.
     given_up: Vec<String>,
 }
 
@@ -57,7 +55,7 @@ impl ConfigOverlay {
         }
     }
 
-    /// What is kept below `state`; `None`: nothing.
+    /// Reads the overlay below `state`; `None`: there is none.
     ///
     /// # Errors
     /// It cannot be read.
@@ -70,17 +68,17 @@ impl ConfigOverlay {
         Ok(Some(cover))
     }
 
-    /// Keeps it.
+    /// Stores the overlay.
     ///
     /// # Errors
-    /// The disk does not take it; what was kept before stands.
+    /// The write failed; the previous overlay is unchanged.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         let json = serde_json::to_vec(self).map_err(io::Error::other)?;
         files::create::make_dir(state, 0o750)?;
         atomic_file::replace(&place(state), &json)
     }
 
-    /// Keeps nothing any more; whether something was kept.
+    /// Removes the overlay; returns whether there was one.
     ///
     /// # Errors
     /// The disk does not do it.
@@ -105,17 +103,17 @@ impl ConfigOverlay {
     }
 }
 
-/// What is to be in force of a file's text: itself, or what covers it where the text wants that.
+/// The text to activate for a file: its own, or that of the overlay if the file's settings ask for it.
 pub fn apply_overlay(text: &str, file: &str, events: &EventLog) -> String {
-    // Mistakes are told by whoever puts it in force.
+    // The caller that activates the text reports its mistakes.
     let Ok(checked) = load(text, file) else { return text.to_owned() };
     let control = &checked.config.global.control;
     if control.write_back != WriteBack::Overlay {
         return text.to_owned();
     }
     let refused = |why: String| {
-        let said = format!("what was changed over {file} is left out: {why}");
-        events.warn("overlay-refused", said);
+        let message = format!("what was changed over {file} is left out: {why}");
+        events.warn("overlay-refused", message);
         text.to_owned()
     };
     let cover = match ConfigOverlay::read(&control.state) {
@@ -138,8 +136,9 @@ pub fn apply_overlay(text: &str, file: &str, events: &EventLog) -> String {
         let all = covered.given_up.len();
         let named: Vec<&str> = places.iter().take(NAMED).map(String::as_str).collect();
         let more = if all > NAMED { format!(" and {} more", all - NAMED) } else { String::new() };
-        let said = format!("{file} has its own word now for {}{more}: it stands", named.join(", "));
-        events.warn("overlay-ended", said);
+        let message =
+            format!("{file} has its own word now for {}{more}: it stands", named.join(", "));
+        events.warn("overlay-ended", message);
     }
     covered.text
 }

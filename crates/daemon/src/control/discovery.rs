@@ -14,21 +14,22 @@ use crate::util::event::EventLevel;
 const NAMED: usize = 5;
 
 impl ControlActor {
-    /// What differs from the file under a configuration that is to be in force.
+    /// The server overlay of a configuration that is to be activated.
     pub(super) fn overlay_for(&self, checked: &CheckedConfig) -> ServerOverlay {
         self.overlay.for_config(checked).with_file_servers(&self.active.checked.config, checked)
     }
 
-    /// Takes in what a source said.
-    pub(super) async fn apply_discovery(&mut self, found: DiscoveryResult) {
-        let DiscoveryResult { pool, source: place, servers, left_out } = found;
-        let known = self.applied.pools.get(&pool).is_some_and(|it| it.config.discovery.is_some());
-        // Nothing is taken in while another process takes over: it looks for itself.
+    /// Applies the answer of a discovery source.
+    pub(super) async fn apply_discovery(&mut self, answer: DiscoveryResult) {
+        let DiscoveryResult { pool, source: place, servers, left_out } = answer;
+        let known =
+            self.applied.pools.get(&pool).is_some_and(|entry| entry.config.discovery.is_some());
+        // Answers are ignored during a takeover: the new process does its own discovery.
         if !known || self.handing_over {
             return;
         }
-        let about = |what: &str| {
-            [("pool", pool.clone()), ("place", place.clone()), ("reason", what.to_owned())]
+        let about = |reason: &str| {
+            [("pool", pool.clone()), ("place", place.clone()), ("reason", reason.to_owned())]
         };
         let servers = match servers {
             Ok(servers) => servers,
@@ -44,8 +45,8 @@ impl ControlActor {
             }
         };
         let recovered = self.sources.remove(&pool).is_some();
-        let before = self.overlay.found.iter().find(|it| it.pool == pool);
-        let before = before.map(|it| it.servers.clone()).unwrap_or_default();
+        let before = self.overlay.found.iter().find(|entry| entry.pool == pool);
+        let before = before.map(|entry| entry.servers.clone()).unwrap_or_default();
         if before == servers {
             if recovered {
                 self.publish();
@@ -53,7 +54,8 @@ impl ControlActor {
             return;
         }
         let name = |all: &[crate::state::overlay::DiscoveredServer]| {
-            let some: Vec<&str> = all.iter().take(NAMED).map(|it| it.address.as_str()).collect();
+            let some: Vec<&str> =
+                all.iter().take(NAMED).map(|entry| entry.address.as_str()).collect();
             let more = all.len().saturating_sub(NAMED);
             if more > 0 { format!("{} and {more} more", some.join(", ")) } else { some.join(", ") }
         };

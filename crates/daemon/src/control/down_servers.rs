@@ -21,7 +21,7 @@ pub(super) fn server_taken_down(order: &ControlCommand) -> Option<ServerId> {
     }
 }
 
-/// Cuts the connections of those that were not down before and are now; workers know already that they are.
+/// Resets connections of servers that have just gone down. Workers have the new state by now.
 pub(super) fn reset_connections(
     engine: &dyn TrafficEngine,
     events: &EventLog,
@@ -33,7 +33,8 @@ pub(super) fn reset_connections(
         let Some(entry) = after.servers.get(id) else { continue };
         let was = before.servers.get(id).map(|entry| entry.facts.state);
         let facts = &entry.facts;
-        let cuts = facts.config.probe.as_ref().is_some_and(|it| it.on_down == DownAction::Cut);
+        let cuts =
+            facts.config.probe.as_ref().is_some_and(|probe| probe.on_down == DownAction::Cut);
         if cuts && facts.state == ServerState::Down && was != Some(ServerState::Down) {
             entry.live.abort_generation.increment();
             engine.reset_server_connections(*id);

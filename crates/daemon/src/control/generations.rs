@@ -19,7 +19,7 @@ use crate::state::origin::ChangeOrigin;
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
-/// Bytes of a configuration's text; more is refused before it comes here.
+/// Limits a configuration's text; longer ones are rejected by the API already.
 pub const TEXT_BYTES: u64 = 16 << 20;
 /// Files looked at in the directory.
 const FILES: usize = 10_000;
@@ -42,7 +42,7 @@ pub struct StoredGeneration {
     pub text: String,
 }
 
-/// What the file beside a text says.
+/// The description file beside a text.
 #[derive(Serialize, Deserialize)]
 struct GenerationFile {
     version: u32,
@@ -53,16 +53,15 @@ struct GenerationFile {
 #[derive(Clone, Debug)]
 pub struct NewGeneration<'a> {
     pub text: &'a str,
-    /// The file that it came from.
+    /// The file that it was read from.
     pub file: &'a str,
-    /// Who asked for it.
     pub origin: &'a ChangeOrigin,
     /// For a rollback: the generation whose text it repeats.
     pub repeats: Option<u64>,
 }
 
 impl GenerationStore {
-    /// Reads what earlier processes kept below `state`; `None`: nothing is kept on disk.
+    /// Reads the generations that earlier processes stored below `state`; `None`: nothing is stored on disk.
     pub fn open(state: Option<&Path>, keep: u32, events: EventLog) -> GenerationStore {
         let directory = state.map(|state| state.join("generations"));
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
@@ -70,7 +69,7 @@ impl GenerationStore {
         let highest = 0;
         let failed = 0;
         let why = String::new();
-        let mut it = GenerationStore {
+        let mut store = GenerationStore {
             directory,
             limit: keep,
             all,
@@ -79,24 +78,23 @@ impl GenerationStore {
             last_error: why,
             events,
         };
-        if let Some(directory) = it.directory.clone() {
-            match make_dir(&directory, 0o750).and_then(|()| it.load(&directory)) {
+        if let Some(directory) = store.directory.clone() {
+            match make_dir(&directory, 0o750).and_then(|()| store.load(&directory)) {
                 Ok(()) => {}
                 Err(error) => {
-                    it.record_failure("read", &error);
-                    // Something else where the directory is to be; it is made with the next generation.
+                    store.record_failure("read", &error);
+                    // The path is no directory, or is missing; the next generation creates it.
                     if !directory.is_dir() {
-                        atomic_file::set_aside(&directory, &error, &it.events);
+                        atomic_file::set_aside(&directory, &error, &store.events);
                     }
                 }
             }
         }
-        it.forget_old();
-        it
+        store.forget_old();
+        store
     }
 
-    /// The number for this text: that of the last generation when it has the same text, else the next one. Nothing is
-    /// kept yet.
+    /// The number for this text: the last generation's if its text is the same, else the next one. Stores nothing.
     pub fn number_for(&self, text: &str) -> u64 {
         match self.all.last_key_value() {
             Some((number, last)) if last.text == text => *number,
@@ -104,20 +102,20 @@ impl GenerationStore {
         }
     }
 
-    /// Numbers below this one are taken: by a process before that could not write.
+    /// Reserves numbers below this one: an earlier process used them and could not store them.
     pub fn reserve_below(&mut self, number: u64) {
         self.highest = self.highest.max(number.saturating_sub(1));
     }
 
-    /// Keeps a generation that is now in force. One that is kept already stays as it is.
+    /// Stores a generation that is active now. One that is stored already stays as it is.
     pub fn add(
         &mut self,
         number: u64,
         entry: &NewGeneration<'_>,
         now: SystemTime,
     ) -> GenerationRecord {
-        if let Some(kept) = self.all.get(&number) {
-            return kept.record.clone();
+        if let Some(generation) = self.all.get(&number) {
+            return generation.record.clone();
         }
         let record = GenerationRecord {
             number,
@@ -127,21 +125,21 @@ impl GenerationStore {
             digest: digest(entry.text),
             repeats: entry.repeats,
         };
-        let kept = StoredGeneration { record: record.clone(), text: entry.text.to_owned() };
+        let generation = StoredGeneration { record: record.clone(), text: entry.text.to_owned() };
         if let Some(directory) = self.directory.clone()
-            && let Err(error) = write(&directory, &kept)
+            && let Err(error) = write(&directory, &generation)
         {
             self.record_failure("write", &error);
         }
         self.highest = self.highest.max(number);
-        self.all.insert(number, kept);
+        self.all.insert(number, generation);
         self.forget_old();
         record
     }
 
-    /// All kept, oldest first.
+    /// All stored generations, oldest first.
     pub fn list(&self) -> Vec<GenerationRecord> {
-        self.all.values().map(|kept| kept.record.clone()).collect()
+        self.all.values().map(|generation| generation.record.clone()).collect()
     }
 
     pub fn find(&self, number: u64) -> Option<&StoredGeneration> {
@@ -150,10 +148,14 @@ impl GenerationStore {
 
     /// The last one before `number` with another text than its.
     pub fn previous(&self, number: u64, text: &str) -> Option<&StoredGeneration> {
-        self.all.range(..number).rev().map(|(_, kept)| kept).find(|kept| kept.text != text)
+        self.all
+            .range(..number)
+            .rev()
+            .map(|(_, generation)| generation)
+            .find(|generation| generation.text != text)
     }
 
-    /// Changes how many are kept.
+    /// Changes how many generations are stored.
     pub fn set_limit(&mut self, keep: u32) {
         self.limit = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
         self.forget_old();
@@ -176,9 +178,9 @@ impl GenerationStore {
                 continue;
             }
             match read(&path) {
-                Ok(Some(kept)) => {
-                    self.highest = self.highest.max(kept.record.number);
-                    self.all.insert(kept.record.number, kept);
+                Ok(Some(generation)) => {
+                    self.highest = self.highest.max(generation.record.number);
+                    self.all.insert(generation.record.number, generation);
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -196,40 +198,41 @@ impl GenerationStore {
         while self.all.len() > self.limit {
             let Some((number, _)) = self.all.pop_first() else { return };
             if let Some(directory) = &self.directory {
-                // What cannot be removed is found again at the next start and removed then.
+                // A file that cannot be removed is removed at the next start.
                 let _ = std::fs::remove_file(description(directory, number));
                 let _ = std::fs::remove_file(text(directory, number));
             }
         }
     }
 
-    fn record_failure(&mut self, what: &str, error: &io::Error) {
+    fn record_failure(&mut self, action: &str, error: &io::Error) {
         self.failures += 1;
         self.last_error = error.to_string();
         let place = self.directory.as_deref().unwrap_or(Path::new("")).display();
         self.events.warn(
             "generations-not-kept",
             format!(
-                "cannot {what} generations in {place}: {error}; they are kept in memory and will be lost with this process"
+                "cannot {action} generations in {place}: {error}; they are kept in memory and will be lost with this process"
             ),
         );
     }
 }
 
-/// A text's digest: SipHash-1-3 of 128 bits with a fixed key. It tells texts apart; it proves nothing.
+/// A text's digest: SipHash-1-3 of 128 bits with a fixed key. It distinguishes texts and is no protection against
+/// forgery.
 pub fn digest(text: &str) -> String {
     let mut hasher = SipHasher13::new_with_keys(0x7374_6565_6c79_6172, 0x6400_0000_0000_0001);
     hasher.write(text.as_bytes());
     format!("{:032x}", hasher.finish128().as_u128())
 }
 
-/// The text first: a description is only found where its text is.
-fn write(directory: &Path, kept: &StoredGeneration) -> io::Result<()> {
+/// The text is written first: a description counts only if its text exists.
+fn write(directory: &Path, generation: &StoredGeneration) -> io::Result<()> {
     make_dir(directory, 0o750)?;
-    atomic_file::replace(&text(directory, kept.record.number), kept.text.as_bytes())?;
-    let described = GenerationFile { version: 1, record: kept.record.clone() };
+    atomic_file::replace(&text(directory, generation.record.number), generation.text.as_bytes())?;
+    let described = GenerationFile { version: 1, record: generation.record.clone() };
     let json = serde_json::to_vec_pretty(&described).map_err(io::Error::other)?;
-    atomic_file::replace(&description(directory, kept.record.number), &json)
+    atomic_file::replace(&description(directory, generation.record.number), &json)
 }
 
 fn read(path: &Path) -> io::Result<Option<StoredGeneration>> {
@@ -247,7 +250,7 @@ fn read(path: &Path) -> io::Result<Option<StoredGeneration>> {
     Ok(Some(StoredGeneration { record, text }))
 }
 
-/// The number that a file's name says; 0: none.
+/// The number in a file's name; 0: none.
 fn numbered(path: &Path) -> u64 {
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     // A number from nowhere may not use up all that are to come.
@@ -283,29 +286,30 @@ mod tests {
         assert_eq!(add(&mut first, "a"), 1);
         assert_eq!(add(&mut first, "b"), 2);
         assert_eq!(add(&mut first, "b"), 2, "the same text is the same generation");
-        let kept = first.list();
+        let generations = first.list();
         drop(first);
         let mut second = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
-        assert_eq!(second.list(), kept);
+        assert_eq!(second.list(), generations);
         assert_eq!(add(&mut second, "b"), 2);
         assert_eq!(add(&mut second, "a"), 3);
-        assert_eq!(second.previous(3, "a").map(|kept| kept.record.number), Some(2));
+        assert_eq!(second.previous(3, "a").map(|generations| generations.record.number), Some(2));
         assert_eq!(second.failures(), 0);
     }
 
     #[test]
     fn the_oldest_go_from_memory_and_disk() {
         let scratch = Scratch::new("generations").unwrap();
-        let mut it = GenerationStore::open(Some(scratch.path()), 3, EventLog::quiet());
+        let mut store = GenerationStore::open(Some(scratch.path()), 3, EventLog::quiet());
         for text in ["a", "b", "c", "d", "e"] {
-            add(&mut it, text);
+            add(&mut store, text);
         }
-        let numbers = |it: &GenerationStore| it.list().iter().map(|r| r.number).collect::<Vec<_>>();
-        assert_eq!(numbers(&it), [3, 4, 5]);
+        let numbers =
+            |store: &GenerationStore| store.list().iter().map(|r| r.number).collect::<Vec<_>>();
+        assert_eq!(numbers(&store), [3, 4, 5]);
         assert_eq!(std::fs::read_dir(scratch.path().join("generations")).unwrap().count(), 6);
-        it.set_limit(2);
-        assert_eq!(numbers(&it), [4, 5]);
-        assert!(it.find(3).is_none());
+        store.set_limit(2);
+        assert_eq!(numbers(&store), [4, 5]);
+        assert!(store.find(3).is_none());
     }
 
     #[test]
@@ -314,11 +318,11 @@ mod tests {
         let place = scratch.path().join("file");
         std::fs::write(&place, "not a directory").unwrap();
         let events = EventLog::quiet();
-        let mut it = GenerationStore::open(Some(&place), 20, events.clone());
-        add(&mut it, "a");
-        add(&mut it, "b");
-        assert_eq!(it.list().len(), 2);
-        assert_eq!(it.failures(), 3);
+        let mut store = GenerationStore::open(Some(&place), 20, events.clone());
+        add(&mut store, "a");
+        add(&mut store, "b");
+        assert_eq!(store.list().len(), 2);
+        assert_eq!(store.failures(), 3);
         assert!(events.recent().iter().all(|event| event.what == "generations-not-kept"));
         assert_eq!(events.recent().len(), 3);
     }
@@ -326,17 +330,17 @@ mod tests {
     #[test]
     fn what_was_tampered_with_is_told_and_left_out() {
         let scratch = Scratch::new("generations").unwrap();
-        let mut it = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
+        let mut store = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         for text in ["a", "b", "c"] {
-            add(&mut it, text);
+            add(&mut store, text);
         }
         let place = scratch.path().join("generations");
         std::fs::write(place.join("00000001.toml"), "other").unwrap();
         std::fs::remove_file(place.join("00000002.toml")).unwrap();
         std::fs::write(place.join("odd.json"), "{").unwrap();
-        let again = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
-        assert_eq!(again.list().iter().map(|r| r.number).collect::<Vec<_>>(), [3]);
-        assert_eq!(again.failures(), 3);
-        assert_eq!(again.number_for("new"), 4);
+        let reopened = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
+        assert_eq!(reopened.list().iter().map(|r| r.number).collect::<Vec<_>>(), [3]);
+        assert_eq!(reopened.failures(), 3);
+        assert_eq!(reopened.number_for("new"), 4);
     }
 }

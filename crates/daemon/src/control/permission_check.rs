@@ -8,10 +8,10 @@ use crate::state::change::{ApplyError, ConfigChange};
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 
 impl ControlActor {
-    /// Judges a change before anything of it is done, and records one that is refused.
+    /// Checks a change before it is carried out. A rejected change is recorded.
     ///
     /// # Errors
-    /// It comes over the API and reaches further than the file allows.
+    /// The change came over the API and exceeds what the file allows.
     pub(super) fn check_permission(
         &mut self,
         change: &ConfigChange,
@@ -29,7 +29,7 @@ impl ControlActor {
         }
     }
 
-    /// A change is in force.
+    /// Notes that a change has been activated.
     pub(super) fn allow_file_values(&mut self, way: ChangeTrigger) {
         if matches!(way, ChangeTrigger::Start | ChangeTrigger::Reload) {
             self.permissions.allow_file(&self.active.checked);

@@ -2,17 +2,17 @@
 
 use super::actor::ControlActor;
 
-/// Failures of each of those that keep something on disk.
+/// Failed writes of each store on disk.
 pub(super) type PersistenceFailures = [u64; 4];
 
 impl ControlActor {
     pub(super) fn persistence_failures(&self) -> PersistenceFailures {
         let generations = self.generations.failures();
-        let words = self.state_file.failures();
-        [generations, words, self.audit.failures(), self.config_file.failures()]
+        let server_state = self.state_file.failures();
+        [generations, server_state, self.audit.failures(), self.config_file.failures()]
     }
 
-    /// What was not kept since then, each a whole sentence.
+    /// What could not be stored since then, a sentence each.
     pub(super) fn unsaved_since(&self, before: PersistenceFailures) -> Vec<String> {
         let keepers = [
             (
@@ -32,6 +32,6 @@ impl ControlActor {
         let failed =
             self.persistence_failures().into_iter().zip(before).map(|(now, then)| now > then);
         let failed = keepers.into_iter().zip(failed).filter(|(_, failed)| *failed);
-        failed.map(|((what, why), _)| format!("{what}: {why}")).collect()
+        failed.map(|((subject, why), _)| format!("{subject}: {why}")).collect()
     }
 }

@@ -64,14 +64,14 @@ impl ControlActor {
         Ok(ServerCommandOutcome { unsaved: self.unsaved_since(failures), ..done })
     }
 
-    /// A word about a server that is there.
+    /// A command for an existing server.
     async fn command_existing(
         &mut self,
         order: ServerCommandRequest,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, command: word, save, origin } = order;
+        let ServerCommandRequest { pool, name, command: server_command, save, origin } = order;
         let id = self.find(&pool, &name)?;
-        let edit = match &word {
+        let edit = match &server_command {
             OperatorCommand::Enable => Some(ServerEdit::State(AdminState::Enabled)),
             OperatorCommand::Drain => Some(ServerEdit::State(AdminState::Drain)),
             OperatorCommand::Disable => Some(ServerEdit::State(AdminState::Disabled)),
@@ -84,19 +84,21 @@ impl ControlActor {
         };
         let old = self.facts(id, &pool, &name)?;
         let before = self.applied.clone();
-        let said = word.clone();
+        let applied_command = server_command.clone();
         let by = origin.clone();
         let now = SystemTime::now();
-        self.update_server(id, |facts| server_state::apply_command(facts, said, by, now));
+        self.update_server(id, |facts| {
+            server_state::apply_command(facts, applied_command, by, now)
+        });
         self.publish_changes(&before);
-        if word == OperatorCommand::Cut
+        if server_command == OperatorCommand::Cut
             && let Some(entry) = self.applied.servers.get(&id)
         {
             entry.live.abort_generation.increment();
             self.engine.reset_server_connections(id);
         }
         self.save_server_state();
-        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
         let new = self.facts(id, &pool, &name)?;
         let mut reversal = command_undo(&old, &new);
         let generation = self.active.generation;
@@ -111,7 +113,7 @@ impl ControlActor {
         let new = self.facts(id, &pool, &name)?;
         let target = format!("{pool}/{name}");
         let change = AuditedChange {
-            action: &word.to_string(),
+            action: &server_command.to_string(),
             target: &target,
             before: &describe_server(&old),
             after: &describe_server(&new),
@@ -126,7 +128,7 @@ impl ControlActor {
         address: &str,
         weight: Option<ServerWeight>,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, save, origin, command: word } = order;
+        let ServerCommandRequest { pool, name, save, origin, command: server_command } = order;
         let at = parse_server_address(address).map_err(ServerCommandError::Invalid)?;
         let name = if name == "-" { server_name(&at) } else { name };
         if !is_plain_name(&name) {
@@ -140,9 +142,9 @@ impl ControlActor {
                 name,
             });
         };
-        // What is laid over the file has neither a name nor an address twice.
+        // Names and addresses in the overlay must be unique.
         let mut there = view.servers.iter().map(|server| &server.config);
-        if let Some(server) = there.find(|it| it.name == name || it.address == at) {
+        if let Some(server) = there.find(|other| other.name == name || other.address == at) {
             let name = server.name.clone();
             let address = format_address(&server.address);
             return Err(ServerCommandError::Exists { pool, name, address });
@@ -169,15 +171,15 @@ impl ControlActor {
                 by: origin.clone(),
                 at: SystemTime::now(),
             };
-            let said = MembershipOverride { added: Some(added), removed: None };
-            self.apply_overlay(self.overlay.with_membership(&pool, &name, said)).await?;
+            let membership = MembershipOverride { added: Some(added), removed: None };
+            self.apply_overlay(self.overlay.with_membership(&pool, &name, membership)).await?;
         }
-        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
         let facts = self.facts(self.find(&pool, &name)?, &pool, &name)?;
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
         let change = AuditedChange {
-            action: word.name(),
+            action: server_command.name(),
             target: &target,
             before: "not there",
             after: &describe_server(&facts),
@@ -190,7 +192,7 @@ impl ControlActor {
         &mut self,
         order: ServerCommandRequest,
     ) -> Result<ServerCommandOutcome, ServerCommandError> {
-        let ServerCommandRequest { pool, name, save, origin, command: word } = order;
+        let ServerCommandRequest { pool, name, save, origin, command: server_command } = order;
         let id = self.find(&pool, &name)?;
         let facts = self.facts(id, &pool, &name)?;
         let left = self.applied.pools.get(&pool).map_or(0, |view| view.servers.len());
@@ -208,16 +210,16 @@ impl ControlActor {
             let by = origin.clone();
             let at = SystemTime::now();
             let removed = RemovedServer { pool: pool.clone(), name: name.clone(), address, by, at };
-            // What was only added is simply not there any more.
+            // A server that was only added at run time simply disappears.
             let removed = Some(removed).filter(|_| manual.added.is_none());
-            let said = MembershipOverride { added: None, removed };
-            self.apply_overlay(self.overlay.with_membership(&pool, &name, said)).await?;
+            let membership = MembershipOverride { added: None, removed };
+            self.apply_overlay(self.overlay.with_membership(&pool, &name, membership)).await?;
         }
-        self.events.info("server-set", format!("{pool}/{name}: {word} by {origin}"));
+        self.events.info("server-set", format!("{pool}/{name}: {server_command} by {origin}"));
         let reversal = self.membership_undo(&pool, &name, manual, generation);
         let target = format!("{pool}/{name}");
         let change = AuditedChange {
-            action: word.name(),
+            action: server_command.name(),
             target: &target,
             before: &describe_server(&facts),
             after: "not there",
@@ -226,7 +228,7 @@ impl ControlActor {
         Ok(ServerCommandOutcome { facts, saved, audit_id: audit, unsaved: Vec::new() })
     }
 
-    /// How an order about which servers there are is taken back.
+    /// How an order that adds or removes servers is undone.
     fn membership_undo(
         &self,
         pool: &str,
@@ -243,11 +245,11 @@ impl ControlActor {
         UndoAction::Manual { pool: pool.to_owned(), name: name.to_owned(), before, after }
     }
 
-    fn should_save(&self, asked: Option<bool>) -> bool {
-        // Without a file nothing is saved unless somebody insists, and is told.
+    fn should_save(&self, requested: Option<bool>) -> bool {
+        // Without a file, saving fails only if it was asked for explicitly, and the operator gets an error.
         let into_file = self.active.config.global.control.write_back == WriteBack::File;
         let usual = into_file && self.config_file.file.is_some();
-        asked.unwrap_or(usual)
+        requested.unwrap_or(usual)
     }
 
     /// The file's text with an order in it; nothing is written yet.
@@ -269,7 +271,7 @@ impl ControlActor {
         Ok(EditedFile { file, text: edit_server(&text, pool, name, order)? })
     }
 
-    /// Puts an edited text in force, then writes it; the file's name.
+    /// Activates an edited text, then writes it; returns the file's name.
     async fn write_back(
         &mut self,
         written: EditedFile,
@@ -293,8 +295,9 @@ impl ControlActor {
 
     fn find(&self, pool: &str, name: &str) -> Result<ServerId, ServerCommandError> {
         let view = self.applied.pools.get(pool);
-        let found = view.and_then(|view| view.servers.iter().find(|it| it.config.name == name));
-        found.map(|view| view.id).ok_or_else(|| ServerCommandError::Unknown {
+        let matched =
+            view.and_then(|view| view.servers.iter().find(|server| server.config.name == name));
+        matched.map(|view| view.id).ok_or_else(|| ServerCommandError::Unknown {
             pool: pool.to_owned(),
             name: name.to_owned(),
             near: self.similar_names(pool),
@@ -335,8 +338,8 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 /// Whether an order can be meant.
-fn validate_command(word: &OperatorCommand, now: SystemTime) -> Result<(), String> {
-    match word {
+fn validate_command(command: &OperatorCommand, now: SystemTime) -> Result<(), String> {
+    match command {
         OperatorCommand::Quiesce(limit) if limit.is_zero() || *limit > FAR => {
             Err("a quiesce lasts more than 0 and at most 366 days".to_owned())
         }

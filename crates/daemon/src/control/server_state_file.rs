@@ -9,12 +9,12 @@ use crate::state::saved_state::{SavedState, VERSION};
 use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
-/// Between two looks whether something changed that nobody ordered.
+/// The interval between checks for changes that no operator ordered, such as weights.
 const LOOK: Duration = Duration::from_secs(5);
 /// Bytes that the file may have.
 const BYTES: u64 = 16 << 20;
 
-/// The file, and what is in it as far as we know.
+/// The file, and its content as far as it is known.
 #[derive(Debug)]
 pub(super) struct ServerStateFile {
     path: Option<PathBuf>,
@@ -26,14 +26,14 @@ pub(super) struct ServerStateFile {
 }
 
 impl ServerStateFile {
-    /// Reads what the process before kept below `state`; `None`: nothing is kept.
+    /// Reads the state that the previous process stored below `state`; `None`: nothing is stored.
     pub fn open(state: Option<&Path>, events: EventLog) -> ServerStateFile {
         let path = state.map(|state| state.join("servers.json"));
         let written = SavedState::default();
         let looked = SystemTime::now();
         let failures = 0;
         let why = String::new();
-        let mut words = ServerStateFile {
+        let mut state_file = ServerStateFile {
             path,
             written,
             last_check: looked,
@@ -41,23 +41,23 @@ impl ServerStateFile {
             last_error: why,
             events,
         };
-        if let Some(path) = words.path.clone() {
+        if let Some(path) = state_file.path.clone() {
             match read(&path) {
-                Ok(memory) => words.written = memory,
+                Ok(memory) => state_file.written = memory,
                 Err(error) => {
-                    words.record_failure("read", &path, &error);
-                    atomic_file::set_aside(&path, &error, &words.events);
+                    state_file.record_failure("read", &path, &error);
+                    atomic_file::set_aside(&path, &error, &state_file.events);
                 }
             }
         }
-        words
+        state_file
     }
 
     pub fn saved_state(&self) -> &SavedState {
         &self.written
     }
 
-    /// Writes these if they differ from what is in the file.
+    /// Writes the state if it differs from the file's.
     pub fn save(&mut self, memory: SavedState) {
         if memory == self.written {
             return;
@@ -76,7 +76,7 @@ impl ServerStateFile {
         }
     }
 
-    /// Whether it is time to look for what changed by itself; if so, the next time is later.
+    /// Whether to check for changes now; if so, sets the time of the next check.
     pub fn is_due(&mut self, now: SystemTime) -> bool {
         // A clock that was set back makes it due at once.
         let due = now.duration_since(self.last_check).is_ok_and(|since| since >= LOOK);
@@ -96,10 +96,11 @@ impl ServerStateFile {
         &self.last_error
     }
 
-    fn record_failure(&mut self, what: &str, path: &Path, error: &io::Error) {
+    fn record_failure(&mut self, action: &str, path: &Path, error: &io::Error) {
         self.failures += 1;
         self.last_error = error.to_string();
-        // The first is told, then ever fewer; all are counted.
+        // Only the failures 1, 2, 4, 8 and so on are logged, so that a full disk does not flood the log; all are
+        // counted.
         if !self.failures.is_power_of_two() {
             return;
         }
@@ -107,7 +108,7 @@ impl ServerStateFile {
         self.events.warn(
             "words-not-kept",
             format!(
-                "cannot {what} {path}: {error}; what operators say of servers holds until this process ends"
+                "cannot {action} {path}: {error}; what operators say of servers holds until this process ends"
             ),
         );
     }

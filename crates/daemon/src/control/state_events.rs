@@ -10,7 +10,7 @@ use crate::state::state_snapshot::ServerFacts;
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::listeners::ListenerSet;
 
-/// A generation is in force.
+/// Logs that a generation is active.
 pub(super) fn report_active_generation(events: &EventLog, force: &ActiveConfig, confirmed: bool) {
     let ActiveConfig { generation, origin, config, .. } = force;
     let services = config.services.len();
@@ -35,7 +35,7 @@ pub(super) fn report_active_generation(events: &EventLog, force: &ActiveConfig, 
     }
 }
 
-/// What is to be known of files at the start.
+/// Logs warnings about files at the start.
 pub(super) fn report_file_warnings(
     events: &EventLog,
     warnings: &[String],
@@ -45,14 +45,14 @@ pub(super) fn report_file_warnings(
     report_cookie_warnings(events, doubts);
 }
 
-/// What is to be known of files of keys and certificates.
+/// Logs warnings about key and certificate files.
 pub(super) fn report_certificate_warnings(events: &EventLog, warnings: &[String]) {
     for warning in warnings {
         events.warn("certificate", warning.clone());
     }
 }
 
-/// What is to be known of the secret of cookies; it is told once.
+/// Logs warnings about the secret of cookies, once.
 pub(super) fn report_cookie_warnings(events: &EventLog, doubts: &mut Vec<String>) {
     for doubt in doubts.drain(..) {
         events.warn("sticky-secret", doubt);
@@ -62,11 +62,11 @@ pub(super) fn report_cookie_warnings(events: &EventLog, doubts: &mut Vec<String>
 /// Inherited listeners that not every worker can accept on.
 pub(super) fn report_fewer_sockets(
     events: &EventLog,
-    book: &AppliedState,
+    applied: &AppliedState,
     listeners: &ListenerSet,
 ) {
-    let workers = book.worker_count();
-    for (address, listener) in &book.listeners {
+    let workers = applied.worker_count();
+    for (address, listener) in &applied.listeners {
         let sockets = listeners.open_at(*address);
         if sockets < workers {
             let service = &listener.service_name;
@@ -90,7 +90,7 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
     let was = old_facts.state.name();
     let is = state.name();
     let text = format!("{pool_name}/{}: {was} → {is}: {reason}", config.name);
-    let (level, what) = match state {
+    let (level, kind) = match state {
         ServerState::Up => (EventLevel::Info, "server-up"),
         ServerState::Down => (EventLevel::Warning, "server-down"),
         ServerState::Unknown => (EventLevel::Info, "server-unknown"),
@@ -107,11 +107,11 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
         ("left", left.to_string()),
     ];
     about.extend(health_evidence(facts));
-    events.emit(level, what, text, &about);
+    events.emit(level, kind, text, &about);
     pool(events, pool_name, *before, *left);
 }
 
-/// A server was put out for what it answered, or came back.
+/// Logs that a server was ejected or readmitted.
 fn report_ejection(events: &EventLog, old: &ServerFacts, new: &ServerFacts) {
     let name = format!("{}/{}", new.pool_name, new.config.name);
     let mut about = vec![
@@ -134,14 +134,15 @@ fn report_ejection(events: &EventLog, old: &ServerFacts, new: &ServerFacts) {
     }
 }
 
-/// What a judgement rests on, where the state is the judgement's.
+/// The evidence behind a health verdict, if the state follows from the verdict.
 fn health_evidence(facts: &ServerFacts) -> Vec<(&'static str, String)> {
-    let judged = matches!(facts.state, ServerState::Up | ServerState::Down | ServerState::Unknown);
+    let by_health =
+        matches!(facts.state, ServerState::Up | ServerState::Down | ServerState::Unknown);
     let Some(note) = facts
         .health_status
         .note
         .as_ref()
-        .filter(|_| judged && facts.agent.is_none() && facts.ejection.is_none())
+        .filter(|_| by_health && facts.agent.is_none() && facts.ejection.is_none())
     else {
         return Vec::new();
     };
@@ -175,7 +176,7 @@ fn pool(events: &EventLog, name: &str, before: usize, after: usize) {
 }
 
 /// Servers of a pool that take work, or would if none were up.
-fn count_eligible(book: &AppliedState, pool: &str) -> usize {
-    let servers = book.pools.get(pool).map_or(&[][..], |view| &view.servers);
-    servers.iter().filter(|it| it.takes_work()).count()
+fn count_eligible(applied: &AppliedState, pool: &str) -> usize {
+    let servers = applied.pools.get(pool).map_or(&[][..], |view| &view.servers);
+    servers.iter().filter(|server| server.takes_work()).count()
 }

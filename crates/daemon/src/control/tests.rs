@@ -93,8 +93,8 @@ impl ControlFixture {
     }
 
     fn names(&self) -> Vec<String> {
-        let picture = self.control.state();
-        picture.config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
+        let snapshot = self.control.state();
+        snapshot.config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
     }
 
     async fn apply(&self, text: &str) -> Result<ApplyOutcome, ApplyError> {
@@ -129,16 +129,16 @@ fn drained() -> String {
 #[tokio::test]
 async fn a_change_is_published_after_the_workers_act_on_it() {
     let world = ControlFixture::start(TEXT, None).await;
-    let mut pictures = world.control.watch();
-    assert_eq!(pictures.borrow_and_update().generation, 1);
+    let mut snapshots = world.control.watch();
+    assert_eq!(snapshots.borrow_and_update().generation, 1);
     let applied = world.apply(&drained()).await.unwrap();
     assert_eq!((applied.generation, applied.confirmed), (2, true));
     assert_eq!(applied.diff.pools.changed.len(), 1);
     assert!(applied.diff.services.is_empty());
-    let picture = pictures.borrow_and_update().clone();
-    assert_eq!((picture.generation, picture.snapshot.generation), (2, 2));
-    assert_eq!(world.fake.snapshot().unwrap().version, picture.snapshot.version);
-    assert_eq!(picture.listeners.len(), 1);
+    let snapshot = snapshots.borrow_and_update().clone();
+    assert_eq!((snapshot.generation, snapshot.snapshot.generation), (2, 2));
+    assert_eq!(world.fake.snapshot().unwrap().version, snapshot.snapshot.version);
+    assert_eq!(snapshot.listeners.len(), 1);
     assert_eq!(world.state("a"), ServerState::Drain);
 }
 
@@ -231,14 +231,14 @@ async fn rollback_is_a_new_generation_with_an_old_text() {
 #[tokio::test]
 async fn verdicts_that_wait_make_one_snapshot() {
     let world = ControlFixture::start(TEXT, None).await;
-    let picture = world.control.state();
+    let snapshot = world.control.state();
     for (name, health) in [
         ("a", HealthState::Down),
         ("b", HealthState::Down),
         ("a", HealthState::Up),
         ("b", HealthState::Up),
     ] {
-        let server = picture.server("web", name).unwrap().id;
+        let server = snapshot.server("web", name).unwrap().id;
         world
             .control
             .report_health(HealthReport { server, health, reason: "because".into(), note: None })

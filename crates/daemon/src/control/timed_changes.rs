@@ -38,12 +38,12 @@ impl ControlActor {
         if !due.is_empty() {
             self.apply_transitions(due, "clock");
         } else if self.state_file.is_due(now) {
-            // What probes found out meanwhile is to outlive a kill, too.
+            // Health results survive a kill of the process too.
             self.save_server_state();
         }
     }
 
-    /// What was to last for a time lasts so long, whatever the clock says; what was to end at a time of day ends then.
+    /// Limits by duration keep their duration when the clock is set; limits by time of day keep their time.
     fn handle_clock_step(&mut self, step: ClockStep, now: SystemTime) {
         let (how, by) = match step {
             ClockStep::Ahead(by) => ("ahead", by),

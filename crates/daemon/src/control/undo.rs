@@ -23,11 +23,11 @@ impl ControlActor {
         if self.handing_over {
             return Err(UndoError::HandingOver);
         }
-        let found = match id {
+        let audit_entry = match id {
             Some(id) => Some(self.audit.find(id).ok_or(UndoError::Unknown(id))?),
             None => self.audit.latest(),
         };
-        let AuditEntry { record, reversal } = found.cloned().ok_or(UndoError::Nothing)?;
+        let AuditEntry { record, reversal } = audit_entry.cloned().ok_or(UndoError::Nothing)?;
         let reversal = reversal.ok_or(UndoError::Cannot(record.id))?;
         let moved = || UndoError::Moved(record.id, record.target.clone());
         let mut saved = None;
@@ -39,14 +39,16 @@ impl ControlActor {
                         && facts.config.name == after.name
                         && format_address(&facts.config.address) == after.address
                 });
-                let facts =
-                    same.next().filter(|it| saved_overrides(it) == *after).ok_or_else(moved)?;
+                let facts = same
+                    .next()
+                    .filter(|server_facts| saved_overrides(server_facts) == *after)
+                    .ok_or_else(moved)?;
                 let id = facts.id;
-                let book = self.applied.clone();
+                let previous_state = self.applied.clone();
                 self.update_server(id, |facts| {
                     restore_overrides(facts, &before, SystemTime::now())
                 });
-                self.publish_changes(&book);
+                self.publish_changes(&previous_state);
                 self.save_server_state();
                 UndoAction::Words { before: after, after: before }
             }
@@ -85,12 +87,12 @@ impl ControlActor {
         Ok(UndoOutcome { id, undoes: record })
     }
 
-    /// Writes what is in force again into the file that an order had been written to; the file, if that was possible.
+    /// Writes the active text back into the file that an order had changed; returns the file if that was possible.
     fn restore_file(&mut self, expected: &str) -> Option<String> {
         let file = self.config_file.file.as_ref()?.canonicalize().ok()?;
         let shown = file.display().to_string();
         let same = atomic_file::read(&file, expected.len() as u64)
-            .is_ok_and(|it| it.as_deref() == Some(expected));
+            .is_ok_and(|stored_text| stored_text.as_deref() == Some(expected));
         let written =
             same && atomic_file::replace_keeping_owner(&file, self.active.text.as_bytes()).is_ok();
         if !written {

@@ -16,11 +16,11 @@ use crate::state::change::{ApplyError, ConfigChange};
 use crate::state::origin::ChangeTrigger;
 use crate::util::atomic_file;
 
-/// Where a change goes.
+/// Where a change is saved.
 #[derive(Debug)]
 pub(super) enum SaveTarget {
     Nowhere,
-    /// Into the file, unless it says so already.
+    /// Into the file, unless the file holds it already.
     File {
         file: PathBuf,
         says_so: bool,
@@ -29,15 +29,15 @@ pub(super) enum SaveTarget {
 }
 
 impl ControlActor {
-    /// Where a change will be kept.
+    /// Where a change will be saved.
     ///
     /// # Errors
-    /// The file is to be written and says something that is neither in force nor to be.
+    /// The file is to be written, and holds neither the active text nor the new one.
     pub(super) fn save_target(&self, change: &ConfigChange) -> Result<SaveTarget, ApplyError> {
         if !matches!(change.origin.way, ChangeTrigger::Api | ChangeTrigger::Rollback) {
             return Ok(SaveTarget::Nowhere);
         }
-        // Mistakes are found when it is put in force.
+        // Mistakes are reported when the text is activated.
         let Ok(checked) = load(&change.text, &change.file) else { return Ok(SaveTarget::Nowhere) };
         let mode = checked.config.global.control.write_back;
         let (true, Some(path)) =
@@ -55,15 +55,15 @@ impl ControlActor {
         let failed = |source: io::Error| ApplyError::FileUnreadable { file: shown.clone(), source };
         // A link stays a link.
         let file = path.canonicalize().map_err(failed)?;
-        let found = atomic_file::read(&file, FILE_BYTES).map_err(failed)?.unwrap_or_default();
-        let says_so = found == change.text;
-        if !says_so && found != *self.active.text {
+        let written = atomic_file::read(&file, FILE_BYTES).map_err(failed)?.unwrap_or_default();
+        let says_so = written == change.text;
+        if !says_so && written != *self.active.text {
             return Err(ApplyError::FileDiffers(shown));
         }
         Ok(SaveTarget::File { file, says_so })
     }
 
-    /// Where an undoing is kept whose order was not saved: beside the file, where that is usual.
+    /// Where the undoing of an unsaved order is saved: in the overlay, if overlays are configured.
     pub(super) fn overlay_target(&self) -> SaveTarget {
         match self.active.config.global.control.write_back {
             WriteBack::Overlay if self.config_file.file.is_some() => SaveTarget::Overlay,
@@ -71,7 +71,7 @@ impl ControlActor {
         }
     }
 
-    /// Keeps what is in force there; the file that has it now.
+    /// Saves the active text there; returns the file that holds it now.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -99,7 +99,8 @@ impl ControlActor {
         Ok(saved)
     }
 
-    /// A text of the file is in force, alone or covered: what is kept beside it is for that text from now on.
+    /// Notes that a text of the file is active, alone or under an overlay. The stored overlay belongs to that text from
+    /// now on.
     pub(super) fn adopt_file_text(&mut self, base: Option<Arc<str>>) {
         if base.is_some() {
             self.config_file.base = base;
@@ -111,7 +112,7 @@ impl ControlActor {
         self.refresh_file_drift();
     }
 
-    /// Looks whether the file says what is in force.
+    /// Checks whether the file holds the active text.
     pub(super) fn refresh_file_drift(&mut self) -> bool {
         let mode = self.active.config.global.control.write_back;
         let text = Arc::clone(&self.active.text);

@@ -17,7 +17,7 @@ pub(super) struct DiscoveryQuery {
     pub bytes: Vec<u8>,
 }
 
-/// What an answer says.
+/// The content of a DNS answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiscoveryAnswer {
     /// The servers; none where the name has no such records.
@@ -33,12 +33,12 @@ pub(super) enum DiscoveryAnswerError {
     OtherQuery,
     /// It does not fit into a datagram: ask over TCP.
     Truncated,
-    /// The server refuses, fails, or knows no such name.
+    /// The server refuses, fails, or reports that the name does not exist.
     Refused(String),
 }
 
 impl DiscoveryQuery {
-    /// Asks for the records of a name; servers of A and AAAA records are at `port`.
+    /// A query for the records of a name. Servers of A and AAAA records use `port`.
     pub fn new(name: &str, records: DnsRecordType, port: u16) -> Result<DiscoveryQuery, String> {
         let wrong =
             |error: &dyn std::fmt::Display| format!("'{name}' cannot be asked for: {error}");
@@ -97,7 +97,7 @@ fn kind(records: DnsRecordType) -> RecordType {
     }
 }
 
-/// The services of the first priority. A target of `.` says that there is none (RFC 2782).
+/// The services of the lowest priority number. A target of `.` means that the service does not exist (RFC 2782).
 fn services<'a>(datas: impl Iterator<Item = &'a RData> + Clone) -> Vec<DiscoveredServer> {
     let all = datas.filter_map(|data| match data {
         RData::SRV(srv) if !srv.target.is_root() && srv.port > 0 => Some(srv),
@@ -115,12 +115,12 @@ fn services<'a>(datas: impl Iterator<Item = &'a RData> + Clone) -> Vec<Discovere
         };
         u16::try_from(scaled).unwrap_or(ServerWeight::MAX).max(1)
     };
-    let one = |srv: &hickory_proto::rr::rdata::SRV| {
+    let discovered = |srv: &hickory_proto::rr::rdata::SRV| {
         let target = srv.target.to_ascii();
         let address = format!("{}:{}", target.trim_end_matches('.'), srv.port);
         DiscoveredServer { address, name: None, weight: Some(share(srv.weight)) }
     };
-    chosen.map(one).collect()
+    chosen.map(discovered).collect()
 }
 
 #[cfg(test)]

@@ -13,15 +13,15 @@ use crate::util::atomic_file;
 
 /// For one resolver to answer.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often the resolvers are asked, all of them one after the other.
+/// How many times all resolvers are tried, one after another.
 const ROUNDS: usize = 2;
-/// Resolvers asked, as the C library does (resolv.conf(5), MAXNS).
+/// The resolvers that are used: as many as the C library does (resolv.conf(5), MAXNS).
 const RESOLVERS: usize = 3;
-/// Bytes of a datagram: more than anybody sends without being told (RFC 1035 §4.2.1).
+/// The size of a datagram buffer. Servers send at most 512 bytes unless a query announces more (RFC 1035 §4.2.1).
 const DATAGRAM: usize = 4096;
 const CONF_BYTES: u64 = 64 * 1024;
 
-/// Asks a place, which is a name; the first answer of any resolver counts.
+/// Queries a source's name; the first answer of any resolver counts.
 pub(super) async fn query_resolvers(place: &DiscoverySource) -> Result<DiscoveryAnswer, String> {
     let DiscoverySource::Dns { name, records, port, resolver } = place else {
         return Err("a file is not asked".to_owned());
@@ -33,7 +33,7 @@ pub(super) async fn query_resolvers(place: &DiscoverySource) -> Result<Discovery
     let mut why = "no resolver is known".to_owned();
     for _ in 0..ROUNDS {
         for to in &resolvers {
-            // A new number each time: an answer that comes late must not be taken for another.
+            // Every query has a new id, so that a late answer to an earlier one is ignored.
             let question = DiscoveryQuery::new(name, *records, *port)?;
             match tokio::time::timeout(QUERY_TIMEOUT, query_resolver(*to, &question)).await {
                 Ok(Ok(answer)) => return Ok(answer),
@@ -89,8 +89,8 @@ async fn stream(
 /// The system's resolvers; without any, that of this machine (resolv.conf(5)).
 fn system() -> Vec<SocketAddr> {
     let text = atomic_file::read(Path::new("/etc/resolv.conf"), CONF_BYTES).ok().flatten();
-    let found = resolvers(&text.unwrap_or_default());
-    if found.is_empty() { vec![(Ipv4Addr::LOCALHOST, 53).into()] } else { found }
+    let addresses = resolvers(&text.unwrap_or_default());
+    if addresses.is_empty() { vec![(Ipv4Addr::LOCALHOST, 53).into()] } else { addresses }
 }
 
 fn resolvers(text: &str) -> Vec<SocketAddr> {
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_systems_resolvers_are_read() {
         let text = "# x\nsearch a.b\nnameserver 10.0.0.2\nnameserver ::1\nnameserver x\nnameserver 1.1.1.1\nnameserver 1.1.1.2\n";
-        let found: Vec<String> = resolvers(text).iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["10.0.0.2:53", "[::1]:53", "1.1.1.1:53"]);
+        let addresses: Vec<String> = resolvers(text).iter().map(ToString::to_string).collect();
+        assert_eq!(addresses, ["10.0.0.2:53", "[::1]:53", "1.1.1.1:53"]);
     }
 }

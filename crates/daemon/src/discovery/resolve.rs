@@ -36,8 +36,8 @@ const JITTER: u64 = 10;
 /// Resolves until the daemon is gone, with the system's resolver.
 pub async fn run(control: ControlHandle) {
     run_with(control, |name: String| async move {
-        let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-        Ok(found.map(|address| address.ip()).collect())
+        let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
+        Ok(addresses.map(|address| address.ip()).collect())
     })
     .await;
 }
@@ -50,10 +50,10 @@ where
 {
     let origin = Instant::now();
     let clock = || MonotonicTime::default() + origin.elapsed();
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut names = NameSchedule::new(crate::util::random_seed::random_seed());
     let mut under_way = JoinSet::new();
-    names.update_names(&pictures.borrow_and_update().clone(), clock());
+    names.update_names(&snapshots.borrow_and_update().clone(), clock());
     loop {
         while under_way.len() < LOOKUPS
             && let Some(name) = names.take_due(clock())
@@ -63,15 +63,15 @@ where
         }
         let wake = names.next_due().filter(|_| under_way.len() < LOOKUPS);
         tokio::select! {
-            changed = pictures.changed() => {
+            changed = snapshots.changed() => {
                 if changed.is_err() {
                     return;
                 }
-                let picture = pictures.borrow_and_update().clone();
-                names.update_names(&picture, clock());
+                let snapshot = snapshots.borrow_and_update().clone();
+                names.update_names(&snapshot, clock());
             }
             Some(done) = under_way.join_next() => {
-                // A lookup that panicked is a lookup that failed without a name: it comes again with its snapshot.
+                // A look-up that panicked has no name; the next snapshot starts it again.
                 let Ok((name, answer)) = done else { continue };
                 for resolution in names.handle_answer(&name, answer, &control.state(), clock()) {
                     control.report_resolution(resolution).await;
@@ -100,10 +100,10 @@ impl NameSchedule {
         }
     }
 
-    /// Takes up new names at once and forgets those that no server carries any more.
-    fn update_names(&mut self, picture: &StateSnapshot, now: MonotonicTime) {
+    /// Starts look-ups of new names at once, and drops names that no server has.
+    fn update_names(&mut self, snapshot: &StateSnapshot, now: MonotonicTime) {
         let mut in_use: HashMap<String, bool> = HashMap::new();
-        for facts in picture.servers.values() {
+        for facts in snapshot.servers.values() {
             if let ServerHost::Name(name) = &facts.config.address.host {
                 *in_use.entry(name.clone()).or_default() |=
                     facts.resolved == ResolvedAddress::Pending;
@@ -132,39 +132,39 @@ impl NameSchedule {
         self.schedule.pop(now).map(|(_, name)| name)
     }
 
-    /// Notes an answer and says what is new for the servers that carry the name.
+    /// Records an answer; returns the changes for servers of that name.
     fn handle_answer(
         &mut self,
         name: &str,
         answer: io::Result<Vec<IpAddr>>,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         now: MonotonicTime,
     ) -> Vec<ServerResolution> {
         let Some(failures) = self.failures.get_mut(name) else { return Vec::new() };
-        let found = match answer {
+        let resolved = match answer {
             Ok(addresses) if !addresses.is_empty() => Ok(addresses),
             Ok(_) => Err(format!("'{name}' has no address")),
             Err(error) => Err(format!("'{name}' does not resolve: {error}")),
         };
-        *failures = if found.is_ok() { 0 } else { failures.saturating_add(1) };
+        *failures = if resolved.is_ok() { 0 } else { failures.saturating_add(1) };
         let carries = |facts: &&std::sync::Arc<ServerFacts>| matches!(&facts.config.address.host, ServerHost::Name(n) if n == name);
-        let servers: Vec<_> = picture.servers.values().filter(carries).collect();
+        let servers: Vec<_> = snapshot.servers.values().filter(carries).collect();
         let lost = *failures > 0 && servers.iter().all(|facts| facts.resolved.address().is_none());
         let wait = interval(*failures, lost);
         let span = u64::try_from(wait.as_micros()).unwrap_or(u64::MAX) / 100 * JITTER;
         let jitter = Duration::from_micros(self.rng.below(span.max(1)));
         self.schedule.set(name.to_owned(), now + (wait - Duration::from_micros(span / 2)) + jitter);
-        servers.into_iter().filter_map(|facts| resolution_change(facts, &found)).collect()
+        servers.into_iter().filter_map(|facts| resolution_change(facts, &resolved)).collect()
     }
 }
 
-/// What an answer changes for one server; `None`: nothing.
+/// The change of one server by an answer; `None`: there is none.
 fn resolution_change(
     facts: &ServerFacts,
-    found: &Result<Vec<IpAddr>, String>,
+    resolved: &Result<Vec<IpAddr>, String>,
 ) -> Option<ServerResolution> {
     let present = facts.resolved.address();
-    let found = match found {
+    let resolved = match resolved {
         Ok(addresses) => {
             let stays = present.is_some_and(|address| addresses.contains(&address.ip()));
             let first = addresses.first().filter(|_| !stays)?;
@@ -174,10 +174,10 @@ fn resolution_change(
         Err(why) if facts.resolved == ResolvedAddress::Failed(why.clone()) => return None,
         Err(why) => Err(why.clone()),
     };
-    Some(ServerResolution { server: facts.id, result: found })
+    Some(ServerResolution { server: facts.id, result: resolved })
 }
 
-/// How long to the next lookup. A name that never resolved keeps its server down: it is asked for often.
+/// The delay until the next look-up. A name that never resolved keeps its server down, so it is looked up often.
 fn interval(failures: u32, lost: bool) -> Duration {
     let factor = 2u32.saturating_pow(failures.saturating_sub(1));
     match (failures, lost) {

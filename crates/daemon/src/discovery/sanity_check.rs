@@ -4,7 +4,6 @@ use model::config::DiscoveryConfig;
 
 use crate::state::overlay::DiscoveredServer;
 
-/// An answer that is believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AcceptedServers {
     /// In an order that does not depend on the answer's.
@@ -13,7 +12,7 @@ pub(super) struct AcceptedServers {
     pub omitted: usize,
 }
 
-/// Believes an answer, or says why not.
+/// Accepts an answer, or returns why it is rejected.
 pub(super) fn check_answer(
     mut servers: Vec<DiscoveredServer>,
     from: &DiscoveryConfig,
@@ -24,9 +23,9 @@ pub(super) fn check_answer(
         return Err("the answer is empty".to_owned());
     }
     if servers.len() < from.min {
-        let found = servers.len();
+        let count = servers.len();
         return Err(format!(
-            "the answer has {found} servers, fewer than the {} of `min`",
+            "the answer has {count} servers, fewer than the {} of `min`",
             from.min
         ));
     }

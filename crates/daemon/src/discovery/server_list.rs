@@ -62,12 +62,12 @@ fn server_from_item(item: Item) -> Result<DiscoveredServer, String> {
 }
 
 fn server_from_line(line: &str) -> Result<DiscoveredServer, String> {
-    let mut words = line.split_whitespace();
-    let address = words.next().unwrap_or_default();
+    let mut fields = line.split_whitespace();
+    let address = fields.next().unwrap_or_default();
     let mut weight = None;
     let mut name = None;
-    for word in words {
-        match word.split_once('=') {
+    for field in fields {
+        match field.split_once('=') {
             Some(("weight", number)) => {
                 let wrong = || format!("its weight is not a number, 0-{}", ServerWeight::MAX);
                 weight = Some(number.parse().map_err(|_| wrong())?);

@@ -25,10 +25,10 @@ use crate::state::ControlHandle;
 use decisions::{BalancingDecisions, WeightDecision};
 use weight_controller::{ServerLoadSample, WeightController};
 
-/// Between two looks at what is in flight, unless a judge's interval is shorter.
+/// The interval between samples of requests in flight, unless the controller's own interval is shorter.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Judges until the daemon is gone.
+/// Adjusts weights until the daemon stops.
 pub async fn run(
     control: ControlHandle,
     board: Arc<EvidenceBoard>,
@@ -36,35 +36,35 @@ pub async fn run(
     packets: watch::Receiver<Arc<PacketPlaneView>>,
 ) {
     let began = Instant::now();
-    let mut pictures = control.watch();
-    let mut desk = WeightController::default();
+    let mut snapshots = control.watch();
+    let mut controller = WeightController::default();
     loop {
-        let picture = pictures.borrow_and_update().clone();
+        let snapshot = snapshots.borrow_and_update().clone();
         let now = MonotonicTime(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let plane = Arc::clone(&packets.borrow());
-        let judged = desk.update(&picture, now, |view| sample_load(view, &board, &plane));
+        let update = controller.update(&snapshot, now, |view| sample_load(view, &board, &plane));
         let at = SystemTime::now();
-        for (server, row, change) in judged.rows {
+        for (server, row, change) in update.rows {
             weighed.set_weight(server, WeightDecision { calculation: row, change, at });
         }
-        weighed.retain_servers(|server| desk.controls(server));
-        if !judged.shares.is_empty() {
-            control.set_weight_shares(judged.shares).await;
+        weighed.retain_servers(|server| controller.controls(server));
+        if !update.shares.is_empty() {
+            control.set_weight_shares(update.shares).await;
         }
-        let Some(wait) = desk.wait(now, LOOK) else {
-            if pictures.changed().await.is_err() {
+        let Some(wait) = controller.wait(now, LOOK) else {
+            if snapshots.changed().await.is_err() {
                 return;
             }
             continue;
         };
         tokio::select! {
-            changed = pictures.changed() => if changed.is_err() { return },
+            changed = snapshots.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(wait) => {}
         }
     }
 }
 
-/// What the counters say now: of exchanges, and of connections whose packets are forwarded.
+/// Reads the counters of exchanges, and of connections whose packets are forwarded.
 fn sample_load(
     view: &ServerView,
     board: &EvidenceBoard,

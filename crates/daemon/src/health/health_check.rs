@@ -39,17 +39,17 @@ use evidence_board::EvidenceBoard;
 use health_checkers::{ConnectObservation, HealthCheckers};
 use mailbox::ProbeMailbox;
 
-/// Probes under way at a time, at most; more wait and are counted as late. Servers that do not answer hold theirs for
-/// the whole timeout: so many keep pace with 16,000 of them at the default times.
+/// Limits concurrent probes; further ones wait and are counted as late. A server that does not answer occupies a probe
+/// for the whole timeout: this limit keeps pace with 16,000 such servers at the default times.
 pub const MAX_CONCURRENT: usize = 8_192;
-/// Each holds a descriptor: of those that may be open, one in so many.
+/// A probe needs a descriptor: one in this many of the process's limit.
 const SHARE: u64 = 16;
 /// Probes under way at a time even when descriptors are few.
 const AT_LEAST: usize = 16;
-/// Verdicts on their way to the control actor.
+/// Verdicts queued for the control actor.
 const REPORT_QUEUE: usize = 1_024;
 
-/// Takes what workers see of servers. Cheap to clone, never blocks.
+/// Receives what workers observe about servers. Cheap to clone, never blocks.
 #[derive(Clone, Debug)]
 pub struct ConnectObserver {
     mailbox: Arc<ProbeMailbox>,
@@ -82,23 +82,23 @@ impl ConnectObserver {
 /// No descriptor is left.
 pub fn new_prober() -> io::Result<(Prober, ConnectObserver)> {
     let counts = Arc::<ProbeCounts>::default();
-    let (mailbox, letters) = ProbeMailbox::new(Arc::clone(&counts))?;
+    let (mailbox, observations) = ProbeMailbox::new(Arc::clone(&counts))?;
     let mailbox = Arc::new(mailbox);
     let observer = ConnectObserver { mailbox: Arc::clone(&mailbox) };
-    Ok((Prober { mailbox, observations: letters, counts, evidence: Arc::default() }, observer))
+    Ok((Prober { mailbox, observations, counts, evidence: Arc::default() }, observer))
 }
 
 impl Prober {
     /// Probes until the daemon is gone or this is dropped.
     pub async fn run(self, control: ControlHandle) {
-        let Prober { mailbox, observations: letters, counts, evidence: board } = self;
+        let Prober { mailbox, observations, counts, evidence: board } = self;
         let events = control.events().clone();
         let agents = AgentPoller::new(Arc::clone(&counts));
         let judges = HealthCheckers::new(crate::util::random_seed::random_seed(), counts, board);
-        let (to, mut found) = mpsc::channel(REPORT_QUEUE);
+        let (to, mut reports) = mpsc::channel(REPORT_QUEUE);
         let begun = ProbeEngine::new(
             Arc::clone(&mailbox),
-            letters,
+            observations,
             to,
             judges,
             agents,
@@ -122,19 +122,19 @@ impl Prober {
             return;
         }
         let _stop = StopOnDrop(Arc::clone(&mailbox));
-        let mut pictures = control.watch();
-        mailbox.set_state(pictures.borrow_and_update().clone());
+        let mut snapshots = control.watch();
+        mailbox.set_state(snapshots.borrow_and_update().clone());
         loop {
             tokio::select! {
-                changed = pictures.changed() => {
+                changed = snapshots.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    mailbox.set_state(pictures.borrow_and_update().clone());
+                    mailbox.set_state(snapshots.borrow_and_update().clone());
                 }
-                found = found.recv() => match found {
+                reports = reports.recv() => match reports {
                     Some(ProberReport::Health(verdict)) => control.report_health(verdict).await,
-                    Some(ProberReport::Agent(word)) => control.report_agent(word).await,
+                    Some(ProberReport::Agent(agent_report)) => control.report_agent(agent_report).await,
                     None => return,
                 }
             }

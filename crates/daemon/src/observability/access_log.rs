@@ -42,9 +42,7 @@ pub enum AccessLogOpenError {
     /// The file cannot be opened, and waiting will not change that.
     #[error("access-log.target: {} cannot be opened for appending: {source}", path.display())]
     File {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
@@ -53,7 +51,7 @@ pub enum AccessLogOpenError {
     Thread(#[source] std::io::Error),
 }
 
-/// What the writer has counted since it started.
+/// The writer's counters since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCounts {
     pub written: u64,
@@ -87,7 +85,7 @@ impl AccessLogger {
             .name("access-log".into())
             .spawn(move || {
                 writer.run(&inbox);
-                // The receiver is gone when nobody waits for the end.
+                // The receiver is gone if the caller no longer waits for the end.
                 let _ = end.send(());
             })
             .map_err(AccessLogOpenError::Thread)?;
@@ -118,13 +116,13 @@ impl AccessLogger {
         false
     }
 
-    /// Closes and opens the target again, as after a rotation (SIGUSR1). Until the new one opens the old is kept.
+    /// Closes and opens the target again, as after a rotation (SIGUSR1). The old one is used until the new one is open.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Points the log at another target without losing what is queued.
+    /// Switches to another target without losing queued lines.
     ///
     /// # Errors
     /// As `start`; the old target then stays.
@@ -135,7 +133,6 @@ impl AccessLogger {
         Ok(())
     }
 
-    /// What was counted so far.
     pub fn counts(&self) -> AccessCounts {
         AccessCounts {
             written: self.shared.written.load(Ordering::Relaxed),
@@ -145,7 +142,7 @@ impl AccessLogger {
         }
     }
 
-    /// Writes what is queued and ends the thread; `false` when the target did not take it all within `limit`.
+    /// Writes the queue and ends the thread; `false` if the target did not take all of it within `limit`.
     pub fn stop(&self, limit: Duration) -> bool {
         let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return true;
@@ -165,12 +162,12 @@ impl AccessLogger {
     }
 }
 
-/// Points the log where the configuration in force says, until the daemon is gone.
+/// Follows the active configuration's target until the daemon stops.
 pub async fn follow_config(control: ControlHandle, log: Arc<AccessLogger>) {
-    let mut pictures = control.watch();
-    let mut target = pictures.borrow_and_update().config.global.access_log.target.clone();
-    while pictures.changed().await.is_ok() {
-        let wanted = pictures.borrow_and_update().config.global.access_log.target.clone();
+    let mut snapshots = control.watch();
+    let mut target = snapshots.borrow_and_update().config.global.access_log.target.clone();
+    while snapshots.changed().await.is_ok() {
+        let wanted = snapshots.borrow_and_update().config.global.access_log.target.clone();
         if wanted != target {
             if let Err(error) = log.retarget(&wanted) {
                 control

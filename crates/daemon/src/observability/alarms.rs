@@ -30,13 +30,13 @@ use utilization::UtilizationSampler;
 const STEP: Duration = Duration::from_secs(2);
 /// Percent of a limit from which it is near.
 const NEAR: u64 = 80;
-/// Percent below which it is far again.
+/// A limit's alarm ends below this percentage.
 const FAR: u64 = 70;
 /// Percent below which nothing is near, however it grows.
 const HALF: u64 = 50;
-/// What is met within this time at the present rate is near.
+/// A limit that the current trend reaches within this time raises an alarm.
 const SOON: Duration = Duration::from_secs(60);
-/// Things that may be near at a time; further ones are not remembered, and told again.
+/// Bounds the memory of raised alarms; further ones are not stored, and may be logged again.
 const REMEMBERED: usize = 10_000;
 
 /// Looks until the daemon is gone.
@@ -53,16 +53,16 @@ pub async fn run(vitals: Arc<ReportSources>) {
         if let Some(found) = resting.scan().await {
             (vitals.report_time_wait)(&found);
         }
-        let picture = vitals.control.state();
-        let facts = vitals.collect(&picture);
-        let mut uses = collect_usage(&facts, &picture);
+        let snapshot = vitals.control.state();
+        let facts = vitals.collect(&snapshot);
+        let mut uses = collect_usage(&facts, &snapshot);
         uses.extend(rates.look(facts.workers));
         let rows = trends.update(uses, facts.open_counts.now);
         alarms.look(vitals.control.events(), &rows);
         vitals.headroom.show(rows);
-        ending.look(vitals.control.events(), &picture, SystemTime::now());
-        crowded.look(vitals.control.events(), &picture, &facts.served, facts.open_counts.now);
-        breaking.look(vitals.control.events(), &picture, breaker_clock_ms(facts.open_counts.now));
+        ending.look(vitals.control.events(), &snapshot, SystemTime::now());
+        crowded.look(vitals.control.events(), &snapshot, &facts.served, facts.open_counts.now);
+        breaking.look(vitals.control.events(), &snapshot, breaker_clock_ms(facts.open_counts.now));
     }
 }
 
@@ -72,7 +72,7 @@ struct HeadroomAlarms {
 }
 
 impl HeadroomAlarms {
-    /// Compares with what stood, and tells what is new. What is not among the rows any more is forgotten.
+    /// Compares with the previous state and logs what is new. Limits without a row are dropped.
     fn look(&mut self, events: &EventLog, rows: &[HeadroomRow]) {
         let before = std::mem::take(&mut self.active);
         for HeadroomRow {

@@ -36,25 +36,24 @@ pub struct CaptureController {
     progress: Arc<CaptureProgress>,
     directory: Option<PathBuf>,
     events: EventLog,
-    /// Orders that found no room.
+    /// Commands that the full queue dropped.
     dropped_commands: AtomicU64,
 }
 
-/// One rule, as it stands.
+/// The state of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureRuleStatus {
     pub rule: String,
-    /// Something is taken by it now.
+    /// A capture of it is running.
     pub capturing: bool,
-    /// It waits so long still, nanoseconds.
+    /// The remaining cool-down, nanoseconds.
     pub cooldown_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureCounts {
-    /// Packets kept in memory.
     pub buffered: u64,
-    /// Of those, such as went for later ones.
+    /// Packets evicted by later ones.
     pub evicted: u64,
     /// Packets that the kernel could not hand over in time.
     pub dropped: u64,
@@ -64,7 +63,7 @@ pub struct CaptureCounts {
 }
 
 impl CaptureController {
-    /// None yet; they are kept below `state`.
+    /// Without a capture so far; files are stored below `state`.
     pub fn new(state: Option<PathBuf>, events: EventLog) -> CaptureController {
         CaptureController {
             triggers: Mutex::default(),
@@ -76,10 +75,10 @@ impl CaptureController {
         }
     }
 
-    /// Follows what is in force, and what was measured lately; `now`: nanoseconds on the workers' clock.
-    pub fn update(&self, picture: &Arc<StateSnapshot>, facts: &[ExchangeMeasurement], now: u64) {
+    /// Follows the active configuration and recent measurements; `now`: nanoseconds on the workers' clock.
+    pub fn update(&self, snapshot: &Arc<StateSnapshot>, facts: &[ExchangeMeasurement], now: u64) {
         let mut desk = lock(&self.triggers);
-        if let Some(watch) = desk.follow(picture) {
+        if let Some(watch) = desk.follow(snapshot) {
             self.watch(watch);
         }
         for take in desk.evaluate(facts, now) {
@@ -88,15 +87,15 @@ impl CaptureController {
     }
 
     /// Whether anything is to be looked at.
-    pub fn is_needed(&self, picture: &StateSnapshot) -> bool {
-        !picture.config.captures.is_empty() || lock(&self.thread).is_some()
+    pub fn is_needed(&self, snapshot: &StateSnapshot) -> bool {
+        !snapshot.config.captures.is_empty() || lock(&self.thread).is_some()
     }
 
     fn watch(&self, watch: WatchedTraffic) {
         let nothing = watch.ports.is_empty();
         let mut thread = lock(&self.thread);
         if nothing {
-            // Without anybody who gives orders it writes down what it has, and ends.
+            // When the command sender is gone, the thread writes what it has, and ends.
             *thread = None;
             return;
         }
@@ -129,13 +128,13 @@ impl CaptureController {
         matches!(sent, Some(Ok(())))
     }
 
-    /// Takes what a rule is about now; false: there is no such rule, or nothing is kept.
+    /// Starts a capture by a rule; `false`: there is no such rule, or captures are off.
     pub fn start(&self, rule: &str, by: &str, now: u64) -> bool {
         let take = lock(&self.triggers).trigger_manually(rule, by, now);
         take.is_some_and(|take| self.send(CaptureThreadCommand::Take(take)))
     }
 
-    /// Writes down now what is taken by a rule; false: nothing is.
+    /// Ends a rule's capture and writes it; `false`: none is running.
     pub fn stop(&self, rule: &str) -> bool {
         let taking = lock(&self.progress.active_rules).iter().any(|name| name == rule);
         taking && self.send(CaptureThreadCommand::Finish(rule.to_owned()))
@@ -153,7 +152,7 @@ impl CaptureController {
         desk.rules().iter().map(one).collect()
     }
 
-    /// Why nothing is kept; `None`: it is, or nothing is to be.
+    /// Why capturing fails; `None`: it works, or is off.
     pub fn last_error(&self) -> Option<String> {
         lock(&self.progress.last_error).clone()
     }

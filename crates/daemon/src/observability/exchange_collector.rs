@@ -12,7 +12,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Takes until the daemon is gone.
 pub async fn run(vitals: Arc<ReportSources>) {
-    // Nothing comes where nothing is measured; captures go by counters, too.
+    // Without measurements the collector polls rarely: only the counters that trigger captures are left.
     let step = if vitals.slow_exchanges.sample_interval().is_some() {
         POLL_INTERVAL
     } else {
@@ -20,13 +20,13 @@ pub async fn run(vitals: Arc<ReportSources>) {
     };
     loop {
         tokio::time::sleep(step).await;
-        let picture = vitals.control.state();
+        let snapshot = vitals.control.state();
         let now = (vitals.read_open_counts)().now.0;
-        vitals.slow_exchanges.drain_rings(&picture.snapshot, now);
+        vitals.slow_exchanges.drain_rings(&snapshot.snapshot, now);
         let fresh = vitals.slow_exchanges.take_recent();
-        vitals.telemetry.push_spans(&picture, &fresh, now);
-        if vitals.captures.is_needed(&picture) {
-            vitals.captures.update(&picture, &fresh, now);
+        vitals.telemetry.push_spans(&snapshot, &fresh, now);
+        if vitals.captures.is_needed(&snapshot) {
+            vitals.captures.update(&snapshot, &fresh, now);
         }
     }
 }

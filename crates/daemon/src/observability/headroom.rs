@@ -12,7 +12,7 @@ use model::monotonic_time::MonotonicTime;
 /// How much of something is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceUsage {
-    /// What there is too little of one day.
+    /// The resource that is limited.
     pub resource: &'static str,
     pub subject: String,
     pub used: u64,
@@ -24,11 +24,10 @@ pub struct ResourceUsage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadroomRow {
     pub usage: ResourceUsage,
-    /// When the limit is met if it grows on like this; `None`: it does not, or cannot be foretold.
+    /// When the limit is reached at this rate of growth; `None`: it does not grow, or no forecast is possible.
     pub exhausted_in: Option<Duration>,
 }
 
-/// What was found last.
 #[derive(Debug, Default)]
 pub struct Headroom {
     rows: Mutex<Arc<Vec<HeadroomRow>>>,
@@ -45,12 +44,12 @@ impl Headroom {
     }
 }
 
-/// What was seen of each limit lately.
+/// Recent usage of each limit.
 #[derive(Debug, Default)]
 pub struct UsageTrends(HashMap<(&'static str, String), UsageTrend>);
 
 impl UsageTrends {
-    /// Adds what is in use now; limits that are not there any more are forgotten.
+    /// Adds current usage; drops limits that no longer exist.
     pub fn update(&mut self, uses: Vec<ResourceUsage>, now: MonotonicTime) -> Vec<HeadroomRow> {
         let mut before = std::mem::take(&mut self.0);
         let limited = uses.into_iter().filter(|one| one.limit > 0).take(REMEMBERED);

@@ -44,7 +44,7 @@ pub struct HistoryRecorder {
 }
 
 impl HistoryRecorder {
-    /// Below this directory; `None`: none is kept.
+    /// Records below this directory; `None`: none are stored.
     pub fn new(state: Option<PathBuf>) -> HistoryRecorder {
         let store =
             |state: &PathBuf| Arc::new(Mutex::new(HistoryStore::new(state.join("history"))));
@@ -52,20 +52,20 @@ impl HistoryRecorder {
         HistoryRecorder { state, store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
     }
 
-    /// The directory of this daemon's state, if it keeps any.
+    /// The daemon's state directory, if it has one.
     pub fn state(&self) -> Option<PathBuf> {
         self.state.clone()
     }
 
-    /// Keeps records until the daemon is gone.
+    /// Stores records until the daemon stops.
     pub async fn run(self: Arc<HistoryRecorder>, vitals: Arc<ReportSources>) {
         let mut before: Option<(CounterSample, Arc<PacketPlaneView>)> = None;
         let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
         let mut began = Instant::now();
         let mut looked = Instant::now();
         loop {
-            let picture = vitals.control.state();
-            let Some(keep) = picture.config.global.history else {
+            let snapshot = vitals.control.state();
+            let Some(keep) = snapshot.config.global.history else {
                 before = None;
                 began = Instant::now();
                 tokio::time::sleep(LOOK).await;
@@ -73,19 +73,19 @@ impl HistoryRecorder {
             };
             let first = before.is_none();
             tokio::time::sleep(if first { Duration::ZERO } else { keep.step.min(LOOK) }).await;
-            let picture = vitals.control.state();
+            let snapshot = vitals.control.state();
             let now = Instant::now();
-            add_state_time(&picture.snapshot, now - looked, &mut states);
+            add_state_time(&snapshot.snapshot, now - looked, &mut states);
             looked = now;
             if !first && now - began < keep.step {
                 continue;
             }
-            let facts = vitals.collect(&picture);
-            let now_is = (vitals.take_sample(&picture), Arc::clone(&facts.packets));
+            let facts = vitals.collect(&snapshot);
+            let now_is = (vitals.take_sample(&snapshot), Arc::clone(&facts.packets));
             if let Some((old, old_packets)) = before.replace(now_is)
                 && let Some((new, new_packets)) = &before
             {
-                let mut rows = rows(&picture.snapshot, &old, new, &states, &facts);
+                let mut rows = rows(&snapshot.snapshot, &old, new, &states, &facts);
                 rows.extend(packets::rows(&old_packets, new_packets));
                 let clipped = rows.len().saturating_sub(ROWS) as u64;
                 rows.truncate(ROWS);
@@ -128,7 +128,7 @@ impl HistoryRecorder {
         }
     }
 
-    /// What was between two moments, in milliseconds since 1970.
+    /// The history between two moments, in milliseconds since 1970.
     pub async fn between(
         &self,
         since_unix_ms: u64,
@@ -144,7 +144,7 @@ impl HistoryRecorder {
         tokio::task::spawn_blocking(read).await.map_err(std::io::Error::other)?
     }
 
-    /// What users of services met between two moments, in seconds since 1970: each record's middle, and what is in it.
+    /// SLO outcomes of services between two moments, in seconds since 1970: the middle of each record, and its counts.
     pub async fn users(
         &self,
         services: Vec<String>,
@@ -179,7 +179,7 @@ fn add_state_time(
     }
 }
 
-/// A record's rows but for those of packets.
+/// A record's rows, except those of packets.
 fn rows(
     snapshot: &WorkerSnapshot,
     old: &CounterSample,
@@ -192,7 +192,7 @@ fn rows(
     let mut rows = vec![MetricRow { name: "process".to_owned(), numbers }];
     let no_service = ServiceTotals::default();
     let no_server = ServerTotals::default();
-    // Services that forward packets have rows of their own.
+    // Services that forward packets have separate rows.
     for view in snapshot.services.values().filter(|view| view.config.packets.is_none()) {
         let Some(sums) = new.services.get(&view.id) else { continue };
         let before = old.services.get(&view.id).unwrap_or(&no_service);

@@ -17,7 +17,7 @@ use crate::util::event::{DaemonEvent, EventLog};
 use crate::util::random_seed::random_seed;
 use child::HookOutcome;
 
-/// Bytes of what a program said that an event repeats.
+/// The part of a program's output that an event shows.
 const OUTPUT_SHOWN: usize = 512;
 
 /// One hook at work.
@@ -27,7 +27,7 @@ struct HookQueue {
     waiting: VecDeque<Arc<DaemonEvent>>,
 }
 
-/// Follows events until the daemon is gone; what runs then is killed.
+/// Runs hooks for events until the daemon stops; programs that run then are killed.
 pub async fn run(control: ControlHandle) {
     let events = control.events().clone();
     let mut follower = events.follow();
@@ -150,7 +150,7 @@ fn report_outcome(events: &EventLog, hook: &EventHook, event: &DaemonEvent, ran:
     }
 }
 
-/// The beginning of what a program said, on one line.
+/// The beginning of a program's output, on one line.
 fn first_line(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(&said[..said.len().min(OUTPUT_SHOWN)]);
     let text: String = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -42,9 +42,9 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 /// Everything a scrape shows.
 #[derive(Debug)]
 pub struct ScrapeInput {
-    /// What the workers act on.
+    /// The snapshot that workers use.
     pub snapshot: Arc<WorkerSnapshot>,
-    /// What belongs to the process.
+    /// Facts about the process.
     pub facts: ProcessFacts,
     /// The moment on the workers' clock (`model::breaker::clock`).
     pub now: u64,

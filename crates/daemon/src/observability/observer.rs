@@ -13,7 +13,7 @@ use crate::util::event::EventLog;
 
 /// Between two warnings about the same thing.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
-/// Things about which it is remembered when they were last told; beyond, all is forgotten and told again.
+/// Bounds the reports whose time is stored; beyond that all are dropped, and may be logged again.
 const MAX_REMEMBERED: usize = 4096;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl WorkerObserver {
         WorkerObserver { observer, access, events, last_reports: Mutex::default() }
     }
 
-    /// Whether it is time to tell of this. The lock is held for a look-up: as short as that of the events.
+    /// Whether a report is due. The lock is held for one look-up only.
     fn may_report(&self, of: &str) -> bool {
         let mut told = self.last_reports.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

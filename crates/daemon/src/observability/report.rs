@@ -56,7 +56,7 @@ use totals::{ServerTotals, ServiceTotals};
 /// Limits that one report shows: the fullest.
 const HEADROOM: usize = 250;
 
-/// What passed between two samples of `snapshot`.
+/// The report of the time between two samples of `snapshot`.
 pub fn build_report(
     snapshot: &WorkerSnapshot,
     before: &CounterSample,
@@ -138,7 +138,7 @@ fn pool_reports(
     views.into_iter().map(|view| pool(view)).collect()
 }
 
-/// What was counted of a pool at all.
+/// The totals of a pool.
 fn pool_counts(
     before: Option<&PoolCounters>,
     now: Option<&PoolCounters>,
@@ -208,7 +208,7 @@ fn server_report(
     }
 }
 
-/// Lines dropped: by the full queue (services count those) and by the target.
+/// Dropped log lines: by the full queue (counted by services) and by the target.
 fn process(
     total: &ServiceCounts,
     before: &CounterSample,

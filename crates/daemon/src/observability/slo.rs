@@ -22,7 +22,7 @@ use crate::util::event::EventLog;
 use ledger::SloLedger;
 use summary::SloSummary;
 
-/// What users met before the start. By service: moments in seconds since 1970, and what came around them.
+/// SLO outcomes before the start, by service: moments in seconds since 1970, and the counts around them.
 pub type UserHistory = HashMap<String, Vec<(u64, SloCounts)>>;
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl SloLedgers {
         new.filter(|view| !kept.contains_key(&view.id)).cloned().collect()
     }
 
-    /// Begins a ledger for each of them, with what was before.
+    /// Adds a ledger for each service, with its outcomes before the start.
     pub fn add_ledgers(&self, new: &[Arc<ServiceView>], past: &UserHistory) {
         let mut kept = self.lock_ledgers();
         for view in new {
@@ -51,7 +51,7 @@ impl SloLedgers {
         }
     }
 
-    /// Takes what the workers have counted, and tells of alarms; `now`: seconds since 1970.
+    /// Reads the workers' counts and logs alarms; `now`: seconds since 1970.
     pub fn update(&self, snapshot: &WorkerSnapshot, events: &EventLog, now: u64) {
         let mut kept = self.lock_ledgers();
         let mut shown = HashMap::new();
@@ -70,12 +70,11 @@ impl SloLedgers {
             Arc::new(SloSummary::new(shown));
     }
 
-    /// What the last look showed.
     pub fn summary(&self) -> Arc<SloSummary> {
         Arc::clone(&self.summary.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What users met, of one service or of all; `now_unix_ms`: milliseconds since 1970.
+    /// SLO outcomes of one service or of all; `now_unix_ms`: milliseconds since 1970.
     ///
     /// # Errors
     /// There is no such service, or it promises nothing.

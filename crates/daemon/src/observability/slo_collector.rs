@@ -14,9 +14,9 @@ const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<HistoryRecorder>) {
     let events = control.events();
     loop {
-        let picture = control.state();
+        let snapshot = control.state();
         let now = seconds();
-        let new = users.services_without_ledger(&picture.snapshot);
+        let new = users.services_without_ledger(&snapshot.snapshot);
         if !new.is_empty() {
             let names = new.iter().map(|view| view.config.name.clone()).collect();
             let windows = new.iter().filter_map(|view| view.config.objective.as_ref());
@@ -31,7 +31,7 @@ pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<Hi
             });
             users.add_ledgers(&new, &past);
         }
-        users.update(&picture.snapshot, events, seconds());
+        users.update(&snapshot.snapshot, events, seconds());
         tokio::time::sleep(UPDATE_INTERVAL).await;
     }
 }

@@ -15,14 +15,14 @@ use model::time_attribution::{
     TimeBreakdown, TimeShare, WORDS, attribute_time,
 };
 
-/// Exchanges that wait for whoever looks at each one.
+/// Bounds the exchanges that wait for readers of every single one.
 const MAX_RECENT: usize = 4_096;
 
-/// What was measured since the start.
+/// Measured exchanges since the start.
 #[derive(Default)]
 pub struct SlowExchangeStore {
     rings: Vec<Arc<SpscRing<WORDS>>>,
-    /// One exchange in so many is measured; `None`: none is.
+    /// One exchange in this many is measured; `None`: none is.
     sample: Option<u32>,
     state: Mutex<SlowState>,
 }
@@ -34,26 +34,26 @@ struct SlowState {
     sampler: SampleRng,
     /// The slice in which bounds were moved last.
     bounds_slice: u64,
-    /// What came since it was asked for last.
+    /// Exchanges since the last read.
     recent: Vec<ExchangeMeasurement>,
 }
 
-/// Draws what is kept.
+/// Selects the exchanges to store.
 struct SampleRng(Rng);
 
 impl Default for SampleRng {
     fn default() -> Self {
-        // Nobody gains by guessing which exchanges are kept.
+        // A fixed seed suffices: nobody gains by predicting the selection.
         SampleRng(Rng::new(0x510_CAFE))
     }
 }
 
-/// Time of exchanges since the start, estimated from those that were measured.
+/// Time of exchanges since the start, estimated from the measured ones.
 #[derive(Clone, Debug, Default)]
 pub struct SlowTotals {
     /// By service, by number.
     pub services: Vec<(u32, Vec<TimeShare>)>,
-    /// Measured exchanges that found no room on their way.
+    /// Measured exchanges that a full ring dropped.
     pub dropped: u64,
 }
 
@@ -64,12 +64,12 @@ impl std::fmt::Debug for SlowExchangeStore {
 }
 
 impl SlowExchangeStore {
-    /// What comes through these rings, in which an exchange that is not slow stands for `sample`.
+    /// Reads exchanges from these rings. One that is not slow represents `sample` exchanges.
     pub fn new(rings: Vec<Arc<SpscRing<WORDS>>>, sample: Option<u32>) -> SlowExchangeStore {
         SlowExchangeStore { rings, sample, ..SlowExchangeStore::default() }
     }
 
-    /// Takes what the workers have put in; `now`: nanoseconds on their clock.
+    /// Reads the rings; `now`: nanoseconds on the workers' clock.
     pub fn drain_rings(&self, snapshot: &WorkerSnapshot, now: u64) {
         let mut kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = &mut *kept;
@@ -95,7 +95,7 @@ impl SlowExchangeStore {
         }
     }
 
-    /// What came since this was asked for last; the first ones, where there was very much.
+    /// Exchanges since the last read; the first ones if there were too many.
     pub fn take_recent(&self) -> Vec<ExchangeMeasurement> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).recent)
     }
@@ -105,7 +105,7 @@ impl SlowExchangeStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).reservoir.slowest(filter)
     }
 
-    /// One exchange in so many is measured whatever it takes; `None`: none is.
+    /// One exchange in this many is measured whatever its duration; `None`: none is.
     pub fn sample_interval(&self) -> Option<u32> {
         self.sample
     }

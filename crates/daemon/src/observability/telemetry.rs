@@ -16,33 +16,33 @@ use serde_json::Value;
 
 use crate::state::StateSnapshot;
 
-/// Spans, and records, that wait for the next letter.
+/// Bounds the spans and records that wait for the next export.
 const QUEUE_CAPACITY: usize = 8_192;
-/// Of them, so many in a letter.
+/// The spans and records of one export request.
 const BATCH_MAX: usize = 1_024;
 
-/// What waits, and what was counted.
+/// Queued spans and records, and their counters.
 #[derive(Debug, Default)]
 pub struct SpanQueue {
     spans: Mutex<VecDeque<Value>>,
     sent: AtomicU64,
-    /// Without room, or not taken.
+    /// Dropped by a full queue, or not accepted.
     dropped: AtomicU64,
 }
 
-/// What became of spans and records.
+/// Spans and records by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportCounts {
-    /// Taken by the collector.
+    /// Accepted by the collector.
     pub sent: u64,
-    /// Without room, or not taken.
+    /// Dropped by a full queue, or not accepted.
     pub dropped: u64,
 }
 
 impl SpanQueue {
-    /// Of exchanges that ended, those that are recorded; `now` is the workers' clock.
-    pub fn push_spans(&self, picture: &StateSnapshot, fresh: &[ExchangeMeasurement], now: u64) {
-        if !picture.config.global.telemetry.as_ref().is_some_and(|it| it.traces) {
+    /// Queues spans of ended exchanges that are recorded; `now` is the workers' clock.
+    pub fn push_spans(&self, snapshot: &StateSnapshot, fresh: &[ExchangeMeasurement], now: u64) {
+        if !snapshot.config.global.telemetry.as_ref().is_some_and(|it| it.traces) {
             return;
         }
         let unix = unix_ns(SystemTime::now());
@@ -54,12 +54,12 @@ impl SpanQueue {
             if spans.len() >= QUEUE_CAPACITY {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
             } else {
-                spans.push_back(otlp_json::span_json(facts, picture, at(facts.ended_at)));
+                spans.push_back(otlp_json::span_json(facts, snapshot, at(facts.ended_at)));
             }
         }
     }
 
-    /// What became of all of them.
+    /// The counts so far.
     pub fn counts(&self) -> ExportCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         ExportCounts { sent: read(&self.sent), dropped: read(&self.dropped) }

@@ -23,7 +23,7 @@ use crate::state::{ControlHandle, StateSnapshot};
 use counts::{DrainingClients, RemainingClients};
 
 const LOOK: Duration = Duration::from_secs(1);
-/// Looking at very large tables takes one part in so many of a core at most.
+/// Counting clients in very large tables takes one part in this many of a core at most.
 const CPU_SHARE: u32 = 20;
 /// Slices of a table that are counted before others have their turn.
 const SLICES: usize = 64;
@@ -35,28 +35,28 @@ pub async fn run(
     clock: impl Fn() -> MonotonicTime,
     counts: Arc<DrainingClients>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     loop {
-        let picture = pictures.borrow_and_update().clone();
-        let keeping = picture.servers.values().filter(|facts| facts.affinity_until.is_some());
+        let snapshot = snapshots.borrow_and_update().clone();
+        let keeping = snapshot.servers.values().filter(|facts| facts.affinity_until.is_some());
         let keeping: BTreeSet<ServerId> = keeping.map(|facts| facts.id).collect();
         if keeping.is_empty() {
             counts.replace(HashMap::new());
-            if pictures.changed().await.is_err() {
+            if snapshots.changed().await.is_err() {
                 return;
             }
             continue;
         }
         let begun = Instant::now();
         let plane = Arc::clone(&packets.borrow());
-        let mut asked = ClientCount::new(&picture, &keeping, &plane);
+        let mut asked = ClientCount::new(&snapshot, &keeping, &plane);
         let now = clock();
         while asked.step(now) {
             tokio::task::yield_now().await;
         }
         let left = asked.remaining;
         let quiesced = |id: &ServerId| {
-            picture.servers.get(id).is_some_and(|facts| facts.overrides.quiesce.is_some())
+            snapshot.servers.get(id).is_some_and(|facts| facts.overrides.quiesce.is_some())
         };
         let gone = left.iter().filter(|(id, left)| left.is_none() && quiesced(id));
         let gone: Vec<ServerId> = gone.map(|(id, _)| *id).collect();
@@ -66,13 +66,13 @@ pub async fn run(
         }
         let wait = LOOK.max(begun.elapsed().saturating_mul(CPU_SHARE));
         tokio::time::sleep(wait).await;
-        if pictures.has_changed().is_err() {
+        if snapshots.has_changed().is_err() {
             return;
         }
     }
 }
 
-/// One look: what is known at once, and the tables that are still to be counted.
+/// One count: what is known at once, and the tables that are still to be read.
 struct ClientCount {
     remaining: HashMap<ServerId, RemainingClients>,
     tables: Vec<TableCount>,
@@ -88,12 +88,12 @@ struct TableCount {
 
 impl ClientCount {
     fn new(
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         keeping: &BTreeSet<ServerId>,
         plane: &PacketPlaneView,
     ) -> ClientCount {
         let mut asked = ClientCount { remaining: HashMap::new(), tables: Vec::new() };
-        let pools: BTreeMap<PoolId, Vec<&ServerView>> = picture
+        let pools: BTreeMap<PoolId, Vec<&ServerView>> = snapshot
             .snapshot
             .pools
             .values()
@@ -110,8 +110,8 @@ impl ClientCount {
         }
         // The plane's sum is over all services.
         let mut of_plane = BTreeSet::new();
-        for service in picture.snapshot.services.values() {
-            for pool in affinity_pools(service, picture) {
+        for service in snapshot.snapshot.services.values() {
+            for pool in affinity_pools(service, snapshot) {
                 for server in pools.get(&pool).into_iter().flatten() {
                     asked.add_server(service, pool, server);
                     let packets = service.config.packets.as_ref();
@@ -182,12 +182,12 @@ fn draining_servers<'a>(pool: &'a PoolView, keeping: &BTreeSet<ServerId>) -> Vec
     pool.servers.iter().filter(|view| keeping.contains(&view.id)).collect()
 }
 
-/// The pools that a service's clients may be kept in.
-fn affinity_pools(service: &ServiceView, picture: &StateSnapshot) -> BTreeSet<PoolId> {
+/// The pools to which a service's clients may have affinity.
+fn affinity_pools(service: &ServiceView, snapshot: &StateSnapshot) -> BTreeSet<PoolId> {
     let of_rules = service.rules.iter().flat_map(|ruling| ruling.pools.iter().copied());
     let packets = service.config.packets.iter().flat_map(|packets| &packets.rules);
     let named = |name: &str| {
-        picture.snapshot.pools.values().find(|pool| pool.config.name == name).map(|pool| pool.id)
+        snapshot.snapshot.pools.values().find(|pool| pool.config.name == name).map(|pool| pool.id)
     };
     let of_packets = packets.filter_map(|rule| named(&rule.pool));
     of_rules.chain(of_packets).chain([service.pool]).collect()

@@ -20,7 +20,7 @@ impl EgressRoutes {
         }
     }
 
-    /// Ends them. `give`: what they set is removed; otherwise packets go on as they do now.
+    /// Ends the planes. With `give`, everything they set is removed; otherwise packets are routed as before.
     pub async fn shut_down(&mut self, give: bool) {
         self.mptcp.shut_down(give).await;
         self.uplinks.shut_down(give).await;

@@ -14,7 +14,7 @@ use model::snapshot::WorkerSnapshot;
 use model::stats::{Histogram, HistogramSum};
 use model::time_attribution::{TimeBreakdown, TimeShare};
 
-/// What was seen since the start.
+/// Samples since the start.
 #[derive(Debug, Default)]
 pub struct FlowSampleCollector {
     stored: Mutex<StoredSamples>,
@@ -36,7 +36,7 @@ struct FlowAccumulator {
     bars: TimeBreakdown,
 }
 
-/// What watched connections of a service showed since the start.
+/// Samples of a service's connections since the start.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceFlowTotals {
     /// The service, by number.
@@ -50,21 +50,21 @@ pub struct ServiceFlowTotals {
     pub sides: [FlowSideCounters; 2],
     /// Handshakes: SYN to SYN-ACK, SYN-ACK to ACK, all of it.
     pub opened: [HistogramSum; 3],
-    /// Whose time it is that they stood still.
+    /// Stalled time by its cause.
     pub bars: Vec<TimeShare>,
 }
 
 /// Everything since the start.
 #[derive(Clone, Debug, Default)]
 pub struct FlowSampleTotals {
-    /// By service; those of which nothing was seen are left out.
+    /// By service; services without samples are left out.
     pub services: Vec<ServiceFlowTotals>,
-    /// What was seen and found no room to be asked for.
+    /// Samples dropped because the store was full.
     pub dropped: u64,
 }
 
 impl FlowSampleCollector {
-    /// Takes what is new. Services that are gone are forgotten.
+    /// Adds new samples. Removed services are dropped.
     pub fn record_changes(&self, changes: Vec<FlowDelta>, snapshot: &WorkerSnapshot) {
         let mut kept = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
@@ -74,7 +74,7 @@ impl FlowSampleCollector {
         kept.sums.retain(|id, _| snapshot.services.keys().any(|known| known.0 == *id));
     }
 
-    /// What the connections that fit showed.
+    /// The samples of connections that match.
     pub fn query(&self, filter: &FlowFilter) -> FlowReport {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner).pile.report(filter)
     }

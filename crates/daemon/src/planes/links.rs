@@ -23,7 +23,7 @@ use crate::state::ControlHandle;
 use task::LinksShutdown;
 use view::LinksView;
 
-/// A failover is urgent; without the right to say so the thread goes on as it is.
+/// A failover is urgent. Without the right to raise the priority the thread runs at the normal one.
 const NICE: i32 = -15;
 /// How long others wait for the thread to end.
 const WAIT: Duration = Duration::from_secs(5);

@@ -68,7 +68,7 @@ async fn run(
     mut ended: mpsc::Receiver<(bool, oneshot::Sender<()>)>,
     show: watch::Sender<Arc<MptcpView>>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let events = control.events().clone();
     let mut life = MptcpTask {
         events,
@@ -88,10 +88,10 @@ async fn run(
                 let _ = done.send(());
                 return;
             }
-            changed = pictures.changed(), if alive => alive = changed.is_ok(),
+            changed = snapshots.changed(), if alive => alive = changed.is_ok(),
             _ = look.tick() => {}
         }
-        let config = Arc::clone(&pictures.borrow_and_update().config);
+        let config = Arc::clone(&snapshots.borrow_and_update().config);
         let view = life.apply_config(&config).await;
         show.send_replace(Arc::new(view));
     }
@@ -99,7 +99,7 @@ async fn run(
 
 struct MptcpTask {
     events: EventLog,
-    /// Where it is kept what was set; `None`: no configuration was seen yet.
+    /// The directory of the state file; `None`: no configuration so far.
     state_dir: Option<PathBuf>,
     saved_state: MptcpStateFile,
     last_error: Option<String>,
@@ -109,7 +109,7 @@ impl MptcpTask {
     async fn apply_config(&mut self, config: &Config) -> MptcpView {
         let state = &config.global.control.state;
         if self.state_dir.is_none() {
-            // What a process before set, which may have ended in any way.
+            // Endpoints and limits that an earlier process set, however it ended.
             self.saved_state = MptcpStateFile::read(state, &self.events);
         }
         self.state_dir = Some(state.clone());
@@ -145,7 +145,7 @@ impl MptcpTask {
     /// Has the endpoints of this configuration.
     async fn sync_endpoints(&mut self, config: &Config) -> io::Result<Vec<MptcpEndpointView>> {
         let netlink = RouteNetlink::connect()?;
-        // One after the other: the kernel tells one list at a time.
+        // One after another: the kernel sends one list at a time.
         let interfaces = netlink.interfaces();
         let interfaces = interfaces.await?;
         let own = netlink.addresses();
@@ -162,7 +162,7 @@ impl MptcpTask {
         if taken != (most, most) {
             kept.limits.get_or_insert(taken);
         }
-        // First: of what is set and not kept nobody knows whose it is.
+        // The file is written first: endpoints that are set but not stored could not be told from those of others.
         self.save_state(kept);
         if taken != (most, most) {
             exchange_messages(GENERIC, &[words::set_limits_request(family, (most, most))])?;
@@ -188,7 +188,7 @@ impl MptcpTask {
         }
     }
 
-    /// Gives everything up that a process of ours set.
+    /// Removes everything that this daemon set.
     fn remove_endpoints(&mut self) {
         if self.saved_state.is_empty() {
             return;

@@ -47,23 +47,23 @@ impl NameServerHandle {
         NameServerHandle { state: shared, stop: end, listening: settled, thread: thread.ok() }
     }
 
-    /// Waits until every address is had, or was tried: whoever served names before may leave then.
+    /// Waits until every address is bound, or has failed: the previous process may stop then.
     pub async fn wait_listening(&mut self) {
         // A thread that could not be started settles nothing, and drops its end.
         let _ =
             tokio::time::timeout(shared::LAST, self.listening.wait_for(|settled| *settled)).await;
     }
 
-    /// What is in force and what was counted.
+    /// The active zone data, and counters.
     pub fn state(&self) -> Arc<NameServerState> {
         Arc::clone(&self.state)
     }
 
-    /// Answers what has come, closes every socket and ends the threads.
+    /// Answers pending queries, closes every socket and ends the threads.
     pub async fn shut_down(&mut self) {
         self.stop.send_replace(true);
         let Some(thread) = self.thread.take() else { return };
-        // The thread ends within a look of its own; this one must not be held up meanwhile.
+        // Joining blocks for up to one poll interval, so it runs on a blocking thread.
         let joined = tokio::task::spawn_blocking(move || thread.join());
         let _ = tokio::time::timeout(shared::LAST, joined).await;
     }

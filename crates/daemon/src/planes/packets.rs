@@ -74,7 +74,6 @@ impl PacketPlaneHandle {
         self.view.clone()
     }
 
-    /// What watched connections showed.
     pub fn flow_samples(&self) -> Arc<FlowSampleCollector> {
         Arc::clone(&self.flow_samples)
     }
@@ -84,17 +83,17 @@ impl PacketPlaneHandle {
         ReplicationSource { tables: self.tables.clone(), commands: self.commands.clone() }
     }
 
-    /// Waits, not for ever, until what is asked for was carried out or refused with its reason.
+    /// Waits, for a limited time, until the configuration was carried out or rejected with its reason.
     pub fn wait_settled(&self) -> impl Future<Output = ()> + use<> {
         let mut view = self.view();
         async move {
             let settled = view.wait_for(|view| view.is_settled);
-            // Whatever keeps it is told by the thread, and stands in `status`.
+            // A timeout needs no handling: the thread reports its reason, which `status` shows.
             let _ = tokio::time::timeout(STAND, settled).await;
         }
     }
 
-    /// Ends the thread; what a second call says does not count any more.
+    /// Ends the thread; a second call has no effect.
     pub async fn shut_down(&mut self, end: PlaneExit) {
         let Some(thread) = self.thread.take() else { return };
         self.commands.shut_down(end).await;

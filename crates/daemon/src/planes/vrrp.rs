@@ -33,7 +33,8 @@ use command::VrrpCommandSender;
 pub use control_liveness::ControlPulse;
 use view::VrrpView;
 
-/// Nobody else's work is more urgent than an advertisement; without the right to say so it goes on as it is.
+/// Advertisements are more urgent than any other work here. Without the right to raise the priority the thread runs at
+/// the normal one.
 const NICE: i32 = -15;
 
 /// The thread, as others see it.
@@ -45,8 +46,8 @@ pub struct VrrpHandle {
 }
 
 impl VrrpHandle {
-    /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives, `packets` whether
-    /// packets are forwarded, and `source` has the tables of connections.
+    /// Starts the thread, which follows `control`. `pulse` reports whether the control's runtime lives, `packets`
+    /// whether packets are forwarded; `source` provides the connection tables.
     pub fn start(
         control: ControlHandle,
         pulse: ControlPulse,
@@ -80,7 +81,8 @@ impl VrrpHandle {
         self.commands.clone()
     }
 
-    /// Ends the thread. `give`: addresses are given up, and the others told; otherwise the next process has them.
+    /// Ends the thread. With `give`, addresses are released and the peers informed; otherwise the next process takes
+    /// them over.
     pub async fn shut_down(&mut self, give: bool) {
         let Some(thread) = self.thread.take() else { return };
         self.commands.shut_down(give).await;

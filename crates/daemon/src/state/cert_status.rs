@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What is told of one certificate.
+/// The state of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateInfo {
     pub file: PathBuf,
@@ -17,7 +17,7 @@ pub struct CertificateInfo {
     pub lifetime: Duration,
     /// An OCSP response is stapled.
     pub stapled: bool,
-    /// Since when it is in force.
+    /// When it became active.
     pub active_since: SystemTime,
     /// Why the file's present content is not; `None`: it is.
     pub last_error: Option<String>,
@@ -25,13 +25,17 @@ pub struct CertificateInfo {
 
 /// A warning of a certificate that ends within `soon` or has ended. One that lives for days alone is not warned of before
 /// the last quarter of its life.
-pub fn expiry_warning(told: &CertificateInfo, soon: Duration, now: SystemTime) -> Option<String> {
-    let file = told.file.display();
-    let names = told.names.join(", ");
-    let left = told.not_after.duration_since(now).unwrap_or_default();
+pub fn expiry_warning(
+    certificate: &CertificateInfo,
+    soon: Duration,
+    now: SystemTime,
+) -> Option<String> {
+    let file = certificate.file.display();
+    let names = certificate.names.join(", ");
+    let left = certificate.not_after.duration_since(now).unwrap_or_default();
     if left.is_zero() {
         Some(format!("{file}: the certificate of {names} has expired"))
-    } else if left < soon.min(told.lifetime / 4) {
+    } else if left < soon.min(certificate.lifetime / 4) {
         let days = left.as_secs() / 86_400;
         Some(format!("{file}: the certificate of {names} expires in {days} days"))
     } else {

@@ -16,23 +16,23 @@ use crate::state::evidence::EvidenceEntry;
 use crate::state::origin::ChangeOrigin;
 use crate::state::state_snapshot::HealthState;
 
-/// A configuration to put in force.
+/// A configuration to activate.
 #[derive(Clone, Debug)]
 pub struct ConfigChange {
     pub text: String,
-    /// The file that it came from, as messages name it.
+    /// The file that it was read from, as messages name it.
     pub file: String,
     pub origin: ChangeOrigin,
-    /// Only if this generation is in force, so that nobody undoes a change unseen; `None`: in any case.
+    /// Apply only if this generation is active, so that no change is overwritten unseen; `None`: always.
     pub expect: Option<u64>,
-    /// Whether it is written into the file; `None`: as the configuration says.
+    /// Whether to write it into the file; `None`: as the configuration says.
     pub save: Option<bool>,
     /// The file's own text, where the text was made of it; `None`: it was not.
     pub base: Option<Arc<str>>,
 }
 
 impl ConfigChange {
-    /// In any case, kept as the configuration says.
+    /// An unconditional change, saved as the configuration says.
     pub fn new(
         text: impl Into<String>,
         file: impl Into<String>,
@@ -51,32 +51,32 @@ pub struct ConfigPatch {
     /// The merge patch (RFC 7396).
     pub patch: serde_json::Value,
     pub origin: ChangeOrigin,
-    /// Only if this generation is in force; `None`: whichever is.
+    /// Apply only if this generation is active; `None`: always.
     pub expect: Option<u64>,
-    /// Whether it is written into the file; `None`: as the configuration says.
+    /// Whether to write it into the file; `None`: as the configuration says.
     pub save: Option<bool>,
 }
 
-/// What a change did.
+/// The result of a change.
 #[derive(Clone, Debug, Default)]
 pub struct ApplyOutcome {
-    /// The generation in force afterwards.
+    /// The active generation afterwards.
     pub generation: u64,
-    /// What changed; empty when the text says what was in force already.
+    /// The differences; empty if the text equals the active one.
     pub diff: ConfigDiff,
     /// Warnings about the new configuration.
     pub warnings: Vec<ConfigFinding>,
-    /// What takes effect only in the next process.
+    /// Settings that take effect only after a restart.
     pub needs_restart: Vec<String>,
     /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
     pub confirmed: bool,
     /// The file that has it now.
     pub saved: Option<String>,
-    /// What the disk did not take, each a whole sentence.
+    /// What could not be stored, a sentence each.
     pub unsaved: Vec<String>,
 }
 
-/// What a change would do.
+/// The effect that a change would have.
 #[derive(Clone, Debug)]
 pub struct PlanOutcome {
     /// The generation that was compared with.
@@ -84,48 +84,42 @@ pub struct PlanOutcome {
     pub diff: ConfigDiff,
     /// Warnings about the new configuration.
     pub warnings: Vec<ConfigFinding>,
-    /// What would take effect only in the next process.
+    /// Settings that would take effect only after a restart.
     pub needs_restart: Vec<String>,
-    /// What would be done to listeners, a sentence each.
+    /// The effect on listeners, a sentence each.
     pub listeners: Vec<String>,
 }
 
-/// Why a configuration was not put in force, or not kept. But for `FileNotWritten` nothing has changed.
+/// Why a configuration was not activated or not stored. Except after `FileNotWritten`, nothing has changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// The text has mistakes.
     #[error("{0}")]
     Invalid(ConfigFindings),
-    /// Another generation is in force than the caller has seen.
+    /// Another generation is active than the caller has seen.
     #[error(
         "generation {found} is in force, not {expected}: look at what changed meanwhile, then apply again"
     )]
-    Stale {
-        /// What the caller expected.
-        expected: u64,
-        /// What is in force.
-        found: u64,
-    },
+    Stale { expected: u64, found: u64 },
     /// It reaches beyond the product, and the API may not have it do so.
     #[error(
         "{key}: the daemon {reach}, and changes over the API may not set that: write it into the daemon's file and \
          reload that, or set global.control.allow-programs there"
     )]
     NotPermitted {
-        /// The key.
         key: String,
-        /// What it does with what.
+        /// The privileged effect, and the setting.
         reach: String,
     },
-    /// What the API may have done is to be changed over the API.
+    /// The change would alter over the API what the API is allowed to do.
     #[error(
         "global.control.allow-programs: found {found}; over the API it stays {stays}: it is set in the daemon's file \
          alone, which is read when the daemon starts or reloads"
     )]
     PermissionChanged {
-        /// What the text says.
+        /// The value in the text.
         found: bool,
-        /// What holds.
+        /// The value that stays.
         stays: bool,
     },
     /// A listener could not be opened or changed.
@@ -134,13 +128,11 @@ pub enum ApplyError {
     /// A pool's connections could not be made as configured.
     #[error("pool.{pool}: {source}")]
     Pool {
-        /// The pool's name.
         pool: String,
-        /// Why.
         #[source]
         source: l7::socket::OutgoingError,
     },
-    /// Another daemon has what it would pin packet programs in.
+    /// Another daemon uses the directory in which packet programs are pinned.
     #[error(transparent)]
     Pins(#[from] bpf::ClaimError),
     /// Keys or certificates are no good.
@@ -152,24 +144,20 @@ pub enum ApplyError {
     /// It was to be saved, and this daemon has no file.
     #[error("this daemon was not started from a file")]
     NoFile,
-    /// The file to write says something else.
+    /// The file to write differs from the active text.
     #[error("{0} is neither what is in force nor what is to be: reload it, or apply it, first")]
     FileDiffers(String),
     /// The file to write cannot be read.
     #[error("cannot read {file}: {source}")]
     FileUnreadable {
-        /// The file.
         file: String,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
-    /// It is in force and not in the file.
+    /// The change is active, but was not written into the file.
     #[error("the configuration is in force, but {file} could not be written: {source}")]
     FileNotWritten {
-        /// The file.
         file: String,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -181,36 +169,27 @@ pub enum ApplyError {
     Stopping(#[from] DaemonStopping),
 }
 
-/// Why an older generation was not put in force. Nothing has changed.
+/// Why an older generation was not activated. Nothing has changed.
 #[derive(Debug, Error)]
 pub enum RollbackError {
-    /// No such generation is kept.
+    /// No such generation is stored.
     #[error("generation {wanted} is not kept; kept are {}", list(.kept))]
-    Unknown {
-        /// What was asked for.
-        wanted: u64,
-        /// What there is.
-        kept: Vec<u64>,
-    },
+    Unknown { wanted: u64, kept: Vec<u64> },
     /// There is none before the present one.
     #[error("no generation before the present one is kept")]
     NonePrevious,
-    /// It cannot be put in force now.
+    /// It cannot be activated now.
     #[error(transparent)]
     Apply(#[from] ApplyError),
 }
 
-/// One kept generation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GenerationRecord {
-    /// Its number.
     pub number: u64,
-    /// Who put it in force.
     pub origin: ChangeOrigin,
-    /// The file that its text came from, as messages name it.
+    /// The file that its text was read from, as messages name it.
     pub file: String,
-    /// When.
     pub at: SystemTime,
     /// Digest of its text.
     pub digest: String,
@@ -229,7 +208,7 @@ pub struct AuditExcerpt {
     pub failures: u64,
 }
 
-/// What probes and connections found out about a server.
+/// Health evidence about a server, from probes and connections.
 #[derive(Clone, Debug)]
 pub struct HealthReport {
     pub server: ServerId,
@@ -240,15 +219,15 @@ pub struct HealthReport {
     pub note: Option<EvidenceEntry>,
 }
 
-/// What a server's agent says of it.
+/// A report of a server's agent.
 #[derive(Clone, Debug)]
 pub struct ServerAgentReport {
     pub server: ServerId,
-    /// What it wants to be, and why; `None`: what probes and traffic say alone.
+    /// The requested state and the reason; `None`: health alone decides.
     pub wanted: Option<(ServerState, String)>,
 }
 
-/// What the resolver found out about a server's name.
+/// The resolution of a server's name.
 #[derive(Clone, Debug)]
 pub struct ServerResolution {
     pub server: ServerId,
@@ -258,11 +237,11 @@ pub struct ServerResolution {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShutdownRequest {
-    /// The listening sockets live on in another process: what waits in their queues is left to it.
+    /// The listening sockets live on in another process, which accepts the connections in their queues.
     pub handed_over: bool,
     /// How long exchanges may finish; `None`: `global.drain`.
     pub limit: Option<Duration>,
-    /// The packet plane goes on in the kernel; otherwise every trace of it is removed.
+    /// The packet plane keeps running in the kernel; otherwise it is removed completely.
     pub detach: bool,
 }
 

@@ -2,13 +2,13 @@
 
 use crate::state::overlay::DiscoveredServer;
 
-/// What a source of servers said.
+/// An answer of a discovery source.
 #[derive(Clone, Debug)]
 pub struct DiscoveryResult {
     pub pool: String,
     /// Where, for messages: `dns web.internal`.
     pub source: String,
-    /// The servers, or why the last good answer stands.
+    /// The servers, or why the last valid answer stays in use.
     pub servers: Result<Vec<DiscoveredServer>, String>,
     /// Servers that were too many.
     pub left_out: usize,

@@ -10,17 +10,16 @@ use crate::util::duration_text::format_duration;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct EvidenceEntry {
-    /// The probe that it comes from: `http GET /healthz at 10.0.0.11:8080`; `None`: from clients' connections.
+    /// The probe behind the evidence, as `http GET /healthz at 10.0.0.11:8080`; `None`: clients' connections.
     pub probe: Option<String>,
-    /// What was seen, without the time that it took.
+    /// What happened, without its duration.
     pub saw: String,
-    /// How long it took; `None`: nobody measured it.
+    /// The duration; `None`: not measured.
     pub took: Option<Duration>,
-    /// It speaks for the server.
+    /// Whether it was a success.
     pub good: bool,
-    /// So many of the same kind, good or bad, came in a row.
+    /// This many results of the same kind in a row.
     pub in_a_row: u32,
-    /// When.
     pub at: SystemTime,
 }
 
@@ -28,7 +27,7 @@ impl EvidenceEntry {
     pub fn describe(&self) -> String {
         match self.took.filter(|_| self.good) {
             Some(took) => format!("{} in {}", self.saw, format_duration(took)),
-            // Why it failed says how long that took, where it matters.
+            // A failure's reason names its duration where that matters.
             None => self.saw.clone(),
         }
     }

@@ -38,15 +38,14 @@ pub struct ControlHandle {
     events: EventLog,
 }
 
-/// One order with the way back to who asked.
+/// A command, with the channel for its answer.
 #[derive(Debug)]
 pub enum ControlCommand {
-    /// Put a configuration in force.
     Apply(Box<ConfigChange>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
     Patch(Box<ConfigPatch>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
-    /// Say what a configuration would do: its text, its file.
+    /// Plan a configuration: its text, its file.
     Plan(String, String, oneshot::Sender<Result<PlanOutcome, ApplyError>>),
-    /// Put an older generation in force: which, whether it is saved, by whom.
+    /// Activate an older generation: its number, whether to save it, who asks.
     Rollback(
         Option<u64>,
         Option<bool>,
@@ -61,49 +60,46 @@ pub enum ControlCommand {
         Box<ServerCommandRequest>,
         oneshot::Sender<Result<ServerCommandOutcome, ServerCommandError>>,
     ),
-    /// Take an order back: its number in the record, who asks.
+    /// Undo an order: its number in the audit log, who asks.
     Undo(Option<u64>, ChangeOrigin, oneshot::Sender<Result<UndoOutcome, UndoError>>),
     /// The record of orders, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<AuditExcerpt>),
-    /// What a source of servers said.
+    /// An answer of a discovery source.
     Discovery(DiscoveryResult),
     Tick,
     /// The last clients of these servers have gone.
     ClientsGone(Vec<ServerId>),
-    /// What probes found out.
+    /// The result of health checks.
     HealthReport(HealthReport),
-    /// What an agent says.
+    /// A report of an agent.
     Agent(ServerAgentReport),
-    /// What the resolver found out.
+    /// A result of name resolution.
     Resolution(ServerResolution),
     /// Look whether files of certificates have changed.
     ReloadCertificates,
-    /// Have something ready for the authority of the order of this name, or nothing any more; answered when workers show
-    /// it.
+    /// Publish the challenge response of the ACME order of this name, or withdraw it; answered when workers serve it.
     PublishProof(String, Option<AcmeProof>, oneshot::Sender<()>),
-    /// What the weight controller and slow start make of weights.
+    /// Weight changes by the weight controller and slow start.
     WeightShares(Vec<(ServerId, Option<WeightShare>)>),
-    /// Servers that are put out for what they answer, or come back.
+    /// Servers to eject for their responses, or to readmit.
     Ejections(Vec<(ServerId, Option<ServerEjection>)>),
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<HandoverState, ApplyError>>),
     /// It has given up: go on as before.
     CancelHandOver,
-    /// Begin to leave; answered, with the limit, when no new connection is accepted any more.
+    /// Begin the shutdown; answered, with the limit, when no new connection is accepted.
     Shutdown(ShutdownRequest, oneshot::Sender<Duration>),
 }
 
-/// What the process that takes over starts with.
+/// The state that the next process starts with.
 #[derive(Debug)]
 pub struct HandoverState {
-    /// The generation in force.
     pub generation: u64,
     pub text: Arc<str>,
-    /// The file that the text came from.
+    /// The file that the text was read from.
     pub file: Arc<str>,
-    /// Who put it in force.
     pub origin: ChangeOrigin,
-    /// What is remembered of servers.
+    /// The state of servers.
     pub memory: SavedState,
     /// Listening sockets with the addresses that they were configured with.
     pub sockets: Vec<(SocketAddr, OwnedFd)>,
@@ -116,21 +112,21 @@ impl ControlHandle {
         events: EventLog,
     ) -> (ControlHandle, mpsc::Receiver<ControlCommand>, watch::Sender<Arc<StateSnapshot>>) {
         let (orders, inbox) = mpsc::channel(COMMANDS);
-        let (publish, pictures) = watch::channel(first);
-        (ControlHandle { commands: orders, states: pictures, events }, inbox, publish)
+        let (publish, snapshots) = watch::channel(first);
+        (ControlHandle { commands: orders, states: snapshots, events }, inbox, publish)
     }
 
-    /// What is in force now.
     pub fn state(&self) -> Arc<StateSnapshot> {
         self.states.borrow().clone()
     }
 
-    /// Whether a text, put in force, would end everything without saying so: it says nothing, and what is in force does.
+    /// Whether activating this text would remove all services by accident: the text is empty and the active
+    /// configuration is not.
     pub fn would_remove_everything(&self, text: &str) -> bool {
         is_blank(text) && !is_blank(&self.state().text)
     }
 
-    /// Follows what is in force; several changes in a row may be seen as one.
+    /// Follows the state; several changes in a row may arrive as one.
     pub fn watch(&self) -> watch::Receiver<Arc<StateSnapshot>> {
         self.states.clone()
     }
@@ -140,7 +136,7 @@ impl ControlHandle {
         &self.events
     }
 
-    /// Puts a configuration in force, wholly or not at all.
+    /// Activates a configuration, completely or not at all.
     ///
     /// # Errors
     /// Mistakes in the text, a listener that cannot be opened, a change made meanwhile. Nothing has changed then.
@@ -148,7 +144,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Apply(Box::new(change), back)).await?
     }
 
-    /// Changes one object of the configuration that is in force when it is its turn, wholly or not at all.
+    /// Changes one object of the configuration that is active by then, completely or not at all.
     ///
     /// # Errors
     /// As `apply`, and when there is no such object.
@@ -156,7 +152,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Patch(Box::new(patch), back)).await?
     }
 
-    /// Says what a configuration would do; changes nothing. `Ok(Err(_))`: its mistakes.
+    /// Plans a configuration without changing anything. `Ok(Err(_))`: its mistakes.
     ///
     /// # Errors
     /// The daemon is stopping.
@@ -168,10 +164,10 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Plan(text, file, back)).await
     }
 
-    /// Puts an older generation's text in force, as a new generation; `None`: the one before the present.
+    /// Activates an older generation's text, as a new generation; `None`: the previous one.
     ///
     /// # Errors
-    /// As `apply`, and when no such generation is kept.
+    /// As `apply`, or no such generation is stored.
     pub async fn rollback(
         &self,
         to: Option<u64>,
@@ -183,7 +179,7 @@ impl ControlHandle {
             .map_err(ApplyError::from)?
     }
 
-    /// The generations kept, oldest first.
+    /// The stored generations, oldest first.
     ///
     /// # Errors
     /// The daemon is stopping.
@@ -191,7 +187,7 @@ impl ControlHandle {
         self.request(ControlCommand::Generations).await
     }
 
-    /// The text of a kept generation; `None`: it is not kept.
+    /// The text of a stored generation; `None`: it is not stored.
     ///
     /// # Errors
     /// The daemon is stopping.
@@ -199,7 +195,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::GenerationText(number, back)).await
     }
 
-    /// Gives an operator's word for a server; it stands until the file's own word changes.
+    /// Sends a server command. It applies until the file's value for the same setting changes.
     ///
     /// # Errors
     /// No such server, or the daemon is stopping.
@@ -207,16 +203,17 @@ impl ControlHandle {
         &self,
         pool: &str,
         name: &str,
-        word: OperatorCommand,
+        command: OperatorCommand,
         origin: ChangeOrigin,
     ) -> Result<Arc<ServerFacts>, ServerCommandError> {
         let pool = pool.to_owned();
         let name = name.to_owned();
-        let order = ServerCommandRequest { pool, name, command: word, save: Some(false), origin };
+        let order =
+            ServerCommandRequest { pool, name, command: command, save: Some(false), origin };
         Ok(self.run_server_command(order).await?.facts)
     }
 
-    /// Carries out an order about a server; it stands until the file's own word changes.
+    /// Carries out an order about a server. It applies until the file's value for the same setting changes.
     ///
     /// # Errors
     /// See `ServerCommandError`.
@@ -247,17 +244,17 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Audit(since_unix_ms, back)).await
     }
 
-    /// Tells what a source of servers said.
-    pub async fn report_discovery(&self, found: DiscoveryResult) {
-        let _ = self.commands.send(ControlCommand::Discovery(found)).await;
+    /// Reports an answer of a discovery source.
+    pub async fn report_discovery(&self, result: DiscoveryResult) {
+        let _ = self.commands.send(ControlCommand::Discovery(result)).await;
     }
 
-    /// Says that time has passed: windows open and close, limits end.
+    /// Handles the passing of time: maintenance windows open and close, limits end.
     pub async fn tick(&self) {
         let _ = self.commands.send(ControlCommand::Tick).await;
     }
 
-    /// Says that the last clients of quiesced servers have gone.
+    /// Reports that the last clients of quiesced servers have gone.
     pub async fn report_clients_gone(&self, servers: Vec<ServerId>) {
         let _ = self.commands.send(ControlCommand::ClientsGone(servers)).await;
     }
@@ -268,9 +265,9 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::HealthReport(verdict)).await;
     }
 
-    /// Reports what a server's agent says; waits and is ignored like a verdict.
-    pub async fn report_agent(&self, word: ServerAgentReport) {
-        let _ = self.commands.send(ControlCommand::Agent(word)).await;
+    /// Reports an agent's report; waits and fails silently like a verdict.
+    pub async fn report_agent(&self, report: ServerAgentReport) {
+        let _ = self.commands.send(ControlCommand::Agent(report)).await;
     }
 
     /// Reports where a server's name leads; waits and is ignored like a verdict.
@@ -278,20 +275,19 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::Resolution(resolution)).await;
     }
 
-    /// Has the files of certificates looked at; what changed is told as events.
+    /// Checks certificate files for changes, which are logged as events.
     pub async fn reload_certificates(&self) {
         let _ = self.commands.send(ControlCommand::ReloadCertificates).await;
     }
 
-    /// Has something ready for the authority of the order of this name, or nothing any more; returns when workers show
-    /// it.
+    /// Publishes the challenge response of the ACME order of this name, or withdraws it; returns when workers serve it.
     pub async fn publish_proof(&self, key: String, proof: Option<AcmeProof>) {
         // A daemon on its way out shows nothing.
         let _ = self.request(|back| ControlCommand::PublishProof(key, proof, back)).await;
     }
 
-    /// Hands everything to the process that takes over; until `cancel_hand_over` or `begin_shutdown` nothing is changed
-    /// any more.
+    /// Returns everything for the process that takes over. Changes are rejected until `cancel_hand_over` or
+    /// `begin_shutdown`.
     ///
     /// # Errors
     /// Another one is taking over, or the daemon is stopping.
@@ -299,7 +295,7 @@ impl ControlHandle {
         self.request(ControlCommand::HandOver).await?
     }
 
-    /// The process that was taking over has given up: changes are possible again.
+    /// The takeover has failed: changes are possible again.
     pub async fn cancel_hand_over(&self) {
         let _ = self.commands.send(ControlCommand::CancelHandOver).await;
     }
@@ -309,13 +305,13 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::WeightShares(shares)).await;
     }
 
-    /// Puts servers out for what they answer, or lets them come back; servers that are gone are passed over.
-    pub async fn set_ejections(&self, words: Vec<(ServerId, Option<ServerEjection>)>) {
-        let _ = self.commands.send(ControlCommand::Ejections(words)).await;
+    /// Ejects servers for their responses, or readmits them; servers that no longer exist are skipped.
+    pub async fn set_ejections(&self, ejections: Vec<(ServerId, Option<ServerEjection>)>) {
+        let _ = self.commands.send(ControlCommand::Ejections(ejections)).await;
     }
 
-    /// Begins to leave; returns when no new connection is accepted any more, with how long exchanges may finish.
-    /// The caller waits for them.
+    /// Begins the shutdown; returns when no new connection is accepted, with the time that exchanges may take. The
+    /// caller waits for them.
     ///
     /// # Errors
     /// The daemon is stopping already.

@@ -4,27 +4,25 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who asked, and by which way.
+/// Who made a change, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ChangeOrigin {
-    /// A user name or number, or the part of the daemon that asked.
+    /// A user name or number, or a part of the daemon.
     pub who: String,
-    /// By which way.
     pub way: ChangeTrigger,
 }
 
-/// By which way a change came.
+/// How a change came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeTrigger {
     /// The file, read at start.
     Start,
-    /// The file, read again on SIGHUP.
+    /// The file, reloaded on SIGHUP.
     Reload,
-    /// The local API.
     Api,
-    /// An older generation, put in force again.
+    /// A rollback to an older generation.
     Rollback,
     /// A schedule, or a limit that was set.
     Clock,

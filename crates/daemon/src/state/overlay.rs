@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::state::origin::ChangeOrigin;
 use crate::state::server_text::format_address;
 
-/// Servers of all pools together, whatever they come from: as many as one file may hold.
+/// Limits the servers of all pools together, whatever their source, to the number that one file may hold.
 pub const SERVERS: usize = 10_000;
 
-/// What differs from the file.
+/// Differences from the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ServerOverlay {
@@ -23,7 +23,7 @@ pub struct ServerOverlay {
     pub added: Vec<AddedServer>,
     /// Servers that operators removed.
     pub removed: Vec<RemovedServer>,
-    /// Servers that sources found, the last good answer of each pool.
+    /// Discovered servers: the last valid answer of each pool.
     pub found: Vec<DiscoveredServers>,
 }
 
@@ -31,17 +31,13 @@ pub struct ServerOverlay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AddedServer {
-    /// Its pool.
     pub pool: String,
-    /// Its name.
     pub name: String,
     /// Its address, as written.
     pub address: String,
     /// Its weight; `None`: the pool's.
     pub weight: Option<u16>,
-    /// By whom.
     pub by: ChangeOrigin,
-    /// When.
     pub at: SystemTime,
 }
 
@@ -49,35 +45,27 @@ pub struct AddedServer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RemovedServer {
-    /// Its pool.
     pub pool: String,
-    /// Its name.
     pub name: String,
     /// Its address: at another one it is another server.
     pub address: String,
-    /// By whom.
     pub by: ChangeOrigin,
-    /// When.
     pub at: SystemTime,
 }
 
-/// What a source found for a pool.
+/// The servers that a source returned for a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DiscoveredServers {
-    /// The pool.
     pub pool: String,
-    /// Its servers.
     pub servers: Vec<DiscoveredServer>,
 }
 
-/// A server that a source found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DiscoveredServer {
-    /// Its address.
     pub address: String,
-    /// Its name; `None`: as its address says.
+    /// Its name; `None`: derived from the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its weight; `None`: the pool's.
@@ -85,13 +73,11 @@ pub struct DiscoveredServer {
     pub weight: Option<u16>,
 }
 
-/// What operators said of one name: the two may not stand together.
+/// An operator's commands for one name; only one of the two may be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct MembershipOverride {
-    /// It was added.
     pub added: Option<AddedServer>,
-    /// It was removed.
     pub removed: Option<RemovedServer>,
 }
 
@@ -100,7 +86,7 @@ impl ServerOverlay {
         self.added.is_empty() && self.removed.is_empty() && self.found.is_empty()
     }
 
-    /// The configuration to put in force.
+    /// The configuration with the overlay applied.
     pub fn apply_to(&self, checked: &CheckedConfig) -> Config {
         let mut config = checked.config.clone();
         if self.is_empty() {
@@ -114,14 +100,14 @@ impl ServerOverlay {
         config
     }
 
-    /// What operators said of this name.
+    /// The operator's commands for this name.
     pub fn membership_override(&self, pool: &str, name: &str) -> MembershipOverride {
-        let added = self.added.iter().find(|it| it.pool == pool && it.name == name);
-        let removed = self.removed.iter().find(|it| it.pool == pool && it.name == name);
+        let added = self.added.iter().find(|entry| entry.pool == pool && entry.name == name);
+        let removed = self.removed.iter().find(|entry| entry.pool == pool && entry.name == name);
         MembershipOverride { added: added.cloned(), removed: removed.cloned() }
     }
 
-    /// With something else said of this name.
+    /// The overlay with other commands for this name.
     pub fn with_membership(
         &self,
         pool: &str,
@@ -129,17 +115,17 @@ impl ServerOverlay {
         manual: MembershipOverride,
     ) -> ServerOverlay {
         let mut next = self.clone();
-        next.added.retain(|it| it.pool != pool || it.name != name);
-        next.removed.retain(|it| it.pool != pool || it.name != name);
+        next.added.retain(|entry| entry.pool != pool || entry.name != name);
+        next.removed.retain(|entry| entry.pool != pool || entry.name != name);
         next.added.extend(manual.added);
         next.removed.extend(manual.removed);
         next
     }
 
-    /// With what a source found for this pool.
+    /// The overlay with the servers that a source returned for this pool.
     pub fn with_discovered(&self, pool: &str, servers: Vec<DiscoveredServer>) -> ServerOverlay {
         let mut next = self.clone();
-        next.found.retain(|it| it.pool != pool);
+        next.found.retain(|discovered| discovered.pool != pool);
         if !servers.is_empty() {
             next.found.push(DiscoveredServers { pool: pool.to_owned(), servers });
             next.found.sort_by(|a, b| a.pool.cmp(&b.pool));
@@ -147,33 +133,38 @@ impl ServerOverlay {
         next
     }
 
-    /// Without what has no meaning under this configuration: pools that are gone, names that the file has now, and
-    /// removals of servers that nothing has any more.
+    /// The overlay without entries that are meaningless under this configuration: removed pools, names that the file
+    /// now has, and removals of servers that no longer exist.
     pub fn for_config(&self, checked: &CheckedConfig) -> ServerOverlay {
         let pools = &checked.config.pools;
         let mut next = self.clone();
         let written = |pool: &str, name: &str| {
-            pools.get(pool).and_then(|pool| pool.servers.iter().find(|it| it.name == name))
+            pools.get(pool).and_then(|pool| pool.servers.iter().find(|entry| entry.name == name))
         };
-        next.added
-            .retain(|it| pools.contains_key(&it.pool) && written(&it.pool, &it.name).is_none());
-        let looked_up = |pool: &String| pools.get(pool).is_some_and(|it| it.discovery.is_some());
-        next.found.retain(|it| looked_up(&it.pool));
-        next.removed.retain(|it| {
-            let in_file = written(&it.pool, &it.name)
-                .is_some_and(|server| format_address(&server.address) == it.address);
-            let found = next.found.iter().filter(|found| found.pool == it.pool);
-            in_file || found.flat_map(|found| &found.servers).any(|one| one.address == it.address)
+        next.added.retain(|entry| {
+            pools.contains_key(&entry.pool) && written(&entry.pool, &entry.name).is_none()
+        });
+        let looked_up =
+            |pool: &String| pools.get(pool).is_some_and(|entry| entry.discovery.is_some());
+        next.found.retain(|entry| looked_up(&entry.pool));
+        next.removed.retain(|entry| {
+            let in_file = written(&entry.pool, &entry.name)
+                .is_some_and(|server| format_address(&server.address) == entry.address);
+            let discovered = next.found.iter().filter(|discovered| discovered.pool == entry.pool);
+            in_file
+                || discovered
+                    .flat_map(|discovered| &discovered.servers)
+                    .any(|candidate| candidate.address == entry.address)
         });
         next
     }
 
-    /// With the servers that pools had in the file before, where they are looked up from now on and no answer has come:
-    /// they stay until the first one. Servers that the file had taken out stay out.
+    /// The overlay with the file's previous servers of pools that now use discovery and have no answer yet: they stay
+    /// until the first answer. Servers that the file itself removed stay removed.
     pub fn with_file_servers(&self, before: &Config, checked: &CheckedConfig) -> ServerOverlay {
         let mut next = self.clone();
         for (name, pool) in &checked.config.pools {
-            let answered = self.found.iter().any(|it| it.pool == *name);
+            let answered = self.found.iter().any(|discovered| discovered.pool == *name);
             let Some(old) = before.pools.get(name).filter(|_| !answered) else { continue };
             if pool.discovery.is_none() || !pool.servers.is_empty() {
                 continue;
@@ -195,24 +186,29 @@ impl ServerOverlay {
         pool: &PoolConfig,
         checked: &CheckedConfig,
     ) -> Option<Vec<Arc<ServerConfig>>> {
-        let found = self.found.iter().filter(|it| it.pool == pool.name);
-        let found: Vec<&DiscoveredServer> = found.flat_map(|it| &it.servers).collect();
+        let discovered = self.found.iter().filter(|entry| entry.pool == pool.name);
+        let discovered: Vec<&DiscoveredServer> =
+            discovered.flat_map(|entry| &entry.servers).collect();
         let added: Vec<&AddedServer> =
-            self.added.iter().filter(|it| it.pool == pool.name).collect();
+            self.added.iter().filter(|entry| entry.pool == pool.name).collect();
         let removed: Vec<&RemovedServer> =
-            self.removed.iter().filter(|it| it.pool == pool.name).collect();
-        if found.is_empty() && added.is_empty() && removed.is_empty() {
+            self.removed.iter().filter(|entry| entry.pool == pool.name).collect();
+        if discovered.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
         }
         let template = checked.server_template(&pool.name)?;
         let mut servers = pool.servers.clone();
-        let mut names: HashSet<String> = servers.iter().map(|it| it.name.clone()).collect();
-        let found = found.iter().map(|it| (it.name.clone(), it.address.as_str(), it.weight));
-        let added = added.iter().map(|it| (Some(it.name.clone()), it.address.as_str(), it.weight));
-        for (name, address, weight) in found.chain(added) {
+        let mut names: HashSet<String> = servers.iter().map(|entry| entry.name.clone()).collect();
+        let discovered = discovered
+            .iter()
+            .map(|entry| (entry.name.clone(), entry.address.as_str(), entry.weight));
+        let added = added
+            .iter()
+            .map(|entry| (Some(entry.name.clone()), entry.address.as_str(), entry.weight));
+        for (name, address, weight) in discovered.chain(added) {
             let Ok(address) = parse_server_address(address) else { continue };
             let name = name.unwrap_or_else(|| server_name(&address));
-            let known = servers.iter().any(|it| it.name == name || it.address == address);
+            let known = servers.iter().any(|entry| entry.name == name || entry.address == address);
             if !known && names.insert(name.clone()) {
                 let weight = weight.and_then(ServerWeight::new).unwrap_or(template.weight);
                 let admin = AdminState::Enabled;
@@ -226,8 +222,8 @@ impl ServerOverlay {
             }
         }
         servers.retain(|server| {
-            let gone = |it: &&&RemovedServer| {
-                it.name == server.name && it.address == format_address(&server.address)
+            let gone = |entry: &&&RemovedServer| {
+                entry.name == server.name && entry.address == format_address(&server.address)
             };
             removed.iter().find(gone).is_none()
         });
@@ -310,7 +306,7 @@ mod tests {
         let one = DiscoveredServer { address: "10.0.0.9:80".into(), name: None, weight: None };
         let found = kept.with_discovered("web", vec![one]);
         assert_eq!(names(&found, &source), ["10-0-0-9-80"]);
-        // Another change of the file does not bring back what a source has replaced.
+        // A later change of the file does not restore servers that a source has replaced.
         let again = found.for_config(&checked).with_file_servers(&before, &checked);
         assert_eq!(names(&again, &source), ["10-0-0-9-80"]);
         let back = load(TEXT, "x").unwrap();

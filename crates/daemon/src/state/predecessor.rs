@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// What a process has that drains after it handed over.
+/// What the previous process still drains after its handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainingConnections {
     pub pid: u32,
@@ -13,17 +13,16 @@ pub struct DrainingConnections {
     pub exchanges: u64,
 }
 
-/// The process before, if it tells.
+/// The previous process, if it reports.
 #[derive(Debug, Default)]
 pub struct Predecessor(Mutex<Option<DrainingConnections>>);
 
 impl Predecessor {
-    /// What it has still; `None`: there is none, or it does not tell.
+    /// What it still drains; `None`: there is no such process, or it does not report.
     pub fn draining(&self) -> Option<DrainingConnections> {
         *self.lock()
     }
 
-    /// Replaces what was known.
     pub fn replace(&self, draining: Option<DrainingConnections>) {
         *self.lock() = draining;
     }

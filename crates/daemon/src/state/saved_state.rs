@@ -17,14 +17,13 @@ use crate::state::state_snapshot::{
     ResolvedAddress, ServerFacts, WeightShare,
 };
 
-/// The form of what is kept; another one is not understood.
+/// The format of the stored state. Other versions are rejected.
 pub const VERSION: u32 = 1;
 
-/// What outlives a process.
+/// State that outlives a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SavedState {
-    /// `VERSION`.
     pub version: u32,
     /// Servers of which something is remembered.
     pub servers: Vec<SavedServerState>,
@@ -33,20 +32,18 @@ pub struct SavedState {
     pub overlay: ServerOverlay,
 }
 
-/// What is remembered of one server.
+/// The saved state of one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SavedServerState {
-    /// Its pool's name.
     pub pool: String,
-    /// Its name.
     pub name: String,
     /// Its address as configured: at another one it is another server.
     pub address: String,
-    /// An operator's word about its state.
+    /// An operator's command about its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<SavedOverride<AdminState>>,
-    /// An operator's word about its weight.
+    /// An operator's command about its weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<SavedOverride<u16>>,
     /// It takes no new client for a while.
@@ -55,7 +52,7 @@ pub struct SavedServerState {
     /// A window of maintenance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintain: Option<MaintenanceWindow>,
-    /// It was enabled against what the schedule wanted.
+    /// An operator enabled it although the schedule disables it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub despite: bool,
     /// The weight that the weight controller gave it.
@@ -69,17 +66,13 @@ pub struct SavedServerState {
     pub resolved: Option<std::net::SocketAddr>,
 }
 
-/// One word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SavedOverride<T> {
-    /// What was said.
     pub value: T,
-    /// What the file said then.
+    /// The file's value at that time.
     pub over: T,
-    /// By whom.
     pub by: ChangeOrigin,
-    /// When.
     pub at: SystemTime,
 }
 
@@ -90,17 +83,18 @@ impl Default for SavedState {
 }
 
 impl SavedState {
-    /// Operators' words and the controller's weights: what a restart keeps.
+    /// Operators' commands and the controller's weights: the state that survives a restart.
     pub fn persistent<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> SavedState {
         let judge = |facts: &ServerFacts| facts.share.and_then(|share| share.controller);
         let all = servers.filter(|facts| {
             facts.overrides != OperatorOverrides::default() || judge(facts).is_some()
         });
-        let kept = |facts| SavedServerState { share: judge(facts), ..saved_overrides(facts) };
-        SavedState::sorted(all.map(kept).collect())
+        let save_server =
+            |facts| SavedServerState { share: judge(facts), ..saved_overrides(facts) };
+        SavedState::sorted(all.map(save_server).collect())
     }
 
-    /// Everything: what a process that takes over starts with.
+    /// All state: for a process that takes over.
     pub fn full<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> SavedState {
         SavedState::sorted(servers.map(remember).collect())
     }
@@ -110,11 +104,11 @@ impl SavedState {
         SavedState { overlay: overlay.clone(), ..self }
     }
 
-    /// What is remembered of this server.
+    /// The saved state of this server.
     pub fn find_server(&self, pool: &str, config: &ServerConfig) -> Option<&SavedServerState> {
         let address = server_text::format_address(&config.address);
-        let same = |it: &&SavedServerState| {
-            it.pool == pool && it.name == config.name && it.address == address
+        let same = |saved: &&SavedServerState| {
+            saved.pool == pool && saved.name == config.name && saved.address == address
         };
         self.servers.iter().find(same)
     }
@@ -125,7 +119,7 @@ impl SavedState {
     }
 }
 
-/// Puts what is remembered into a server that is new to this process.
+/// Restores the saved state of a server that is new to this process.
 pub fn restore_server(facts: &mut ServerFacts, memory: &SavedState, now: SystemTime) {
     let Some(old) = memory.find_server(&facts.pool_name, &facts.config) else { return };
     still_differs(facts, old);
@@ -133,8 +127,8 @@ pub fn restore_server(facts: &mut ServerFacts, memory: &SavedState, now: SystemT
         let weight = server_state::clamp_weight(judge);
         WeightShare { controller: Some(judge), slow_start_percent: 100, weight }
     });
-    if let Some(judged) = old.judged.clone().filter(|judged| judged.evidence) {
-        facts.health_status = judged;
+    if let Some(health_status) = old.judged.clone().filter(|health_status| health_status.evidence) {
+        facts.health_status = health_status;
     }
     if let (Some(address), ResolvedAddress::Pending) = (old.resolved, &facts.resolved) {
         facts.resolved = ResolvedAddress::Known(address);
@@ -143,34 +137,35 @@ pub fn restore_server(facts: &mut ServerFacts, memory: &SavedState, now: SystemT
     facts.since = if facts.health_status.evidence { facts.health_status.since } else { now };
 }
 
-/// What operators said of a server, as it is written down.
+/// An operator's commands for a server, as they are saved.
 pub fn saved_overrides(facts: &ServerFacts) -> SavedServerState {
     SavedServerState { share: None, judged: None, resolved: None, ..remember(facts) }
 }
 
-/// What operators said of a server is from now on this and nothing else.
+/// Replaces all of an operator's commands for a server.
 pub fn restore_overrides(
     old: &ServerFacts,
-    words: &SavedServerState,
+    saved: &SavedServerState,
     now: SystemTime,
 ) -> ServerFacts {
     let mut facts = ServerFacts { overrides: OperatorOverrides::default(), ..old.clone() };
-    still_differs(&mut facts, words);
+    still_differs(&mut facts, saved);
     server_state::compute_state(&mut facts, now);
     facts
 }
 
-/// What was said of what the file still says.
+/// Drops commands that no longer differ from the file's values.
 fn still_differs(facts: &mut ServerFacts, old: &SavedServerState) {
-    if let Some(said) = old.admin.clone().filter(|said| said.over == facts.config.admin) {
-        let SavedOverride { value, over, by, at } = said;
+    if let Some(saved) = old.admin.clone().filter(|saved| saved.over == facts.config.admin) {
+        let SavedOverride { value, over, by, at } = saved;
         facts.overrides.admin = Some(OperatorOverride { value, file_value: over, by, at });
     }
-    if let Some(said) = old.weight.clone().filter(|said| said.over == facts.config.weight.get()) {
-        let value = server_state::clamp_weight(said.value);
+    if let Some(saved) = old.weight.clone().filter(|saved| saved.over == facts.config.weight.get())
+    {
+        let value = server_state::clamp_weight(saved.value);
         let over = facts.config.weight;
         facts.overrides.weight =
-            Some(OperatorOverride { value, file_value: over, by: said.by, at: said.at });
+            Some(OperatorOverride { value, file_value: over, by: saved.by, at: saved.at });
     }
     facts.overrides.quiesce.clone_from(&old.quiesce);
     facts.overrides.maintenance.clone_from(&old.maintain);

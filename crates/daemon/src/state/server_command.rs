@@ -17,15 +17,15 @@ use crate::state::state_snapshot::ServerFacts;
 #[derive(Clone, Debug)]
 pub struct ServerCommandRequest {
     pub pool: String,
-    /// Its name; `-` when it is added: as its address says.
+    /// Its name; `-` when it is added: derived from the address.
     pub name: String,
     pub command: OperatorCommand,
-    /// Whether it is written back to the file; `None`: as the configuration says.
+    /// Whether to write it into the file; `None`: as the configuration says.
     pub save: Option<bool>,
     pub origin: ChangeOrigin,
 }
 
-/// What came of an order.
+/// The result of an order.
 #[derive(Clone, Debug)]
 pub struct ServerCommandOutcome {
     /// The server now; the last that was known of it when it was removed.
@@ -34,19 +34,19 @@ pub struct ServerCommandOutcome {
     pub saved: Option<String>,
     /// Its number in the record of orders.
     pub audit_id: u64,
-    /// What the disk did not take, each a whole sentence.
+    /// What could not be stored, a sentence each.
     pub unsaved: Vec<String>,
 }
 
-/// What is ordered of a server.
+/// An operator's order about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperatorCommand {
-    /// Judged by its health alone.
+    /// Its health alone decides.
     Enable,
-    /// Finishes what it has.
+    /// It finishes its connections and takes no new ones.
     Drain,
     Disable,
-    /// Takes nothing, and what it has is reset now.
+    /// It takes nothing new, and its connections are reset.
     Cut,
     /// Takes no new client; after the limit it drains.
     Quiesce(Duration),
@@ -85,7 +85,7 @@ impl OperatorCommand {
         }
     }
 
-    /// Whether the file has a word for it.
+    /// Whether the file can express it.
     pub const fn is_in_file(&self) -> bool {
         !matches!(
             self,
@@ -115,9 +115,7 @@ pub enum ServerCommandError {
     /// No such pool or server.
     #[error("there is no server '{pool}/{name}'{}", hint(.near))]
     Unknown {
-        /// The pool asked for.
         pool: String,
-        /// The server asked for.
         name: String,
         /// The servers of that pool, or the pools when there is no such pool.
         near: Vec<String>,
@@ -125,36 +123,27 @@ pub enum ServerCommandError {
     /// A server that is added has the name or the address of another one.
     #[error("there is a server '{pool}/{name}' already: at {address}")]
     Exists {
-        /// The pool.
         pool: String,
-        /// The other one's name.
+        /// The name of the other server.
         name: String,
-        /// Where it is.
         address: String,
     },
-    /// What was ordered cannot be meant.
+    /// The order is invalid.
     #[error("{0}")]
     Invalid(String),
     /// The pool would be left without a server.
     #[error("{pool}/{name} is the last server of its pool: drain or disable it instead")]
-    LastServer {
-        /// The pool.
-        pool: String,
-        /// The server.
-        name: String,
-    },
+    LastServer { pool: String, name: String },
     /// The order cannot be written back, and was not carried out.
     #[error("the order cannot be saved, and was not carried out: {0}")]
     Save(#[from] SaveError),
-    /// It cannot be put in force now.
+    /// It cannot be activated now.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// The order is in force and not in the file.
+    /// The order is active, but not in the file.
     #[error("the order is in force, but {file} could not be written: {source}")]
     FileNotWritten {
-        /// The file.
         file: String,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -172,18 +161,16 @@ pub enum SaveError {
     /// This daemon has no file.
     #[error("this daemon was not started from a file")]
     NoFile,
-    /// The file has no word for it.
+    /// The file cannot express it.
     #[error("the file has no word for `{0}`")]
     NotExpressible(&'static str),
-    /// The file says something else than what is in force.
+    /// The file differs from the active text.
     #[error("{0} is not what is in force: reload it, or apply what is to be in force, first")]
     Differs(String),
     /// The file cannot be read.
     #[error("cannot read {file}: {source}")]
     Read {
-        /// The file.
         file: String,
-        /// Why.
         #[source]
         source: std::io::Error,
     },
@@ -192,22 +179,21 @@ pub enum SaveError {
     Edit(#[from] EditError),
 }
 
-/// An order that was taken back.
+/// The result of undoing an order.
 #[derive(Clone, Debug)]
 pub struct UndoOutcome {
     /// The number of the undoing in the record.
     pub id: u64,
-    /// What was taken back.
+    /// The record of the order that was undone.
     pub undoes: AuditRecord,
 }
 
-/// Why an order was not taken back.
+/// Why an order was not undone.
 #[derive(Debug, Error)]
 pub enum UndoError {
-    /// No such record.
     #[error("there is no record {0}; `steelyard audit` lists them")]
     Unknown(u64),
-    /// Nothing is left that can be taken back.
+    /// No order is left that can be undone.
     #[error("no order is left that can be taken back")]
     Nothing,
     /// The order has no way back.
@@ -218,10 +204,10 @@ pub enum UndoError {
         "{1} was changed again since record {0}: take that back first, or say what it is to be"
     )]
     Moved(u64, String),
-    /// It cannot be put in force now.
+    /// It cannot be activated now.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// The generation before is not kept, or cannot be put in force.
+    /// The previous generation is not stored, or cannot be activated.
     #[error(transparent)]
     Rollback(#[from] RollbackError),
     /// Another process is taking over.

@@ -62,8 +62,8 @@ pub fn new_server_facts(
     facts
 }
 
-/// The same server under a new configuration. A word of an operator ends where the file's own word changed;
-/// evidence of a probe ends with the probe.
+/// The same server under a new configuration. An operator's command ends if the file's value for the same setting
+/// changed; evidence of a probe ends with the probe.
 pub fn reconfigure(
     old: &ServerFacts,
     pool: &PoolConfig,
@@ -73,8 +73,8 @@ pub fn reconfigure(
     let mut facts = old.clone();
     let probed_before = old.config.probe.is_some();
     facts.config = Arc::clone(config);
-    facts.overrides.admin.take_if(|word| word.file_value != config.admin);
-    facts.overrides.weight.take_if(|word| word.file_value != config.weight);
+    facts.overrides.admin.take_if(|command| command.file_value != config.admin);
+    facts.overrides.weight.take_if(|command| command.file_value != config.weight);
     let untested =
         config.probe.is_none() && probed_before && old.health_status.health != HealthState::Up;
     if untested
@@ -87,16 +87,16 @@ pub fn reconfigure(
     facts
 }
 
-/// After an operator's word.
+/// The state after an operator's command.
 pub fn apply_command(
     old: &ServerFacts,
-    word: OperatorCommand,
+    command: OperatorCommand,
     by: ChangeOrigin,
     now: SystemTime,
 ) -> ServerFacts {
     let mut facts = old.clone();
     let admin = |value| discard_redundant(value, old.config.admin, &by, now);
-    match word {
+    match command {
         OperatorCommand::Enable => {
             facts.overrides.admin = admin(AdminState::Enabled);
             facts.overrides.quiesce = None;
@@ -141,7 +141,7 @@ pub fn apply_tick(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Opt
     facts.scheduled_affinity_until =
         facts.scheduled.and_then(|rule| scheduled_affinity_until(&rule, now, local_seconds));
     if facts.scheduled != old.scheduled {
-        // At a start the clock's word is read again, and what was said against it stands.
+        // At a start the schedule is evaluated for the first time, so a command against it stays.
         facts.overrides.against_schedule &= old.scheduled.is_none() && facts.scheduled.is_some();
     }
     facts.overrides.maintenance.take_if(|window| window.is_over(now));
@@ -150,7 +150,7 @@ pub fn apply_tick(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Opt
     (facts != *old).then_some(facts)
 }
 
-/// After the clock was set: what lasts for a time lasts so long.
+/// The state after the clock was set: limits by duration keep their duration.
 pub fn apply_clock_step(old: &ServerFacts, step: ClockStep, now: SystemTime) -> ServerFacts {
     let mut facts = old.clone();
     if let Some(quiesce) = &mut facts.overrides.quiesce {
@@ -174,7 +174,7 @@ pub fn apply_clients_gone(old: &ServerFacts, now: SystemTime) -> Option<ServerFa
 
 fn end_quiesce(facts: &mut ServerFacts, now: SystemTime, ends: impl Fn(&QuiescePeriod) -> bool) {
     let stands = wanted_state(facts) == AdminState::Enabled;
-    if let Some(QuiescePeriod { by, .. }) = facts.overrides.quiesce.take_if(|it| ends(it))
+    if let Some(QuiescePeriod { by, .. }) = facts.overrides.quiesce.take_if(|quiesce| ends(quiesce))
         && stands
     {
         facts.overrides.admin = discard_redundant(AdminState::Drain, facts.config.admin, &by, now);
@@ -190,7 +190,7 @@ fn scheduled_affinity_until(
     let sticky = rule.sticky.filter(|_| rule.what == AdminState::Drain)?;
     let passed = u64::try_from(local_seconds - schedule::opened_at(rule, local_seconds)).ok()?;
     let left = sticky.checked_sub(Duration::from_secs(passed)).filter(|left| !left.is_zero())?;
-    // By whole seconds, so that each tick comes to the same moment.
+    // By whole seconds, so that every tick computes the same moment.
     let seconds = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
     Some(UNIX_EPOCH + Duration::from_secs(seconds) + left)
 }
@@ -205,7 +205,7 @@ pub fn apply_verdict(old: &ServerFacts, verdict: HealthReport, now: SystemTime) 
     facts
 }
 
-/// After it was put out for what it answered, or came back.
+/// The state after an ejection or a readmission.
 pub fn apply_ejection(
     old: &ServerFacts,
     ejected: Option<ServerEjection>,
@@ -217,27 +217,27 @@ pub fn apply_ejection(
     facts
 }
 
-/// After its agent said something, or fell silent.
+/// The state after its agent reported, or was lost.
 pub fn apply_agent_report(
     old: &ServerFacts,
-    said: Option<(ServerState, String)>,
+    wanted: Option<(ServerState, String)>,
     now: SystemTime,
 ) -> ServerFacts {
     let mut facts = old.clone();
-    facts.agent = said;
+    facts.agent = wanted;
     compute_state(&mut facts, now);
     facts
 }
 
-/// After its name was looked up. A name that no longer resolves keeps the address that it had: a resolver that is
-/// out must not take servers away.
+/// The state after a look-up of its name. A name that no longer resolves keeps its last address: a failing resolver
+/// must not remove servers.
 pub fn apply_resolution(
     old: &ServerFacts,
-    found: Result<std::net::SocketAddr, String>,
+    result: Result<std::net::SocketAddr, String>,
     now: SystemTime,
 ) -> ServerFacts {
     let mut facts = old.clone();
-    match found {
+    match result {
         Ok(address) => facts.resolved = ResolvedAddress::Known(address),
         Err(why) if old.resolved.address().is_none() => {
             facts.resolved = ResolvedAddress::Failed(why)
@@ -266,7 +266,7 @@ fn health_reason(initial: InitialState) -> HealthState {
     }
 }
 
-/// A word that says what the file says is none.
+/// Drops a command that equals the file's value.
 fn discard_redundant<T: PartialEq>(
     value: T,
     over: T,
@@ -276,7 +276,7 @@ fn discard_redundant<T: PartialEq>(
     (value != over).then(|| OperatorOverride { value, file_value: over, by: by.clone(), at })
 }
 
-/// A weight from a number kept elsewhere; beyond the largest it is the largest.
+/// A weight from a stored number, limited to the largest weight.
 pub(crate) fn clamp_weight(number: u16) -> ServerWeight {
     ServerWeight::new(number.min(ServerWeight::MAX)).unwrap_or(ServerWeight::ONE)
 }

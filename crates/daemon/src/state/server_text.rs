@@ -7,7 +7,7 @@ use model::config::{ServerAddress, ServerHost};
 
 use crate::state::state_snapshot::ServerFacts;
 
-/// A server in a few words, as the audit log has it.
+/// Describes a server briefly, for the audit log.
 pub fn describe_server(facts: &ServerFacts) -> String {
     let address = format_address(&facts.config.address);
     let state = facts.state.name();

@@ -16,27 +16,26 @@ use crate::state::cert_status::CertificateInfo;
 use crate::state::evidence::EvidenceEntry;
 use crate::state::origin::ChangeOrigin;
 
-/// What is in force.
+/// The active state of the daemon.
 #[derive(Clone, Debug)]
 pub struct StateSnapshot {
-    /// Number of the configuration in force.
+    /// Number of the active configuration.
     pub generation: u64,
     pub since: SystemTime,
     /// When this process began.
     pub started: SystemTime,
     /// Digest of the configuration's text.
     pub digest: String,
-    /// Who put it in force.
     pub origin: ChangeOrigin,
     /// The text, as applied.
     pub text: Arc<str>,
-    /// The file that the text came from, as messages name it.
+    /// The file that the text was read from, as messages name it.
     pub file: Arc<str>,
-    /// What the text means, with origins of values and warnings.
+    /// The parsed text, with origins of values and warnings.
     pub checked: Arc<CheckedConfig>,
     /// The configuration itself; objects that did not change are the same allocations as before.
     pub config: Arc<Config>,
-    /// What the workers act on.
+    /// The snapshot that workers use.
     pub snapshot: Arc<WorkerSnapshot>,
     /// The certificates of services.
     pub certificates: Arc<CertificatesByService>,
@@ -45,15 +44,15 @@ pub struct StateSnapshot {
     pub listeners: BTreeMap<SocketAddr, ListenerFacts>,
     /// Worker threads: the number of slots in every live counter.
     pub workers: usize,
-    /// What this process cannot change while it runs although the configuration says so; empty: nothing.
+    /// Settings that need a restart to take effect.
     pub needs_restart: Vec<String>,
     /// No new work is accepted: the process is on its way out.
     pub shutting_down: bool,
-    /// Attempts to keep generations or operators' words on disk that failed.
+    /// Failed attempts to store generations or server commands on disk.
     pub state_failures: u64,
-    /// Sources of servers whose last answer was not believed, by pool: why.
+    /// Discovery sources whose last answer was rejected, by pool, with the reason.
     pub sources: BTreeMap<String, String>,
-    /// In what the file differs; `None`: in nothing.
+    /// Differences of the file; `None`: there are none.
     pub drift: Option<Arc<api::types::Drift>>,
 }
 
@@ -67,7 +66,7 @@ impl StateSnapshot {
 /// Certificates by the names of their services.
 pub type CertificatesByService = BTreeMap<String, Vec<CertificateInfo>>;
 
-/// What is known of one server.
+/// The state of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFacts {
     pub id: ServerId,
@@ -76,54 +75,52 @@ pub struct ServerFacts {
     pub config: Arc<ServerConfig>,
     /// Where it is, or why that is not known.
     pub resolved: ResolvedAddress,
-    /// What probes and connections say of it.
+    /// Its health by probes and connections.
     pub health_status: HealthStatus,
-    /// It is put out for what it answered; `None`: it is not.
+    /// Its ejection; `None`: it is not ejected.
     pub ejection: Option<ServerEjection>,
-    /// What its agent wants it to be, and why; `None`: nothing else than health says.
+    /// The state that its agent requests, and why; `None`: health alone decides.
     pub agent: Option<(ServerState, String)>,
-    /// What an operator said, where that differs from the file.
+    /// An operator's commands that differ from the file.
     pub overrides: OperatorOverrides,
-    /// What the schedule wants of it now.
+    /// What the schedule requires now.
     pub scheduled: Option<ScheduleRule>,
-    /// Until when the schedule lets clients come that are kept at it; `None`: no longer than their services say.
+    /// Until when the schedule admits clients with affinity; `None`: as long as their services say.
     pub scheduled_affinity_until: Option<SystemTime>,
-    /// Until when clients that are kept at it may come although it drains; `None`: no longer than their services say.
+    /// Until when clients with affinity may reach it although it drains; `None`: as long as their services say.
     pub affinity_until: Option<SystemTime>,
-    /// What all of it comes to.
     pub state: ServerState,
     /// Why, in a sentence.
     pub reason: String,
     /// Since when it has that state.
     pub since: SystemTime,
-    /// Its weight, as the file or an operator says.
+    /// Its weight by the file or an operator.
     pub weight: ServerWeight,
-    /// What the weight controller and slow start make of it; `None`: it stands.
+    /// The share that the weight controller and slow start computed; `None`: the weight applies unchanged.
     pub share: Option<WeightShare>,
 }
 
-/// What the weight controller and slow start make of a server's weight.
+/// A server's weight as the weight controller and slow start computed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeightShare {
     /// The controller's weight; `None`: the pool has none.
     pub controller: Option<u16>,
     /// Percent of its share that slow start lets it have.
     pub slow_start_percent: u16,
-    /// The weight in force: on a scale of its pool.
+    /// The effective weight, on the scale of its pool.
     pub weight: ServerWeight,
 }
 
-/// A server that is put out for what it answered.
+/// The ejection of a server by outlier detection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEjection {
     /// The arithmetic, in a sentence.
     pub reason: String,
-    /// When it comes back.
     pub until: SystemTime,
 }
 
 impl ServerFacts {
-    /// The weight in force. An operator's 0 is nobody else's to change.
+    /// The effective weight. An operator's weight of 0 is never changed.
     pub fn active_weight(&self) -> ServerWeight {
         self.share.filter(|_| self.weight.get() > 0).map_or(self.weight, |share| share.weight)
     }
@@ -134,7 +131,7 @@ impl ServerFacts {
 pub enum ResolvedAddress {
     /// Configured as an address, or its name resolved to it.
     Known(SocketAddr),
-    /// Its name has not been asked for yet.
+    /// Its name has not been looked up yet.
     Pending,
     /// Its name does not resolve: why.
     Failed(String),
@@ -150,15 +147,13 @@ impl ResolvedAddress {
     }
 }
 
-/// What probes and connections say of a server.
+/// A server's health by probes and connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HealthStatus {
-    /// The judgement.
     pub health: HealthState,
     /// The evidence, in a sentence.
     pub reason: String,
-    /// Since when it stands.
     pub since: SystemTime,
     /// Made by evidence rather than by the pool's initial policy.
     pub evidence: bool,
@@ -171,16 +166,13 @@ pub struct HealthStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthState {
-    /// Takes work.
     Up,
-    /// Takes none.
     Down,
-    /// No evidence.
     Unknown,
 }
 
-/// What an operator said of a server where it differs from the file. A word stands until the file's own word
-/// for the same thing changes.
+/// An operator's commands for a server where they differ from the file. A command applies until the file's value for
+/// the same setting changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorOverrides {
     /// Of its admin state.
@@ -190,17 +182,15 @@ pub struct OperatorOverrides {
     pub quiesce: Option<QuiescePeriod>,
     /// It is or will be in maintenance.
     pub maintenance: Option<MaintenanceWindow>,
-    /// It was enabled against what the schedule wanted; until that ends.
+    /// An operator enabled it against the schedule; valid until that window ends.
     pub against_schedule: bool,
 }
 
-/// A server takes no new client; those that it has may stay until the limit.
+/// A server takes no new clients; its clients may stay until the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct QuiescePeriod {
-    /// When it drains.
     pub until: SystemTime,
-    /// By whom.
     pub by: ChangeOrigin,
     /// When it was ordered.
     pub at: SystemTime,
@@ -210,13 +200,11 @@ pub struct QuiescePeriod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MaintenanceWindow {
-    /// From when.
     pub from: SystemTime,
     /// Until when; `None`: until it is enabled.
     pub until: Option<SystemTime>,
-    /// Why, for those who look.
+    /// The reason, for operators.
     pub reason: String,
-    /// By whom.
     pub by: ChangeOrigin,
     /// When it was ordered.
     pub at: SystemTime,
@@ -234,11 +222,10 @@ impl MaintenanceWindow {
     }
 }
 
-/// One word of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorOverride<T> {
     pub value: T,
-    /// What the file said then.
+    /// The file's value at that time.
     pub file_value: T,
     pub by: ChangeOrigin,
     pub at: SystemTime,
@@ -249,6 +236,6 @@ pub struct ListenerFacts {
     pub id: ListenerId,
     pub service: ServiceId,
     pub service_name: String,
-    /// Open sockets: one a worker, fewer when they came from a process with fewer workers.
+    /// Open sockets: one a worker, or fewer if they came from a process with fewer workers.
     pub sockets: usize,
 }

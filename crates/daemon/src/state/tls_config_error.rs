@@ -6,7 +6,6 @@ use std::error::Error;
 #[derive(Debug, thiserror::Error)]
 #[error("{at}: {source}")]
 pub struct TlsConfigError {
-    /// `service.shop.tls`.
     at: String,
     #[source]
     source: Box<dyn Error + Send + Sync>,

@@ -23,17 +23,17 @@ use status::AcmeOrders;
 
 /// Follows the snapshots until the daemon is gone.
 pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<PathBuf>) {
-    // Without a place to keep it nothing is ordered; the vault has refused such a configuration.
+    // Without a state directory nothing is ordered; such a configuration has been rejected before.
     let Some(state) = state else { return };
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut jobs = JoinSet::new();
     let mut running: BTreeMap<String, (AcmeConfig, AbortHandle)> = BTreeMap::new();
     loop {
-        let picture = pictures.borrow_and_update().clone();
-        let wanted = if picture.shutting_down {
+        let snapshot = snapshots.borrow_and_update().clone();
+        let wanted = if snapshot.shutting_down {
             BTreeMap::new()
         } else {
-            wanted_certificates(&picture.config)
+            wanted_certificates(&snapshot.config)
         };
         let gone: Vec<String> = running
             .iter()
@@ -58,15 +58,15 @@ pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<P
                 room.insert((acme, jobs.spawn(job.run())));
             }
         }
-        // Jobs end only when they are told to.
+        // Jobs end only when they are cancelled.
         while jobs.try_join_next().is_some() {}
-        if pictures.changed().await.is_err() {
+        if snapshots.changed().await.is_err() {
             return;
         }
     }
 }
 
-/// What is to be ordered, each certificate once, whichever services show it.
+/// The certificates to order, each once, whichever services use it.
 fn wanted_certificates(config: &Config) -> BTreeMap<String, AcmeConfig> {
     let all = config.services.values().filter_map(|service| service.tls.as_ref()?.acme.as_ref());
     all.map(|acme| (paths::key(acme), acme.clone())).collect()

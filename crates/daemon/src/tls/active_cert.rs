@@ -9,7 +9,6 @@ use l7::tls::identity::TlsIdentity;
 use super::cert_files::{self, CertificatePair};
 use crate::state::cert_status::{CertificateInfo, format_date, from_unix_seconds};
 
-/// A certificate in force.
 #[derive(Clone, Debug)]
 pub(super) struct ActiveCertificate {
     pub file: PathBuf,
@@ -19,7 +18,6 @@ pub(super) struct ActiveCertificate {
 }
 
 impl ActiveCertificate {
-    /// What is told of it.
     pub(super) fn info(&self) -> CertificateInfo {
         let facts = &self.identity.facts;
         CertificateInfo {
@@ -65,7 +63,7 @@ pub(super) fn accept_renewed(
     }
 }
 
-/// What is new about a certificate, as a sentence; `None`: nothing.
+/// The change of a certificate, as a sentence; `None`: there is none.
 pub(super) fn describe_difference(
     old: Option<&ActiveCertificate>,
     new: &ActiveCertificate,

@@ -18,7 +18,7 @@ const BYTES: u64 = 4 << 20;
 /// Files of one directory.
 const FILES: usize = 10_000;
 
-/// What one look at files found: enough to see whether one was written anew.
+/// The state of files at one check: enough to see whether one was replaced.
 pub type FileStamps = Vec<(PathBuf, Option<FileStamp>)>;
 
 /// One file as it was at a look.
@@ -42,9 +42,7 @@ pub enum CertFileError {
     /// It cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
@@ -56,25 +54,20 @@ pub enum CertFileError {
     Pair {
         /// The file of the certificate.
         path: PathBuf,
-        /// Why.
         #[source]
         source: IdentityError,
     },
     /// It holds no authorities.
     #[error("{}: {source}; expected PEM with certificates of authorities", path.display())]
     Authorities {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: IdentityError,
     },
     /// It holds no list of revoked certificates.
     #[error("{}: {source}", path.display())]
     Revoked {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: RevocationError,
     },
@@ -118,8 +111,8 @@ pub fn expand_paths(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CertFileError> {
     Ok(files)
 }
 
-/// A directory may hold keys and parameters beside certificates. What cannot be read is taken for one: it is then
-/// reported.
+/// A directory may hold keys and parameters beside certificates. An unreadable file counts as a certificate, so that it
+/// is reported.
 fn holds_certificate(file: &Path) -> bool {
     read_file(file)
         .map_or(true, |text| text.windows(CERTIFICATE.len()).any(|window| window == CERTIFICATE))
@@ -137,7 +130,7 @@ pub fn read_pair(path: &Path) -> Result<CertificatePair, CertFileError> {
     let own = TlsIdentity::read(&chain, None, None);
     let has_key = !matches!(own, Err(IdentityError::NoKey));
     let key_path = if has_key { Some(path.to_owned()) } else { key_beside(path) };
-    // What has the key is read as a secret; a link to it is judged by where it leads.
+    // The file with the key is read as a secret; the target of a symbolic link is what is checked.
     let key = match &key_path {
         Some(beside) if !has_key => {
             Some(secret::read(beside, BYTES, SecretProtection::NotReadable)?)
@@ -168,7 +161,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, CertFileError> {
         .map_err(|source| CertFileError::Read { path: path.to_owned(), source })
 }
 
-/// How these files look now, with what may stand beside each.
+/// The current state of these files, including key files beside them.
 pub fn file_stamps(paths: &[PathBuf]) -> FileStamps {
     let mut marks = Vec::new();
     let mut look = |path: PathBuf| {
@@ -203,7 +196,7 @@ fn key_beside(path: &Path) -> Option<PathBuf> {
     beside.into_iter().find(|file| file.exists())
 }
 
-/// The file that has the private key of a certificate's file, as far as can be told.
+/// The file with the private key of a certificate's file, as far as the name tells.
 pub fn key_file_for(path: &Path) -> Option<PathBuf> {
     let own = TlsIdentity::read(&read_file(path).ok()?, None, None);
     if matches!(own, Err(IdentityError::NoKey)) { key_beside(path) } else { Some(path.to_owned()) }

@@ -29,7 +29,6 @@ use crate::state::cert_status::CertificateInfo;
 use crate::state::tls_config_error::TlsConfigError;
 use crate::tls::sticky_secrets::{self, CookieError, StickySecrets};
 
-/// What is in force.
 #[derive(Debug, Default)]
 pub struct CertificateStore {
     state_dir: Option<PathBuf>,
@@ -39,32 +38,32 @@ pub struct CertificateStore {
     pub cookies: StickySecrets,
 }
 
-/// What workers are given, by the names of services and pools.
+/// The TLS settings of workers, by the names of services and pools.
 #[derive(Clone, Debug, Default)]
 pub struct TlsMaterials {
     pub services: BTreeMap<String, OpaqueMaterial>,
     pub pools: BTreeMap<String, OpaqueMaterial>,
-    /// What words of our cookies are made with.
+    /// Secrets that sign affinity cookies.
     pub cookies: Arc<AffinitySecrets>,
 }
 
-/// What a configuration needs.
+/// The certificates of a configuration.
 #[derive(Debug)]
 pub struct PreparedStore {
     pub store: CertificateStore,
-    /// What an operator should know.
+    /// Warnings for the operator.
     pub warnings: Vec<String>,
-    /// What was taken up from files that changed, a sentence each.
+    /// Changed files that were loaded, a sentence each.
     pub reloaded: Vec<String>,
 }
 
 impl CertificateStore {
-    /// Nothing yet; what is ordered is kept in this directory.
+    /// An empty store; ordered certificates are stored in this directory.
     pub fn new(state: Option<PathBuf>) -> CertificateStore {
         CertificateStore { state_dir: state, ..CertificateStore::default() }
     }
 
-    /// Has services show these certificates to the authority of the order of this name, or nothing any more.
+    /// Publishes these certificates as challenge responses to the order of this name, or withdraws them.
     pub fn set_challenges(&mut self, key: &str, proofs: &[Arc<TlsIdentity>]) {
         for of in self.services.values_mut() {
             if of.ordered.as_ref().is_none_or(|(own, _)| own != key) || same(&of.challenges, proofs)
@@ -72,14 +71,14 @@ impl CertificateStore {
                 continue;
             }
             let with = ServiceTlsState { challenges: proofs.to_vec(), ..of.clone() };
-            // It was made from the same parts before; if it cannot be now, the authority finds nothing and says so.
+            // The same parts were accepted before. If this fails, validation fails and reports it.
             if let Ok(material) = with.build_material(&with.certificates) {
                 *of = ServiceTlsState { material, ..with };
             }
         }
     }
 
-    /// What a configuration needs, read from its files; what is in force and unchanged on disk too is kept.
+    /// Loads the files of a configuration; what is active and unchanged on disk is reused.
     ///
     /// # Errors
     /// A file is missing or no good. Nothing has changed.
@@ -89,7 +88,7 @@ impl CertificateStore {
         now: SystemTime,
     ) -> Result<PreparedStore, TlsConfigError> {
         let (mut prepared, troubles) = self.prepare_all(config, now);
-        // Here alone: who only looks draws no secret and keeps none.
+        // Secrets are drawn only here: a configuration that is merely checked draws and stores none.
         if config.global.sticky_secret_file.is_none()
             && let Ok(cookies) = self.cookies.for_config(config, self.state_dir.as_deref())
         {
@@ -170,7 +169,7 @@ impl CertificateStore {
         (PreparedStore { store: next, warnings, reloaded: news.reloaded }, troubles)
     }
 
-    /// Looks whether files have changed, and takes up what is good.
+    /// Checks for changed files, and loads the valid ones.
     pub fn reload(&mut self, now: SystemTime) -> RefreshResult {
         let mut news = RefreshResult::default();
         for (name, of) in &mut self.services {
@@ -205,7 +204,6 @@ impl CertificateStore {
         self.cookies.reload(self.state_dir.as_deref())
     }
 
-    /// What workers are given.
     pub fn materials(&self) -> TlsMaterials {
         let services = self.services.iter();
         let pools = self.pools.iter();
@@ -216,7 +214,7 @@ impl CertificateStore {
         }
     }
 
-    /// What is told of the certificates, by service.
+    /// Information about certificates, by service.
     pub fn certificates(&self) -> BTreeMap<String, Vec<CertificateInfo>> {
         let told =
             |of: &ServiceTlsState| of.certificates.iter().map(ActiveCertificate::info).collect();
@@ -224,7 +222,7 @@ impl CertificateStore {
     }
 }
 
-/// Says of each warning from a position on which key it is about.
+/// Prefixes the warnings from a position on with their key.
 fn prefix_warnings(warnings: &mut [String], from: usize, key: &str) {
     for warning in warnings.iter_mut().skip(from) {
         *warning = format!("{key}: {warning}");
@@ -236,7 +234,7 @@ fn same(these: &[Arc<TlsIdentity>], those: &[Arc<TlsIdentity>]) -> bool {
     these.len() == those.len() && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-/// The files' marks when they differ from those before, and did so at the look before this one too.
+/// The files' state if it differs from the loaded one, and was the same at the previous check.
 fn settled_change(
     paths: &[PathBuf],
     before: &FileStamps,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::state::ControlHandle;
 
-/// Between two looks. A file counts as changed when two looks in a row agree, so that nobody reads half of it.
+/// The interval between checks. A file counts as changed when two checks in a row agree, so that no partial file is
+/// read.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Until the daemon is gone.

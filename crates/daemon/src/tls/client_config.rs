@@ -14,7 +14,7 @@ use super::trust_store::TrustStore;
 /// Verifies certificates by this file, or by whom the machine trusts.
 ///
 /// # Errors
-/// Nobody can be trusted: why.
+/// No trusted certificates could be loaded.
 pub fn verifying_config(ca: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let authorities = TrustStore::read(true, ca).map_err(|error| error.to_string())?;
     let provider = policy::provider(TlsPolicy::Intermediate);

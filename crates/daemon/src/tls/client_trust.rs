@@ -15,13 +15,13 @@ use crate::state::cert_status::{format_date, from_unix_seconds};
 
 #[derive(Clone, Debug)]
 pub(super) struct ClientTrustFiles {
-    /// Every file with what is in it: sessions that were begun under other bytes are not resumed.
+    /// Every file with its content: sessions that began under other content are not resumed.
     content: Vec<(PathBuf, Vec<u8>)>,
     revoked: RevocationLists,
 }
 
 impl ClientTrustFiles {
-    /// Reads them. What an operator should know goes to `warnings`.
+    /// Reads the files. Warnings for the operator go to `warnings`.
     ///
     /// # Errors
     /// A file cannot be read or is no good.

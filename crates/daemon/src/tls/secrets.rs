@@ -15,7 +15,7 @@ use crate::tls::cert_files::{expand_paths, key_file_for};
 pub struct ExposedFile {
     /// The key that names it.
     pub key: String,
-    /// Why it is no secret, and what mends it.
+    /// Why it is no safe secret, and how to fix it.
     pub error: SecretError,
 }
 
@@ -25,12 +25,12 @@ impl fmt::Display for ExposedFile {
     }
 }
 
-/// As whom files are judged.
+/// For which user files are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileReader {
     /// The user of this process, who will read them.
     ProcessUser,
-    /// Anybody, who checks for a daemon of another user: owners are not judged.
+    /// Any user, who checks for a daemon of another user: owners are not checked.
     Anybody,
 }
 
@@ -101,7 +101,7 @@ mod tests {
         let chain = made.cert.pem();
         let key = made.signing_key.serialize_pem();
         let both = format!("{chain}{key}");
-        // Each kind: what is in it, and whether others may read it.
+        // Each kind: its content, and whether others may read it.
         let files = [
             ("tokens", "x", true),
             ("control.pem", &both, false),

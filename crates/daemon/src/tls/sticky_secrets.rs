@@ -31,14 +31,14 @@ const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 #[error("{0}")]
 pub struct CookieError(String);
 
-/// The secrets in force, and where they are from.
+/// The active secrets, and their source.
 #[derive(Clone, Debug, Default)]
 pub struct StickySecrets {
     source: SecretSource,
     secrets: Arc<AffinitySecrets>,
     /// How the operator's file was at the last look, if otherwise than when it was read.
     last_refusal: Option<FileStamps>,
-    /// What an operator should know of them, until it is told.
+    /// Warnings that have not been logged yet.
     pub warnings: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ enum SecretSource {
 }
 
 impl StickySecrets {
-    /// Those of a configuration; the same ones while nothing that concerns them changes.
+    /// The secrets of a configuration; the same ones as long as its settings for them are unchanged.
     ///
     /// # Errors
     /// The operator's file cannot be used.
@@ -87,8 +87,8 @@ impl StickySecrets {
         Ok(StickySecrets { source: from, secrets, ..StickySecrets::default() })
     }
 
-    /// Looks whether the operator's file has changed, and takes it up when it is good. A file counts as changed when two
-    /// looks in a row agree, so that nobody reads half of it.
+    /// Checks whether the operator's file has changed, and loads it if it is valid. A file counts as changed when two
+    /// checks in a row agree, so that no partial file is read.
     pub fn reload(&mut self, state: Option<&Path>) -> Option<Result<(), CookieError>> {
         let SecretSource::File(file, then) = &mut self.source else { return None };
         let now = file_stamps(std::slice::from_ref(file));
@@ -100,7 +100,7 @@ impl StickySecrets {
             self.last_refusal = Some(now);
             return None;
         }
-        // What is no good is told of once.
+        // An invalid file is logged once.
         *then = now;
         self.last_refusal = None;
         Some(read(file, state).map(|secrets| self.secrets = secrets))
@@ -130,7 +130,7 @@ fn read(file: &Path, state: Option<&Path>) -> Result<Arc<AffinitySecrets>, Cooki
     Ok(Arc::new(secrets))
 }
 
-/// What a file has that nobody else could have read.
+/// Reads a file only if no other user could have read it.
 fn read_trusted(file: &Path) -> Result<AffinitySecrets, String> {
     let text =
         read_text(file, BYTES, SecretProtection::NotReadable).map_err(|error| error.to_string())?;
@@ -143,7 +143,7 @@ fn parse(text: &str) -> Result<AffinitySecrets, String> {
     for (at, line) in lines {
         let visible = line.bytes().all(|byte| byte.is_ascii_graphic());
         if !visible || !LENGTH.contains(&line.len()) {
-            // What it says is told to nobody.
+            // Messages never contain the secret itself, only positions.
             let at = at + 1;
             let length = line.len();
             return Err(format!(
@@ -169,7 +169,7 @@ fn secret(line: &str) -> AffinitySecret {
     AffinitySecret::new(half)
 }
 
-/// This machine's own secret; drawn when there is none, or none that can be believed.
+/// The secret of this host; drawn if there is none, or none that can be trusted.
 fn machine_secret(state: Option<&Path>, doubts: &mut Vec<String>) -> AffinitySecret {
     let mut bytes = [0; 32];
     if rand::fill(&mut bytes).is_err() {
@@ -199,10 +199,10 @@ fn machine_secret(state: Option<&Path>, doubts: &mut Vec<String>) -> AffinitySec
     secret(&line)
 }
 
-/// What is kept.
+/// The stored secret.
 ///
 /// # Errors
-/// `None`: nothing; otherwise why it is not believed.
+/// `None`: there is none; otherwise why it is not trusted.
 fn read_stored(file: &Path) -> Result<AffinitySecret, Option<String>> {
     match files::owned_file::is_present(file) {
         Ok(true) => {}
@@ -267,7 +267,7 @@ mod tests {
         };
         let (one, told) = under(None);
         assert!(told.contains("no state directory") && one != under(None).0, "{told}");
-        // A file stands where the directory should be.
+        // A file exists where the directory should be.
         let full = state.join("full");
         std::fs::write(&full, "").unwrap();
         let (_, told) = under(Some(&full));

@@ -12,13 +12,13 @@ use super::client_trust::read_authorities;
 pub enum TrustStore {
     /// A PEM file's text.
     Pem(Vec<u8>),
-    /// Those of this machine, as DER.
+    /// The certificates of this host, as DER.
     System(Vec<Vec<u8>>),
     Insecure,
 }
 
 impl TrustStore {
-    /// What certificates are checked against: this file, or this machine's list; nothing where they are not checked.
+    /// What certificates are verified against: this file, or this host's list; nothing if they are not verified.
     ///
     /// # Errors
     /// The file cannot be read.

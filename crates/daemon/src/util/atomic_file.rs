@@ -17,7 +17,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, bytes, |_| Ok(()))
 }
 
-/// The same for what nobody but the daemon's user may read.
+/// The same for a file that only the daemon's user may read.
 ///
 /// # Errors
 /// As `replace`.
@@ -35,7 +35,7 @@ fn replace_with(
     files::create::replace(path, bytes, 0o640, dress)
 }
 
-/// The same for a file of somebody else's: its mode and owner stay. The new text stands beside it for a moment.
+/// The same for a file of another owner: its mode and owner stay. The new text is in a file beside it for a moment.
 ///
 /// # Errors
 /// As `replace`; the old file is untouched then.
@@ -48,8 +48,8 @@ pub fn replace_keeping_owner(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Puts what cannot be read out of the way, so that its place can be written to again and nobody's text is lost. What
-/// this user may not read is left where it is, which is told, and so is what is not there at all.
+/// Renames an unreadable file, so that a new one can be written and no text is lost. A file that this user may not read
+/// is left in place, which is logged; a missing one is ignored.
 pub fn set_aside(path: &Path, why: &io::Error, events: &EventLog) {
     let there = std::fs::symlink_metadata(path).is_ok();
     if why.kind() == io::ErrorKind::PermissionDenied {
@@ -85,7 +85,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
     whole(file, limit).map(Some)
 }
 
-/// The same of what we keep for ourselves: what another user put there is not read.
+/// The same for the daemon's own files: a file that another user wrote is rejected.
 ///
 /// # Errors
 /// As `read`, and `OwnedFileError`, which names the owner.
@@ -119,7 +119,7 @@ mod tests {
         let scratch = Scratch::new("keep").unwrap();
         let path = scratch.path().join("file");
         replace(&path, b"old").unwrap();
-        // A directory stands where the new text would be written.
+        // A directory exists where the new text would be written.
         std::fs::create_dir(scratch.path().join("file.new")).unwrap();
         assert!(replace(&path, b"new").is_err());
         assert_eq!(read(&path, 10).unwrap().as_deref(), Some("old"));
@@ -141,7 +141,7 @@ mod tests {
         set_aside(&file, &error, &EventLog::quiet());
         assert!(!file.exists());
         assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "renamed");
-        // In a directory of somebody else nothing is renamed.
+        // In another user's directory nothing is renamed.
         std::fs::write(&file, "{}").unwrap();
         std::os::unix::fs::chown(scratch.path(), Some(12_345), None).unwrap();
         set_aside(&file, &read_own(&file, 10).unwrap_err(), &EventLog::quiet());

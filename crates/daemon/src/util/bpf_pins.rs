@@ -28,7 +28,8 @@ impl PinnedPlane {
     const ALL: [PinnedPlane; 4] =
         [PinnedPlane::Packets, PinnedPlane::Links, PinnedPlane::Uplinks, PinnedPlane::Gate];
 
-    /// Its directory. All but the packet plane's lie beside that one, which goes when no service forwards packets.
+    /// Its directory. Pins of the other planes are beside those of the packet plane, whose directory is removed when no
+    /// service forwards packets.
     pub fn pin_directory(self, config: &Config) -> PathBuf {
         let packets = &config.packets.pins;
         let beside = |ending: &str| {
@@ -58,14 +59,14 @@ impl PinnedPlane {
         PinDirectory::claim(&self.pin_directory(config), &current_owner(config), sharing)
     }
 
-    /// Says so where what now stands will not outlive the process.
+    /// Logs a warning if pins will not outlive the process.
     pub fn warn_if_not_persistent(self, home: &PinDirectory, events: &EventLog) {
         if let Some(why) = pin_lifetime::lifetime_warning(home.root()) {
             events.warn("pins-not-lasting", format!("{}: {why}", self.loss(home.root())));
         }
     }
 
-    /// Whether what is pinned there may be removed.
+    /// Whether this daemon may remove the pins there.
     pub fn is_own(self, config: &Config) -> bool {
         pin_owner::is_own(&self.pin_directory(config), &current_owner(config))
     }
@@ -114,7 +115,7 @@ pub fn refuse_foreign(config: &Config) -> Result<(), ClaimError> {
 pub fn persistence_warnings(config: &Config) -> Vec<String> {
     let doubt = |plane: &PinnedPlane| {
         let root = plane.pin_directory(config);
-        // Pins that are not this daemon's say nothing about its own.
+        // Pins of another daemon are no reason for a warning.
         let why = pin_lifetime::lifetime_warning(&root).filter(|_| plane.is_own(config))?;
         Some(format!("{}: {why}", plane.loss(&root)))
     };

@@ -15,22 +15,21 @@ use tokio::sync::broadcast;
 
 /// Lines that may wait for standard error.
 const QUEUE: usize = 1024;
-/// Events kept for the API, and for a subscriber that is slow.
+/// Bounds the events stored for the API, and for a slow subscriber.
 const RECENT_EVENTS: usize = 256;
 /// Bytes of one event's sentence; more is cut.
 const TEXT_BYTES: usize = 2048;
-/// How long `flush` waits for a standard error that nobody reads.
+/// How long `flush` waits for a reader of standard error.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// How grave an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventLevel {
-    /// Good to know.
     Info,
     /// Something to look at.
     Warning,
-    /// Something that was asked for could not be done.
+    /// A requested action failed.
     Error,
 }
 
@@ -40,13 +39,12 @@ pub enum EventLevel {
 pub struct DaemonEvent {
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
-    /// How grave.
     pub level: EventLevel,
-    /// Its kind, kebab-case: what scripts look for.
+    /// Its kind, kebab-case, which scripts match on.
     pub what: &'static str,
     /// A sentence for people.
     pub text: String,
-    /// What it is about, for programs.
+    /// Its fields, for programs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub about: BTreeMap<&'static str, String>,
 }
@@ -83,8 +81,7 @@ enum EventLogMessage {
 }
 
 impl EventLog {
-    /// Events that go to standard error. Without a thread to write them (none could be started) they are kept
-    /// for the API all the same.
+    /// Writes events to standard error. If no writer thread can be started, they are stored for the API only.
     pub fn stderr(form: LogFormat) -> EventLog {
         // Set by systemd when standard error is the journal.
         EventLog::with_writer(
@@ -99,7 +96,7 @@ impl EventLog {
         EventLog::with_writer(form, false, to)
     }
 
-    /// Events that are kept for the API and written nowhere: for `try` and for tests.
+    /// Stores events for the API and writes them nowhere: for `try` and for tests.
     pub fn quiet() -> EventLog {
         EventLog::from_parts(LogFormat::Text, false, None)
     }
@@ -109,7 +106,7 @@ impl EventLog {
         let thread = std::thread::Builder::new().name("events".to_owned()).spawn(move || {
             for message in lines {
                 match message {
-                    // A standard error that is closed or full has nobody to complain to.
+                    // If standard error is closed or full, there is nowhere else to report it.
                     EventLogMessage::Line(line) => drop(to.write_all(&line)),
                     EventLogMessage::Flush(done) => {
                         drop(to.flush());
@@ -151,7 +148,7 @@ impl EventLog {
         self.emit(EventLevel::Warning, what, text, &[]);
     }
 
-    /// Something that was asked for could not be done.
+    /// Logs that a requested action failed.
     pub fn error(&self, what: &'static str, text: impl Into<String>) {
         self.emit(EventLevel::Error, what, text, &[]);
     }
@@ -171,7 +168,7 @@ impl EventLog {
         self.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// Waits, for a second at most, until what was said so far is written.
+    /// Waits until all events are written, for at most a second.
     pub fn flush(&self) {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
@@ -180,7 +177,7 @@ impl EventLog {
         }
     }
 
-    /// Says something with what it is about, for programs.
+    /// Logs an event with fields for programs.
     pub fn emit(
         &self,
         level: EventLevel,
@@ -201,7 +198,7 @@ impl EventLog {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
-        // Nobody may be following.
+        // An error means that there is no subscriber.
         let _ = self.shared.followers.send(event.clone());
         let mut kept = self.lock_recent();
         if kept.len() == RECENT_EVENTS {
@@ -236,7 +233,7 @@ fn cut(text: &mut String) {
     }
 }
 
-/// One line. A sentence of several lines (a list of mistakes) keeps them as text, each with the prefix.
+/// One line. A text of several lines (a list of mistakes) keeps them, each with the prefix.
 fn line(event: &DaemonEvent, form: LogFormat, journal: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.text.len() + 64);
     if form == LogFormat::Json {

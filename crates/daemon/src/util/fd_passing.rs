@@ -12,10 +12,10 @@ use rustix::net::{
 /// Descriptors in one message; the kernel takes at most 253.
 pub const PER_MESSAGE: usize = 64;
 
-/// Sends bytes with at most `PER_MESSAGE` descriptors; says how many bytes went.
+/// Sends bytes with at most `PER_MESSAGE` descriptors; returns how many bytes were sent.
 ///
 /// # Errors
-/// As sendmsg(2) says; more descriptors than fit.
+/// An error of sendmsg(2), or more descriptors than fit.
 pub fn send_descriptors(
     socket: impl AsFd,
     bytes: &[u8],
@@ -35,7 +35,7 @@ pub fn send_descriptors(
 /// Receives bytes; descriptors that come with them are added to `descriptors`, closed on exec.
 ///
 /// # Errors
-/// As recvmsg(2) says; descriptors were cut off because this process may not have as many.
+/// An error of recvmsg(2), or the process's limit of descriptors was reached.
 pub fn receive_descriptors(
     socket: impl AsFd,
     buffer: &mut [u8],

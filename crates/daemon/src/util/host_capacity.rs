@@ -41,7 +41,7 @@ pub fn local_port_range() -> RangeInclusive<u16> {
     port(0, PORTS.0)..=port(1, PORTS.1)
 }
 
-/// What the kernel does with ports whose connections are closed.
+/// How the kernel handles ports in TIME_WAIT.
 pub fn time_wait() -> TimeWaitPolicy {
     let first = |name| numbers(name).first().copied();
     TimeWaitPolicy::from_sysctls(

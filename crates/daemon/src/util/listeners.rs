@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
 use model::config::SocketOptions;
 
-/// Workers are done with a listener that is closed after this at the latest: before, they take what has come.
+/// How long workers may keep using a listener that is closed: they accept its queue first.
 pub const CLOSING: Duration = Duration::from_secs(1);
 
 /// System calls on sockets: a seam, so that refusals can be tested.
@@ -48,7 +48,7 @@ pub trait SocketOps: Send {
     /// Makes a bound socket listen.
     ///
     /// # Errors
-    /// Somebody else began to meanwhile.
+    /// Another process has begun to listen meanwhile.
     fn listen(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -128,9 +128,9 @@ impl SocketOps for KernelSockets {
     }
 }
 
-/// Who keeps listening sockets over the death of this process.
+/// Stores listening sockets beyond the death of this process.
 pub trait SocketStore: Send {
-    /// Keeps these under a name, which the sockets of one address share.
+    /// Stores these under a name, which the sockets of one address share.
     fn store_sockets(&mut self, name: &str, sockets: &[BorrowedFd<'_>]);
     /// Lets go of everything under a name.
     fn remove_sockets(&mut self, name: &str);
@@ -180,8 +180,8 @@ impl ListenerSet {
         }
     }
 
-    /// Sockets for an address where we do not listen yet: inherited ones where there are and they fit, else new
-    /// ones; with `quic` also for its packets. What is inherited is not topped up: a process that fails to take over must leave the group as it was.
+    /// Opens the sockets of an address: inherited ones if they fit, else new ones; with `quic` UDP sockets too.
+    /// Inherited sockets are not added to: a process that fails to take over must leave the reuse-port group as it was.
     ///
     /// # Errors
     /// The address cannot be had, or a setting was refused.
@@ -216,10 +216,10 @@ impl ListenerSet {
         Ok(sockets)
     }
 
-    /// Makes bound sockets listen; those that do already get the backlog.
+    /// Makes bound sockets listen; those that listen already get the backlog.
     ///
     /// # Errors
-    /// Somebody else began to meanwhile.
+    /// Another process has begun to listen meanwhile.
     pub fn listen(
         &mut self,
         address: SocketAddr,
@@ -229,7 +229,7 @@ impl ListenerSet {
         sockets.iter().try_for_each(|socket| self.sockets.listen(socket.as_fd(), address, options))
     }
 
-    /// Gives the sockets of an address other settings; on a refusal all get those of `before` again.
+    /// Changes the settings of an address's sockets; on an error all get those of `before` again.
     ///
     /// # Errors
     /// A setting was refused.
@@ -278,7 +278,7 @@ impl ListenerSet {
         Ok(DuplicatedSockets { for_daemon: ours, for_workers: theirs })
     }
 
-    /// Duplicates of what is held, for workers that take an address over.
+    /// Duplicates of the held sockets, for workers that take over an address.
     ///
     /// # Errors
     /// No descriptor is left.
@@ -287,22 +287,23 @@ impl ListenerSet {
         held.iter().map(|socket| duplicate(address, socket)).collect()
     }
 
-    /// Holds these under an address from now on, and has them kept; those before are let go.
+    /// Holds these sockets under an address and stores them; releases the previous ones.
     pub fn insert(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
         let name = fd_store_name(address);
         let inherited = self.inherited.get(&address).and_then(|sockets| sockets.first());
         if !inherited.zip(sockets.first()).is_some_and(|(had, has)| is_same(had, has)) {
-            // What is kept is replaced whole: a socket that nobody accepts on must not stay in the group.
+            // The stored set is replaced as a whole: a socket that no worker accepts on must not stay in the group.
             self.store.remove_sockets(&name);
         }
-        // Those that are kept already are known to be the same; were they forgotten first, dying now would lose them.
+        // Sockets that are stored already are recognised as the same. Removing them first would lose them if the
+        // process died now.
         let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
         self.store.store_sockets(&name, &borrowed);
         self.open.insert(address, sockets);
         self.inherited.remove(&address);
     }
 
-    /// Lets go of an address: once the workers have closed theirs nobody listens there.
+    /// Releases an address: once the workers have closed their sockets, nothing listens there.
     pub fn release(&mut self, address: SocketAddr) {
         self.store.remove_sockets(&fd_store_name(address));
         if self.open.remove(&address).is_some() {
@@ -311,8 +312,8 @@ impl ListenerSet {
         }
     }
 
-    /// Whether a refusal may be due to a listener of ours on that port that workers were about to close when the
-    /// attempt began. It may have ended long after: who has the port is looked up among all processes.
+    /// Whether binding may have failed because of one of this process's own listeners that workers were closing when
+    /// the attempt began. The listener may be closed by now: the search for the port's user goes through all processes.
     pub fn may_be_own_listener(&self, refused: &ListenError, began: Instant) -> bool {
         let closing = |address: SocketAddr| {
             let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
@@ -324,7 +325,7 @@ impl ListenerSet {
             .any(|one| matches!(one, ListenError::Taken { address, .. } if closing(*address)))
     }
 
-    /// Closes what was inherited and is not wanted; says which addresses.
+    /// Closes inherited sockets that are not needed; returns their addresses.
     pub fn close_unused(&mut self) -> Vec<SocketAddr> {
         let unwanted = std::mem::take(&mut self.inherited);
         for address in unwanted.keys() {
@@ -351,14 +352,14 @@ impl ListenerSet {
         self.open.iter().flat_map(copies).collect()
     }
 
-    /// Lets go of everything without a word to whoever keeps sockets: they live on in another process.
+    /// Releases everything, but not the stored copies: the sockets live on in another process.
     pub fn forget_all(&mut self) {
         self.open.clear();
         self.inherited.clear();
     }
 }
 
-/// The name under which systemd keeps the sockets of an address: printable, without a colon (sd_notify(3), FDNAME).
+/// The name under which systemd stores the sockets of an address: printable, without a colon (sd_notify(3), FDNAME).
 pub fn fd_store_name(address: SocketAddr) -> String {
     address.to_string().replace(':', "_")
 }

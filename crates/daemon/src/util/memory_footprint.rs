@@ -13,8 +13,8 @@ use std::ops::Range;
 /// Bytes of the list of mappings that are read; a longer list is not this program's.
 const LIST_BYTES: u64 = 4 << 20;
 
-/// Gives the code's pages back; how many bytes were resident of it. `None`: nothing was done, for the mapping was not
-/// found, or holds pages that differ from the file: a debugger's or tracer's, who would lose its breakpoints.
+/// Releases the pages of the program's code; returns how many bytes were resident. `None`: nothing was done, because
+/// the mapping was not found or differs from the file, as under a debugger, whose breakpoints would be lost.
 ///
 /// # Errors
 /// The kernel shows no mappings, or refuses.
@@ -60,7 +60,7 @@ fn code(list: &str, inside: u64) -> Option<CodeMapping> {
                 if let Some(bytes) = bytes(line, "Rss:") {
                     code.resident = bytes;
                 }
-                // Dirty pages are not meant: those of a program that was just installed are, and are the file's.
+                // "Dirty" is not checked: the pages of a newly installed program are dirty and equal the file.
                 for name in ["Anonymous:", "Swap:"] {
                     changed += bytes(line, name).unwrap_or(0);
                 }

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Looks; each finds what was started since the last.
+/// Bounds the sweeps; each one finds processes started since the previous one.
 const SWEEPS: usize = 20;
 /// Bytes of a process's environment that are looked at.
 const ENVIRONMENT_BYTES: u64 = 256 * 1024;
@@ -15,7 +15,7 @@ const ENVIRONMENT_BYTES: u64 = 256 * 1024;
 /// for a moment.
 const EMPTY: usize = 2;
 
-/// Kills every process that has one of these variables (`NAME=value`) in its environment, until none is found.
+/// Kills every process with one of these variables (`NAME=value`) in its environment, until none is left.
 pub fn kill_marked(variables: &[String]) {
     let mut empty = 0;
     for _ in 0..SWEEPS {

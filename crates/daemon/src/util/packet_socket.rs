@@ -33,7 +33,7 @@ pub fn bind_to_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The socket, with its readiness to be read awaited by the runtime of the caller.
+/// The socket, registered with the caller's runtime.
 pub fn async_socket(socket: Socket) -> io::Result<AsyncFd<Socket>> {
     // SAFETY: the socket owns its descriptor, which stays open and the same until the socket is dropped; it is moved
     // into what is made, and never replaced there.
@@ -54,8 +54,8 @@ pub fn enable_timestamps(socket: BorrowedFd<'_>) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads a packet, which is cut to the room there is: its length, and when it passed, nanoseconds since 1970, if that came
-/// with it.
+/// Reads a packet, truncated to the buffer. Returns its length, and its time in nanoseconds since 1970, if the kernel
+/// supplied it.
 pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     /// As control messages must lie.
     #[repr(align(8))]
@@ -89,7 +89,7 @@ fn time(beside: &[u8]) -> Option<u64> {
     long(16)?.checked_mul(1_000_000_000)?.checked_add(long(24)?)
 }
 
-/// Packets that found no room in the socket's queue since this was asked last.
+/// Packets dropped by the full queue since the last call.
 pub fn take_drop_count(socket: BorrowedFd<'_>) -> io::Result<u32> {
     // How many passed, how many of them were dropped (packet(7), PACKET_STATISTICS).
     let mut counts = [0u32; 2];

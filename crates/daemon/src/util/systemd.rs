@@ -22,7 +22,7 @@ use crate::util::listeners::{SocketStore, fd_store_address};
 const FIRST: i32 = 3;
 /// How long a message may wait for a systemd that is busy.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
-/// More descriptors than that are not believed.
+/// Bounds the number of inherited descriptors; a larger number is taken for an error.
 const MOST: i32 = 65_536;
 
 /// The way to systemd; cheap to clone.
@@ -32,13 +32,13 @@ pub struct SystemdNotifier {
 }
 
 impl SystemdNotifier {
-    /// As the environment says.
+    /// A notifier for the socket in the environment.
     pub fn from_environment() -> SystemdNotifier {
         std::env::var_os("NOTIFY_SOCKET")
             .map_or_else(SystemdNotifier::default, |path| SystemdNotifier::to_path(&path))
     }
 
-    /// To a socket's path, `@` for an abstract name; to nobody when there is none.
+    /// A notifier for a socket's path, `@` for an abstract name; an empty path disables it.
     pub fn to_path(path: &OsStr) -> SystemdNotifier {
         let connect = || -> io::Result<UnixDatagram> {
             let socket = UnixDatagram::unbound()?;
@@ -81,7 +81,7 @@ impl SystemdNotifier {
 
     fn send(&self, text: &str, descriptors: &[BorrowedFd<'_>]) {
         if let Some(socket) = &self.socket {
-            // There is nobody to tell that systemd did not listen.
+            // If systemd does not read the message, there is nowhere to report it.
             let _ = fd_passing::send_descriptors(socket.as_fd(), text.as_bytes(), descriptors);
         }
     }
@@ -99,15 +99,15 @@ impl SocketStore for SystemdNotifier {
     }
 }
 
-/// Half of the time within which systemd wants a sign of life; `None`: it wants none. A watchdog that is meant for
-/// the process before is ours after a takeover.
+/// Half of systemd's watchdog interval; `None`: there is no watchdog. After a takeover, this process answers the
+/// watchdog of the previous one.
 pub fn watchdog_interval(microseconds: Option<&str>) -> Option<Duration> {
     let microseconds = microseconds?.parse::<u64>().ok().filter(|us| *us > 0)?;
     Some(Duration::from_micros(microseconds / 2).max(Duration::from_millis(1)))
 }
 
-/// The listening sockets that systemd kept for us, by the address that they were configured with. Called once, at
-/// start, before anything else is opened.
+/// The listening sockets that systemd stored, by the address that they were configured with. Called once, at start,
+/// before any other descriptor is opened.
 pub fn stored_sockets() -> Vec<(SocketAddr, OwnedFd)> {
     let variable = |name| std::env::var(name).ok();
     let passed = passed_descriptors(
@@ -119,7 +119,8 @@ pub fn stored_sockets() -> Vec<(SocketAddr, OwnedFd)> {
     let take = |(number, name): (i32, String)| {
         let socket = socket::adopt_inherited(number).ok()?;
         let bound = socket::bound_address(socket.as_fd())?;
-        // Our own name says how it was configured (the port may have been 0); any other socket speaks for itself.
+        // The stored name holds the configured address (its port may be 0); other sockets are named by their bound
+        // address.
         Some((fd_store_address(&name).unwrap_or(bound), socket))
     };
     passed.into_iter().filter_map(take).collect()

@@ -16,10 +16,10 @@ use model::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback};
 use crate::util::host_capacity;
 use sock_diag::TimeWaitSocket;
 
-/// A look that took so long is not followed by another one for so many times that: of one processor it takes 0.4 % at most.
-/// Ports rest for a minute, so that a list which is some seconds old still warns in time.
+/// After a scan, the next one waits for its duration times this factor: scans take at most 0.4 % of one core. Ports
+/// rest for a minute, so a list that is a few seconds old still warns in time.
 const SCAN_COST_FACTOR: u32 = 250;
-/// Sockets that are looked at in one list at most; the kernel keeps no more unless it was told to (tcp_max_tw_buckets).
+/// Bounds the sockets read by one scan; the kernel stores no more by default (tcp_max_tw_buckets).
 const MAX_SOCKETS: usize = 1 << 20;
 
 /// When to look, and how long that takes.
@@ -31,13 +31,13 @@ pub struct TimeWaitScanner {
 }
 
 impl TimeWaitScanner {
-    /// What rests now; `None`: nothing else than before is known.
+    /// The ports in TIME_WAIT; `None`: nothing new is known.
     pub async fn scan(&mut self) -> Option<TimeWaitPorts> {
         let begun = Instant::now();
         if self.next_scan_at.is_some_and(|at| begun < at) {
             return None;
         }
-        // One line of text says where there is nothing to list.
+        // One line of text shows whether there is anything to list.
         if waiting() == Some(0) {
             let was = std::mem::replace(&mut self.was_empty, true);
             return (!was).then(TimeWaitPorts::new);
@@ -45,7 +45,7 @@ impl TimeWaitScanner {
         let listed = tokio::task::spawn_blocking(list).await;
         self.next_scan_at = Some(Instant::now() + begun.elapsed() * SCAN_COST_FACTOR);
         self.was_empty = false;
-        // Where the kernel does not offer it, what is open is all that is known.
+        // Where the kernel does not support it, only open connections are known.
         listed.ok()?.ok()
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         let to = server.local_addr().unwrap();
         let begun = Instant::now();
         let mut seen = false;
-        // Whoever closes first rests.
+        // The side that closes first gets the port in TIME_WAIT.
         let client = std::net::TcpStream::connect(to).unwrap();
         let from = client.local_addr().unwrap();
         let (accepted, _) = server.accept().unwrap();

@@ -8,7 +8,7 @@ use model::monotonic_time::MonotonicTime;
 /// A clock is slewed by less between two looks, and set by more.
 const SLEW_TOLERANCE: Duration = Duration::from_secs(2);
 
-/// The wall clock was set, by so much.
+/// A step of the wall clock, with its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockStep {
     /// To a later time.
@@ -34,7 +34,7 @@ pub fn unix_ms(at: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The wall clock beside one that nobody sets and that goes on while the machine sleeps.
+/// Compares the wall clock with a steady clock that also runs while the machine sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     wall: SystemTime,
@@ -70,7 +70,7 @@ mod tests {
     fn a_clock_that_is_set_is_told_from_one_that_runs() {
         let wall = SystemTime::UNIX_EPOCH + S * 1_000_000;
         let mut clock = WallClock::new(wall, MonotonicTime(0));
-        // Seconds that pass by the steady clock, the wall clock's time then, and what follows.
+        // Elapsed time by the steady clock, the wall clock's time then, and the expected step.
         let rows = [
             (1, 1, None),
             (2, 3, None),

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-/// Nanoseconds that workers had so far, from /proc/self/task/*/schedstat; `None`: the kernel does not keep them, or there
-/// is no worker.
+/// CPU time of workers in nanoseconds, from /proc/self/task/*/schedstat; `None`: the kernel does not report it, or
+/// there is no worker.
 pub fn worker_cpu_nanos() -> Option<u64> {
     let tasks = fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok);
     let each = tasks.filter_map(|task| {

@@ -16,7 +16,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 use crate::traffic::{LineServer, WAIT};
 
-/// The first two kept sockets are handed over as descriptors 3 and 4; a shell puts them there.
+/// Passes the first two stored sockets as descriptors 3 and 4; a shell puts them there.
 const START: &str = r#"exec 3<&0 4<&1 0</dev/null 1>&2; export LISTEN_PID=$$; exec "$0" "$@""#;
 
 /// The stand-in, with one service.
@@ -71,7 +71,7 @@ impl FakeSystemd {
         self.directory.path().join("daemon")
     }
 
-    /// Starts the daemon, with the sockets that were kept.
+    /// Starts the daemon with the stored sockets.
     pub fn start(&mut self) {
         let kept: Vec<_> = self
             .stored
@@ -106,7 +106,7 @@ impl FakeSystemd {
         self.child = Some(child);
     }
 
-    /// Waits for the next READY; says which process is the main one.
+    /// Waits for the next READY; returns the main process's id.
     pub fn wait_ready(&mut self) -> u32 {
         self.hear_until(|message| message.contains("READY=1"));
         self.main
@@ -135,7 +135,7 @@ impl FakeSystemd {
 
     /// Kills the daemon as nothing can be survived.
     pub fn kill(&mut self) {
-        // What it has told is heard before.
+        // Reads earlier messages first.
         self.hear();
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
@@ -163,7 +163,7 @@ impl FakeSystemd {
                 return;
             }
             assert!(Instant::now() < deadline, "the daemon does not end");
-            // Waits a little, and hears what it says.
+            // Waits briefly for one message.
             self.hear_one();
         }
     }
@@ -178,7 +178,7 @@ impl FakeSystemd {
         }
     }
 
-    /// Waits until nobody listens any more: the daemon and this stand-in have let go of the sockets.
+    /// Waits until nothing listens any more: the daemon and this stand-in have closed their sockets.
     pub fn wait_refused(&mut self) {
         let deadline = Instant::now() + WAIT;
         let refused = |result: std::io::Result<TcpStream>| {
@@ -191,7 +191,7 @@ impl FakeSystemd {
         }
     }
 
-    /// How many sockets are kept.
+    /// The number of stored sockets.
     pub fn stored(&mut self) -> usize {
         self.hear();
         self.stored.values().map(Vec::len).sum()
@@ -230,7 +230,7 @@ impl FakeSystemd {
         let name = value("FDNAME=").unwrap_or_default().to_owned();
         if value("FDSTORE=").is_some() {
             let stored = self.stored.entry(name).or_default();
-            // systemd keeps a socket once, however often it is given.
+            // systemd stores a socket once, however often it is sent.
             let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
             let had: Vec<u64> = stored.iter().map(number).collect();
             stored.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));

@@ -88,7 +88,7 @@ impl ClientLoad {
         ClientLoad { stop, done, clients, failures }
     }
 
-    /// Waits for so many more requests.
+    /// Waits for this many more requests.
     pub fn wait_for(&self, more: u64) {
         let from = self.done.load(Ordering::Relaxed);
         let deadline = Instant::now() + WAIT;
@@ -98,7 +98,7 @@ impl ClientLoad {
         }
     }
 
-    /// Ends them; says what failed.
+    /// Ends the clients; returns what failed.
     pub fn stop(self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         for client in self.clients {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
 
-/// Requests that are remembered; the oldest goes first.
+/// Bounds the memory of stored responses. The oldest one is evicted first.
 const MAX_ENTRIES: usize = 1_024;
 /// Bytes of their answers together.
 const BYTES: usize = 16 << 20;
@@ -22,18 +22,18 @@ pub struct IdempotencyKey {
     pub key: String,
 }
 
-/// What tells one request from another.
+/// A digest of the parts that distinguish one request from another.
 pub type RequestFingerprint = [u8; 32];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedResponse {
     pub status: u16,
-    /// Its fields that are given again.
+    /// Header fields that are replayed.
     pub fields: Vec<(HeaderName, HeaderValue)>,
     pub body: Bytes,
 }
 
-/// What is to be done with a request.
+/// The decision about a request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLookup {
     /// It is carried out.
@@ -44,14 +44,14 @@ pub enum KeyLookup {
     InProgress,
     /// The key belongs to another request.
     KeyReused,
-    /// So many are under way that nothing can be forgotten.
+    /// Only pending requests are left, and those cannot be evicted.
     Full,
 }
 
 #[derive(Debug, Default)]
 pub struct IdempotencyCache {
     entries: HashMap<IdempotencyKey, CachedRequest>,
-    /// Those that are done, oldest first.
+    /// Completed requests, oldest first.
     done: VecDeque<(IdempotencyKey, Duration)>,
     bytes: usize,
 }
@@ -89,7 +89,7 @@ impl IdempotencyCache {
         KeyLookup::New
     }
 
-    /// It has ended; `None`: nothing was carried out, and the same may be tried again.
+    /// Records how a request ended. `None`: nothing was changed, and the same request may be tried again.
     pub fn finish_request(
         &mut self,
         key: &IdempotencyKey,
@@ -194,11 +194,11 @@ mod tests {
         let key = key("too large");
         memory.begin_request(&key, [0; 32], NOW);
         memory.finish_request(&key, Some(answer(MAX_RESPONSE_BYTES + 1)), NOW);
-        let KeyLookup::Cached(kept) = memory.begin_request(&key, [0; 32], NOW) else {
+        let KeyLookup::Cached(cached) = memory.begin_request(&key, [0; 32], NOW) else {
             panic!("not kept")
         };
-        let problem: api::types::Problem = serde_json::from_slice(&kept.body).unwrap();
-        assert!(kept.status == 409 && problem.detail.contains("200"), "{problem:?}");
+        let problem: api::types::Problem = serde_json::from_slice(&cached.body).unwrap();
+        assert!(cached.status == 409 && problem.detail.contains("200"), "{problem:?}");
     }
 
     #[test]

@@ -65,18 +65,18 @@ async fn it_carries_changes_and_leaves_nothing_behind() {
     let answers = tokio::task::spawn_blocking(ask_many).await.unwrap();
     assert_eq!(answers, BTreeSet::from(["b".to_owned()]));
 
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let holder = TcpListener::bind(taken).unwrap();
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let holder = TcpListener::bind(busy).unwrap();
     let more =
-        format!("{text}[service.two]\nlisten = \"{taken}\"\nforward = \"tcp\"\npool = \"p\"\n");
+        format!("{text}[service.two]\nlisten = \"{busy}\"\nforward = \"tcp\"\npool = \"p\"\n");
     let change = ConfigChange::new(more, "x", by);
     let error = daemon.control().apply(change.clone()).await.unwrap_err();
     assert!(
-        matches!(error, ApplyError::Listen(_)) && error.to_string().contains(&taken.to_string())
+        matches!(error, ApplyError::Listen(_)) && error.to_string().contains(&busy.to_string())
     );
     drop(holder);
     daemon.control().apply(change).await.unwrap();
-    let answer = tokio::task::spawn_blocking(move || ask(taken)).await.unwrap();
+    let answer = tokio::task::spawn_blocking(move || ask(busy)).await.unwrap();
     assert_eq!(answer, "b");
 
     let directory = daemon.socket().parent().unwrap().to_owned();

@@ -15,7 +15,7 @@ use crate::util::atomic_file;
 /// Bytes of a list of the kernel.
 const PROC_BYTES: u64 = 4 << 20;
 
-/// What can be asked of a machine.
+/// The questions that a check asks about the host.
 pub trait HostEnvironment {
     /// The names of its interfaces; `None`: they cannot be read.
     fn interfaces(&self) -> Option<BTreeSet<String>>;
@@ -40,12 +40,12 @@ pub struct ThisHost;
 pub struct MissingDependency {
     /// The key that names it.
     pub key: String,
-    /// What is not there, and what follows.
+    /// What is missing, and the consequence.
     pub message: String,
     pub expected: String,
 }
 
-/// Everything that is not there, of what is written in the file.
+/// Everything that the configuration needs and this host does not have.
 pub fn find_missing(
     checked: &CheckedConfig,
     machine: &dyn HostEnvironment,
@@ -63,14 +63,14 @@ fn check_entry(
 ) -> Vec<MissingDependency> {
     let key = entry.key.as_str();
     let last = key.rsplit('.').next().unwrap_or_default();
-    let found = |message: String, expected: String| MissingDependency {
+    let missing = |message: String, expected: String| MissingDependency {
         key: key.to_owned(),
         message,
         expected,
     };
     let texts = value_texts(&entry.value);
     let each = |of: &dyn Fn(&str) -> Option<MissingDependency>| {
-        texts.iter().filter_map(|it| of(it)).collect()
+        texts.iter().filter_map(|text_of| of(text_of)).collect()
     };
     match last {
         "interface" | "interfaces" => {
@@ -78,7 +78,7 @@ fn check_entry(
             each(&|name| {
                 let there = known.contains(name) || ["any", "auto"].contains(&name);
                 let message = format!("this machine has no interface `{name}` now");
-                (!there).then(|| found(message, format_list(&known)))
+                (!there).then(|| missing(message, format_list(&known)))
             })
         }
         "congestion" => {
@@ -88,7 +88,7 @@ fn check_entry(
                 let message =
                     format!("this machine's kernel offers no congestion control `{name}` now");
                 let expected = format!("{}, or `modprobe tcp_{name}`", format_list(&known));
-                (!there).then(|| found(message, expected))
+                (!there).then(|| missing(message, expected))
             })
         }
         "source" if sources.is_local_source(key) => each(&|text| {
@@ -96,7 +96,7 @@ fn check_entry(
             let there = sources.move_here.contains(&address) || machine.has_address(address);
             let message =
                 format!("{address} is no address of this machine now: nothing can be sent from it");
-            (!there).then(|| found(message, "an address that `ip addr` lists".to_owned()))
+            (!there).then(|| missing(message, "an address that `ip addr` lists".to_owned()))
         }),
         "target" if key == "global.access-log.target" => each(&|text| {
             let directory = Path::new(text).parent().filter(|_| text.contains('/'))?;
@@ -105,17 +105,17 @@ fn check_entry(
                 directory.display()
             );
             let expected = format!("`mkdir {}`, or another file", directory.display());
-            (!machine.has_directory(directory)).then(|| found(message, expected))
+            (!machine.has_directory(directory)).then(|| missing(message, expected))
         }),
         "run" | "program" => each(&|text| {
             let message = format!("{text} is no program that can be run here");
             let expected = "the whole path of a file with the right to be executed".to_owned();
-            (!machine.has_program(Path::new(text))).then(|| found(message, expected))
+            (!machine.has_program(Path::new(text))).then(|| missing(message, expected))
         }),
         "file" if key.ends_with(".servers-from.file") => each(&|text| {
             let message = format!("there is no file {text}: the pool has no servers from it");
             let expected = "a file with a server in each line".to_owned();
-            (!machine.has_file(Path::new(text))).then(|| found(message, expected))
+            (!machine.has_file(Path::new(text))).then(|| missing(message, expected))
         }),
         _ => Vec::new(),
     }
@@ -159,11 +159,11 @@ impl SourceAddressKeys {
 
 /// The texts of a value as it would be written: one, or a list of them.
 fn value_texts(value: &str) -> Vec<String> {
-    // What is written for TOML here is JSON as well: a basic string, or a list of them.
+    // Such a TOML value is valid JSON too: a basic string, or a list of them.
     match serde_json::from_str(value) {
         Ok(serde_json::Value::String(text)) => vec![text],
         Ok(serde_json::Value::Array(list)) => {
-            list.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+            list.iter().filter_map(|entry| entry.as_str().map(str::to_owned)).collect()
         }
         _ => Vec::new(),
     }
@@ -245,11 +245,17 @@ mod tests {
 
     #[test]
     fn what_this_machine_does_not_have_is_named_where_it_is_written() {
-        let found = |text: &str| {
+        let check = |text: &str| {
             let checked = model::config::load(text, "f").unwrap_or_else(|error| panic!("{error}"));
-            let found = find_missing(&checked, &FakeHost);
-            assert!(found.iter().all(|one| !one.expected.is_empty()), "{found:?}");
-            found.into_iter().map(|one| (one.key, one.message)).collect::<Vec<_>>()
+            let missing = find_missing(&checked, &FakeHost);
+            assert!(
+                missing.iter().all(|dependency| !dependency.expected.is_empty()),
+                "{missing:?}"
+            );
+            missing
+                .into_iter()
+                .map(|dependency| (dependency.key, dependency.message))
+                .collect::<Vec<_>>()
         };
         let base = "[service.s]\nlisten = \":80\"\nforward = \"tcp\"\npool = \"p\"\n";
         let group = "[vrrp.v]\ninterface = \"eth0\"\nid = 1\naddresses = \"10.0.0.7\"\n";
@@ -302,16 +308,16 @@ mod tests {
             ("", "id = 1", "id = 1\nsource = \"10.0.0.8\"", "vrrp.v.source", "10.0.0.8"),
         ] {
             let text = format!("{there}{base}{group}{pool}");
-            assert_eq!(found(&text), [], "{text}");
+            assert_eq!(check(&text), [], "{text}");
             let text = text.replacen(from, &to.replace("SERVERS", servers), 1);
-            let found = found(&text);
-            let [(at, message)] = &found[..] else { panic!("{found:?}\n{text}") };
+            let check = check(&text);
+            let [(at, message)] = &check[..] else { panic!("{check:?}\n{text}") };
             assert_eq!(at, key);
             assert!(message.contains(says), "{message}");
         }
         for here in ["10.0.0.1", "10.0.0.7"] {
             let text = format!("{base}{group}{pool}source = \"{here}\"\n");
-            assert_eq!(found(&text), [], "its own, and one that it may get: {here}");
+            assert_eq!(check(&text), [], "its own, and one that it may get: {here}");
         }
     }
 

@@ -37,30 +37,29 @@ pub(super) struct RunningDaemon {
     watchdog: Option<Duration>,
     program: Option<UpgradeProgram>,
     upgrade_child: Option<Successor>,
-    /// Somebody takes over at this moment.
+    /// A takeover is running.
     takeover_in_progress: Arc<AtomicBool>,
     handovers: mpsc::Receiver<(u32, UnixStream)>,
-    /// To the process that has taken over.
+    /// The connection to the process that has taken over.
     successor_stream: Option<UnixStream>,
     handover_task: Option<JoinHandle<()>>,
     upgrade_socket_path: Option<SocketPath>,
 }
 
-/// The sockets by which others speak to this process.
+/// The sockets of the API and of takeovers.
 pub(super) struct ProcessSockets {
     pub control: BoundControlSocket,
     pub upgrade: BoundControlSocket,
 }
 
-/// What a process consists of beside its house.
+/// The parts of a process besides its `App`.
 pub(super) struct ProcessContext {
     pub config: PathBuf,
-    /// What the daemon says.
     pub events: EventLog,
     pub notify: SystemdNotifier,
-    /// How often systemd wants a sign of life.
+    /// How often systemd expects a watchdog notification.
     pub watchdog: Option<Duration>,
-    /// What is started for an upgrade; `None`: not known.
+    /// The program that an upgrade starts; `None`: its path is unknown.
     pub upgrade_program: Option<UpgradeProgram>,
 }
 
@@ -70,18 +69,18 @@ impl RunningDaemon {
     /// # Errors
     /// A socket cannot be handed to the runtime.
     pub fn open(
-        mut house: App,
+        mut app: App,
         doors: Option<ProcessSockets>,
         around: ProcessContext,
     ) -> std::io::Result<RunningDaemon> {
         let (control, upgrade) = doors.map(|doors| (doors.control, doors.upgrade)).unzip();
         let upgrade_place = upgrade.as_ref().map(BoundControlSocket::socket_path);
         let listener = upgrade.map(|bound| UnixListener::from_std(bound.listener)).transpose()?;
-        house.serve_api(control);
+        app.serve_api(control);
         let (tell, handed) = mpsc::channel(1);
         let takes_over = Arc::new(AtomicBool::new(false));
-        let changes = house.control.clone();
-        let admin = house.admin();
+        let changes = app.control.clone();
+        let admin = app.admin();
         let give = |listener| {
             old_process::serve_takeover(listener, changes, admin, Arc::clone(&takes_over), tell)
         };
@@ -89,7 +88,7 @@ impl RunningDaemon {
         let ProcessContext { config, events, notify, watchdog, upgrade_program: program } = around;
         let child = None;
         Ok(RunningDaemon {
-            app: house,
+            app,
             config,
             events,
             notify,
@@ -104,7 +103,7 @@ impl RunningDaemon {
         })
     }
 
-    /// Tells systemd and people that everything runs.
+    /// Reports to systemd and to the log that everything runs.
     fn announce_ready(&self) {
         self.notify.ready(&self.status());
         self.events.info("ready", self.status());
@@ -112,7 +111,8 @@ impl RunningDaemon {
         let _ = release_code_pages();
     }
 
-    /// Serves until told to leave; says how. It is ready when packets are forwarded too, where they are to be.
+    /// Serves until asked to stop; returns how. The process is ready only when packets are forwarded too, if packet
+    /// services are configured.
     pub async fn serve(&mut self, signals: &mut SignalListener) -> ShutdownRequest {
         let mut life = interval(self.watchdog);
         let mut settled = std::pin::pin!(self.app.wait_packet_plane());
@@ -129,8 +129,8 @@ impl RunningDaemon {
                     Signal::Reopen => self.app.access_log.reopen(),
                     Signal::Upgrade => self.upgrade(),
                 },
-                asked = self.app.wait_stop_request() => {
-                    return ShutdownRequest { handed_over: false, limit: asked.limit, detach: asked.detach };
+                stop_request = self.app.wait_stop_request() => {
+                    return ShutdownRequest { handed_over: false, limit: stop_request.limit, detach: stop_request.detach };
                 }
                 Some((pid, line)) = self.handovers.recv() => {
                     self.successor_stream = Some(line);
@@ -146,10 +146,10 @@ impl RunningDaemon {
         }
     }
 
-    /// Leaves; a second signal cuts what is left.
+    /// Shuts down; a second signal resets the connections that are left.
     pub async fn shut_down(self, how: ShutdownRequest, signals: &mut SignalListener) {
         let RunningDaemon {
-            app: house,
+            app,
             events,
             notify,
             watchdog,
@@ -158,19 +158,19 @@ impl RunningDaemon {
             successor_stream: mut line,
             ..
         } = self;
-        let drain = how.limit.unwrap_or(house.control.state().config.global.drain);
-        let open = house.open_counts();
+        let drain = how.limit.unwrap_or(app.control.state().config.global.drain);
+        let open = app.open_counts();
         let text = format!("leaving within {drain:?}: {} connections are open", open.connections);
         if !how.handed_over {
-            // The service itself goes on in another process otherwise.
+            // After a handover the service continues in the other process, so systemd gets no notification.
             notify.stopping(&text, drain);
         }
         events.info("leaving", text);
         if let Some(giver) = giver {
             giver.abort();
         }
-        let count = house.open_counter();
-        let again = async {
+        let count = app.open_counter();
+        let second_signal = async {
             let mut life = interval(watchdog);
             let mut tell = tokio::time::interval(EVERY);
             loop {
@@ -181,7 +181,7 @@ impl RunningDaemon {
                 }
             }
         };
-        let left = house.shut_down(how, again).await;
+        let left = app.shut_down(how, second_signal).await;
         if let Some(place) = upgrade_place {
             place.remove();
         }
@@ -210,7 +210,7 @@ impl RunningDaemon {
         self.notify.ready(&self.status());
     }
 
-    /// Puts a text in force that was made of the file's own.
+    /// Activates a configuration that was derived from the file's text.
     async fn apply_text(&self, laid: String, own: String, file: &str) {
         let origin = ChangeOrigin::new("SIGHUP", ChangeTrigger::Reload);
         let change =
@@ -245,14 +245,14 @@ impl RunningDaemon {
     }
 
     fn status(&self) -> String {
-        let picture = self.app.control.state();
-        let services = picture.config.services.len();
-        let pools = picture.config.pools.len();
-        format!("generation {}: {services} services, {pools} pools", picture.generation)
+        let snapshot = self.app.control.state();
+        let services = snapshot.config.services.len();
+        let pools = snapshot.config.pools.len();
+        format!("generation {}: {services} services, {pools} pools", snapshot.generation)
     }
 }
 
-/// Tells the process that has taken over what is left here.
+/// Reports to the process that has taken over what is still open here.
 async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     let connections = u64::from(open.connections);
     let exchanges = u64::from(open.exchanges);
@@ -266,7 +266,7 @@ async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     }
 }
 
-/// What was cut, by kind.
+/// Describes what was reset, by kind.
 fn describe_resets(left: &OpenCounts) -> String {
     let OpenCounts { connections, exchanges, tunnels, idle, .. } = left;
     if *connections == 0 && *exchanges == 0 {

@@ -4,10 +4,9 @@ use std::io;
 
 use tokio::signal::unix::{Signal as Source, SignalKind, signal};
 
-/// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGHUP: read the file again.
+    /// SIGHUP: reload the configuration file.
     Reload,
     /// SIGTERM, SIGINT: leave; a second time: at once.
     Shutdown,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::process::Child;
 use tokio::time::Instant;
 
-/// From its start until it must have asked to take over; from then on the takeover has a limit of its own.
+/// Time from the start of the new process until it must have asked to take over. The takeover itself has its own limit.
 pub const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at one that takes over when its time has come.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -26,7 +26,8 @@ impl Successor {
         Successor { child, limit, deadline: Instant::now() + limit, killed: false }
     }
 
-    /// Waits until it will not take over; how it ended. `takes_over`: somebody is taking over now, maybe this one.
+    /// Waits until the takeover has failed for good; returns why. `takes_over`: a takeover is running, maybe that of
+    /// this successor.
     pub async fn wait_failure(&mut self, takes_over: &AtomicBool) -> String {
         loop {
             tokio::select! {

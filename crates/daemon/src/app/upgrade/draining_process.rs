@@ -8,9 +8,9 @@ use super::message::{self, UpgradeMessage};
 use crate::state::predecessor::{DrainingConnections, Predecessor};
 use crate::util::event::EventLog;
 
-/// Between two times that the old process tells.
+/// The interval of the old process's reports.
 pub const EVERY: Duration = Duration::from_secs(1);
-/// An old process that is silent for so long hangs, or does not tell: what it has is not known.
+/// An old process that reports nothing for ten intervals hangs, or does not report: what it drains is unknown.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// Listens until it has ended.
@@ -21,15 +21,15 @@ pub async fn follow_predecessor(
     events: EventLog,
 ) {
     let since = SystemTime::now();
-    let mut told = false;
+    let mut reported = false;
     while let Ok(Ok(Some(UpgradeMessage::Remains { connections, exchanges }))) =
         tokio::time::timeout(SILENCE, message::receive_message(&mut line)).await
     {
         predecessor.replace(Some(DrainingConnections { pid, since, connections, exchanges }));
-        told = true;
+        reported = true;
     }
     predecessor.replace(None);
-    if told {
+    if reported {
         events.info("predecessor-left", format!("process {pid}, which handed over, has left"));
     }
 }
@@ -44,16 +44,17 @@ mod tests {
         let shown = std::sync::Arc::new(Predecessor::default());
         let events = EventLog::quiet();
         let mine = std::sync::Arc::clone(&shown);
-        let said = events.clone();
-        let follow = tokio::spawn(async move { follow_predecessor(&mine, 7, ours, said).await });
+        let task_events = events.clone();
+        let follow =
+            tokio::spawn(async move { follow_predecessor(&mine, 7, ours, task_events).await });
         assert_eq!(shown.draining(), None);
-        let word = UpgradeMessage::Remains { connections: 3, exchanges: 2 };
-        message::send_message(&mut theirs, &word).await.unwrap();
+        let report = UpgradeMessage::Remains { connections: 3, exchanges: 2 };
+        message::send_message(&mut theirs, &report).await.unwrap();
         while shown.draining().is_none() {
             tokio::task::yield_now().await;
         }
-        let found = shown.draining().unwrap();
-        assert_eq!((found.pid, found.connections, found.exchanges), (7, 3, 2));
+        let draining = shown.draining().unwrap();
+        assert_eq!((draining.pid, draining.connections, draining.exchanges), (7, 3, 2));
         drop(theirs);
         follow.await.unwrap();
         assert_eq!(shown.draining(), None);

@@ -14,23 +14,17 @@ use crate::state::origin::ChangeOrigin;
 use crate::state::saved_state::SavedState;
 use crate::util::fd_passing;
 
-/// The form of these words; another one is not understood.
+/// The version of the protocol. Any other version is rejected.
 pub const VERSION: u32 = 1;
-/// Bytes of one word, with a configuration and everything that is known of its servers in it.
+/// Bounds a message: one holds a whole configuration and the state of all its servers.
 const BYTES: u32 = 64 << 20;
 
-/// What is said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpgradeMessage {
     /// The new one would take over.
-    Hello {
-        /// `VERSION`.
-        version: u32,
-        /// Its process id.
-        pid: u32,
-    },
-    /// What it starts with; the sockets follow.
+    Hello { version: u32, pid: u32 },
+    /// What the new process starts with; the sockets follow.
     Offer(Box<UpgradeOffer>),
     /// It may not: why.
     Refused(String),
@@ -40,51 +34,46 @@ pub enum UpgradeMessage {
     Leaving,
     /// It took too long: it must go away.
     TooLate,
-    /// What the old one has still, told until it ends. A process that does not know the word has closed the line.
+    /// What the old process still drains, sent until it ends. A new process that does not know this message has closed
+    /// the connection.
     Remains {
-        /// Client connections.
         connections: u64,
         /// Exchanges and `tcp` connections under way.
         exchanges: u64,
     },
 }
 
-/// What the new process starts with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UpgradeOffer {
-    /// The old one's process id.
+    /// The process id of the old process.
     pub pid: u32,
-    /// The generation in force.
     pub generation: u64,
-    /// Its text.
     pub text: String,
-    /// The file that the text came from.
+    /// The path of the file that the text was read from.
     pub file: String,
-    /// Who put it in force.
     pub origin: ChangeOrigin,
-    /// What is remembered of servers.
+    /// The state of servers.
     pub memory: SavedState,
     /// Addresses that the sockets were configured with, in the order in which they follow.
     pub sockets: Vec<SocketAddr>,
 }
 
-/// Says a word.
 ///
 /// # Errors
 /// The other one is gone.
-pub async fn send_message(stream: &mut UnixStream, word: &UpgradeMessage) -> io::Result<()> {
-    let json = serde_json::to_vec(word).map_err(io::Error::other)?;
+pub async fn send_message(stream: &mut UnixStream, message: &UpgradeMessage) -> io::Result<()> {
+    let json = serde_json::to_vec(message).map_err(io::Error::other)?;
     let length = u32::try_from(json.len()).ok().filter(|length| *length <= BYTES);
     let length = length.ok_or_else(|| io::Error::other("too much to say"))?;
     stream.write_all(&length.to_be_bytes()).await?;
     stream.write_all(&json).await
 }
 
-/// Hears a word; `None`: the other one is gone.
+/// Receives a message; `None`: the other end has closed.
 ///
 /// # Errors
-/// It is no word, or a longer one than may be.
+/// The bytes are no message, or it is too long.
 pub async fn receive_message(stream: &mut UnixStream) -> io::Result<Option<UpgradeMessage>> {
     let mut length = [0; 4];
     match stream.read_exact(&mut length).await {

@@ -22,10 +22,10 @@ pub struct TakenOverState {
     stream: UnixStream,
 }
 
-/// Why nothing could be taken over. The old process goes on.
+/// Why the takeover failed. The old process continues.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
-    /// Nobody is there to take over from.
+    /// No process listens there.
     #[error(
         "there is no daemon to take over from at {}: {source}; start without --takeover, \
          or name the configuration that it runs with",
@@ -34,14 +34,12 @@ pub enum TakeError {
     NoDaemon {
         /// Where it was looked for.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
     /// The old process does not hand over.
     #[error("the running daemon does not hand over: {0}")]
     Refused(String),
-    /// The line broke.
     #[error("the running daemon did not hand over: {0}")]
     ConnectionLost(#[source] io::Error),
     /// The old process did not wait for us.
@@ -49,10 +47,10 @@ pub enum TakeError {
     TooLate,
 }
 
-/// Asks the daemon behind the socket at `path` for everything.
+/// Takes over the state and sockets of the daemon behind the socket at `path`.
 ///
 /// # Errors
-/// Nobody is there, or it refuses.
+/// No daemon listens there, or it refuses.
 pub async fn take_over(path: &Path) -> Result<TakenOverState, TakeError> {
     let mut stream = UnixStream::connect(path)
         .await
@@ -68,16 +66,17 @@ pub async fn take_over(path: &Path) -> Result<TakenOverState, TakeError> {
 }
 
 impl TakenOverState {
-    /// Says that we are ready; returns when the old process leaves, or is gone. The line by which it tells what it has.
+    /// Reports that this process is ready. Returns when the old process drains or has ended, with the connection on
+    /// which it reports what it drains.
     ///
     /// # Errors
-    /// It did not wait for us: it goes on, and we must not.
+    /// The old process gave up waiting and continues, so this one must stop.
     pub async fn confirm_ready(mut self) -> Result<UnixStream, TakeError> {
-        // That it is gone is told by the answer.
+        // A failed send is noticed by the read that follows.
         let _ = message::send_message(&mut self.stream, &UpgradeMessage::Ready).await;
         match tokio::time::timeout(PROMPT, message::receive_message(&mut self.stream)).await {
             Ok(Ok(Some(UpgradeMessage::TooLate))) => Err(TakeError::TooLate),
-            // Leaving, or dead, or stuck: the sockets are ours.
+            // The old process drains, has died, or hangs: the sockets now belong to this process.
             Ok(_) | Err(_) => Ok(self.stream),
         }
     }

@@ -14,15 +14,15 @@ use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
 use crate::state::ControlHandle;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
-/// For the first word, and for an offer to be read.
+/// Limits the wait for the first message, and for the offer to be read.
 const PROMPT: Duration = Duration::from_secs(10);
 /// From the offer until the new process must be ready.
 pub const READY_WITHIN: Duration = Duration::from_secs(60);
 /// After a failed accept: descriptors may be short for a moment.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers whoever asks, one after the other, until one has taken over; tells so on `handed`. `takes_over` is true while
-/// one does, and stays so when it has.
+/// Serves takeover attempts, one after another, until one succeeds; then reports it on `handed`. `takes_over` is true
+/// during an attempt, and remains true after a successful one.
 pub async fn serve_takeover(
     listener: UnixListener,
     control: ControlHandle,
@@ -36,17 +36,17 @@ pub async fn serve_takeover(
             continue;
         };
         takes_over.store(true, Ordering::Relaxed);
-        let taken = handle_attempt(stream, &control, &admin, READY_WITHIN).await;
-        takes_over.store(taken.is_some(), Ordering::Relaxed);
-        if let Some(taken) = taken {
-            // Nobody listens any more only when we are leaving anyway.
-            let _ = handed.send(taken).await;
+        let successor = handle_attempt(stream, &control, &admin, READY_WITHIN).await;
+        takes_over.store(successor.is_some(), Ordering::Relaxed);
+        if let Some(successor) = successor {
+            // The receiver is gone only if the process stops anyway.
+            let _ = handed.send(successor).await;
             return;
         }
     }
 }
 
-/// One attempt; `Some`: the process that has taken over, and the line to it.
+/// Handles one attempt; `Some`: the process that has taken over, and the connection to it.
 pub(super) async fn handle_attempt(
     mut stream: UnixStream,
     control: &ControlHandle,
@@ -109,7 +109,7 @@ pub(super) async fn handle_attempt(
     None
 }
 
-/// Who asks; only root and our own user may.
+/// Returns the peer's process id. Only root and this process's own user may take over.
 async fn check_peer(stream: &mut UnixStream) -> io::Result<u32> {
     let user = stream.peer_cred()?.uid();
     let own = rustix::process::geteuid().as_raw();

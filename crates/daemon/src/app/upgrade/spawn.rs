@@ -8,12 +8,12 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-/// What makes a process take over.
+/// The option that makes a new process take over.
 pub const FLAG: &str = "--takeover";
 /// Meant for the process that systemd started, not for its child.
 const NOT_INHERITED: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
 
-/// What is started for an upgrade.
+/// The program that an upgrade starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpgradeProgram {
     pub path: PathBuf,
@@ -21,7 +21,8 @@ pub struct UpgradeProgram {
 }
 
 impl UpgradeProgram {
-    /// This one, by the path under which it was started; whatever is found there at the time of the upgrade.
+    /// The current program, by the path under which it was started. After a package upgrade the path leads to the new
+    /// version.
     ///
     /// # Errors
     /// /proc is not mounted.
@@ -55,7 +56,7 @@ fn strip_deleted_mark(path: PathBuf) -> PathBuf {
 
 fn with_takeover_flag(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let flag = OsStr::new(FLAG);
-    arguments.filter(|it| it != flag).chain([flag.to_owned()]).collect()
+    arguments.filter(|argument| argument != flag).chain([flag.to_owned()]).collect()
 }
 
 #[cfg(test)]

@@ -100,17 +100,17 @@ async fn sockets_words_and_health_change_hands() {
     );
     let giver = tokio::spawn(giver);
 
-    let taken = take_over(&path).await.unwrap();
-    assert_eq!(taken.offer.text, *control.state().text);
-    assert_eq!(taken.offer.memory.servers.len(), 1);
-    assert_eq!(taken.sockets.len(), crate::util::fd_passing::PER_MESSAGE + 3);
+    let state = take_over(&path).await.unwrap();
+    assert_eq!(state.offer.text, *control.state().text);
+    assert_eq!(state.offer.memory.servers.len(), 1);
+    assert_eq!(state.sockets.len(), crate::util::fd_passing::PER_MESSAGE + 3);
     let address = bound(&control);
-    for (configured, socket) in &taken.sockets {
+    for (configured, socket) in &state.sockets {
         assert_eq!(*configured, address);
         assert_eq!(listening_address(socket.as_fd()), Some(address));
     }
     assert!(handed.try_recv().is_err());
-    taken.confirm_ready().await.unwrap();
+    state.confirm_ready().await.unwrap();
     let (pid, _) = handed.recv().await.unwrap();
     assert_eq!(pid, std::process::id());
     giver.await.unwrap();
@@ -129,10 +129,10 @@ async fn a_process_that_dies_before_it_is_ready_leaves_the_old_one_as_it_was() {
         Arc::default(),
         tell,
     ));
-    let taken = take_over(&path).await.unwrap();
+    let state = take_over(&path).await.unwrap();
     let second = take_over(&path);
     assert!(matches!(control.apply(change("x")).await, Err(ApplyError::HandingOver)));
-    drop(taken);
+    drop(state);
     assert!(may_change(&control).await);
     TcpStream::connect(bound(&control)).unwrap();
     assert!(handed.try_recv().is_err());
@@ -155,28 +155,28 @@ async fn a_process_that_is_not_ready_in_time_is_told_so() {
         message::receive_message(&mut theirs).await.unwrap()
     };
     let none = AdminSockets::new([]);
-    let (taken, heard) =
+    let (successor, heard) =
         tokio::join!(handle_attempt(ours, &control, &none, Duration::from_millis(50)), new);
-    assert_eq!((taken.is_none(), heard), (true, Some(UpgradeMessage::TooLate)));
+    assert_eq!((successor.is_none(), heard), (true, Some(UpgradeMessage::TooLate)));
     assert!(may_change(&control).await);
 }
 
 #[tokio::test]
 async fn nonsense_is_refused_and_leaves_no_trace() {
-    for word in [UpgradeMessage::Hello { version: VERSION + 1, pid: 7 }, UpgradeMessage::Ready] {
+    for message in [UpgradeMessage::Hello { version: VERSION + 1, pid: 7 }, UpgradeMessage::Ready] {
         let control = old(1).await;
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let speak = async {
-            message::send_message(&mut theirs, &word).await.unwrap();
+            message::send_message(&mut theirs, &message).await.unwrap();
             message::receive_message(&mut theirs).await.unwrap()
         };
         let none = AdminSockets::new([]);
-        let (taken, heard) =
+        let (successor, heard) =
             tokio::join!(handle_attempt(ours, &control, &none, Duration::from_secs(60)), speak);
-        assert!(taken.is_none());
+        assert!(successor.is_none());
         assert_eq!(
             matches!(heard, Some(UpgradeMessage::Refused(_))),
-            word != UpgradeMessage::Ready,
+            message != UpgradeMessage::Ready,
             "{heard:?}"
         );
         assert!(may_change(&control).await);
@@ -184,15 +184,15 @@ async fn nonsense_is_refused_and_leaves_no_trace() {
     let control = old(1).await;
     let (ours, theirs) = UnixStream::pair().unwrap();
     let speak = async {
-        // A word of 4 GiB.
+        // A message that claims 4 GiB.
         let mut theirs = theirs;
         tokio::io::AsyncWriteExt::write_all(&mut theirs, &[0xff; 4]).await.unwrap();
         message::receive_message(&mut theirs).await.unwrap()
     };
     let none = AdminSockets::new([]);
-    let (taken, heard) =
+    let (successor, heard) =
         tokio::join!(handle_attempt(ours, &control, &none, Duration::from_secs(60)), speak);
-    assert_eq!((taken.is_none(), heard), (true, None));
+    assert_eq!((successor.is_none(), heard), (true, None));
 }
 
 #[tokio::test]
@@ -226,6 +226,6 @@ async fn a_new_process_goes_on_when_the_old_one_dies() {
         message::send_message(&mut stream, &UpgradeMessage::Offer(Box::new(offer))).await.unwrap();
         message::send_sockets(&stream, &sockets).await.unwrap();
     };
-    let (taken, ()) = tokio::join!(take_over(&path), old);
-    taken.unwrap().confirm_ready().await.unwrap();
+    let (state, ()) = tokio::join!(take_over(&path), old);
+    state.unwrap().confirm_ready().await.unwrap();
 }

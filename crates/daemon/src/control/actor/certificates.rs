@@ -19,7 +19,7 @@ use crate::tls::sticky_secrets;
 use crate::util::bpf_pins;
 
 impl ControlActor {
-    /// What the next configuration needs of files and pins, before anything is changed.
+    /// Prepares the files and pins that the next configuration needs, before anything is changed.
     pub(super) fn prepare(
         &self,
         config: &Config,
@@ -29,7 +29,7 @@ impl ControlActor {
         Ok(self.vault.prepare(config, now)?)
     }
 
-    /// From now on these are in force.
+    /// Makes them the active ones.
     pub(super) fn install_vault(&mut self, prepared: PreparedStore) {
         self.active.certificates = Arc::new(prepared.store.certificates());
         self.vault = prepared.store;
@@ -40,7 +40,7 @@ impl ControlActor {
         }
     }
 
-    /// Takes up what is on disk, by order: at once, and only if all of it is good.
+    /// Reloads files on demand: at once, and only if all of them are valid.
     pub(super) fn reload_now(&mut self, config: &Config) -> Result<(), TlsConfigError> {
         let prepared = self.vault.prepare(config, SystemTime::now())?;
         let before = self.applied.clone();
@@ -51,7 +51,7 @@ impl ControlActor {
         Ok(())
     }
 
-    /// Has something ready for the authority of an order, or nothing any more, and waits until workers show it.
+    /// Publishes the challenge response of an ACME order, or withdraws it, and waits until workers serve it.
     pub(super) async fn publish_proof(&mut self, key: &str, proof: Option<AcmeProof>) {
         let before = self.applied.clone();
         self.vault.set_challenges(key, proof.as_ref().map_or(&[][..], |proof| &proof.tls[..]));
@@ -63,7 +63,7 @@ impl ControlActor {
         self.applied = with_tls_materials(before.clone(), &self.vault.materials());
         self.applied.challenges = (!http.is_empty()).then(|| Arc::new(http));
         self.publish_changes(&before);
-        // If they are slow the authority finds nothing, says so, and is asked again later.
+        // If workers are slow, validation fails and is retried later.
         apply::wait_installed(&*self.engine, self.active.snapshot.version).await;
     }
 

@@ -8,7 +8,7 @@ use crate::state::handle::HandoverState;
 use crate::state::saved_state::SavedState;
 
 impl ControlActor {
-    /// Everything that the next process begins with; until it gives up nothing is changed any more.
+    /// The state that the next process starts with. Changes are rejected until the takeover is cancelled.
     pub(super) fn hand_over(&mut self) -> Result<HandoverState, ApplyError> {
         self.check_changeable()?;
         let sockets = self.listeners.copies()?;

@@ -17,9 +17,9 @@ impl ControlActor {
                     server_state::apply_verdict(facts, verdict, now)
                 });
             }
-            ControlCommand::Agent(word) => {
-                self.update_server(word.server, |facts| {
-                    server_state::apply_agent_report(facts, word.wanted, now)
+            ControlCommand::Agent(agent_report) => {
+                self.update_server(agent_report.server, |facts| {
+                    server_state::apply_agent_report(facts, agent_report.wanted, now)
                 });
             }
             ControlCommand::Resolution(resolution) => self
@@ -30,8 +30,8 @@ impl ControlActor {
                 self.applied = self.applied.with_shares(&shares);
                 self.save_server_state();
             }
-            ControlCommand::Ejections(words) => {
-                for (id, ejected) in words {
+            ControlCommand::Ejections(ejections) => {
+                for (id, ejected) in ejections {
                     self.update_server(id, |facts| {
                         server_state::apply_ejection(facts, ejected, now)
                     });

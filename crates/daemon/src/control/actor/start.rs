@@ -27,7 +27,7 @@ impl ControlActor {
     /// Applies the first configuration.
     ///
     /// # Errors
-    /// As `ControlHandle::apply`; everything that was opened is closed again.
+    /// As `ControlHandle::apply`; on failure everything that was opened is closed.
     pub async fn start(
         parts: ActorParts,
         mut change: ConfigChange,
@@ -38,11 +38,11 @@ impl ControlActor {
         let control = &checked.config.global.control;
         let mut generations =
             GenerationStore::open(state.as_deref(), control.generations, events.clone());
-        let words = ServerStateFile::open(state.as_deref(), events.clone());
+        let state_file = ServerStateFile::open(state.as_deref(), events.clone());
         before
             .as_ref()
             .map_or_else(|| crate::util::bpf_pins::refuse_foreign(&checked.config), |_| Ok(()))?;
-        let (at_least, memory) = before.unwrap_or_else(|| (0, words.saved_state().clone()));
+        let (at_least, memory) = before.unwrap_or_else(|| (0, state_file.saved_state().clone()));
         generations.reserve_below(at_least);
         let audit = AuditLog::open(state.as_deref(), control.audit, events.clone());
         let overlay = memory.overlay.for_config(&checked);
@@ -51,26 +51,26 @@ impl ControlActor {
         let empty = AppliedState::empty(workers);
         let prepared = CertificateStore::new(state.clone()).prepare(&checked.config, now)?;
         let PreparedStore { store: mut vault, warnings, .. } = prepared;
-        let book = with_tls_materials(
+        let applied = with_tls_materials(
             empty.with_config(overlay.apply_to(&checked), &memory, now),
             &vault.materials(),
         );
-        let done = apply::apply_change(&*engine, &mut listeners, &empty, book, number).await?;
+        let done = apply::apply_change(&*engine, &mut listeners, &empty, applied, number).await?;
         let reached = ApiPermissions::new(&checked);
         generations.add(number, &new_generation(&change, None), now);
         state_events::report_file_warnings(&events, &warnings, &mut vault.cookies.warnings);
         let base = change.base.take();
         let active = first_active(number, now, change, checked, &done, &vault);
-        let book = done.state;
-        let failures = generations.failures() + words.failures() + audit.failures();
-        let first = active.state_snapshot(&book, &listeners, failures, false);
+        let applied = done.state;
+        let failures = generations.failures() + state_file.failures() + audit.failures();
+        let first = active.state_snapshot(&applied, &listeners, failures, false);
         let (control, inbox, publish) = ControlHandle::new(Arc::new(first), events.clone());
         let mut actor = ControlActor {
             engine,
             listeners,
-            applied: book,
+            applied: applied,
             generations,
-            state_file: words,
+            state_file: state_file,
             events,
             active,
             vault,

@@ -29,19 +29,18 @@ pub struct AppliedState {
     pub servers: HashMap<ServerId, ServerEntry>,
     /// Listeners by configured address.
     pub listeners: BTreeMap<SocketAddr, ListenerEntry>,
-    /// What authorities ask for to see that names are ours.
+    /// Responses to ACME challenges.
     pub challenges: Option<Arc<AcmeProofs>>,
-    /// What words of our cookies are made with.
+    /// Secrets that sign affinity cookies.
     pub cookie_secrets: Arc<AffinitySecrets>,
     workers: usize,
     next: IdCounters,
     version: u64,
 }
 
-/// A server with what hangs on it.
+/// A server and its shared state.
 #[derive(Clone, Debug)]
 pub struct ServerEntry {
-    /// What is known of it.
     pub facts: Arc<ServerFacts>,
     pub live: Arc<ServerStats>,
 }
@@ -53,16 +52,14 @@ pub struct ListenerEntry {
     pub service_name: String,
     /// How its sockets are set.
     pub options: SocketOptions,
-    /// There are sockets for packets of QUIC beside those for connections.
+    /// Whether UDP sockets for QUIC are open beside the TCP ones.
     pub quic: bool,
 }
 
-/// What a change of a server came to.
+/// The result of a change of one server.
 #[derive(Debug)]
 pub struct ServerTransition {
-    /// What was known of it.
     pub old: Arc<ServerFacts>,
-    /// What is known of it.
     pub new: Arc<ServerFacts>,
     /// Servers of its pool that take work, before and after.
     pub eligible_counts: (usize, usize),
@@ -77,7 +74,7 @@ struct IdCounters {
 }
 
 impl AppliedState {
-    /// Nothing in force, for `workers` worker threads.
+    /// An empty state for `workers` worker threads.
     pub fn empty(workers: usize) -> AppliedState {
         AppliedState {
             config: None,
@@ -152,9 +149,11 @@ impl AppliedState {
         let mut changed = ServerTransition { old, new, eligible_counts: (0, 0) };
         let view = server_view(entry);
         let Some(pool) = self.pools.get_mut(&changed.new.pool_name) else { return Some(changed) };
-        let takers = pool.servers.iter().filter(|it| it.takes_work()).count();
+        let takers = pool.servers.iter().filter(|server| server.takes_work()).count();
         changed.eligible_counts = (takers, takers);
-        let Some(at) = pool.servers.iter().position(|it| it.id == id) else { return Some(changed) };
+        let Some(at) = pool.servers.iter().position(|server| server.id == id) else {
+            return Some(changed);
+        };
         let before = pool.servers.get(at)?;
         changed.eligible_counts.1 =
             takers + usize::from(view.takes_work()) - usize::from(before.takes_work());
@@ -199,15 +198,18 @@ impl AppliedState {
             && Arc::ptr_eq(&self.cookie_secrets, &other.cookie_secrets)
     }
 
-    /// Whether what is known of servers is the same in both.
+    /// Whether both have the same state of servers.
     pub fn has_same_facts(&self, other: &AppliedState) -> bool {
         let same = |(id, entry): (&ServerId, &ServerEntry)| {
-            other.servers.get(id).is_some_and(|it| Arc::ptr_eq(&it.facts, &entry.facts))
+            other
+                .servers
+                .get(id)
+                .is_some_and(|other_entry| Arc::ptr_eq(&other_entry.facts, &entry.facts))
         };
         self.servers.len() == other.servers.len() && self.servers.iter().all(same)
     }
 
-    /// The snapshot for workers, with a version of its own.
+    /// A snapshot for workers, with a new version number.
     pub fn snapshot(&mut self, generation: u64) -> Arc<WorkerSnapshot> {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
@@ -356,7 +358,7 @@ fn same_view(a: &ServerView, b: &ServerView) -> bool {
         && a.config == b.config
 }
 
-/// The old view where it says the same.
+/// The old view if nothing in it has changed, so that unchanged pools stay shared.
 fn pool_view(
     old: Option<&Arc<PoolView>>,
     id: PoolId,

@@ -18,7 +18,7 @@ use crate::util::listeners::{DuplicatedSockets, ListenerSet};
 
 /// How long workers may take to confirm a snapshot before the change is reported as unconfirmed.
 pub const CONFIRM_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two looks at what they have confirmed.
+/// The interval between checks whether workers have installed a snapshot.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Between two attempts at an address that workers are about to close.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -26,9 +26,8 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// A change that was carried out.
 #[derive(Debug)]
 pub struct AppliedChange {
-    /// The state now in force.
     pub state: AppliedState,
-    /// What the workers act on.
+    /// The snapshot that workers use.
     pub snapshot: Arc<WorkerSnapshot>,
     pub confirmed: bool,
 }
@@ -42,9 +41,7 @@ pub enum ReconcileError {
     /// A pool's connections could not be made as configured.
     #[error("pool.{pool}: {source}")]
     Pool {
-        /// The pool's name.
         pool: String,
-        /// Why.
         #[source]
         source: OutgoingError,
     },
@@ -73,7 +70,8 @@ pub async fn apply_change(
     for step in &steps {
         match step {
             ListenerStep::Close { address, old } => {
-                // Ours first: the workers' are then the last, and closing them closes the address.
+                // The main process's socket is closed first: the workers' are then the last ones, and closing them
+                // frees the address.
                 listeners.release(*address);
                 engine.unlisten(*old, true);
             }
@@ -108,7 +106,7 @@ fn frees_packet_address(steps: &[ListenerStep], config: &Config) -> bool {
     closed.map(ListenerStep::address).any(takes)
 }
 
-/// Sockets for the workers; with those that `ListenerSet` is to hold from now on, if they are new.
+/// Sockets for the workers; new ones include the copy that `ListenerSet` holds.
 enum PreparedListeners {
     New(DuplicatedSockets),
     Same(Vec<std::os::fd::OwnedFd>),
@@ -157,7 +155,7 @@ fn prepare(
             ListenerStep::SetOptions { .. } | ListenerStep::Close { .. } => {}
         }
     }
-    // Whoever has to give addresses up, or to wait for them, hears of all at once.
+    // All addresses that fail are reported at once, so that an operator can free them together.
     let opened = refused.is_empty();
     for (address, sockets) in &bound {
         let Some(listener) = new.listeners.get(address) else { continue };
@@ -178,7 +176,7 @@ fn prepare(
     Ok(ready)
 }
 
-/// Changes settings of open sockets; when one is refused those changed before are changed back.
+/// Changes settings of open sockets. If one fails, the earlier changes are reverted.
 fn set_socket_options(
     listeners: &mut ListenerSet,
     steps: &[ListenerStep],
@@ -261,6 +259,6 @@ pub async fn wait_installed(engine: &dyn TrafficEngine, version: u64) -> bool {
 }
 
 /// Ids of all listeners, to stop them.
-pub fn listener_ids(book: &AppliedState) -> Vec<ListenerId> {
-    book.listeners.values().map(|listener| listener.id).collect()
+pub fn listener_ids(applied: &AppliedState) -> Vec<ListenerId> {
+    applied.listeners.values().map(|listener| listener.id).collect()
 }

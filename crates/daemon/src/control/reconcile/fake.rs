@@ -16,19 +16,19 @@ use model::snapshot::WorkerSnapshot;
 use super::traffic_engine::TrafficEngine;
 use crate::util::listeners::{ListenerSet, NoSocketStore, SocketOps};
 
-/// What was asked, in order.
+/// Calls in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordedCall {
-    /// Bind so many sockets.
+    /// Bind this many sockets.
     Bind(SocketAddr, usize, AddressClaim),
     Listen(SocketAddr),
     SetOptions,
     /// Try a pool's settings.
     TryOutgoing,
-    /// Forward packets as this version says.
+    /// Forward packets as of this version.
     ForwardEarly(u64),
     Install(u64),
-    /// Accept on so many sockets.
+    /// Accept on this many sockets.
     Accept(ListenerId, ServiceId, usize),
     Stop(ListenerId, bool),
     /// Cut a server's connections.
@@ -57,17 +57,17 @@ impl FakeEngine {
         ListenerSet::new(Box::new(self.clone()), Box::new(NoSocketStore), workers)
     }
 
-    /// What was asked since the last call.
+    /// The calls since the last time.
     pub fn take_calls(&self) -> Vec<RecordedCall> {
         std::mem::take(&mut *self.lock_calls())
     }
 
-    /// From now on somebody else listens there.
+    /// Another process listens on this address from now on.
     pub fn occupy_address(&self, address: SocketAddr) {
         self.occupy_address_for(address, u32::MAX);
     }
 
-    /// The same for so many attempts.
+    /// The same for this many attempts.
     pub fn occupy_address_for(&self, address: SocketAddr, attempts: u32) {
         self.inner.occupied.lock().unwrap().insert(address, attempts);
     }
@@ -77,7 +77,6 @@ impl FakeEngine {
         self.inner.refuse_alter.store(nth, Ordering::Relaxed);
     }
 
-    /// The snapshot in force.
     pub fn snapshot(&self) -> Option<Arc<WorkerSnapshot>> {
         self.inner.snapshot.lock().unwrap().clone()
     }
@@ -86,8 +85,8 @@ impl FakeEngine {
         self.inner.calls.lock().unwrap()
     }
 
-    fn record_call(&self, what: RecordedCall) {
-        self.lock_calls().push(what);
+    fn record_call(&self, call: RecordedCall) {
+        self.lock_calls().push(call);
     }
 }
 
@@ -109,7 +108,8 @@ impl TrafficEngine for FakeEngine {
         self.inner.installed.load(Ordering::Relaxed)
     }
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
-        let known = self.snapshot().is_some_and(|it| it.services.contains_key(&service));
+        let known =
+            self.snapshot().is_some_and(|snapshot| snapshot.services.contains_key(&service));
         assert!(known, "a listener's service must be in the snapshot before");
         self.record_call(RecordedCall::Accept(id, service, sockets.len()));
     }
@@ -132,10 +132,10 @@ impl SocketOps for FakeEngine {
         count: usize,
         claim: AddressClaim,
     ) -> Result<Vec<OwnedFd>, ListenError> {
-        let mut taken = self.inner.occupied.lock().unwrap();
-        let left = taken.get(&address).copied().unwrap_or(0);
+        let mut occupied = self.inner.occupied.lock().unwrap();
+        let left = occupied.get(&address).copied().unwrap_or(0);
         if left > 0 {
-            taken.insert(address, left - 1);
+            occupied.insert(address, left - 1);
             return Err(ListenError::Taken { address, holders: Vec::new() });
         }
         self.record_call(RecordedCall::Bind(address, count, claim));

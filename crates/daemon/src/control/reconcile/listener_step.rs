@@ -10,10 +10,10 @@ use model::id::ListenerId;
 
 use super::applied_state::AppliedState;
 
-/// What has to be done to one listening address.
+/// What to do with one listening address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenerStep {
-    /// Nobody of ours listens there yet.
+    /// Open an address on which this process does not listen yet.
     Open { address: SocketAddr },
     /// Its sockets get other settings and stay.
     SetOptions {
@@ -30,7 +30,7 @@ pub enum ListenerStep {
         /// The settings before, when they differ.
         before: Option<SocketOptions>,
     },
-    /// Nobody is to listen there any more.
+    /// Close an address that is no longer configured.
     Close { address: SocketAddr, old: ListenerId },
 }
 

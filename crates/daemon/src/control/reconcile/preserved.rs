@@ -11,7 +11,7 @@ use model::snapshot::{PoolView, ServiceView};
 
 type ServiceViews = BTreeMap<String, Arc<ServiceView>>;
 
-/// The rules of a service over these pools; those in force where they are the same.
+/// The rules of a service over these pools; the active ones if they are equal.
 pub fn preserve_rules(
     config: &Arc<ServiceConfig>,
     pools: &BTreeMap<String, Arc<PoolView>>,
@@ -37,15 +37,15 @@ pub fn preserve_rules(
     ServiceRules::new(config, id, workers, before).map(Arc::new)
 }
 
-/// The table of a service that remembers clients: its own in force, or that of another one with the same word, unless it
-/// is of another size.
+/// The affinity table of a service: its own active one, or that of another service with the same group, unless the size
+/// differs.
 pub fn preserve_affinity_table(
     config: &ServiceConfig,
     known: &[&ServiceViews],
 ) -> Option<Arc<affinity::AffinityTable>> {
     let sticky = config.sticky.as_ref().filter(|sticky| sticky.needs_table())?;
     let fits = |view: &&Arc<ServiceView>| match (&sticky.share, &view.config.sticky) {
-        (Some(word), Some(other)) => other.share.as_ref() == Some(word),
+        (Some(group), Some(other)) => other.share.as_ref() == Some(group),
         (None, Some(other)) => {
             view.config.name == config.name && other.share.is_none() && other.by == sticky.by
         }
@@ -53,11 +53,11 @@ pub fn preserve_affinity_table(
     };
     let views = known.iter().flat_map(|services| services.values()).filter(fits);
     let mut tables = views.filter_map(|view| view.affinity.as_ref());
-    let found = tables.find(|table| table.entries() == sticky.entries);
-    Some(found.map_or_else(|| Arc::new(affinity::AffinityTable::new(sticky.entries)), Arc::clone))
+    let shared = tables.find(|table| table.entries() == sticky.entries);
+    Some(shared.map_or_else(|| Arc::new(affinity::AffinityTable::new(sticky.entries)), Arc::clone))
 }
 
-/// Where a service counts what its users met: what is in force, unless networks are told apart in another way.
+/// The SLO counters of a service: the active ones, unless networks are grouped differently.
 pub fn preserve_slo_table(
     config: &ServiceConfig,
     workers: usize,

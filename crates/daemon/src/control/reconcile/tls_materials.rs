@@ -10,8 +10,8 @@ use super::applied_state::AppliedState;
 use crate::tls::cert_store::TlsMaterials;
 
 /// The state with these materials.
-pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> AppliedState {
-    for (name, view) in &mut book.services {
+pub fn with_tls_materials(mut applied: AppliedState, materials: &TlsMaterials) -> AppliedState {
+    for (name, view) in &mut applied.services {
         if let Some(tls) = replacement(&view.tls, &materials.services, name) {
             let config = Arc::clone(&view.config);
             let live = Arc::clone(&view.stats);
@@ -32,7 +32,7 @@ pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> A
             });
         }
     }
-    for (name, view) in &mut book.pools {
+    for (name, view) in &mut applied.pools {
         if let Some(tls) = replacement(&view.tls, &materials.pools, name) {
             let config = Arc::clone(&view.config);
             let servers = view.servers.clone();
@@ -41,11 +41,11 @@ pub fn with_tls_materials(mut book: AppliedState, materials: &TlsMaterials) -> A
             *view = Arc::new(PoolView { id, config, tls, stats: live, servers });
         }
     }
-    book.cookie_secrets = Arc::clone(&materials.cookies);
-    book
+    applied.cookie_secrets = Arc::clone(&materials.cookies);
+    applied
 }
 
-/// What is to take the place of `has`; `None`: it stays.
+/// The replacement of `has`; `None`: it stays.
 fn replacement(
     has: &Option<OpaqueMaterial>,
     wanted: &BTreeMap<String, OpaqueMaterial>,

@@ -9,10 +9,10 @@ use model::config::Config;
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::WorkerSnapshot;
 
-/// What carries the traffic. No call blocks.
+/// Carries the traffic. No call blocks.
 pub trait TrafficEngine: Send + Sync + 'static {
-    /// Forwards packets as this says, before listeners close whose place packet services take. Ends when that is so, or
-    /// cannot be had in time.
+    /// Forwards packets by this snapshot before the listeners close that packet services replace. Completes when
+    /// packets are forwarded, or when that fails or takes too long.
     fn forward_early(
         &self,
         snapshot: Arc<WorkerSnapshot>,
@@ -20,13 +20,13 @@ pub trait TrafficEngine: Send + Sync + 'static {
     ) -> BoxFuture<'static, ()>;
     /// Gives every worker this snapshot.
     fn install(&self, snapshot: Arc<WorkerSnapshot>);
-    /// The lowest version in force in any worker.
+    /// The lowest version that any worker has installed.
     fn installed_version(&self) -> u64;
     /// Begins to accept on these sockets for a service of the snapshot.
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>);
-    /// Stops accepting; `accept_rest`: what waits in the queue is taken first.
+    /// Stops accepting. With `accept_rest`, connections in the accept queue are accepted first.
     fn unlisten(&self, id: ListenerId, accept_rest: bool);
-    /// Ends what is under way with a server that is to lose its connections.
+    /// Ends all exchanges with a server.
     fn reset_server_connections(&self, server: ServerId);
     /// Connections end as their exchanges do, within `limit`.
     fn drain(&self, limit: Duration);

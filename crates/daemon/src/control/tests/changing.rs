@@ -35,10 +35,10 @@ async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
                 return control.patch(patch(ConfigObject::Root, new)).await.unwrap().generation;
             }
             loop {
-                // What it began with is named, and refused when it is not in force any more.
-                let picture = control.state();
-                let text = format!("{}{pool}", picture.text);
-                let change = ConfigChange { expect: Some(picture.generation), ..change(&text) };
+                // The change names the generation that it is based on, and is rejected if another one is active.
+                let snapshot = control.state();
+                let text = format!("{}{pool}", snapshot.text);
+                let change = ConfigChange { expect: Some(snapshot.generation), ..change(&text) };
                 match control.apply(change).await {
                     Ok(applied) => return applied.generation,
                     Err(ApplyError::Stale { .. }) => {
@@ -54,12 +54,12 @@ async fn of_many_writers_none_loses_what_it_wrote_and_none_mixes_two() {
     generations.sort_unstable();
     let expected: Vec<u64> = (2..).take(WRITERS).collect();
     assert_eq!(generations, expected, "each has a generation of its own");
-    let picture = world.control.state();
-    assert_eq!(picture.generation, expected[WRITERS - 1]);
+    let snapshot = world.control.state();
+    assert_eq!(snapshot.generation, expected[WRITERS - 1]);
     for writer in 0..WRITERS {
-        assert!(picture.config.pools.contains_key(&format!("w{writer}")), "{writer} was lost");
+        assert!(snapshot.config.pools.contains_key(&format!("w{writer}")), "{writer} was lost");
     }
-    assert_eq!(picture.config.pools.len(), WRITERS + 1);
+    assert_eq!(snapshot.config.pools.len(), WRITERS + 1);
     assert!(refused.load(Ordering::Relaxed) > 0, "nobody met another: nothing was shown");
 }
 
@@ -87,7 +87,7 @@ async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
     assert_eq!((records.len(), records[0].who.as_str()), (1, "tester"));
 }
 
-/// A world with a file that says how changes are kept.
+/// A daemon with a file that says how changes are saved.
 async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
     let file = scratch.path().join("t.toml");
     let state = scratch.path().join("state");
@@ -142,12 +142,12 @@ async fn into_the_file_go_changes_with_its_comments_and_come_out_with_an_undo() 
         (drift.keys.join(" "), drift.edited, drift.kept),
         ("pool.web.servers".into(), false, false)
     );
-    // What somebody wrote meanwhile is not written over.
+    // Changes that another program made meanwhile are not overwritten.
     std::fs::write(&file, format!("{}# by hand\n", written())).unwrap();
     let differs = world.control.patch(patch(server("b"), json!({ "weight": 4 }))).await;
     assert!(matches!(differs, Err(ApplyError::FileDiffers(_))), "{differs:?}");
     assert_eq!(world.control.state().server("web", "b").unwrap().weight.get(), 3);
-    // Applying what the file says needs no writing.
+    // Applying the file's own text writes nothing.
     world.apply(&written()).await.unwrap();
     assert_eq!(
         (world.control.state().drift.clone(), written().ends_with("# by hand\n")),
@@ -179,11 +179,11 @@ async fn beside_the_file_changes_outlive_restarts_until_the_file_has_another_wor
     assert_eq!(config.pools["web"].timeout.idle, Duration::from_secs(9));
     assert_eq!(world.control.state().drift.clone().unwrap().keys, ["pool.web.timeout"]);
     assert!(world.whats().contains(&"overlay-ended"));
-    // And takes it back: what it once replaced does not come again.
+    // The file takes it back: the text that it once replaced does not return.
     std::fs::write(&file, &text).unwrap();
     let world = again(&scratch, &file).await;
     assert_eq!(world.control.state().drift.clone().unwrap().keys, ["pool.web.timeout"]);
-    // A configuration that is the file's leaves nothing to keep.
+    // A configuration that equals the file's leaves no overlay.
     world.apply(&text).await.unwrap();
     assert!(!scratch.path().join("state/overlay.json").exists());
     assert_eq!(world.control.state().drift, None);

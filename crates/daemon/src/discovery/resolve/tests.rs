@@ -28,7 +28,7 @@ servers = [
 ]
 "#;
 
-/// What the resolver answers, and when it was asked.
+/// A resolver with fixed answers that records its look-ups.
 #[derive(Clone, Default)]
 struct FakeResolver {
     answer: Arc<Mutex<Option<Vec<&'static str>>>>,
@@ -39,12 +39,12 @@ struct ResolveRun {
     world: FakeResolver,
     orders: mpsc::Receiver<ControlCommand>,
     publish: watch::Sender<Arc<StateSnapshot>>,
-    picture: StateSnapshot,
+    snapshot: StateSnapshot,
 }
 
 fn start() -> ResolveRun {
-    let picture = fixture::picture(TEXT, 1);
-    let (control, orders, publish) = fixture::control(picture.clone());
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let (control, orders, publish) = fixture::control(snapshot.clone());
     let world = FakeResolver::default();
     let answers = world.clone();
     tokio::spawn(run_with(control, move |name| {
@@ -56,7 +56,7 @@ fn start() -> ResolveRun {
             Ok(answer.into_iter().map(|ip| ip.parse::<IpAddr>().unwrap()).collect())
         }
     }));
-    ResolveRun { world, orders, publish, picture }
+    ResolveRun { world, orders, publish, snapshot }
 }
 
 impl ResolveRun {
@@ -64,21 +64,21 @@ impl ResolveRun {
         *self.world.answer.lock().unwrap() = answer.map(<[_]>::to_vec);
     }
 
-    /// What is reported in some virtual time, put in force as the daemon would.
+    /// Changes reported within some virtual time, applied as the daemon would.
     async fn news(&mut self, span: Duration) -> Vec<(&'static str, Result<String, String>)> {
         let end = Instant::now() + span;
         let mut out = Vec::new();
         while let Ok(Some(order)) = tokio::time::timeout_at(end, self.orders.recv()).await {
             let ControlCommand::Resolution(news) = order else { panic!("{order:?}") };
             let name =
-                if self.picture.servers[&news.server].config.name == "a" { "a" } else { "b" };
-            fixture::change(&mut self.picture, name, |facts| {
+                if self.snapshot.servers[&news.server].config.name == "a" { "a" } else { "b" };
+            fixture::change(&mut self.snapshot, name, |facts| {
                 facts.resolved = match &news.result {
                     Ok(address) => ResolvedAddress::Known(*address),
                     Err(why) => ResolvedAddress::Failed(why.clone()),
                 };
             });
-            self.publish.send_replace(Arc::new(self.picture.clone()));
+            self.publish.send_replace(Arc::new(self.snapshot.clone()));
             out.push((name, news.result.map(|address| address.to_string())));
         }
         out.sort();

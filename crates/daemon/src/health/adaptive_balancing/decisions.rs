@@ -25,22 +25,19 @@ pub struct WeightDecision {
 }
 
 impl BalancingDecisions {
-    /// Replaces what was known.
     pub(super) fn set_weight(&self, server: ServerId, sum: WeightDecision) {
         self.sums().insert(server, sum);
     }
 
-    /// Forgets servers that are not judged any more.
-    pub(super) fn retain_servers(&self, judged: impl Fn(ServerId) -> bool) {
-        self.sums().retain(|server, _| judged(*server));
+    /// Removes servers that the controller no longer handles.
+    pub(super) fn retain_servers(&self, controls: impl Fn(ServerId) -> bool) {
+        self.sums().retain(|server, _| controls(*server));
     }
 
-    /// What was made of a server's weight last.
     pub fn weight_decision(&self, server: ServerId) -> Option<WeightDecision> {
         self.sums().get(&server).cloned()
     }
 
-    /// Replaces what was known of ejections.
     pub(super) fn set_ejections(
         &self,
         sums: Vec<(ServerId, outlier_detection::OutlierEvaluation)>,
@@ -50,7 +47,7 @@ impl BalancingDecisions {
         *self.1.lock().unwrap_or_else(PoisonError::into_inner) = sums;
     }
 
-    /// The arithmetic of a server's ejection, and when it was looked at last; `None`: nobody puts it out.
+    /// The calculation behind a server's ejection, and the time of the last check; `None`: outlier detection is off.
     pub fn ejection_decision(
         &self,
         server: ServerId,

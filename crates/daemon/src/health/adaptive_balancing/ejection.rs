@@ -17,30 +17,30 @@ use super::outlier_detector::PoolOutlierDetectors;
 use crate::state::{ControlHandle, ServerEjection, StateSnapshot};
 
 const LOOK: Duration = Duration::from_millis(100);
-/// So much more for each server, so that looking at very many costs a few percent of a core at most.
+/// Added for each server, so that checking very many servers costs a few percent of a core at most.
 const LOOK_PER_SERVER: Duration = Duration::from_micros(100);
 /// The longest time between two looks.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Judges until the daemon is gone.
+/// Ejects and readmits servers until the daemon stops.
 pub async fn run(control: ControlHandle, weighed: Arc<BalancingDecisions>, seed: u64) {
     let began = Instant::now();
     let mut rng = Rng::new(seed);
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut dock = PoolOutlierDetectors::default();
     loop {
-        let picture = pictures.borrow_and_update().clone();
+        let snapshot = snapshots.borrow_and_update().clone();
         let now = MonotonicTime(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let ruled = dock.update(&picture, now, || rng.next());
+        let ruled = dock.update(&snapshot, now, || rng.next());
         let at = SystemTime::now();
         weighed.set_ejections(ruled.sums, at);
-        clear_failure_runs(&picture, &ruled.orders);
-        let words: Vec<_> = ruled.orders.iter().map(|order| ejection_change(order, at)).collect();
-        if !words.is_empty() {
-            control.set_ejections(words).await;
+        clear_failure_runs(&snapshot, &ruled.orders);
+        let changes: Vec<_> = ruled.orders.iter().map(|order| ejection_change(order, at)).collect();
+        if !changes.is_empty() {
+            control.set_ejections(changes).await;
         }
         if dock.servers() == 0 {
-            if pictures.changed().await.is_err() {
+            if snapshots.changed().await.is_err() {
                 return;
             }
             continue;
@@ -48,26 +48,26 @@ pub async fn run(control: ControlHandle, weighed: Arc<BalancingDecisions>, seed:
         let servers = u32::try_from(dock.servers()).unwrap_or(u32::MAX);
         let wait = LOOK.max(LOOK_PER_SERVER.saturating_mul(servers)).min(LONGEST);
         tokio::time::sleep(wait).await;
-        if pictures.has_changed().is_err() {
+        if snapshots.has_changed().is_err() {
             return;
         }
     }
 }
 
-/// A server that comes back begins to count anew.
-fn clear_failure_runs(picture: &StateSnapshot, orders: &[OutlierAction]) {
+/// A readmitted server starts with empty counters.
+fn clear_failure_runs(snapshot: &StateSnapshot, orders: &[OutlierAction]) {
     let back = orders.iter().filter(|order| matches!(order, OutlierAction::Readmit { .. }));
     let back: HashSet<ServerId> = back.map(OutlierAction::server).collect();
     if back.is_empty() {
         return;
     }
-    let views = picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
+    let views = snapshot.snapshot.pools.values().flat_map(|pool| &pool.servers);
     for view in views.filter(|view| back.contains(&view.id)) {
         view.stats.consecutive_failures.clear();
     }
 }
 
-/// What is to be known of a server from now on.
+/// The new ejection state of a server, and its event.
 fn ejection_change(order: &OutlierAction, now: SystemTime) -> (ServerId, Option<ServerEjection>) {
     let ejected = match order {
         OutlierAction::Eject { time, sum, .. } => {

@@ -17,10 +17,9 @@ use model::snapshot::{PoolView, ServerState, ServerView};
 
 use crate::state::{HealthState, ServerFacts, StateSnapshot};
 
-/// What a look came to.
+/// The result of one check.
 #[derive(Debug, Default)]
 pub struct OutlierUpdate {
-    /// What is to be done, and at which server.
     pub orders: Vec<OutlierAction>,
     /// The newest arithmetic of every server that is looked at.
     pub sums: Vec<(ServerId, OutlierEvaluation)>,
@@ -37,12 +36,12 @@ impl PoolOutlierDetectors {
     /// Looks at everything once.
     pub fn update(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         now: MonotonicTime,
         mut draw: impl FnMut() -> u64,
     ) -> OutlierUpdate {
-        let proxied = proxied_pools(picture);
-        let pools = &picture.snapshot.pools;
+        let proxied = proxied_pools(snapshot);
+        let pools = &snapshot.snapshot.pools;
         let wanted = |id: &PoolId, view: &PoolView| {
             view.config.eject.is_some() && view.servers.len() > 1 && proxied.contains(id)
         };
@@ -51,19 +50,19 @@ impl PoolOutlierDetectors {
         let mut ruled = OutlierUpdate::default();
         for (id, view) in pools {
             let Some(terms) = view.config.eject.as_ref().filter(|_| wanted(id, view)) else {
-                readmit_orphans(picture, view, |_| false, &mut ruled.orders);
+                readmit_orphans(snapshot, view, |_| false, &mut ruled.orders);
                 continue;
             };
             self.servers += view.servers.len();
             let seen: Vec<OutlierObservation> = view
                 .servers
                 .iter()
-                .filter_map(|server| self::sample_outcomes(picture, server))
+                .filter_map(|server| self::sample_outcomes(snapshot, server))
                 .collect();
             let court = self.detectors.entry(*id).or_default();
             ruled.orders.extend(court.evaluate_pool(terms, now, &seen, &mut draw));
             let out: HashSet<ServerId> = court.ejected_servers().collect();
-            readmit_orphans(picture, view, |id| out.contains(&id), &mut ruled.orders);
+            readmit_orphans(snapshot, view, |id| out.contains(&id), &mut ruled.orders);
             let sums = view.servers.iter().filter_map(|server| {
                 court.evaluation(server.id).map(|sum| (server.id, sum.clone()))
             });
@@ -79,8 +78,8 @@ impl PoolOutlierDetectors {
 }
 
 /// Pools of `http` services, and of their rules.
-fn proxied_pools(picture: &StateSnapshot) -> HashSet<PoolId> {
-    let services = picture.snapshot.services.values();
+fn proxied_pools(snapshot: &StateSnapshot) -> HashSet<PoolId> {
+    let services = snapshot.snapshot.services.values();
     let services = services.filter(|service| service.config.forward == ForwardingMode::Http);
     services
         .flat_map(|service| {
@@ -90,9 +89,9 @@ fn proxied_pools(picture: &StateSnapshot) -> HashSet<PoolId> {
         .collect()
 }
 
-/// Servers that are put out in the snapshot, and by nobody here.
+/// Readmits servers that are ejected in the snapshot but unknown to this detector.
 fn readmit_orphans(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     view: &PoolView,
     is_out: impl Fn(ServerId) -> bool,
     orders: &mut Vec<OutlierAction>,
@@ -103,7 +102,7 @@ fn readmit_orphans(
         .map(OutlierAction::server)
         .collect();
     for server in &view.servers {
-        let out = picture.servers.get(&server.id).is_some_and(|facts| facts.ejection.is_some());
+        let out = snapshot.servers.get(&server.id).is_some_and(|facts| facts.ejection.is_some());
         if out && !is_out(server.id) && !ordered.contains(&server.id) {
             orders.push(OutlierAction::Readmit {
                 id: server.id,
@@ -114,8 +113,8 @@ fn readmit_orphans(
     }
 }
 
-fn sample_outcomes(picture: &StateSnapshot, server: &ServerView) -> Option<OutlierObservation> {
-    let facts = picture.servers.get(&server.id)?;
+fn sample_outcomes(snapshot: &StateSnapshot, server: &ServerView) -> Option<OutlierObservation> {
+    let facts = snapshot.servers.get(&server.id)?;
     let mut tally = OutlierCounts::default();
     for slot in &server.stats.slots {
         tally.good += slot.counters.judged_good.get();
@@ -131,7 +130,7 @@ fn sample_outcomes(picture: &StateSnapshot, server: &ServerView) -> Option<Outli
     })
 }
 
-/// What it would be if it were not put out.
+/// The state that a server would have if it were not ejected.
 fn eligibility(facts: &ServerFacts, server: &ServerView) -> ServerEligibility {
     match facts.state {
         ServerState::Drain | ServerState::Disabled => ServerEligibility::Excluded,
@@ -142,8 +141,8 @@ fn eligibility(facts: &ServerFacts, server: &ServerView) -> ServerEligibility {
         ServerState::Down => {
             let alive = facts.health_status.health != HealthState::Down;
             let wants = facts.agent.as_ref().is_none_or(|(state, _)| *state != ServerState::Down);
-            let found = facts.resolved.address().is_some();
-            let may = facts.ejection.is_some() && alive && wants && found;
+            let resolved = facts.resolved.address().is_some();
+            let may = facts.ejection.is_some() && alive && wants && resolved;
             if may { ServerEligibility::Available } else { ServerEligibility::Down }
         }
     }

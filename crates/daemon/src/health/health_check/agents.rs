@@ -33,16 +33,15 @@ pub(super) struct AgentPoller {
 struct PolledAgent {
     agent: AgentConfig,
     name: Arc<str>,
-    /// Who is asked and how; `None`: nobody, answers bring reports.
+    /// Where and how to query the agent; `None`: not at all, reports come with the responses of the server.
     target: Option<ProbeTarget>,
     live: Arc<ServerStats>,
     /// The question under way.
     in_flight: Option<u64>,
     /// When it last answered.
     last_answer_at: Option<MonotonicTime>,
-    /// What was passed on last.
     last_report: Option<(ServerState, String)>,
-    /// Its loss, or its nonsense, was told.
+    /// The loss or the malformed report has been logged.
     failure_reported: bool,
 }
 
@@ -53,11 +52,11 @@ pub(super) struct AgentQueryId {
     number: u64,
 }
 
-/// What is to be passed on.
+/// The result of a change in an agent.
 #[derive(Debug, Default)]
 pub(super) struct AgentUpdate {
     pub(super) report: Option<ServerAgentReport>,
-    /// To the events: what happened, in a sentence.
+    /// The event to log, as name and sentence.
     pub(super) event: Option<(&'static str, String)>,
 }
 
@@ -71,39 +70,40 @@ impl AgentPoller {
         }
     }
 
-    /// Follows what is in force. Returns words that end with their agents.
+    /// Follows the active configuration. Returns reports that end with their agents.
     pub(super) fn update_servers(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         now: MonotonicTime,
     ) -> Vec<ServerAgentReport> {
         let mut gone: HashMap<ServerId, PolledAgent> = std::mem::take(&mut self.servers);
-        for pool in picture.snapshot.pools.values() {
+        for pool in snapshot.snapshot.pools.values() {
             let Some(agent) = &pool.config.agent else { continue };
             let socket = Arc::new(pool.config.socket.clone());
             let prepared = ProbePlan::for_agent(&agent.kind)
                 .map(|plan| Arc::new(SharedProbePlan { plan, tls: None }));
             for server in &pool.servers {
-                let target =
-                    prepared.as_ref().and_then(|it| target(it, agent, pool, server, &socket));
+                let target = prepared.as_ref().and_then(|prepared_probe| {
+                    target(prepared_probe, agent, pool, server, &socket)
+                });
                 let known = gone.remove(&server.id).filter(|known| known.agent == *agent);
                 let fresh = known.is_none();
-                let asked = match known {
+                let polled = match known {
                     Some(known) => PolledAgent { target, ..known },
                     None => polled_agent(agent, pool, server, target),
                 };
-                self.servers.insert(server.id, asked);
+                self.servers.insert(server.id, polled);
                 if fresh {
                     self.schedule.set(server.id, now);
                 }
             }
         }
         let mut ended = Vec::new();
-        for (server, asked) in gone {
+        for (server, polled) in gone {
             if !self.servers.contains_key(&server) {
                 self.schedule.remove(&server);
             }
-            if asked.last_report.is_some() {
+            if polled.last_report.is_some() {
                 ended.push(ServerAgentReport { server, wanted: None });
             }
         }
@@ -115,20 +115,20 @@ impl AgentPoller {
         self.schedule.next_due()
     }
 
-    /// What is due: a question, or news that an agent is lost.
+    /// Queries that are due, and agents that are lost.
     pub(super) fn take_due(
         &mut self,
         now: MonotonicTime,
     ) -> Option<(Option<(AgentQueryId, ProbeTarget)>, AgentUpdate)> {
         let (_, server) = self.schedule.pop(now)?;
-        let asked = self.servers.get_mut(&server)?;
-        let news = expire_report(asked, server, now, &self.counts);
-        self.schedule.set(server, now + asked.agent.every);
-        // A question that has no answer yet is not asked again.
-        let target = asked.target.clone().filter(|_| asked.in_flight.is_none());
+        let polled = self.servers.get_mut(&server)?;
+        let news = expire_report(polled, server, now, &self.counts);
+        self.schedule.set(server, now + polled.agent.every);
+        // While a query is unanswered no other one is sent.
+        let target = polled.target.clone().filter(|_| polled.in_flight.is_none());
         let question = target.map(|target| {
             self.queries += 1;
-            asked.in_flight = Some(self.queries);
+            polled.in_flight = Some(self.queries);
             (AgentQueryId { server, number: self.queries }, target)
         });
         Some((question, news))
@@ -140,29 +140,29 @@ impl AgentPoller {
         outcome: ProbeOutcome,
         now: MonotonicTime,
     ) -> AgentUpdate {
-        let Some(asked) = self.servers.get_mut(&question.server) else {
+        let Some(polled) = self.servers.get_mut(&question.server) else {
             return AgentUpdate::default();
         };
-        if asked.in_flight != Some(question.number) {
+        if polled.in_flight != Some(question.number) {
             return AgentUpdate::default();
         }
-        asked.in_flight = None;
+        polled.in_flight = None;
         let text = match outcome {
-            ProbeOutcome::Passed(what) => what,
-            // Silence is told when the last report is too old.
+            ProbeOutcome::Passed(answer_text) => answer_text,
+            // A silent agent is reported once its last report has expired.
             ProbeOutcome::Failed(_) | ProbeOutcome::NotMade(_) => {
                 increment(&self.counts.agents_silent);
                 return AgentUpdate::default();
             }
         };
-        match asked.agent.kind {
+        match polled.agent.kind {
             AgentKind::Orca { .. } => match orca::parse(text.as_bytes()) {
-                Ok(report) => apply_orca_report(asked, &report, now, &self.counts),
-                Err(error) => describe_garbage(asked, &error.to_string(), &self.counts),
+                Ok(report) => apply_orca_report(polled, &report, now, &self.counts),
+                Err(error) => describe_garbage(polled, &error.to_string(), &self.counts),
             },
             AgentKind::Text { .. } => match parse(text.as_bytes()) {
-                Some(says) => apply_text_report(asked, question.server, &says, now, &self.counts),
-                None => describe_garbage(asked, "its line says nothing", &self.counts),
+                Some(says) => apply_text_report(polled, question.server, &says, now, &self.counts),
+                None => describe_garbage(polled, "its line says nothing", &self.counts),
             },
             AgentKind::Answers => AgentUpdate::default(),
         }
@@ -211,112 +211,112 @@ fn target(
     })
 }
 
-/// Takes away what is too old.
+/// Removes an expired report.
 fn expire_report(
-    asked: &mut PolledAgent,
+    polled: &mut PolledAgent,
     server: ServerId,
     now: MonotonicTime,
     counts: &ProbeCounts,
 ) -> AgentUpdate {
-    let age = asked.agent.age;
-    let expired = asked.live.load.expire_older_than(now, age);
-    let quiet = asked.last_answer_at.is_some_and(|heard| now.since(heard) > age);
+    let age = polled.agent.age;
+    let expired = polled.live.load.expire_older_than(now, age);
+    let quiet = polled.last_answer_at.is_some_and(|heard| now.since(heard) > age);
     if quiet {
-        asked.last_answer_at = None;
+        polled.last_answer_at = None;
     }
     if !expired && !quiet {
         return AgentUpdate::default();
     }
     increment(&counts.agents_lost);
-    asked.failure_reported = true;
-    let word = asked.last_report.take().map(|_| ServerAgentReport { server, wanted: None });
+    polled.failure_reported = true;
+    let lost_report = polled.last_report.take().map(|_| ServerAgentReport { server, wanted: None });
     let text = format!(
         "{}: no report for {}: its load is not known any more",
-        asked.name,
+        polled.name,
         crate::util::duration_text::format_duration(age)
     );
-    AgentUpdate { report: word, event: Some(("agent-lost", text)) }
+    AgentUpdate { report: lost_report, event: Some(("agent-lost", text)) }
 }
 
 fn apply_orca_report(
-    asked: &mut PolledAgent,
+    polled: &mut PolledAgent,
     orca: &OrcaReport,
     now: MonotonicTime,
     counts: &ProbeCounts,
 ) -> AgentUpdate {
-    let back = apply_report(asked, now);
+    let back = apply_report(polled, now);
     match orca.utilization() {
-        Some(value) => merge_updates(back, put(asked, value, LoadSource::Orca, now, counts)),
+        Some(value) => merge_updates(back, put(polled, value, LoadSource::Orca, now, counts)),
         None => back,
     }
 }
 
-/// A share of what it can take is the rest of its load.
+/// A weight in percent of capacity leaves the rest as load.
 fn apply_text_report(
-    asked: &mut PolledAgent,
+    polled: &mut PolledAgent,
     server: ServerId,
     says: &AgentReply,
     now: MonotonicTime,
     counts: &ProbeCounts,
 ) -> AgentUpdate {
-    let mut news = apply_report(asked, now);
+    let mut news = apply_report(polled, now);
     if let Some(share) = says.weight_share {
-        news = merge_updates(news, put(asked, 1.0 - share, LoadSource::Agent, now, counts));
+        news = merge_updates(news, put(polled, 1.0 - share, LoadSource::Agent, now, counts));
     }
     if says.unknown > 0 {
         increment(&counts.agents_unknown);
     }
-    let why = |what: &str| match says.reason.as_str() {
-        "" => format!("its agent says {what}"),
-        reason => format!("its agent says {what}: {reason}"),
+    let why = |default: &str| match says.reason.as_str() {
+        "" => format!("its agent says {default}"),
+        reason => format!("its agent says {default}: {reason}"),
     };
-    // What is not said stays as it was: the protocol's lines need not repeat themselves.
-    let said = match (says.health, says.command) {
+    // Parts that a report leaves out stay unchanged, as the agent protocol specifies.
+    let wanted = match (says.health, says.command) {
         (Some(AgentHealth::Down), _) => Some((ServerState::Down, why("down"))),
         (_, Some(AgentCommand::Drain)) => Some((ServerState::Drain, why("drain"))),
         (_, Some(AgentCommand::Maintenance)) => Some((ServerState::Disabled, why("maint"))),
         (Some(AgentHealth::Up), _) | (_, Some(AgentCommand::Ready)) => None,
         (None, None) => return news,
     };
-    if said != asked.last_report {
-        asked.last_report.clone_from(&said);
-        news.report = Some(ServerAgentReport { server, wanted: said });
+    if wanted != polled.last_report {
+        polled.last_report.clone_from(&wanted);
+        news.report = Some(ServerAgentReport { server, wanted: wanted });
     }
     news
 }
 
-fn apply_report(asked: &mut PolledAgent, now: MonotonicTime) -> AgentUpdate {
-    asked.last_answer_at = Some(now);
-    let event = std::mem::take(&mut asked.failure_reported)
-        .then(|| ("agent-back", format!("{}: its agent reports again", asked.name)));
+fn apply_report(polled: &mut PolledAgent, now: MonotonicTime) -> AgentUpdate {
+    polled.last_answer_at = Some(now);
+    let event = std::mem::take(&mut polled.failure_reported)
+        .then(|| ("agent-back", format!("{}: its agent reports again", polled.name)));
     AgentUpdate { report: None, event }
 }
 
 fn put(
-    asked: &PolledAgent,
+    polled: &PolledAgent,
     value: f64,
     source: LoadSource,
     now: MonotonicTime,
     counts: &ProbeCounts,
 ) -> AgentUpdate {
     let (report, clamped) = UtilizationReport::new_clamped(value, now, source);
-    asked.live.load.store(report);
+    polled.live.load.store(report);
     if !clamped {
         return AgentUpdate::default();
     }
     let before = counts.agents_clamped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let text = format!(
         "{}: its agent reports a load of {}, taken as {}",
-        asked.name,
+        polled.name,
         percent(value),
         percent(report.value)
     );
-    // The first and then ever fewer are told; all are counted.
-    let told = (before + 1).is_power_of_two();
-    AgentUpdate { report: None, event: told.then_some(("agent-clamped", text)) }
+    // Only the failures 1, 2, 4, 8 and so on are logged; all are counted.
+    let logged = (before + 1).is_power_of_two();
+    AgentUpdate { report: None, event: logged.then_some(("agent-clamped", text)) }
 }
 
-/// A load in few characters, whatever an agent says.
+/// Formats a load briefly, whatever value the agent sent.
 fn percent(load: f64) -> String {
     const MOST: f64 = 1e6;
     match load * 100.0 {
@@ -327,11 +327,11 @@ fn percent(load: f64) -> String {
     }
 }
 
-fn describe_garbage(asked: &mut PolledAgent, why: &str, counts: &ProbeCounts) -> AgentUpdate {
+fn describe_garbage(polled: &mut PolledAgent, why: &str, counts: &ProbeCounts) -> AgentUpdate {
     increment(&counts.agents_unknown);
-    let told = std::mem::replace(&mut asked.failure_reported, true);
-    let text = format!("{}: its agent is not understood: {why}", asked.name);
-    AgentUpdate { report: None, event: (!told).then_some(("agent-nonsense", text)) }
+    let already_logged = std::mem::replace(&mut polled.failure_reported, true);
+    let text = format!("{}: its agent is not understood: {why}", polled.name);
+    AgentUpdate { report: None, event: (!already_logged).then_some(("agent-nonsense", text)) }
 }
 
 fn merge_updates(first: AgentUpdate, second: AgentUpdate) -> AgentUpdate {
@@ -344,8 +344,8 @@ mod tests {
 
     #[test]
     fn a_load_is_told_in_few_characters_whatever_it_is() {
-        for (load, told) in [(0.5, "50 %"), (-0.25, "-25 %"), (2.0, "200 %")] {
-            assert_eq!(percent(load), told);
+        for (load, text) in [(0.5, "50 %"), (-0.25, "-25 %"), (2.0, "200 %")] {
+            assert_eq!(percent(load), text);
         }
         for hostile in [1e300, -1e300, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
             assert!(percent(hostile).len() <= 24, "{}", percent(hostile));

@@ -21,7 +21,6 @@ pub struct ProbeCounts {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSums {
-    /// The server did what was asked.
     pub passed: u64,
     pub failed: u64,
     /// We could not ask.
@@ -43,7 +42,7 @@ pub struct ProbeSums {
 }
 
 impl ProbeCounts {
-    /// A probe began so much later than its moment.
+    /// Records that a probe began this long after its due time.
     pub(super) fn record_late(&self, late: Duration) {
         let micros = u64::try_from(late.as_micros()).unwrap_or(u64::MAX);
         self.latest_us.fetch_max(micros, Ordering::Relaxed);

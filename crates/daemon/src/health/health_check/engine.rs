@@ -34,9 +34,9 @@ use crate::util::event::EventLog;
 use crate::util::orphan_reaper::kill_marked;
 use crate::util::random_seed::random_seed;
 
-/// Moments are rounded up to a multiple of this: what is due within it is done in one turn.
+/// Due times are rounded up to a multiple of this, so that one wake-up handles all probes due within it.
 const TURN: Duration = Duration::from_millis(4);
-/// Events taken from the kernel at a time.
+/// Events read from epoll per call.
 const EVENTS: usize = 512;
 /// Bytes read at a time.
 const BUFFER: usize = 16 * 1024;
@@ -44,17 +44,17 @@ const BUFFER: usize = 16 * 1024;
 const MAILBOX_TOKEN: u64 = u64::MAX;
 /// Between two tries to hand over verdicts that could not be.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
-/// Between two looks for what programs left behind.
+/// The interval between checks for processes that programs left behind.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// While nothing else is to be done.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What is found out, on its way to the control actor.
+/// A result for the control actor.
 #[derive(Debug)]
 pub(super) enum ProberReport {
     /// Of a server's health.
     Health(HealthReport),
-    /// What an agent wants.
+    /// A report of an agent.
     Agent(ServerAgentReport),
 }
 
@@ -64,7 +64,8 @@ pub(super) struct ProbeEngine {
     mailbox: Arc<ProbeMailbox>,
     observations: Receiver<ConnectObservation>,
     reports: Sender<ProberReport>,
-    /// The newest of each server that could not be handed over: verdicts, and agents' words.
+    /// The newest report of each server that did not fit into the queue; `bool` separates agents' reports from
+    /// verdicts.
     pending_reports: BTreeMap<(ServerId, bool), ProberReport>,
     runtime: Handle,
     checkers: HealthCheckers,
@@ -92,8 +93,8 @@ impl ProbeEngine {
     /// One that does not run yet.
     pub(super) fn new(
         mailbox: Arc<ProbeMailbox>,
-        letters: Receiver<ConnectObservation>,
-        found: Sender<ProberReport>,
+        observations: Receiver<ConnectObservation>,
+        reports: Sender<ProberReport>,
         judges: HealthCheckers,
         agents: AgentPoller,
         events: EventLog,
@@ -104,8 +105,8 @@ impl ProbeEngine {
         Ok(ProbeEngine {
             poll,
             mailbox,
-            observations: letters,
-            reports: found,
+            observations: observations,
+            reports: reports,
             pending_reports: BTreeMap::new(),
             runtime: Handle::current(),
             checkers: judges,
@@ -165,9 +166,9 @@ impl ProbeEngine {
         let due = if full { None } else { self.checkers.next_due() };
         let asks = if full { None } else { self.agents.next_due() };
         let late = self.running.next_deadline();
-        let again = (!self.pending_reports.is_empty()).then(|| self.now() + RETRY_INTERVAL);
+        let retry_at = (!self.pending_reports.is_empty()).then(|| self.now() + RETRY_INTERVAL);
         let at =
-            [due, asks, late, again].into_iter().flatten().min().unwrap_or(MonotonicTime::NEVER);
+            [due, asks, late, retry_at].into_iter().flatten().min().unwrap_or(MonotonicTime::NEVER);
         let turn = TURN.as_nanos() as u64;
         let at = MonotonicTime(at.0.div_ceil(turn).saturating_mul(turn));
         at.since(self.now()).min(IDLE)
@@ -241,7 +242,7 @@ impl ProbeEngine {
         self.add_running(of, flight, now, now + target.timeout)
     }
 
-    /// Keeps a flight until its socket is ready or its time is up.
+    /// Holds a probe until its socket is ready or its deadline has passed.
     fn add_running(
         &mut self,
         of: ProbePurpose,
@@ -272,7 +273,7 @@ impl ProbeEngine {
         if interest != active.interest {
             active.interest = interest;
             let socket = active.probe.socket();
-            // One that is not watched any more ends at its deadline.
+            // If this fails, the probe ends at its deadline.
             let _ = epoll::modify(&self.poll, socket, EventData::new_u64(token), interest);
         }
     }
@@ -346,16 +347,16 @@ impl ProbeEngine {
             self.orphan_markers.0.push(mark);
             self.finished(ProbePurpose::Probe(ticket), outcome, began);
         }
-        if let Some(picture) = self.mailbox.take_state() {
+        if let Some(snapshot) = self.mailbox.take_state() {
             self.tls.clear();
-            self.checkers.update_servers(&picture, self.now(), SystemTime::now());
-            for word in self.agents.update_servers(&picture, self.now()) {
-                self.emit_event(AgentUpdate { report: Some(word), event: None });
+            self.checkers.update_servers(&snapshot, self.now(), SystemTime::now());
+            for report in self.agents.update_servers(&snapshot, self.now()) {
+                self.emit_event(AgentUpdate { report: Some(report), event: None });
             }
         }
     }
 
-    /// Now and then: ends what programs left behind where nobody saw it.
+    /// Kills processes that programs left behind.
     fn kill_orphans(&mut self) {
         let now = self.now();
         if self.orphan_markers.0.is_empty() || now.since(self.orphan_markers.1) < SWEEP_INTERVAL {
@@ -373,21 +374,21 @@ impl ProbeEngine {
     }
 
     fn emit_event(&mut self, news: AgentUpdate) {
-        if let Some(word) = news.report {
-            self.pending_reports.insert((word.server, true), ProberReport::Agent(word));
+        if let Some(report) = news.report {
+            self.pending_reports.insert((report.server, true), ProberReport::Agent(report));
         }
-        if let Some((what, text)) = news.event {
-            self.events.warn(what, text);
+        if let Some((kind, text)) = news.event {
+            self.events.warn(kind, text);
         }
     }
 
-    /// Hands verdicts over as far as they are taken.
+    /// Sends reports to control as far as the queue has room.
     fn hand_over(&mut self) {
-        while let Some((server, found)) = self.pending_reports.pop_first() {
-            match self.reports.try_send(found) {
+        while let Some((server, report)) = self.pending_reports.pop_first() {
+            match self.reports.try_send(report) {
                 Ok(()) => {}
-                Err(TrySendError::Full(found)) => {
-                    self.pending_reports.insert(server, found);
+                Err(TrySendError::Full(report)) => {
+                    self.pending_reports.insert(server, report);
                     return;
                 }
                 Err(TrySendError::Closed(_)) => return,

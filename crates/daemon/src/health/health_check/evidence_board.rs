@@ -15,7 +15,6 @@ pub struct EvidenceBoard(
 );
 
 impl EvidenceBoard {
-    /// Replaces what was known.
     pub(super) fn replace(&self, server: ServerId, note: EvidenceEntry) {
         if let Some(took) = note.took.filter(|_| note.good) {
             self.times().insert(server, took);
@@ -28,12 +27,11 @@ impl EvidenceBoard {
         self.times().remove(&server);
     }
 
-    /// What the last probe that succeeded took.
+    /// The duration of the last successful probe.
     pub fn probe_time(&self, server: ServerId) -> Option<Duration> {
         self.times().get(&server).copied()
     }
 
-    /// What was seen last.
     pub fn latest(&self, server: ServerId) -> Option<EvidenceEntry> {
         self.notes().get(&server).cloned()
     }

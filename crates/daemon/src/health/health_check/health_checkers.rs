@@ -48,22 +48,21 @@ struct CheckedServer {
     health: ServerHealth,
     /// It is one of its pool's servers that are up.
     counted_up: bool,
-    /// What is done, ready to be done; with the words for it.
+    /// The prepared probe, with its description.
     template: ProbeTemplate,
     /// The probe under way.
     ticket: Option<ProbeTicket>,
-    /// What was reported last.
     last_report: Option<(HealthVerdict, String)>,
 }
 
-/// Which probe a result belongs to; a result that comes after its server changed belongs to none.
+/// Identifies the server that a result belongs to. Results that arrive after the server changed are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProbeTicket {
     server: ServerId,
     number: u64,
 }
 
-/// What workers saw of a server.
+/// What workers observed about a server.
 #[derive(Debug)]
 pub(super) enum ConnectObservation {
     /// A connection could not be made: why.
@@ -90,17 +89,17 @@ impl HealthCheckers {
         }
     }
 
-    /// Follows what is in force.
+    /// Follows the active configuration.
     pub(super) fn update_servers(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         now: MonotonicTime,
         at: SystemTime,
     ) {
         let mut changed = Vec::new();
         let mut present = 0;
-        for (id, facts) in &picture.servers {
-            let Some(pool) = picture.snapshot.pools.get(&facts.pool) else { continue };
+        for (id, facts) in &snapshot.servers {
+            let Some(pool) = snapshot.snapshot.pools.get(&facts.pool) else { continue };
             present += 1;
             let probe = facts.config.probe.as_ref();
             let trial = pool.config.tls.as_ref().map(ProbeTls::from_pool);
@@ -138,7 +137,7 @@ impl HealthCheckers {
         }
         if self.servers.len() > present {
             self.servers.retain(|id, _| {
-                let stays = picture.servers.contains_key(id);
+                let stays = snapshot.servers.contains_key(id);
                 if !stays {
                     self.schedule.remove(id);
                     self.evidence.forget(*id);
@@ -147,7 +146,7 @@ impl HealthCheckers {
             });
         }
         self.plans.remove_unused();
-        changed.extend(self.update_pools(picture));
+        changed.extend(self.update_pools(snapshot));
         for id in changed {
             self.plan(id, now);
         }
@@ -158,7 +157,7 @@ impl HealthCheckers {
         self.schedule.next_due()
     }
 
-    /// A probe that is due; its result goes to `finished`.
+    /// The next probe that is due; its result goes to `finished`.
     pub(super) fn take_due(&mut self, now: MonotonicTime) -> Option<(ProbeTicket, ProbeTarget)> {
         loop {
             let (at, id) = self.schedule.pop(now)?;
@@ -206,17 +205,17 @@ impl HealthCheckers {
                 increment(&self.counts.failed);
                 Err(ProbeFailure { text })
             }
-            // No evidence: asked again after the usual time, and what was judged stays.
+            // The probe gave no evidence: it is repeated at the usual time, and the verdict stays.
             ProbeOutcome::NotMade(_) => {
                 increment(&self.counts.not_made);
-                let again = now
+                let next_probe = now
                     + watched
                         .facts
                         .config
                         .probe
                         .as_ref()
                         .map_or(Duration::from_secs(1), |probe| probe.every);
-                self.schedule.set(ticket.server, again);
+                self.schedule.set(ticket.server, next_probe);
                 return None;
             }
         };
@@ -244,8 +243,7 @@ impl HealthCheckers {
         self.apply_evidence(id, None, now, at)
     }
 
-    /// After new evidence, which took so long where that is known: plans the next probe and says what is worth
-    /// reporting.
+    /// Applies new evidence, with its duration if known: schedules the next probe and returns what to report.
     fn apply_evidence(
         &mut self,
         id: ServerId,
@@ -256,10 +254,11 @@ impl HealthCheckers {
         let watched = self.servers.get_mut(&id)?;
         let state = watched.health.verdict();
         let evidence = watched.health.evidence();
-        // While it is up a single failure is no reason yet, and each probe takes another time: neither is news.
+        // While a server is up, a single failure changes no verdict, and durations vary with every probe: neither is
+        // reported.
         let news = match &watched.last_report {
             None => true,
-            Some((told, _)) if *told != state => true,
+            Some((reported, _)) if *reported != state => true,
             Some((_, why)) => state != HealthVerdict::Up && *why != evidence.text,
         };
         let probed = evidence.basis == EvidenceSource::Probe;
@@ -285,7 +284,7 @@ impl HealthCheckers {
         verdict
     }
 
-    /// Keeps the number of servers up; the others of a pool are asked more often while there is none.
+    /// Updates the number of servers up. While a pool has none, its other servers are probed more often.
     fn update_up_count(&mut self, id: ServerId, now: MonotonicTime) {
         let Some(watched) = self.servers.get_mut(&id) else { return };
         let Some(pool) = self.pools.get_mut(&watched.facts.pool) else { return };
@@ -304,10 +303,10 @@ impl HealthCheckers {
     }
 
     /// Returns the servers whose pool has just lost its last server that is up, or got its first.
-    fn update_pools(&mut self, picture: &StateSnapshot) -> Vec<ServerId> {
+    fn update_pools(&mut self, snapshot: &StateSnapshot) -> Vec<ServerId> {
         let mut replan = Vec::new();
-        self.pools.retain(|id, _| picture.snapshot.pools.contains_key(id));
-        for (id, view) in &picture.snapshot.pools {
+        self.pools.retain(|id, _| snapshot.snapshot.pools.contains_key(id));
+        for (id, view) in &snapshot.snapshot.pools {
             let ids = view.servers.iter().map(|server| server.id);
             let known = self.pools.remove(id);
             let known = match known {
@@ -343,7 +342,7 @@ impl HealthCheckers {
         replan
     }
 
-    /// Puts the server's next probe where its judge wants it, unless one is under way.
+    /// Schedules the server's next probe at the time that its health checker requests, unless one is running.
     fn plan(&mut self, id: ServerId, now: MonotonicTime) {
         let Some(watched) = self.servers.get(&id) else { return };
         let nothing_up = self.pools.get(&watched.facts.pool).is_some_and(|pool| pool.up_count == 0);
@@ -359,7 +358,7 @@ impl HealthCheckers {
     }
 }
 
-/// What another process, or this one under another id, had judged is kept.
+/// Restores the verdict of the previous process, or of the same server under another id.
 fn initial_health(
     facts: &ServerFacts,
     pool: &PoolConfig,
@@ -367,12 +366,12 @@ fn initial_health(
     at: SystemTime,
 ) -> ServerHealth {
     let probe = facts.config.probe.as_ref();
-    let judged = &facts.health_status;
-    if !judged.evidence {
+    let health_status = &facts.health_status;
+    if !health_status.evidence {
         return ServerHealth::new(pool.initial, probe, now);
     }
-    let held = at.duration_since(judged.since).unwrap_or_default();
-    let state = match judged.health {
+    let held = at.duration_since(health_status.since).unwrap_or_default();
+    let state = match health_status.health {
         HealthState::Up => HealthVerdict::Up,
         HealthState::Down => HealthVerdict::Down,
         HealthState::Unknown => HealthVerdict::Unknown,
@@ -383,7 +382,7 @@ fn initial_health(
         held,
         basis: EvidenceSource::Probe,
         good,
-        text: judged.note.as_ref().map_or(&judged.reason, |note| &note.saw).clone(),
+        text: health_status.note.as_ref().map_or(&health_status.reason, |note| &note.saw).clone(),
         age: held,
         streak: 1,
     };

@@ -26,10 +26,9 @@ pub(super) const MAX_OBSERVATIONS: usize = 4_096;
 pub(super) struct FinishedProgram {
     /// Whose probe it was.
     pub ticket: ProbeTicket,
-    /// What came of it.
     pub outcome: ProbeOutcome,
     pub started_at: MonotonicTime,
-    /// What stands in the environment of everything that it started.
+    /// The marker in the environment of every process that it started.
     pub marker: String,
 }
 
@@ -44,29 +43,28 @@ pub(super) struct ProbeMailbox {
 }
 
 impl ProbeMailbox {
-    /// A box, and where its letters come out.
+    /// A mailbox and its receiver.
     pub(super) fn new(
         counts: Arc<ProbeCounts>,
     ) -> io::Result<(ProbeMailbox, Receiver<ConnectObservation>)> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let (to, letters) = sync_channel(MAX_OBSERVATIONS);
-        let picture = Mutex::default();
+        let (to, observations) = sync_channel(MAX_OBSERVATIONS);
+        let snapshot = Mutex::default();
         let ran = Mutex::default();
         let closed = AtomicBool::new(false);
         Ok((
             ProbeMailbox {
                 observations: to,
                 event_fd: bell,
-                state: picture,
+                state: snapshot,
                 finished_programs: ran,
                 closed,
                 counts,
             },
-            letters,
+            observations,
         ))
     }
 
-    /// Posts what a worker saw.
     pub(super) fn send_observation(&self, letter: ConnectObservation) {
         if self.observations.try_send(letter).is_err() {
             increment(&self.counts.observations_dropped);
@@ -80,14 +78,14 @@ impl ProbeMailbox {
         self.signal();
     }
 
-    /// The programs that have ended since this was asked last.
+    /// The programs that have ended since the last call.
     pub(super) fn take_finished(&self) -> Vec<FinishedProgram> {
         std::mem::take(&mut *self.finished_programs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Replaces the snapshot that is to be adopted.
-    pub(super) fn set_state(&self, picture: Arc<StateSnapshot>) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(picture);
+    pub(super) fn set_state(&self, snapshot: Arc<StateSnapshot>) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         self.signal();
     }
 
@@ -101,12 +99,12 @@ impl ProbeMailbox {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// The newest snapshot, if it was not taken yet.
+    /// The newest snapshot, if it is new since the last call.
     pub(super) fn take_state(&self) -> Option<Arc<StateSnapshot>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What is readable when something has come.
+    /// Readable when something has arrived.
     pub(super) fn event_fd(&self) -> BorrowedFd<'_> {
         self.event_fd.as_fd()
     }

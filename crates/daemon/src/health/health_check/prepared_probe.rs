@@ -11,18 +11,18 @@ use model::health_check::ServerHealth;
 use super::target::{ProbeTarget, SharedProbePlan};
 use crate::state::ServerFacts;
 
-/// What is prepared already.
+/// Prepared probes by what they are made from.
 #[derive(Debug, Default)]
 pub(super) struct ProbePlanCache(HashMap<(ProbeKind, Option<ProbeTls>), Arc<SharedProbePlan>>);
 
 impl ProbePlanCache {
-    /// Forgets what nobody uses any more.
+    /// Removes entries that no server uses.
     pub(super) fn remove_unused(&mut self) {
         self.0.retain(|_, prepared| Arc::strong_count(prepared) > 1);
     }
 }
 
-/// What is done with a server, prepared once for all that are probed alike.
+/// A probe of one server, prepared once for all servers with equal settings.
 pub(super) struct ProbeTemplate {
     plan: Arc<SharedProbePlan>,
     host: Arc<str>,
@@ -65,7 +65,7 @@ impl ProbeTemplate {
     }
 }
 
-/// What is asked, over what and where: `http GET /healthz over tls at 10.0.0.11:8080`.
+/// Describes a probe: `http GET /healthz over tls at 10.0.0.11:8080`.
 fn question(facts: &ServerFacts, health: &ServerHealth) -> String {
     let due = health.due_probe();
     let tls = if due.tls.is_some() { " over tls" } else { "" };
@@ -92,7 +92,7 @@ pub(super) fn probe_target(
     Some(ProbeTarget {
         address,
         source: pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4()),
-        // At a port of its own a server expects what it pleases.
+        // A health-check port of its own expects no PROXY header; only the traffic port does.
         proxy_header: pool.send_proxy.filter(|_| address.port() == at.port()),
         socket: Arc::clone(socket),
         plan: Arc::clone(&ready.plan),

@@ -16,10 +16,10 @@ use rustix::net::{
 
 use super::target::{ProbeOutcome, ProbeTarget};
 
-/// What may be tried without waiting.
+/// The result of a call that does not block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SocketProgress {
-    /// So many bytes were moved.
+    /// This many bytes were moved.
     Moved(usize),
     /// The peer has ended.
     Eof,
@@ -35,7 +35,7 @@ pub(super) fn open_socket(
         ProbeTransport::Stream => stream(target),
         ProbeTransport::Datagram => datagram(target),
         ProbeTransport::Ping => ping(target),
-        // It needs none of ours.
+        // A program needs no socket of this process.
         ProbeTransport::Program => Err(io::ErrorKind::Unsupported.into()),
     };
     let socket = socket.map_err(|error| classify_connect_error(&error))?;
@@ -57,7 +57,7 @@ pub(super) fn is_connected(socket: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// Sends what it can.
+/// Sends as much as possible.
 pub(super) fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<SocketProgress> {
     match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
         Ok(moved) => Ok(SocketProgress::Moved(moved)),
@@ -67,7 +67,7 @@ pub(super) fn send(socket: &OwnedFd, bytes: &[u8]) -> io::Result<SocketProgress>
     }
 }
 
-/// Reads what there is.
+/// Reads as much as is available.
 pub(super) fn receive(socket: &OwnedFd, into: &mut [u8]) -> io::Result<SocketProgress> {
     match rustix::net::recv(socket, into, RecvFlags::DONTWAIT) {
         Ok((0, _)) => Ok(SocketProgress::Eof),
@@ -83,7 +83,7 @@ pub(super) fn reset_on_close(socket: &OwnedFd) {
     let _ = sockopt::set_socket_linger(socket, Some(Duration::ZERO));
 }
 
-/// Which errors of connecting say something about the server, and which about us.
+/// Separates connect errors that concern the server from those that concern this host.
 pub(super) fn classify_connect_error(error: &io::Error) -> ProbeOutcome {
     let ours = [
         Errno::MFILE,
@@ -112,7 +112,7 @@ fn stream(target: &ProbeTarget) -> io::Result<OwnedFd> {
         ..SocketOptions::default()
     };
     if target.source.is_none() && *options == plain {
-        // What a pool sets by default (no delay, keep-alive) means nothing for so short a life.
+        // The pool's socket options (no delay, keep-alive) have no effect on such a short connection.
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         return Ok(socket_with(family(target.address), SocketType::STREAM, flags, None)?);
     }
@@ -162,8 +162,8 @@ fn bind_source(socket: &OwnedFd, target: &ProbeTarget) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a source address is not here, as one that another member has now: the server is judged all the same, from
-/// whichever address the kernel takes.
+/// Whether a source address is missing here, as when another member of the pair holds it. The server is probed anyway,
+/// from the address that the kernel chooses.
 fn is_foreign_source(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error())
 }

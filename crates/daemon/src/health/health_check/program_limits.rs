@@ -18,8 +18,8 @@ const FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Descriptors that each of its processes may have.
 const DESCRIPTORS: u64 = 256;
 
-/// Sets limits that hold from the program's first instruction, for it and for all that it starts: memory, processor
-/// time, processes, files, no core. It leads a process group of its own.
+/// Sets limits before the program's first instruction, which its children inherit: memory, processor time, processes,
+/// files, no core. The program leads a process group of its own.
 pub(super) fn limit_program(command: &mut Command, memory: u64, processes: u32, longest: Duration) {
     let seconds = longest.as_secs() + 1;
     let limits = [
@@ -34,7 +34,7 @@ pub(super) fn limit_program(command: &mut Command, memory: u64, processes: u32, 
     let set = move || {
         for (resource, most) in limits {
             let limit = Rlimit { current: Some(most), maximum: Some(most) };
-            // Lowering is always allowed; where a lower hard limit stands already, that one holds.
+            // Lowering a limit is always allowed. If the hard limit is lower already, that one applies.
             let _ = setrlimit(resource, limit);
         }
         Ok(())
@@ -45,8 +45,8 @@ pub(super) fn limit_program(command: &mut Command, memory: u64, processes: u32, 
     drop_capabilities(command);
 }
 
-/// The program inherits no capability of ours: the ambient set, which a unit may give the daemon, and the inheritable one
-/// are empty in it. What the kernel gives to root for being root stays root's.
+/// The program inherits none of the daemon's capabilities: the ambient set, which a unit file may fill, and the
+/// inheritable set are cleared. Root keeps the capabilities that the kernel gives to root.
 pub(crate) fn drop_capabilities(command: &mut Command) {
     let clear = || {
         clear_ambient_capability_set()?;

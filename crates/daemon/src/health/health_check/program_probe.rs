@@ -23,27 +23,27 @@ use crate::util::orphan_reaper::kill_marked;
 pub(super) const MAX_PROGRAMS: usize = 64;
 /// Bytes that a program may write to each of its two streams.
 const OUTPUT_BYTES: usize = 64 * 1024;
-/// For the streams to end when everything in the program's group is dead; what holds them open then has left it.
+/// The time for the streams to close after the program's group was killed. A stream that is open after that belongs to
+/// a process outside of the group.
 const SETTLE: Duration = Duration::from_millis(50);
 /// The variable by which everything that a probe started is known.
 const MARKER_VARIABLE: &str = "STEELYARD_PROBE";
 
 enum ProgramExit {
-    /// By itself, having said this.
+    /// The program ended, with this output.
     Exit(ExitStatus, Vec<u8>),
-    /// It said too much.
     TooMuchOutput,
     /// It took too long.
     TimedOut,
 }
 
-/// What stands in the environment of everything that a run with this draw started.
+/// The marker in the environment of all processes that this run started.
 pub(super) fn run_marker(draw: u64) -> String {
     format!("{MARKER_VARIABLE}={draw:016x}")
 }
 
-/// Runs the program once. Of it nothing is left when this returns, but for what left its group and closed its streams:
-/// `mark` finds that.
+/// Runs the program once. Afterwards no process of its group is left. Processes that left the group and closed their
+/// streams are found by `mark`.
 pub(super) async fn run_program(
     program: &ProgramProbe,
     target: &ProbeTarget,
@@ -94,7 +94,7 @@ pub(super) async fn run_program(
     drop(streams);
     let _ = child.wait().await;
     if left || ended.is_err() {
-        // What has left the group is found by its mark.
+        // Processes that have left the group are found by their marker. If the task fails, the sweep finds them later.
         let _ = tokio::task::spawn_blocking(move || kill_marked(&[mark])).await;
     }
     let [out, err] = heard;
@@ -107,7 +107,7 @@ pub(super) async fn run_program(
 }
 
 fn check_exit(end: ProgramExit, longest: Duration) -> ProbeOutcome {
-    let (status, said) = match end {
+    let (status, output) = match end {
         ProgramExit::TimedOut => {
             return ProbeOutcome::Failed(format!(
                 "the program did not end within {}",
@@ -119,9 +119,9 @@ fn check_exit(end: ProgramExit, longest: Duration) -> ProbeOutcome {
                 "the program wrote more than {OUTPUT_BYTES} bytes"
             ));
         }
-        ProgramExit::Exit(status, said) => (status, said),
+        ProgramExit::Exit(status, output) => (status, output),
     };
-    let reason = printable_text(&said);
+    let reason = printable_text(&output);
     match (status.code(), reason.is_empty()) {
         (Some(0), true) => ProbeOutcome::Passed("program: exit code 0".to_owned()),
         (Some(0), false) => ProbeOutcome::Passed(format!("program: {reason}")),

@@ -27,7 +27,7 @@ pub(super) struct RunningProbe {
     transport: ProbeTransport,
     dialogue: Option<Box<dyn ProbeDialogue>>,
     tls: Option<Box<ClientConnection>>,
-    /// What is to be sent, and how much of it was.
+    /// The bytes to send, and how many have been sent.
     out: Vec<u8>,
     sent: usize,
     connected: bool,
@@ -35,7 +35,7 @@ pub(super) struct RunningProbe {
     received: bool,
     /// A verdict from before anything was sent.
     early: Option<ProbeResult>,
-    /// What is seen when the connection alone is the probe.
+    /// The evidence if the connection alone is the probe.
     description: &'static str,
     timeout: Duration,
 }
@@ -73,7 +73,7 @@ impl RunningProbe {
         &self.socket
     }
 
-    /// What its socket is watched for.
+    /// The events that its socket waits for.
     pub(super) fn interest(&self) -> EventFlags {
         if self.connected && self.sent >= self.out.len() {
             EventFlags::IN
@@ -82,7 +82,7 @@ impl RunningProbe {
         }
     }
 
-    /// Does what can be done now. `None`: more has to come. `buffer` is for reading.
+    /// Continues the probe without blocking. `None`: more is to come. `buffer` is for reading.
     pub(super) fn advance(&mut self, buffer: &mut [u8]) -> Option<ProbeOutcome> {
         if !self.connected {
             match self.handle_connected() {
@@ -99,16 +99,16 @@ impl RunningProbe {
 
     /// Its time is up.
     pub(super) fn time_out(&self) -> ProbeOutcome {
-        let what = match (&self.dialogue, &self.tls) {
+        let step = match (&self.dialogue, &self.tls) {
             _ if !self.connected => "connection",
             (_, Some(tls)) if tls.is_handshaking() => "TLS handshake",
             (Some(dialogue), _) => dialogue.awaited(),
             (None, _) => "answer",
         };
-        ProbeOutcome::Failed(format!("no {what} within {}", format_duration(self.timeout)))
+        ProbeOutcome::Failed(format!("no {step} within {}", format_duration(self.timeout)))
     }
 
-    /// Connected, as far as can be told without waiting. Whoever has something to say says it: that tells as well.
+    /// The socket is connected, as far as that is known without blocking. Sending shows connect errors as well.
     fn handle_connected(&mut self) -> io::Result<bool> {
         if self.tls.is_none() && self.dialogue.is_some() {
             if let Some(DialogueStep::Done(verdict)) = self.send_opening() {
@@ -190,7 +190,8 @@ impl RunningProbe {
                 let state = match tls.process_new_packets() {
                     Ok(state) => state,
                     Err(error) => {
-                        // The alert that says why goes out as far as it can.
+                        // Sends the TLS alert as far as possible. The probe has failed already, so errors do not
+                        // matter.
                         let _ = self.flush_secure();
                         return Ok(Some(ProbeOutcome::Failed(format!("tls: {error}"))));
                     }
@@ -244,7 +245,7 @@ impl RunningProbe {
         self.flush().map(|_| ())
     }
 
-    /// Sends what waits; whether all of it went.
+    /// Sends pending bytes; returns whether all of them were sent.
     fn flush(&mut self) -> io::Result<bool> {
         while self.sent < self.out.len() {
             match probe_socket::send(&self.socket, &self.out[self.sent..])? {
@@ -267,7 +268,7 @@ impl RunningProbe {
 
     fn outcome(&self, verdict: ProbeResult) -> ProbeOutcome {
         match verdict {
-            Ok(what) => ProbeOutcome::Passed(what),
+            Ok(evidence) => ProbeOutcome::Passed(evidence),
             Err(why) => ProbeOutcome::Failed(why),
         }
     }
@@ -281,9 +282,9 @@ impl RunningProbe {
                 "reset without an answer".to_owned()
             }
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                // What had come may have been enough: a server may reset where it should close.
+                // The bytes received so far may be a complete response: a server may reset where it should close.
                 match self.dialogue.as_mut().map(|dialogue| dialogue.handle_close()) {
-                    Some(Ok(what)) => return ProbeOutcome::Passed(what),
+                    Some(Ok(evidence)) => return ProbeOutcome::Passed(evidence),
                     _ => "reset in the middle of the answer".to_owned(),
                 }
             }
@@ -292,7 +293,7 @@ impl RunningProbe {
     }
 }
 
-/// What a connection begins with where servers expect a header of the PROXY protocol: nobody stands behind a probe.
+/// The PROXY protocol header of a probe's connection: LOCAL or UNKNOWN, because no client is behind a probe.
 fn announcement(target: &ProbeTarget, carrier: ProbeTransport) -> Vec<u8> {
     let mut out = Vec::new();
     let version = target.proxy_header.filter(|_| carrier == ProbeTransport::Stream);

@@ -13,7 +13,7 @@ pub(super) struct ProbeSlot<W> {
     pub(super) purpose: W,
     pub(super) started_at: MonotonicTime,
     pub(super) probe: RunningProbe,
-    /// What its socket is watched for.
+    /// The events that its socket waits for.
     pub(super) interest: EventFlags,
 }
 
@@ -70,7 +70,8 @@ impl<W> RunningProbes<W> {
         let active = active.take();
         self.free.push(index);
         self.count -= 1;
-        // Deadlines of those that have ended are swept when they outnumber the others.
+        // Deadlines of ended probes are removed once they outnumber the others, so that each costs constant time on
+        // average.
         if self.deadlines.len() > 1024 + 4 * self.count {
             let slots = &self.slots;
             self.deadlines.retain(|Reverse((_, token))| {
@@ -85,7 +86,7 @@ impl<W> RunningProbes<W> {
         self.deadlines.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// One whose time is up; it stays until it is removed, and is not handed out again.
+    /// The next probe whose deadline has passed. It stays until it is removed, and is returned only once.
     pub(super) fn first_expired(&mut self, now: MonotonicTime) -> Option<u64> {
         while let Some(Reverse((at, token))) = self.deadlines.peek().copied() {
             if at > now {

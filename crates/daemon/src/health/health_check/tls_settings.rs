@@ -49,7 +49,7 @@ impl ProbeTlsCache {
     pub(super) fn read_secret(&mut self, path: &Path) -> Result<Arc<[u8]>, String> {
         let read = || {
             let text = read_text(path, SECRET_BYTES, SecretProtection::NotReadable)
-                .map_err(|it| it.to_string())?;
+                .map_err(|error| error.to_string())?;
             Ok(text.trim_end_matches(['\r', '\n']).as_bytes().into())
         };
         self.secrets.entry(path.to_owned()).or_insert_with(read).clone()

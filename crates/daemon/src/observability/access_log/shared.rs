@@ -38,7 +38,7 @@ impl Default for AccessLogShared {
     }
 }
 
-/// What goes through the queue.
+/// Messages in the queue.
 pub(super) enum AccessLogMessage {
     Lines(Vec<u8>),
     Wake,

@@ -9,7 +9,7 @@ use model::config::AccessLogTarget;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::FileType;
 
-/// A poll that says "writable" of a pipe promises room for this much (POSIX PIPE_BUF on Linux).
+/// When `poll` reports a pipe as writable, it has room for this much (POSIX PIPE_BUF on Linux).
 const PIECE: usize = 4096;
 /// How long one write may wait for room.
 const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -36,8 +36,8 @@ impl AccessLogSink {
 
     /// Writes a part of `bytes`; `WouldBlock` when the target took nothing for a slice of 20 ms.
     ///
-    /// Standard error may be shared with other programs, so it is not switched to non-blocking: it is asked for
-    /// room first and given no more than fits.
+    /// Other programs may share standard error, so it is not made non-blocking. It is polled first and gets no more
+    /// than fits.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.regular {
             return self.file.write(bytes);

@@ -140,7 +140,7 @@ fn a_fifo_that_nobody_reads_fills_and_never_blocks_a_worker() {
     assert!(counts.written > 0 && counts.dropped_target > 0, "{counts:?}");
     assert!(told.recv().unwrap().contains("nobody reads"));
 
-    // Once it is read again, a whole line follows the torn one.
+    // After the reader returns, a whole line follows the partial one.
     let mut reader = std::fs::File::from(reader);
     let mut seen = vec![0; 1 << 20];
     let n = reader.read(&mut seen).unwrap();

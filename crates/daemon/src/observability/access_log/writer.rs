@@ -14,12 +14,12 @@ use model::config::AccessLogTarget;
 use super::shared::{AccessLogMessage, AccessLogShared, NoticeCallback, count_lines};
 use super::sink::AccessLogSink;
 
-/// A cause is told once in this time.
+/// Each cause is logged at most once in this time.
 const QUIET: Duration = Duration::from_secs(60);
-/// A target that does not open is tried again after this.
+/// The delay before a target that did not open is tried again.
 const OPEN_AGAIN: Duration = Duration::from_secs(1);
 
-/// What the thread owns.
+/// The state of the writer thread.
 pub(super) struct AccessLogWriter {
     shared: Arc<AccessLogShared>,
     sink: Option<AccessLogSink>,
@@ -49,7 +49,7 @@ impl AccessLogWriter {
         }
     }
 
-    /// Runs until stopped and the queue is empty, or told to give up.
+    /// Runs until it is stopped and the queue is empty, or until it must give up.
     pub(super) fn run(mut self, inbox: &Receiver<AccessLogMessage>) {
         loop {
             let stopping = self.shared.stop.load(Ordering::Acquire);
@@ -66,7 +66,7 @@ impl AccessLogWriter {
         }
     }
 
-    /// Reopens when asked, and opens what did not open before.
+    /// Reopens the target on request, and after a failure.
     fn handle_requests(&mut self) {
         let asked = self.shared.reopen.swap(false, Ordering::AcqRel);
         let missing = self.sink.is_none() && self.target != AccessLogTarget::Off;

@@ -10,16 +10,16 @@ use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::wall_clock::unix_ms;
 
-/// Certificates, by service and file, that were told of.
+/// Certificates that were logged, by service and file.
 #[derive(Debug, Default)]
 pub(super) struct CertificateExpiryAlarms(BTreeSet<(String, PathBuf)>);
 
 impl CertificateExpiryAlarms {
-    /// Compares with what was told, and tells what is new.
-    pub(super) fn look(&mut self, events: &EventLog, picture: &StateSnapshot, now: SystemTime) {
-        let soon = picture.config.global.certificate_warning;
+    /// Compares with what was logged, and logs what is new.
+    pub(super) fn look(&mut self, events: &EventLog, snapshot: &StateSnapshot, now: SystemTime) {
+        let soon = snapshot.config.global.certificate_warning;
         let mut ending = BTreeSet::new();
-        for (service, all) in &*picture.certificates {
+        for (service, all) in &*snapshot.certificates {
             for told in all {
                 let Some(sentence) = expiry_warning(told, soon, now) else { continue };
                 let key = (service.clone(), told.file.clone());
@@ -36,7 +36,7 @@ impl CertificateExpiryAlarms {
             }
         }
         for (service, file) in self.0.difference(&ending) {
-            let shown = picture.certificates.get(service).into_iter().flatten();
+            let shown = snapshot.certificates.get(service).into_iter().flatten();
             let (text, about) = match shown.into_iter().find(|told| told.file == *file) {
                 Some(told) => {
                     let text = format!("service.{service}.tls: {} is good again", file.display());
@@ -74,7 +74,7 @@ mod tests {
     const TEXT: &str = "[global]\ncertificate-warning = \"10d\"\n[service.shop]\nlisten = \"127.0.0.1:1\"\n\
                         forward = \"http\"\npool = \"web\"\n[pool.web]\nservers = [\"127.0.0.1:2\"]\n";
 
-    fn shows(picture: &mut StateSnapshot, files: &[(&str, u64)]) {
+    fn shows(snapshot: &mut StateSnapshot, files: &[(&str, u64)]) {
         let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400);
         let told = |(file, days): &(&str, u64)| CertificateInfo {
             file: (*file).into(),
@@ -87,31 +87,31 @@ mod tests {
             last_error: None,
         };
         let all = files.iter().map(told).collect();
-        picture.certificates = Arc::new([("shop".to_owned(), all)].into());
+        snapshot.certificates = Arc::new([("shop".to_owned(), all)].into());
     }
 
     #[test]
     fn each_end_is_told_once_and_so_is_what_puts_it_off() {
-        let mut picture = fixture::picture(TEXT, 1);
+        let mut snapshot = fixture::state_snapshot(TEXT, 1);
         let events = EventLog::quiet();
         let mut ending = CertificateExpiryAlarms::default();
-        let mut look = |picture: &StateSnapshot, days: u64| {
+        let mut look = |snapshot: &StateSnapshot, days: u64| {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400 + 1);
             let before = events.recent().len();
-            ending.look(&events, picture, now);
+            ending.look(&events, snapshot, now);
             let new = events.recent().split_off(before);
             new.iter().map(|event| (event.what, event.about["file"].clone())).collect::<Vec<_>>()
         };
-        shows(&mut picture, &[("a", 100), ("b", 200)]);
-        assert!(look(&picture, 89).is_empty());
-        assert_eq!(look(&picture, 90), [("certificate-expires", "a".to_owned())]);
-        assert!(look(&picture, 95).is_empty());
-        assert!(look(&picture, 100).is_empty(), "that it has ended is the same alarm");
-        shows(&mut picture, &[("a", 300), ("b", 200)]);
-        assert_eq!(look(&picture, 101), [("certificate-good", "a".to_owned())]);
-        assert_eq!(look(&picture, 191), [("certificate-expires", "b".to_owned())]);
-        shows(&mut picture, &[("a", 300)]);
-        assert_eq!(look(&picture, 192), [("certificate-good", "b".to_owned())]);
-        assert!(look(&picture, 193).is_empty());
+        shows(&mut snapshot, &[("a", 100), ("b", 200)]);
+        assert!(look(&snapshot, 89).is_empty());
+        assert_eq!(look(&snapshot, 90), [("certificate-expires", "a".to_owned())]);
+        assert!(look(&snapshot, 95).is_empty());
+        assert!(look(&snapshot, 100).is_empty(), "that it has ended is the same alarm");
+        shows(&mut snapshot, &[("a", 300), ("b", 200)]);
+        assert_eq!(look(&snapshot, 101), [("certificate-good", "a".to_owned())]);
+        assert_eq!(look(&snapshot, 191), [("certificate-expires", "b".to_owned())]);
+        shows(&mut snapshot, &[("a", 300)]);
+        assert_eq!(look(&snapshot, 192), [("certificate-good", "b".to_owned())]);
+        assert!(look(&snapshot, 193).is_empty());
     }
 }

@@ -9,23 +9,23 @@ use model::snapshot::PoolView;
 use crate::state::StateSnapshot;
 use crate::util::event::{EventLevel, EventLog};
 
-/// What refuses, by pool and by what it bounds; `None`: its queue. With when that began, on the workers' clock.
+/// Open breakers, by pool and limit (`None`: the queue), with the time of opening on the workers' clock.
 #[derive(Debug, Default)]
 pub(super) struct CircuitBreakerAlarms(BTreeMap<(String, Option<&'static str>), ReportedOpening>);
 
-/// What was told of one.
+/// The logged state of one breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReportedOpening {
-    /// When the last run ended that was told of; 0: there was none.
+    /// When the last logged period ended; 0: there was none.
     ended: u64,
     open: bool,
 }
 
 impl CircuitBreakerAlarms {
-    /// Compares with what was told, and tells what is new. `now`: on the workers' clock.
-    pub(super) fn look(&mut self, events: &EventLog, picture: &StateSnapshot, now: u64) {
+    /// Compares with what was logged, and logs what is new. `now`: on the workers' clock.
+    pub(super) fn look(&mut self, events: &EventLog, snapshot: &StateSnapshot, now: u64) {
         let mut next = BTreeMap::new();
-        for view in picture.snapshot.pools.values() {
+        for view in snapshot.snapshot.pools.values() {
             let limited = BreakerResource::ALL
                 .iter()
                 .filter(|bound| view.config.breaker.limit_of(**bound).is_some());
@@ -100,16 +100,16 @@ mod tests {
 
     #[test]
     fn each_run_is_told_twice_however_short_it_is() {
-        let picture = fixture::picture(TEXT, 1);
+        let snapshot = fixture::state_snapshot(TEXT, 1);
         let events = EventLog::quiet();
         let mut breaking = CircuitBreakerAlarms::default();
         let mut look = |now: u64| {
             let before = events.recent().len();
-            breaking.look(&events, &picture, now);
+            breaking.look(&events, &snapshot, now);
             let new = events.recent().split_off(before);
             new.iter().map(|event| event.what).collect::<Vec<_>>()
         };
-        let live = &picture.snapshot.pools.values().next().unwrap().stats;
+        let live = &snapshot.snapshot.pools.values().next().unwrap().stats;
         assert!(look(1_000).is_empty());
         live.record_refusal(BreakerResource::Requests, 0, 2_000);
         assert_eq!(look(2_100), ["breaker-open"]);

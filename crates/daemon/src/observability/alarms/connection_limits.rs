@@ -16,7 +16,7 @@ use crate::util::event::{EventLevel, EventLog};
 /// Between two events about the same place.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// What was told of services and listeners of ours.
+/// The logged state of services and of the daemon's own listeners.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionLimitAlarms(BTreeMap<String, ReportedCounts>);
 
@@ -34,15 +34,15 @@ struct ConnectionLimitCounts {
 }
 
 impl ConnectionLimitAlarms {
-    /// Compares with what was reported, and reports what is new.
+    /// Compares with what was logged, and logs what is new.
     pub(super) fn look(
         &mut self,
         events: &EventLog,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         served: &ApiCounts,
         now: MonotonicTime,
     ) {
-        for view in picture.snapshot.services.values() {
+        for view in snapshot.snapshot.services.values() {
             let counts = ConnectionLimitCounts { evicted: evicted(view), refused: refused(view) };
             let name = format!("service {}", view.config.name);
             let Some(new) = self.new_counts(&name, counts, now) else { continue };
@@ -76,7 +76,7 @@ impl ConnectionLimitAlarms {
         }
     }
 
-    /// What came since the last event; `None`: nothing, or it is too soon.
+    /// The counts since the last event; `None`: there are none, or the last event is too recent.
     fn new_counts(
         &mut self,
         name: &str,
@@ -135,15 +135,15 @@ mod tests {
     fn it_is_told_once_a_minute_with_who_has_most() {
         let events = EventLog::quiet();
         let mut crowded = ConnectionLimitAlarms::default();
-        let picture = fixture::picture(TEXT, 1);
-        let view = picture.snapshot.services.values().next().unwrap();
+        let snapshot = fixture::state_snapshot(TEXT, 1);
+        let view = snapshot.snapshot.services.values().next().unwrap();
         let at = |seconds| MonotonicTime(0) + Duration::from_secs(seconds);
-        crowded.look(&events, &picture, &ApiCounts::default(), at(0));
+        crowded.look(&events, &snapshot, &ApiCounts::default(), at(0));
         assert!(events.recent().is_empty());
         view.stats.client_connections.add(ClientKey::from_address([192, 0, 2, 7].into()));
         view.stats.slots[0].counters.evicted_silent.add(3);
         for second in 1..70 {
-            crowded.look(&events, &picture, &ApiCounts::default(), at(second));
+            crowded.look(&events, &snapshot, &ApiCounts::default(), at(second));
             view.stats.slots[0].causes[Cause::ClientLimit as usize].add(1);
         }
         let recent = events.recent();
@@ -154,7 +154,7 @@ mod tests {
             rejected: vec![("socket", 1)],
             ..ApiCounts::default()
         };
-        crowded.look(&events, &picture, &served, at(70));
+        crowded.look(&events, &snapshot, &served, at(70));
         let recent = events.recent();
         assert!(recent[2].text.contains("`socket`: 5 connections"), "{recent:?}");
         assert_eq!(recent[2].about["refused"], "1");

@@ -10,7 +10,7 @@ use crate::observability::report::report_sources::ProcessFacts;
 use crate::state::StateSnapshot;
 
 /// Everything that has a limit, and how much of it is in use.
-pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Vec<ResourceUsage> {
+pub(super) fn collect_usage(facts: &ProcessFacts, snapshot: &StateSnapshot) -> Vec<ResourceUsage> {
     let own = || "the process".to_owned();
     let files = facts.descriptors;
     let mut uses = vec![ResourceUsage {
@@ -33,7 +33,7 @@ pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Ve
         let limit = u64::from(limit);
         ResourceUsage { resource: "connections", subject: of, used, limit }
     };
-    for view in picture.snapshot.services.values() {
+    for view in snapshot.snapshot.services.values() {
         if let Some(limit) = view.config.limit.connections {
             uses.push(connections(
                 view.config.name.clone(),
@@ -42,10 +42,10 @@ pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Ve
             ));
         }
     }
-    if let Some(limit) = picture.config.global.connections {
+    if let Some(limit) = snapshot.config.global.connections {
         uses.push(connections(own(), facts.open_counts.connections, limit));
     }
-    for pool in picture.snapshot.pools.values() {
+    for pool in snapshot.snapshot.pools.values() {
         for server in pool.servers.iter() {
             if let Some(limit) = server.config.connections {
                 let of = format!("{}/{}", pool.config.name, server.config.name);
@@ -53,16 +53,16 @@ pub(super) fn collect_usage(facts: &ProcessFacts, picture: &StateSnapshot) -> Ve
             }
         }
     }
-    uses.extend(flows(facts, picture));
+    uses.extend(flows(facts, snapshot));
     uses.extend(translated_ports(facts));
     uses
 }
 
 /// The packet plane's two tables: all services of a kind share one.
-fn flows(facts: &ProcessFacts, picture: &StateSnapshot) -> Vec<ResourceUsage> {
+fn flows(facts: &ProcessFacts, snapshot: &StateSnapshot) -> Vec<ResourceUsage> {
     let mut out = Vec::new();
     for (nat, of) in [(false, "direct return"), (true, "nat")] {
-        let all = picture.config.services.values();
+        let all = snapshot.config.services.values();
         let ours = all.filter(|service| service.packets.is_some() && is_nat(service) == nat);
         let mut names = ours.map(|service| &service.name).peekable();
         if names.peek().is_none() {
@@ -70,14 +70,14 @@ fn flows(facts: &ProcessFacts, picture: &StateSnapshot) -> Vec<ResourceUsage> {
         }
         let found = names.filter_map(|name| facts.packets.flows.get(name));
         let used = found.map(|service| u64::from(service.flows)).sum();
-        let limit = u64::from(picture.config.packets.flows);
+        let limit = u64::from(snapshot.config.packets.flows);
         out.push(ResourceUsage { resource: "flows", subject: of.to_owned(), used, limit });
     }
     out
 }
 
-/// Ports of return addresses towards each server, as the packet plane has made them: connections of all services to it
-/// share them, and each protocol has its own. With clients' own addresses they are places in the same table.
+/// Ports of return addresses towards each server, as used by the packet plane. All services share a server's ports, and
+/// each protocol has its own. With clients' own addresses they are entries of the same table.
 fn translated_ports(facts: &ProcessFacts) -> Vec<ResourceUsage> {
     let mut seen = HashSet::new();
     let mut names = HashSet::new();
@@ -94,7 +94,7 @@ fn translated_ports(facts: &ProcessFacts) -> Vec<ResourceUsage> {
             of.push_str(" (udp)");
         }
         if !names.insert(of.clone()) {
-            // Where one service keeps clients' ports and another does not, their ports are not the same.
+            // If one service preserves clients' ports and another does not, their ports are counted separately.
             of.push_str(&format!(" of {service}"));
         }
         let what =
@@ -129,8 +129,8 @@ mod tests {
                     [service.shop]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"web\"\nlimit = { connections = 50 }\n\
                     [service.direct]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"web\"\n\
                     [pool.web]\nservers = [{ name = \"a\", address = \"127.0.0.1:2\", connections = 7 }]\n";
-        let picture = fixture::picture(text, 1);
-        let found = collect_usage(&ProcessFacts::default(), &picture);
+        let snapshot = fixture::state_snapshot(text, 1);
+        let found = collect_usage(&ProcessFacts::default(), &snapshot);
         let mut limits: Vec<(&str, &str, u64)> =
             found.iter().map(|one| (one.resource, one.subject.as_str(), one.limit)).collect();
         limits.sort_unstable();
@@ -186,7 +186,7 @@ mod tests {
             .iter()
             .map(|one| (one.resource, one.subject.as_str(), one.used, one.limit))
             .collect();
-        // Nearly all of `web/a` are in use, where four times 64,510 would say a quarter.
+        // Nearly all ports of `web/a` are in use; against four times 64,510 it would be a quarter.
         let wanted = [
             ("return ports", "web/a", 65_000, 4 * 16_384),
             ("return ports", "web/b", 7, 16_384),

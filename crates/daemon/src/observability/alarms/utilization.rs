@@ -19,7 +19,7 @@ pub(super) struct UtilizationSampler {
 /// Counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct UtilizationSample {
-    /// Nanoseconds of processors that workers had; `None`: the kernel does not keep it.
+    /// CPU time of workers in nanoseconds; `None`: the kernel does not report it.
     workers_ns: Option<u64>,
     /// Network cards by name.
     nics: BTreeMap<String, NicCounters>,
@@ -36,7 +36,7 @@ struct NicCounters {
 }
 
 impl UtilizationSampler {
-    /// What is used now, by so many workers; nothing the first time.
+    /// The current utilization, for this many workers; empty the first time.
     pub(super) fn look(&mut self, workers: usize) -> Vec<ResourceUsage> {
         let now = Instant::now();
         let read = read_sample();
@@ -56,7 +56,7 @@ fn usage_between(
     if seconds <= 0.0 {
         return Vec::new();
     }
-    // Counters begin anew with a device that was made again.
+    // A device that was made again starts with new counters.
     let each = |before: u64, now: u64| now.saturating_sub(before) as f64 / seconds;
     let mut uses = Vec::new();
     if let (Some(before), Some(now)) = (before.workers_ns, now.workers_ns) {
@@ -95,7 +95,7 @@ fn read_sample() -> UtilizationSample {
     }
 }
 
-/// Interfaces that are hardware and say how fast they are; virtual ones name a rate that is none.
+/// Hardware interfaces that report a speed. The speed of virtual interfaces has no meaning.
 fn cards(folder: &Path) -> BTreeMap<String, NicCounters> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let found = entries.filter_map(|entry| {
@@ -148,7 +148,7 @@ mod tests {
             found(true, [0, 0, 0], [0, 25_000_000, 225_000_000]),
             [row("the workers", 0, 4_000), row("eth0", 1_000, 1_000)]
         );
-        // Made again meanwhile.
+        // The device was made again meanwhile.
         assert_eq!(found(true, [0, 9, 9], [0, 0, 0])[1], row("eth0", 0, 1_000));
         assert!(usage_between(&at(0, true, 0, 0), &at(1, true, 1, 1), 0.0, 1).is_empty());
         let added = usage_between(&UtilizationSample::default(), &at(1, true, 1, 1), 1.0, 1);

@@ -90,12 +90,12 @@ fn write(
     Ok(file.metadata()?.len())
 }
 
-/// What is on disk.
+/// The captures on disk.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CaptureListing {
     /// The captures, newest first.
     pub captures: Vec<StoredCapture>,
-    /// Why a file with such a name, or all of them, is none of ours; the first of them.
+    /// Why files of such names, or all of them, are ignored: the first reason.
     pub refused: Option<String>,
 }
 
@@ -117,7 +117,7 @@ pub fn list(place: &Path) -> CaptureListing {
     listed
 }
 
-/// A file, if its name is one of ours.
+/// A stored capture, if the file's name has the right form.
 fn stored(file: &Path) -> io::Result<Option<StoredCapture>> {
     let named = || {
         let name = file.file_name()?.to_str()?.strip_suffix(ENDING)?;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-/// Ports that a filter tells apart; with more of them all of TCP passes.
+/// Bounds the ports of a filter; with more ports, all of TCP passes.
 pub const PORTS: usize = 100;
 
 /// One instruction: code, jumps if true and if not, operand.
@@ -27,7 +27,7 @@ const ADD_X: u16 = 0x0c;
 const RET_A: u16 = 0x16;
 const RET: u16 = 0x06;
 
-/// What the kernel knows beside the bytes (linux/filter.h).
+/// Ancillary data of the kernel (linux/filter.h).
 const ANCILLARY: u32 = 0xffff_f000;
 const PROTOCOL: u32 = ANCILLARY;
 const DIRECTION: u32 = ANCILLARY + 4;
@@ -38,10 +38,9 @@ const IPV6: u32 = 0x86dd;
 const TCP: u32 = 6;
 /// The loopback's kind of link.
 const LOOPBACK: u32 = 772;
-/// What leaves this machine.
 const OUTGOING: u32 = 4;
 
-/// TCP to or from these ports; headers and so much more are kept.
+/// Accepts TCP to or from these ports; truncates to the headers and this much payload.
 pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<BpfInstruction> {
     let mut ops = vec![
         (LD_ABS, 0, 0, KIND),
@@ -51,7 +50,7 @@ pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<BpfInstruction> {
         (RET, 0, 0, 0),
         (LD_ABS, 0, 0, PROTOCOL),
         (JEQ, 0, 7, IPV4),
-        // IPv4: no later fragments, and its header as long as it says.
+        // IPv4: rejects later fragments, and reads the header's length.
         (LDB_ABS, 0, 0, 9),
         (JEQ, 1, 0, TCP),
         (RET, 0, 0, 0),
@@ -68,7 +67,7 @@ pub fn filter(ports: &BTreeSet<u16>, payload: u32) -> Vec<BpfInstruction> {
         (LDX, 0, 0, 40),
     ];
     if ports.len() <= PORTS {
-        // Both lists, the second load and the refusal lie before what accepts.
+        // Both port lists, the second load and the rejection stand before the accepting instruction.
         let each = ports.len();
         for (list, at) in [0u32, 2].into_iter().enumerate() {
             ops.push((LDH_IND, 0, 0, at));
@@ -96,7 +95,8 @@ mod tests {
     use super::super::frame::tests::packet;
     use super::*;
 
-    /// What the kernel would do: how many bytes it keeps of a packet. Loads beyond the packet's end keep none.
+    /// Executes a filter as the kernel does: returns how many bytes of a packet it keeps. A load beyond the packet's
+    /// end keeps none.
     fn run(ops: &[BpfInstruction], bytes: &[u8], protocol: u32, kind: u32, way: u32) -> u32 {
         let mut at = 0usize;
         let mut a = 0u32;

@@ -31,14 +31,14 @@ const BEGINNINGS: [&[u8]; 10] = [
     b"HTTP/1.",
 ];
 
-/// Where a packet came from and goes to, and where its payload begins.
+/// Source and destination of a packet, and the offset of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketEndpoints {
     pub source: SocketAddr,
     pub destination: SocketAddr,
     /// Bytes before the payload.
     pub payload: usize,
-    /// Bytes of the whole packet, as its header says.
+    /// Length of the whole packet by its header.
     pub original: u32,
 }
 
@@ -80,20 +80,20 @@ pub fn parse_endpoints(bytes: &[u8]) -> Option<PacketEndpoints> {
     })
 }
 
-/// What of a packet is kept: its headers, and at most so many bytes of the head of HTTP/1 that it begins with.
+/// Truncates a packet to its headers, and at most this much of an HTTP/1 head.
 pub fn truncate_packet(bytes: &[u8], ends: &PacketEndpoints, most: usize) -> Box<[u8]> {
     let (headers, payload) = bytes.split_at(ends.payload.min(bytes.len()));
     if most == 0 || !BEGINNINGS.iter().any(|beginning| payload.starts_with(beginning)) {
         return headers.into();
     }
     let mut all = headers.to_vec();
-    // Beyond the head there is a body, which is nobody's to keep.
+    // A body follows the head, and is never stored.
     let whole =
         payload.windows(4).position(|four| four == b"\r\n\r\n").map_or(payload.len(), |at| at + 4);
     let head = payload.get(..whole.min(most)).unwrap_or(payload);
     let mut secret = false;
     for line in head.split_inclusive(|byte| *byte == b'\n') {
-        // A line that begins with a space goes on with the value before it (RFC 9112 §5.2).
+        // A line that begins with a space continues the previous field value (RFC 9112 §5.2).
         let goes_on = line.first().is_some_and(|byte| matches!(byte, b' ' | b'\t'));
         let colon = line.iter().position(|byte| *byte == b':');
         let from = match colon.and_then(|at| line.get(..at)) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Bytes that a packet takes beside its own.
+/// Memory of a packet beside its bytes (estimate).
 const PACKET_OVERHEAD: u64 = 96;
 /// Connections that one capture may be about.
 pub const FLOWS: usize = 256;
@@ -17,7 +17,6 @@ pub struct CapturedPacket {
     pub destination: SocketAddr,
     /// Bytes that there were.
     pub original: u32,
-    /// What is kept of them.
     pub bytes: Box<[u8]>,
 }
 
@@ -36,18 +35,17 @@ pub struct PacketRing {
 }
 
 impl PacketRing {
-    /// For so many bytes.
+    /// A ring of this many bytes.
     pub fn new(most: u64) -> PacketRing {
         PacketRing { packets: VecDeque::new(), bytes: 0, max_bytes: most, evicted: 0 }
     }
 
-    /// For so many from now on.
     pub fn resize(&mut self, most: u64) {
         self.max_bytes = most;
         self.shrink();
     }
 
-    /// Keeps a packet; the oldest go when there is no room.
+    /// Adds a packet; evicts the oldest ones to make room.
     pub fn push(&mut self, packet: Arc<CapturedPacket>) {
         self.bytes += packet.cost();
         self.packets.push_back(packet);
@@ -96,17 +94,17 @@ pub struct CaptureBuffer {
     packets: Vec<Arc<CapturedPacket>>,
     bytes: u64,
     max_bytes: u64,
-    /// Packets and connections that found no room.
+    /// Packets and connections that did not fit.
     left_out: u64,
 }
 
 impl CaptureBuffer {
-    /// Of at most so many bytes.
+    /// A buffer of at most this many bytes.
     pub fn new(most: u64) -> CaptureBuffer {
         CaptureBuffer { max_bytes: most, ..CaptureBuffer::default() }
     }
 
-    /// Takes what the ring has of a connection, and later what comes; `note`: what is said of it.
+    /// Adds a connection: its packets in the ring, and later ones. `note`: a comment about it.
     pub fn add_flow(&mut self, ring: &PacketRing, flow: CaptureFlow, note: &str) {
         if let Some((_, known)) = self.flows.iter_mut().find(|(known, _)| *known == flow) {
             if !note.is_empty() && known.len() < trace::output::COMMENT_BYTES {
@@ -144,7 +142,7 @@ impl CaptureBuffer {
         self.packets.push(packet);
     }
 
-    /// Packets in the order of their passing, each with what is said of its connection where that begins.
+    /// Packets in order of arrival. The first packet of each connection carries its comment.
     pub fn packets(&mut self) -> Vec<(Arc<CapturedPacket>, String)> {
         self.packets.sort_by_key(|packet| packet.at_ns);
         let mut said = vec![false; self.flows.len()];
@@ -156,7 +154,6 @@ impl CaptureBuffer {
         self.packets.iter().map(with_note).collect()
     }
 
-    /// Packets and connections that found no room.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -24,44 +24,43 @@ use crate::util::packet_socket;
 
 /// How late an order may be heard.
 const LOOK: Duration = Duration::from_millis(20);
-/// Packets that are read before orders are looked at again.
+/// Packets read between two checks for commands.
 const BATCH: usize = 1_024;
 /// Bytes of a packet that are read: the longest headers, and `payload` at most.
 const ROOM: usize = 20 * 1_024;
-/// Bytes that the kernel keeps for the thread.
+/// The size of the kernel's buffer for the socket.
 const QUEUE: usize = 8 << 20;
-/// Captures that are taken at a time.
+/// Bounds the captures that run at a time.
 const AT_ONCE: usize = 8;
 
-/// What the thread is told.
+/// A command for the thread.
 #[derive(Debug)]
 pub enum CaptureThreadCommand {
-    /// To keep what passes there; nowhere: to close the socket.
+    /// Capture this traffic; an empty filter closes the socket.
     Watch(WatchedTraffic),
     Take(CaptureJob),
-    /// To write down now what it takes by this rule.
+    /// Write the capture of this rule now.
     Finish(String),
 }
 
-/// What the thread has done, for those who look.
+/// The thread's state, for reports.
 #[derive(Debug, Default)]
 pub struct CaptureProgress {
-    /// Packets kept in memory.
     pub buffered: AtomicU64,
-    /// Of those, such as went for later ones.
+    /// Packets evicted by later ones.
     pub evicted: AtomicU64,
     /// Packets that the kernel could not hand over in time.
     pub dropped: AtomicU64,
     pub written: AtomicU64,
     /// Captures that were called for and not made: nothing passed, too many at a time, or the disk refused.
     pub failed: AtomicU64,
-    /// Why nothing is kept; `None`: it is, or nothing is to be.
+    /// Why capturing fails; `None`: it works, or is off.
     pub last_error: Mutex<Option<String>>,
-    /// Rules that something is taken by now.
+    /// Rules with a running capture.
     pub active_rules: Mutex<Vec<String>>,
 }
 
-/// Runs until nobody gives orders any more.
+/// Runs until the command sender is gone.
 pub fn run(
     orders: &Receiver<CaptureThreadCommand>,
     place: Option<PathBuf>,
@@ -108,7 +107,7 @@ pub fn run(
 fn wait(socket: &Socket) {
     let mut one = [PollFd::new(socket, PollFlags::IN)];
     let limit = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
-    // Whatever comes of it, the socket is looked at next.
+    // The result does not matter: the socket is read next in any case.
     let _ = poll(&mut one, Some(&limit));
 }
 
@@ -184,7 +183,7 @@ impl CaptureThread {
         *known = why;
     }
 
-    /// Takes what has passed, a batch at most.
+    /// Reads packets, at most one batch.
     fn read(&mut self) {
         let Some(socket) = &self.socket else { return };
         let most = usize::try_from(self.watch.payload).unwrap_or(0);
@@ -250,7 +249,7 @@ impl CaptureThread {
         self.publish_active_rules();
     }
 
-    /// Writes down what is over.
+    /// Writes the captures that are complete.
     fn finish(&mut self, over: impl Fn(&ActiveCapture) -> bool) {
         let due = self.captures.iter().filter(|(_, one)| over(one)).map(|(rule, _)| rule.clone());
         for rule in due.collect::<Vec<_>>() {

@@ -14,32 +14,31 @@ use model::time_attribution::{ExchangeMeasurement, attribute_time};
 use super::ring::CaptureFlow;
 use crate::state::StateSnapshot;
 
-/// Between two looks at what was counted, nanoseconds.
+/// The interval between checks of counters, nanoseconds.
 const COUNT: u64 = 1_000_000_000;
 
-/// What is to be watched.
+/// The traffic to capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchedTraffic {
     /// Ports of services and servers; none: nothing is watched.
     pub ports: BTreeSet<u16>,
-    /// Bytes that are kept beyond the headers of packets that begin a head of HTTP/1.
+    /// Bytes stored beyond the headers of packets that begin an HTTP/1 head.
     pub payload: u32,
-    /// Bytes that are kept in memory.
+    /// Bytes held in memory.
     pub size: u64,
 }
 
-/// What is to be taken.
+/// A capture to start or extend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureJob {
     pub rule: String,
-    /// Why; `None`: it is added to what is being taken.
+    /// The reason of a new capture; `None`: it extends a running one.
     pub reason: Option<String>,
-    /// Connections, each with what is said of it.
+    /// Connections with their comments.
     pub flows: Vec<(CaptureFlow, String)>,
-    /// How long it goes on.
     pub time: Duration,
     pub size: u64,
-    /// Files that are kept.
+    /// The number of files to store.
     pub max_files: usize,
 }
 
@@ -52,13 +51,13 @@ pub struct CaptureTriggers {
 }
 
 impl CaptureTriggers {
-    /// Follows a snapshot; what is to be watched from now on, if that is something else.
-    pub fn follow(&mut self, picture: &Arc<StateSnapshot>) -> Option<WatchedTraffic> {
-        if self.state.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, picture)) {
+    /// Follows a snapshot; returns the traffic to capture if it has changed.
+    pub fn follow(&mut self, snapshot: &Arc<StateSnapshot>) -> Option<WatchedTraffic> {
+        if self.state.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, snapshot)) {
             return None;
         }
-        self.state = Some(Arc::clone(picture));
-        let captures = &picture.config.captures;
+        self.state = Some(Arc::clone(snapshot));
+        let captures = &snapshot.config.captures;
         self.triggers.retain(|name, _| captures.contains_key(name));
         for (name, config) in captures {
             match self.triggers.get_mut(name) {
@@ -66,33 +65,33 @@ impl CaptureTriggers {
                 None => drop(self.triggers.insert(name.clone(), CaptureTrigger::new(config))),
             }
         }
-        let watch = self.watched_traffic(picture);
+        let watch = self.watched_traffic(snapshot);
         (watch != self.watch).then(|| {
             self.watch = watch.clone();
             watch
         })
     }
 
-    fn watched_traffic(&self, picture: &StateSnapshot) -> WatchedTraffic {
+    fn watched_traffic(&self, snapshot: &StateSnapshot) -> WatchedTraffic {
         let mut watch = WatchedTraffic::default();
         for trigger in self.triggers.values() {
             let config = trigger.config();
             watch.payload = watch.payload.max(config.payload);
             watch.size = watch.size.max(config.size);
-            for service in services(picture, trigger) {
-                let all = endpoints(picture, service);
+            for service in services(snapshot, trigger) {
+                let all = endpoints(snapshot, service);
                 watch.ports.extend(all.iter().map(|flow| flow.port));
             }
         }
         watch
     }
 
-    /// What these exchanges call for, and what was counted until now, nanoseconds on the workers' clock.
+    /// The captures that these exchanges and the counters trigger; `now`: nanoseconds on the workers' clock.
     pub fn evaluate(&mut self, facts: &[ExchangeMeasurement], now: u64) -> Vec<CaptureJob> {
-        let Some(picture) = self.state.clone() else { return Vec::new() };
+        let Some(snapshot) = self.state.clone() else { return Vec::new() };
         let mut takes = Vec::new();
         for facts in facts {
-            let service = picture.snapshot.services.values().find(|it| it.id.0 == facts.service);
+            let service = snapshot.snapshot.services.values().find(|it| it.id.0 == facts.service);
             let Some(service) = service else { continue };
             let bars = attribute_time(facts);
             for trigger in self.triggers.values_mut() {
@@ -105,25 +104,25 @@ impl CaptureTriggers {
                     .clone()
                     .or_else(|| trigger.match_exchange(facts, &bars).filter(|_| goes_on));
                 let Some(why) = why else { continue };
-                let note = note(&picture, service, facts, &why);
+                let note = note(&snapshot, service, facts, &why);
                 let about = begins.map(|why| format!("{}: {why}; {note}", trigger.config().name));
-                takes.push(capture_job(trigger, about, flows(&picture, facts, &note)));
+                takes.push(capture_job(trigger, about, flows(&snapshot, facts, &note)));
             }
         }
         if now.saturating_sub(self.counted) >= COUNT {
             self.counted = now;
-            takes.extend(self.evaluate_counts(&picture, now));
+            takes.extend(self.evaluate_counts(&snapshot, now));
         }
         takes
     }
 
-    fn evaluate_counts(&mut self, picture: &StateSnapshot, now: u64) -> Vec<CaptureJob> {
+    fn evaluate_counts(&mut self, snapshot: &StateSnapshot, now: u64) -> Vec<CaptureJob> {
         let mut takes = Vec::new();
         for trigger in self.triggers.values_mut().filter(|it| it.config().errors.is_some()) {
-            let of: Vec<&ServiceView> = services(picture, trigger).collect();
+            let of: Vec<&ServiceView> = services(snapshot, trigger).collect();
             let sums = of.iter().fold(FailureCounts::default(), |sums, view| sum(sums, view));
             if let Some(why) = trigger.check_failure_rate(sums, now) {
-                takes.push(capture_services(picture, trigger, &of, &why));
+                takes.push(capture_services(snapshot, trigger, &of, &why));
             }
         }
         takes
@@ -131,11 +130,11 @@ impl CaptureTriggers {
 
     /// Takes everything that a rule is about, now, whether it waits or not; `None`: there is no such rule.
     pub fn trigger_manually(&mut self, rule: &str, by: &str, now: u64) -> Option<CaptureJob> {
-        let picture = self.state.clone()?;
+        let snapshot = self.state.clone()?;
         let trigger = self.triggers.get_mut(rule)?;
         trigger.record_capture(now);
-        let of: Vec<&ServiceView> = services(&picture, trigger).collect();
-        Some(capture_services(&picture, trigger, &of, &CaptureReason::Requested(by.to_owned())))
+        let of: Vec<&ServiceView> = services(&snapshot, trigger).collect();
+        Some(capture_services(&snapshot, trigger, &of, &CaptureReason::Requested(by.to_owned())))
     }
 
     pub fn rules(&self) -> &BTreeMap<String, CaptureTrigger> {
@@ -155,12 +154,12 @@ fn capture_job(
 }
 
 fn capture_services(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     trigger: &CaptureTrigger,
     of: &[&ServiceView],
     why: &CaptureReason,
 ) -> CaptureJob {
-    let flows = of.iter().flat_map(|view| endpoints(picture, view));
+    let flows = of.iter().flat_map(|view| endpoints(snapshot, view));
     let about = format!("{}: {why}", trigger.config().name);
     capture_job(trigger, Some(about), flows.map(|flow| (flow, String::new())).collect())
 }
@@ -180,16 +179,16 @@ fn about(trigger: &CaptureTrigger, service: &ServiceView) -> bool {
 }
 
 fn services<'a>(
-    picture: &'a StateSnapshot,
+    snapshot: &'a StateSnapshot,
     trigger: &CaptureTrigger,
 ) -> impl Iterator<Item = &'a ServiceView> + use<'a> {
     let trigger = trigger.clone();
-    let all = picture.snapshot.services.values().map(Arc::as_ref);
+    let all = snapshot.snapshot.services.values().map(Arc::as_ref);
     all.filter(move |view| about(&trigger, view))
 }
 
 /// Where a service listens and its servers are.
-fn endpoints(picture: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow> {
+fn endpoints(snapshot: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow> {
     let listens = service.config.listen.iter().map(|at| CaptureFlow {
         ip: Some(at.ip()).filter(|ip| !ip.is_unspecified()),
         port: at.port(),
@@ -197,7 +196,7 @@ fn endpoints(picture: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow>
     });
     let of_rules = service.rules.iter().flat_map(|ruling| ruling.pools.iter());
     let ids: BTreeSet<_> = of_rules.copied().chain([service.pool]).collect();
-    let pools = picture.snapshot.pools.values().filter(|pool| ids.contains(&pool.id));
+    let pools = snapshot.snapshot.pools.values().filter(|pool| ids.contains(&pool.id));
     let servers = pools.flat_map(|pool| pool.servers.iter().filter_map(|one| one.address));
     let servers = servers.map(|at| CaptureFlow { ip: Some(at.ip()), port: at.port(), other: None });
     listens.chain(servers).collect()
@@ -205,12 +204,12 @@ fn endpoints(picture: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow>
 
 /// The connections of an exchange: its client's, and the one to its server where that is known.
 fn flows(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     facts: &ExchangeMeasurement,
     note: &str,
 ) -> Vec<(CaptureFlow, String)> {
     let client = CaptureFlow { ip: Some(facts.client), port: facts.client_port, other: None };
-    let at = server(picture, facts).and_then(|(_, view)| view.address);
+    let at = server(snapshot, facts).and_then(|(_, view)| view.address);
     let server = at.filter(|_| facts.server_port != 0).map(|at| CaptureFlow {
         ip: Some(at.ip()),
         port: at.port(),
@@ -224,11 +223,11 @@ fn flows(
 }
 
 fn server<'a>(
-    picture: &'a StateSnapshot,
+    snapshot: &'a StateSnapshot,
     facts: &ExchangeMeasurement,
 ) -> Option<(&'a PoolView, &'a ServerView)> {
     let id = facts.server?;
-    let mut all = picture
+    let mut all = snapshot
         .snapshot
         .pools
         .values()
@@ -238,12 +237,12 @@ fn server<'a>(
 
 /// An exchange in a line.
 fn note(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     service: &ServiceView,
     facts: &ExchangeMeasurement,
     why: &CaptureReason,
 ) -> String {
-    let by = server(picture, facts).map(|(pool, view)| {
+    let by = server(snapshot, facts).map(|(pool, view)| {
         let at = view.address.map(|at| format!(" ({at})")).unwrap_or_default();
         format!(" by {}/{}{at}", pool.config.name, view.config.name)
     });

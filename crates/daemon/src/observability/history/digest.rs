@@ -9,9 +9,9 @@ use super::store::StoredRecords;
 
 /// Parts of a line.
 const PARTS: usize = 60;
-/// Worst records told of each row.
+/// The worst records that are listed for each row.
 const WORST: usize = 3;
-/// Rows told; the rest, which had least, is left out.
+/// Bounds the listed rows; those with the fewest counts are left out.
 const ROWS: usize = 2_000;
 
 pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {

@@ -8,8 +8,8 @@ use api::types::PacketEnd;
 use crate::observability::report::packets::{packet_end, service_outcomes};
 use crate::planes::packets::view::{PacketPlaneView, ServiceFlows};
 
-/// A row for each service that forwards packets, by name. A plane that was made since `old` began with nothing; of one that
-/// was taken over since, what is there belongs to an earlier time.
+/// A row for each service that forwards packets, by name. A plane that was created after `old` began at zero. Counts of
+/// a plane taken over after `old` belong to an earlier time.
 pub fn rows(old: &PacketPlaneView, new: &PacketPlaneView) -> Vec<MetricRow> {
     let nothing = PlaneCounters::default();
     let (was, is) = match (&old.current, &new.current) {

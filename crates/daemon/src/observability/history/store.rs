@@ -11,13 +11,13 @@ use files::create::{create, make_dir};
 use model::config::HistoryRetention;
 use model::history::{HistoryRecord, MAGIC, encode_frame, merge_rows, read_records};
 
-/// A file is closed after so many seconds.
+/// A file is closed after this time, in seconds.
 const TURN: u64 = 6 * 3600;
-/// A file is closed at this share of all that may be kept.
+/// A file is closed at this fraction of the storage limit, so that removing one frees a small part.
 const SHARE: u64 = 16;
-/// What is older than so many seconds is kept coarser.
+/// Records older than this, in seconds, are merged.
 const FINE: u64 = 2 * 86_400;
-/// So many records become one.
+/// This many records are merged into one.
 const COARSER: u64 = 15;
 /// Bytes of one file that are read.
 const FILE_BYTES: u64 = 8 << 30;
@@ -26,7 +26,7 @@ const FILE_BYTES: u64 = 8 << 30;
 pub struct HistoryStore {
     directory: PathBuf,
     open: Option<OpenHistoryFile>,
-    /// Files that somebody else put there, and how that is known.
+    /// Foreign files in the directory, with the reason why they are ignored.
     refused: Vec<(PathBuf, io::Error)>,
 }
 
@@ -40,7 +40,7 @@ struct OpenHistoryFile {
     bytes: u64,
 }
 
-/// One who reads; writing goes on meanwhile.
+/// A reader, which does not block writing.
 #[derive(Debug)]
 pub struct HistoryReader(PathBuf);
 
@@ -52,7 +52,7 @@ pub struct StoredRecords {
 }
 
 impl HistoryStore {
-    /// In this directory, which is made when something is kept.
+    /// A store in this directory, which the first record creates.
     pub fn new(directory: PathBuf) -> HistoryStore {
         HistoryStore { directory, open: None, refused: Vec::new() }
     }
@@ -61,15 +61,15 @@ impl HistoryStore {
         HistoryReader(self.directory.clone())
     }
 
-    /// Keeps a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// The disk is full, or the directory cannot be written; what was kept before stays.
+    /// The disk is full, or the directory cannot be written; earlier records remain.
     pub fn add(&mut self, record: &HistoryRecord, keep: &HistoryRetention) -> io::Result<()> {
         let bytes =
             encode_frame(record).ok_or_else(|| io::Error::other("the record is too large"))?;
         let full = self.open.as_ref().is_some_and(|open| {
-            // A file's name says from when on its records are: a clock that was set back begins another one.
+            // A file's name gives its first record's time, so a clock that was set back starts a new file.
             record.at < open.last
                 || record.at.saturating_sub(open.since) >= TURN
                 || open.bytes >= keep.size / SHARE
@@ -93,7 +93,7 @@ impl HistoryStore {
         Ok(())
     }
 
-    /// Files that somebody else put there, as they were found since the last call.
+    /// Foreign files found since the last call.
     pub fn take_refused(&mut self) -> Vec<(PathBuf, io::Error)> {
         std::mem::take(&mut self.refused)
     }
@@ -144,7 +144,7 @@ impl HistoryStore {
         let old = now.saturating_sub(keep.keep.as_secs());
         let ends = |at| last_record_at(&files, at, now);
         let mut order: Vec<usize> = (0..files.len()).collect();
-        // What was written by a clock that was ahead says of no time that can be asked for: it goes before the rest.
+        // Records with times in the future cannot be queried, so their files are removed first.
         order.sort_by_key(|at| files[*at].since <= now);
         for at in order {
             if ends(at) < old || bytes > most {
@@ -170,7 +170,7 @@ impl HistoryReader {
         self.read_rows(since, until, |_| true)
     }
 
-    /// The same, with those rows alone whose names are wanted.
+    /// The same, limited to rows of these names.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -214,7 +214,7 @@ struct HistoryFile {
     bytes: u64,
 }
 
-/// A fine file whose coarse one is there: a crash came between writing that and removing this.
+/// A fine file whose merged file exists: a crash came between writing that one and removing this one.
 fn is_replaced(file: &HistoryFile) -> bool {
     file.is_fine && coarse_path(&file.path).exists()
 }
@@ -261,7 +261,7 @@ fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file's records anew, several of them as one; the path of the new file, which stands in its stead.
+/// Merges a file's records; returns the path of the new file, which replaces the old one.
 fn coarsen(fine: &Path) -> io::Result<PathBuf> {
     let path = coarse_path(fine);
     let mut bytes = MAGIC.to_vec();

@@ -27,7 +27,7 @@ fn numbers(tally: &SloOutcomeCounts) -> Vec<u64> {
     ends.into_iter().chain(TcpError::ALL.map(|kind| tally.error(kind))).collect()
 }
 
-/// What files say of these services.
+/// Reads the counts of these services from files.
 pub(super) fn read(
     store: &HistoryReader,
     services: &[String],

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use crate::health::health_check::program_limits::drop_capabilities;
 use crate::util::orphan_reaper::kill_marked;
 
-/// Bytes of output that are read and kept; what comes after is read and thrown away.
+/// Bytes of output that are stored; further output is read and discarded, so that the program does not block.
 const OUTPUT: usize = 16 * 1024;
 /// Bytes of memory that the program may map.
 const MEMORY: u64 = 1 << 30;
@@ -40,7 +40,7 @@ pub(super) enum HookOutcome {
     TooLong { said: Vec<u8> },
 }
 
-/// Kills a process group when it goes out of scope.
+/// Kills a process group on drop.
 struct ProcessGroup(Option<Pid>);
 
 impl Drop for ProcessGroup {
@@ -52,7 +52,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Runs it to its end, or to the limit; nothing of it is left when this returns. `draw` is nobody else's.
+/// Runs a program to its end, or to the time limit. Nothing of it is left afterwards. `draw` is unique.
 pub(super) async fn run(
     program: &Path,
     environment: &[(String, String)],
@@ -115,7 +115,7 @@ async fn limited(
     }
 }
 
-/// Reads to the end and keeps the beginning.
+/// Reads to the end and stores the beginning.
 async fn read_output(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     let Some(mut from) = from else { return };
     let mut room = [0; 4096];
@@ -128,7 +128,7 @@ async fn read_output(from: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) {
     }
 }
 
-/// Limits what it may use. It has run for a moment by then; nothing that it can do in that moment outlives the group.
+/// Limits the program's resources. It has run for a moment by then, but nothing that it starts outlives the group.
 fn limit_resources(pid: Option<Pid>, limit: Duration) {
     let seconds = limit.as_secs().saturating_add(1);
     for (resource, most) in [

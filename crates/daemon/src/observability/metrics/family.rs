@@ -23,7 +23,7 @@ pub(super) fn counters<L: EncodeLabelSet>(
     Ok(())
 }
 
-/// Writes a counter that stands alone.
+/// Writes a counter without labels.
 pub(super) fn counter(
     to: &mut DescriptorEncoder,
     name: &str,
@@ -50,7 +50,7 @@ pub(super) fn seconds<L: EncodeLabelSet>(
     Ok(())
 }
 
-/// Writes a gauge that stands alone.
+/// Writes a gauge without labels.
 pub(super) fn gauge(
     to: &mut DescriptorEncoder,
     name: &str,
@@ -76,7 +76,7 @@ pub(super) fn gauges<L: EncodeLabelSet>(
     Ok(())
 }
 
-/// Whole numbers are written without a fraction: shorter, and what people expect of a count.
+/// Whole numbers are written without a fraction, which is shorter and usual for counts.
 fn number(row: &mut MetricEncoder, value: f64) -> Result<(), Error> {
     if value.fract() == 0.0 && (0.0..9e15).contains(&value) {
         row.encode_gauge(&(value as u64))

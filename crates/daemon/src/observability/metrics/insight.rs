@@ -17,7 +17,7 @@ use crate::planes::packets::view::PacketPlaneView;
 const EDGES: [u64; 9] =
     [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
-/// A service by name, and what was seen of it.
+/// A service's name and its flow samples.
 type FlowSampleRow<'a> = (&'a str, &'a ServiceFlowTotals);
 
 pub(super) fn encode(
@@ -50,7 +50,7 @@ pub(super) fn encode(
     seconds(to, "steelyard_packet_insight_time", Some(Unit::Seconds), help, time)
 }
 
-/// What is watched, and what is not.
+/// How much is sampled, and what is not.
 fn encode_sampling(
     totals: &FlowSampleTotals,
     view: &PacketPlaneView,
@@ -94,7 +94,7 @@ fn connections(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(),
     histograms(to, "steelyard_packet_insight_handshake", help, &EDGES, opened)
 }
 
-/// What both sides sent and said.
+/// Counters of both directions.
 fn sides(rows: &[FlowSampleRow], to: &mut DescriptorEncoder) -> Result<(), Error> {
     type Kinds<'a> = &'a [(&'static str, fn(&FlowSideCounters) -> u64)];
     let each = |kinds: Kinds<'_>| {

@@ -28,7 +28,7 @@ use crate::util::admin_listeners::connection_slots::{
     ConnectionSlot, ConnectionSlots, track_request,
 };
 
-/// A scraper connects, asks and leaves; whoever does not is not waited for.
+/// A scraper connects, sends a request and leaves; slower clients are closed.
 const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     connections: 16,
     head_timeout: HEAD_TIMEOUT,
@@ -40,9 +40,9 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves as configured until the daemon is gone.
 pub async fn run(vitals: Arc<ReportSources>) {
-    let mut pictures = vitals.control.watch();
+    let mut snapshots = vitals.control.watch();
     loop {
-        let wanted = pictures
+        let wanted = snapshots
             .borrow_and_update()
             .config
             .global
@@ -51,10 +51,10 @@ pub async fn run(vitals: Arc<ReportSources>) {
             .map(|metrics| metrics.listen);
         let changed = async {
             loop {
-                if pictures.changed().await.is_err() {
+                if snapshots.changed().await.is_err() {
                     return false;
                 }
-                let now = pictures
+                let now = snapshots
                     .borrow_and_update()
                     .config
                     .global
@@ -92,7 +92,7 @@ async fn serve(address: SocketAddr, vitals: &Arc<ReportSources>) {
         .into_make_service_with_connect_info::<ConnectionSlot>();
     let counts = Arc::clone(&vitals.api_counters);
     let places = ConnectionSlots::new(CONNECTION_LIMITS.connections, ListenerKind::Metrics, counts);
-    // It ends with an error of the listener only; the caller opens it again.
+    // This ends only when the listening socket fails; the caller opens it again.
     let _ = axum::serve(GuardedListener::new(listener, CONNECTION_LIMITS, places), service).await;
 }
 
@@ -130,10 +130,10 @@ async fn scrape(State(vitals): State<Arc<ReportSources>>, headers: HeaderMap) ->
 
 /// One scrape, for this endpoint and for the local API.
 pub fn render_scrape(vitals: &ReportSources, headers: &HeaderMap) -> Response {
-    let picture = vitals.control.state();
-    let facts = vitals.collect(&picture);
+    let snapshot = vitals.control.state();
+    let facts = vitals.collect(&snapshot);
     let now = breaker_clock_ms(facts.open_counts.now);
-    let scrape = ScrapeInput { snapshot: Arc::clone(&picture.snapshot), facts, now };
+    let scrape = ScrapeInput { snapshot: Arc::clone(&snapshot.snapshot), facts, now };
     let Ok(text) = encode_metrics(scrape) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };

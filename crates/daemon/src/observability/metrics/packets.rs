@@ -29,7 +29,7 @@ pub(super) fn encode(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Resu
     servers(&rows, &sample.counts, to)
 }
 
-/// Interfaces, tables and what belongs to no service.
+/// Interfaces, tables, and counters that belong to no service.
 fn plane(view: &PacketPlaneView, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let attached = view.interfaces.iter().map(|one| {
         let labels = [("interface", one.name.as_str()), ("mode", one.mode.unwrap_or("none"))];
@@ -107,7 +107,7 @@ fn packets(
     counters(to, "steelyard_server_packets", None, help, servers)
 }
 
-/// Rows of the outcomes that happened, with these labels before their own.
+/// Rows of the outcomes with a count, with these labels first.
 fn outcome_rows<'a>(
     labels: &[(&'static str, &'a str)],
     outcomes: &PacketOutcomes,

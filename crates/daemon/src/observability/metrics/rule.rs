@@ -11,7 +11,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::{counters, gauges};
 
-/// Rules of a service that have rows of their own.
+/// Bounds the rules of a service that have rows of their own.
 pub(super) const ROWS: usize = 200;
 
 type RuleCounterFn = fn(&RuleCounters) -> &Count;

@@ -29,7 +29,7 @@ const STATES: [ServerState; 5] = [
 type ServerCounterFn = fn(&ServerCounters) -> &Count;
 type ServerViewRow<'a> = (&'a str, &'a ServerView);
 
-/// Families without a label of their own.
+/// Families without a label.
 pub(super) const PLAIN: &[(&str, &str, ServerCounterFn)] = &[
     ("connects", "Connections tried.", |c| &c.connects),
     ("connect_failures", "Connections that failed to establish.", |c| &c.connect_failed),
@@ -58,7 +58,7 @@ pub(super) const CLASSES: &[(&str, ServerCounterFn)] = &[
     ("5xx", |c| &c.status_5xx),
 ];
 
-/// Heads of answers that were mended, by what was wrong.
+/// Repaired response heads, by defect.
 pub(super) const MENDED: &[(&str, ServerCounterFn)] = &[
     ("repeated-length", |c| &c.mended_lengths),
     ("bare-lf", |c| &c.mended_line_ends),

@@ -45,7 +45,7 @@ pub(super) struct LabelledFamily {
     pub(super) rows: &'static [(&'static str, ServiceCounterFn)],
 }
 
-/// A family without a label of its own has one row without a value.
+/// A family without a label has one row with an empty label value.
 pub(super) const FAMILIES: &[LabelledFamily] = &[
     plain("connections_accepted", "Client connections accepted.", &[("", |c| &c.accepted)]),
     plain(

@@ -13,7 +13,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use super::family::{counters, gauges};
 use crate::observability::slo::summary::{ServiceSlo, SloSummary};
 
-/// How all networks that are not told apart are called.
+/// The label of all networks that are not counted separately.
 const OTHER: &str = "other";
 
 type OutcomeCounterFn = fn(&SloOutcomeCounts) -> u64;

@@ -78,8 +78,8 @@ servers = ["127.0.0.1:1001"]
 
     #[test]
     fn what_has_a_limit_is_shown_with_its_state_and_since_when() {
-        let picture = fixture::picture(TEXT, 2);
-        let view = picture.snapshot.pools.values().next().unwrap();
+        let snapshot = fixture::state_snapshot(TEXT, 2);
+        let view = snapshot.snapshot.pools.values().next().unwrap();
         let permit = view.stats.breakers.try_acquire(BreakerResource::Requests, Some(2));
         let rows = |now| -> Vec<_> {
             let one =
@@ -103,8 +103,8 @@ servers = ["127.0.0.1:1001"]
 
     #[test]
     fn shedding_is_told_while_it_goes_on() {
-        let picture = fixture::picture(TEXT, 1);
-        let view = picture.snapshot.pools.values().next().unwrap();
+        let snapshot = fixture::state_snapshot(TEXT, 1);
+        let view = snapshot.snapshot.pools.values().next().unwrap();
         assert_eq!(shedding_since(view, 9_000), None);
         view.stats.record_shed(0, 9_000);
         assert_eq!(

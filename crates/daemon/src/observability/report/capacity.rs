@@ -14,9 +14,9 @@ use model::capacity::port_shares::PortAllocation;
 use model::capacity::quantity::ByteCount;
 use model::config::{Config, ServiceConfig};
 
-/// Fewer requests do not tell what one costs: what the daemon does besides would count for them.
+/// With fewer requests the cost of one cannot be estimated: the daemon's other work would dominate.
 const ENOUGH: u64 = 10_000;
-/// The least and the most that a connection is taken to last.
+/// Bounds for the estimated lifetime of a connection.
 const LIFE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(86_400));
 
 /// Of all services. `spent` is the processor time of the daemon since its start.
@@ -88,7 +88,7 @@ fn forecast_service(
     }
 }
 
-/// What is carried, as forecasts take it and as it is told.
+/// Measured demand, in the form of forecasts and of reports.
 #[derive(Default)]
 struct MeasuredDemand {
     measured: bool,
@@ -122,7 +122,7 @@ fn request_demand(
     let usual = TrafficDemand::default();
     let requests = &counts.requests.requests;
     let connections = &counts.connections.accepted;
-    // Of bytes alone, a connection is what is asked for.
+    // Of byte streams, a connection counts as a request.
     let asked = if requests.total > 0 { requests } else { connections };
     let mut carried = MeasuredDemand {
         measured: asked.total > 0,
@@ -176,8 +176,8 @@ fn requests_per_connection(report: &Report, pool: &str) -> Option<f64> {
     (connects > 0).then(|| ratio(requests, connects))
 }
 
-/// How long each lasts, if so many are open and so many come a second (Little's law); where none comes now, as many as came
-/// in the mean.
+/// The mean lifetime by Little's law, from open connections and the rate of new ones; the long-term rate is used if the
+/// current one is zero.
 fn mean_lifetime(open: u64, came: Counter, uptime: Duration) -> Duration {
     let mean = came.total as f64 / uptime.as_secs_f64().max(1e-3);
     let rate = if came.rate > 0.0 { came.rate } else { mean };

@@ -9,22 +9,22 @@ use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::tls::acme::status::AcmeOrderStatus;
 use crate::util::wall_clock::unix_ms;
 
-/// Those of a service.
-pub fn service_certificates(picture: &StateSnapshot, service: &str) -> Vec<CertificateStatus> {
-    picture.certificates.get(service).into_iter().flatten().map(status).collect()
+/// The certificates of a service.
+pub fn service_certificates(snapshot: &StateSnapshot, service: &str) -> Vec<CertificateStatus> {
+    snapshot.certificates.get(service).into_iter().flatten().map(status).collect()
 }
 
-/// What an operator should do something about.
+/// Warnings that need an operator's action.
 pub fn certificate_warnings(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     ordered: &[AcmeOrderStatus],
     now: SystemTime,
 ) -> Vec<String> {
     let mut warnings: Vec<String> = ordered.iter().filter_map(order_warning).collect();
-    for (service, told) in &*picture.certificates {
+    for (service, told) in &*snapshot.certificates {
         for told in told {
             let trouble = told.last_error.as_ref().map(|why| format!("not taken up: {why}"));
-            let soon = picture.config.global.certificate_warning;
+            let soon = snapshot.config.global.certificate_warning;
             let sentences = trouble.into_iter().chain(expiry_warning(told, soon, now));
             warnings.extend(sentences.map(|sentence| format!("service.{service}.tls: {sentence}")));
         }
@@ -32,7 +32,7 @@ pub fn certificate_warnings(
     warnings
 }
 
-/// An order that comes to nothing, in the authority's words.
+/// A failing ACME order, with the authority's message.
 fn order_warning(row: &AcmeOrderStatus) -> Option<String> {
     let why = row.trouble.as_ref()?;
     let names = row.names.join(", ");

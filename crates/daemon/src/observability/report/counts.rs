@@ -74,7 +74,7 @@ pub fn service_counts(
     }
 }
 
-/// What limits have ended or refused.
+/// Counters of what limits ended or refused.
 fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
     [
         ("idle-closed", count(|c| &c.idle_closed)),
@@ -104,7 +104,7 @@ fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<Name
     .collect()
 }
 
-/// What was read before bodies and done with them.
+/// Counters of request bodies.
 fn bodies(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
     [
         ("proxy-headers", count(|c| &c.proxy_headers)),
@@ -175,7 +175,7 @@ pub fn total_and_rate(before: u64, now: u64, seconds: f64) -> Counter {
     Counter { total: now, rate: if seconds > 0.0 { grown / seconds } else { 0.0 } }
 }
 
-/// Adds one service's counts to the total; times are taken from merged histograms by the caller.
+/// Adds one service's counts to the total. Durations are not added: the caller takes them from merged histograms.
 pub fn add_counts(total: &mut ServiceCounts, one: &ServiceCounts) {
     total.connections += one.connections;
     total.requests += one.requests;
@@ -195,7 +195,7 @@ pub fn add_counts(total: &mut ServiceCounts, one: &ServiceCounts) {
     add_named_count(&mut total.bodies, &one.bodies);
 }
 
-/// What a histogram says.
+/// The quantiles of a histogram.
 pub fn phase_times(name: &str, sum: &HistogramSum) -> PhaseTimes {
     let count = sum.count();
     let micros = |q| sum.quantile(q).and_then(|time| u64::try_from(time.as_micros()).ok());
@@ -276,7 +276,7 @@ fn add_named_count(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
     }
 }
 
-/// What a service's users met since the start; `None`: nothing is promised to them.
+/// The SLO outcomes of a service since the start; `None`: it has no objective.
 pub fn users_report(
     before: Option<&SloOutcomeCounts>,
     now: Option<&SloOutcomeCounts>,

@@ -22,7 +22,7 @@ use crate::util::wall_clock::unix_ms;
 
 /// One server of a pool, or all with `*`; `None`: there is no such pool, or no such server in it.
 pub fn explain_weights(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     board: &EvidenceBoard,
     weighed: &BalancingDecisions,
     kept: &HashMap<ServerId, RemainingClients>,
@@ -30,13 +30,13 @@ pub fn explain_weights(
     name: &str,
     now: SystemTime,
 ) -> Option<ServersExplained> {
-    let view = picture.snapshot.pools.values().find(|view| view.config.name == pool)?;
+    let view = snapshot.snapshot.pools.values().find(|view| view.config.name == pool)?;
     let eligible = EligibleServers::from_view(view);
     let chosen = view.servers.iter().enumerate();
     let chosen = chosen.filter(|(_, server)| name == "*" || server.config.name == name);
     let servers: Vec<ServerExplained> = chosen
         .filter_map(|(at, server)| {
-            let facts = picture.servers.get(&server.id)?;
+            let facts = snapshot.servers.get(&server.id)?;
             let weight = explain_weight(view, server, facts, weighed);
             let ejection = ejection(view, server.id, facts, weighed);
             let left = kept.get(&server.id).copied();

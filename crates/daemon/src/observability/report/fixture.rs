@@ -19,7 +19,7 @@ use crate::state::{
 use crate::util::event::EventLog;
 
 /// A snapshot of generation 1; ids are given in the order of names.
-pub fn picture(text: &str, workers: usize) -> StateSnapshot {
+pub fn state_snapshot(text: &str, workers: usize) -> StateSnapshot {
     let checked = model::config::load(text, "test.toml").unwrap();
     let config = Arc::new(checked.config.clone());
     let now = SystemTime::now();
@@ -61,21 +61,25 @@ pub fn picture(text: &str, workers: usize) -> StateSnapshot {
 
 /// A control whose orders the test reads itself.
 pub fn control(
-    picture: StateSnapshot,
+    snapshot: StateSnapshot,
 ) -> (
     ControlHandle,
     tokio::sync::mpsc::Receiver<ControlCommand>,
     tokio::sync::watch::Sender<Arc<StateSnapshot>>,
 ) {
-    ControlHandle::new(Arc::new(picture), EventLog::quiet())
+    ControlHandle::new(Arc::new(snapshot), EventLog::quiet())
 }
 
 /// Replaces one server's facts, in the table and in the snapshot.
-pub fn change(picture: &mut StateSnapshot, name: &str, change: impl FnOnce(&mut ServerFacts)) {
-    let id = picture.servers.values().find(|facts| facts.config.name == name).unwrap().id;
-    let mut facts = ServerFacts::clone(&picture.servers[&id]);
+pub fn change(
+    state_snapshot: &mut StateSnapshot,
+    name: &str,
+    change: impl FnOnce(&mut ServerFacts),
+) {
+    let id = state_snapshot.servers.values().find(|facts| facts.config.name == name).unwrap().id;
+    let mut facts = ServerFacts::clone(&state_snapshot.servers[&id]);
     change(&mut facts);
-    let mut snapshot = WorkerSnapshot::clone(&picture.snapshot);
+    let mut snapshot = WorkerSnapshot::clone(&state_snapshot.snapshot);
     let pool = &snapshot.pools[&facts.pool];
     let servers = pool.servers.iter().map(|view| {
         let mut view = view.clone();
@@ -91,8 +95,8 @@ pub fn change(picture: &mut StateSnapshot, name: &str, change: impl FnOnce(&mut 
     let servers = servers.collect();
     let pool = PoolView { id: pool.id, config, tls, stats: live, servers };
     snapshot.pools.insert(pool.id, Arc::new(pool));
-    picture.snapshot = Arc::new(snapshot);
-    picture.servers.insert(id, Arc::new(facts));
+    state_snapshot.snapshot = Arc::new(snapshot);
+    state_snapshot.servers.insert(id, Arc::new(facts));
 }
 
 fn snapshot(
@@ -143,7 +147,7 @@ fn snapshot(
     snapshot
 }
 
-/// What is known of a server that nobody has judged.
+/// The state of a server without a health verdict.
 fn unjudged(
     id: ServerId,
     pool: PoolId,

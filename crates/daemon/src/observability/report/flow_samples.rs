@@ -22,7 +22,7 @@ use crate::planes::flow_samples::FlowSampleCollector;
 use crate::planes::packets::view::PacketPlaneView;
 use crate::state::StateSnapshot;
 
-/// What is looked at.
+/// The filter of a query.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSampleQuery<'a> {
     pub samples: &'a FlowSampleCollector,
@@ -31,10 +31,10 @@ pub struct FlowSampleQuery<'a> {
     pub now: u64,
 }
 
-/// What connections of a service that fit showed; `None` where none was watched. The filter's time is how long ago, in
+/// Samples of a service's connections that match; `None` if none was sampled. The filter's time is an age in
 /// nanoseconds.
 pub(super) fn service_samples(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     watching: &FlowSampleQuery<'_>,
     view: &ServiceView,
     filter: &FlowFilter,
@@ -50,8 +50,8 @@ pub(super) fn service_samples(
     }
     let both = view.config.forward == model::config::ForwardingMode::Nat;
     let unix = |at: u64| now_unix_ms.saturating_sub(watching.now.saturating_sub(at) / 1_000_000);
-    let name = |id: Option<u32>| server_label(picture, id);
-    let example = |change: &FlowDelta| example(change, picture, unix(change.at));
+    let name = |id: Option<u32>| server_label(snapshot, id);
+    let example = |change: &FlowDelta| example(change, snapshot, unix(change.at));
     Some(SlowPackets {
         name: view.config.name.clone(),
         forward: view.config.forward.name().to_owned(),
@@ -157,7 +157,7 @@ fn pools(found: &FlowReport, name: impl Fn(Option<u32>) -> String) -> Vec<SlowGr
     slow_groups(&pools, Clone::clone)
 }
 
-fn example(change: &FlowDelta, picture: &StateSnapshot, seen_unix_ms: u64) -> PacketExample {
+fn example(change: &FlowDelta, snapshot: &StateSnapshot, seen_unix_ms: u64) -> PacketExample {
     let bars = attribute_time(change);
     let part = |bar: &model::time_attribution::TimeShare| {
         (format!("{}/{}", owner_name(bar.owner), bar.limit.code()), millis(bar.nanos))
@@ -176,7 +176,7 @@ fn example(change: &FlowDelta, picture: &StateSnapshot, seen_unix_ms: u64) -> Pa
     PacketExample {
         seen_unix_ms,
         client: std::net::SocketAddr::new(change.client, change.port).to_string(),
-        server: change.server.map(|id| server_label(picture, Some(id))),
+        server: change.server.map(|id| server_label(snapshot, Some(id))),
         total_ms: millis(bars.total()),
         parts_ms: bars.all().iter().map(part).collect(),
         notes: notes.iter().filter(|(is, _)| *is).map(|(_, note)| (*note).to_owned()).collect(),

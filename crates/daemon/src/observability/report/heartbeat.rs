@@ -19,7 +19,7 @@ pub fn status(view: &VrrpView) -> Vec<HeartbeatStatus> {
     view.heartbeats.iter().map(heartbeat).collect()
 }
 
-/// What was counted with every other member.
+/// Counters of every peer.
 pub fn heartbeat_reports(view: &VrrpView) -> Vec<PeerReport> {
     view.heartbeats.iter().map(peer).collect()
 }
@@ -84,7 +84,7 @@ fn witness(view: &WitnessView) -> WitnessStatus {
     }
 }
 
-/// What was counted of a witness, by name.
+/// Counters of a witness, by name.
 pub fn witness_counts(view: &WitnessView) -> [(&'static str, u64); 3] {
     let [given, refused, unanswered] = view.counts;
     [("given", given), ("refused", refused), ("unanswered", unanswered)]
@@ -103,7 +103,7 @@ fn replication(view: &Replica) -> ReplicationStatus {
     }
 }
 
-/// What was counted of replication, by name.
+/// Counters of replication, by name.
 pub fn replication_counts(view: &Replica) -> [(&'static str, u64); 10] {
     let counts = &view.counts;
     [
@@ -195,7 +195,7 @@ fn group(claim: &GroupClaim) -> PeerGroup {
     }
 }
 
-/// What was counted, by name.
+/// Counters of a heartbeat, by name.
 pub fn counts(view: &HeartbeatView) -> [(&'static str, u64); 2] {
     [("introductions", view.introductions), ("peer-processes", view.sessions)]
 }

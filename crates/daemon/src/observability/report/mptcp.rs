@@ -5,7 +5,7 @@ use links::mptcp::MptcpFlow;
 
 use crate::planes::mptcp::view::{MptcpConnectionView, MptcpEndpointView, MptcpView};
 
-/// How it stands; `None`: nobody speaks it here.
+/// The state of MPTCP; `None`: no service uses it.
 pub fn status(view: &MptcpView) -> Option<MptcpStatus> {
     if view.endpoints.is_empty() && view.count == 0 && view.last_error.is_none() {
         return None;

@@ -12,7 +12,7 @@ use names::explain::explain as explain_book;
 
 use crate::planes::name_server::shared::NameServerState;
 
-/// Types that can be asked for by name; others by number.
+/// Record types that have a name here; others are given by number.
 const TYPES: [(&str, u16); 10] = [
     ("A", 1),
     ("AAAA", 28),
@@ -26,7 +26,7 @@ const TYPES: [(&str, u16); 10] = [
     ("ANY", 255),
 ];
 
-/// Where names are answered, and how each stands; `None`: nowhere.
+/// Listeners and zones with their state; `None`: no names are served.
 pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
     let book = shared.zone_data()?;
     let sockets = shared.sockets();
@@ -52,7 +52,7 @@ pub fn status(shared: &NameServerState) -> Option<NamesStatus> {
     Some(NamesStatus { listen: listen.collect(), zones: zones.collect(), names: names.collect() })
 }
 
-/// Queries by what they came to, for each transport; empty where names were never served.
+/// Queries by result, for each transport; empty if names were never served.
 pub fn report(shared: &NameServerState) -> Vec<NamesReport> {
     if shared.zone_data().is_none() {
         return Vec::new();
@@ -78,7 +78,7 @@ pub fn report(shared: &NameServerState) -> Vec<NamesReport> {
 /// Which answer a client gets, and why.
 ///
 /// # Errors
-/// A sentence: what cannot be explained.
+/// The error is a sentence: what cannot be explained.
 pub fn explain(shared: &NameServerState, query: &NameQuery) -> Result<NameExplained, String> {
     let book = shared.zone_data().ok_or("names are not served: `[names]` has no `listen`")?;
     let name =

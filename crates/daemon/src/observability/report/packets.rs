@@ -15,13 +15,13 @@ use super::counts::total_and_rate;
 use crate::planes::packets::view::{PacketPlaneView, ServerFlows, ServiceFlows};
 use crate::state::StateSnapshot;
 
-/// What `status` says; `None` where no service forwards packets.
-pub fn status(view: &PacketPlaneView, picture: &StateSnapshot) -> Option<PacketsStatus> {
+/// The packet plane's part of `status`; `None` if no service forwards packets.
+pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<PacketsStatus> {
     if !view.is_wanted {
         return None;
     }
     let mut names: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
-    for pool in picture.snapshot.pools.values() {
+    for pool in snapshot.snapshot.pools.values() {
         for server in &pool.servers {
             if let Some(at) = server.address {
                 let name = format!("{}/{}", pool.config.name, server.config.name);
@@ -78,7 +78,7 @@ pub fn forwarding_obstacle(
     Some((ServiceState::Down, why))
 }
 
-/// What `report` says; `None` where nothing was counted yet.
+/// The packet plane's part of `report`; `None` if nothing was counted yet.
 pub fn packets_report(view: &PacketPlaneView, snapshot: &WorkerSnapshot) -> Option<PacketsReport> {
     let now = view.current.as_ref()?;
     let before = view.previous.as_ref()?;
@@ -144,7 +144,7 @@ fn service(
     }
 }
 
-/// Where a service's packets ended, those of servers that are leaving included.
+/// Packets of a service by outcome, including those of servers that drain.
 pub fn service_outcomes(
     counts: &PlaneCounters,
     index: u32,
@@ -156,7 +156,7 @@ pub fn service_outcomes(
     sum
 }
 
-/// What an outcome is to its packet: the first word of its meaning says so.
+/// How an outcome ends its packet, by the first word of its description.
 pub fn packet_end(outcome: Outcome) -> PacketEnd {
     match outcome.text().split([' ', ':']).next() {
         Some("Dropped") => PacketEnd::Dropped,

@@ -5,7 +5,7 @@ use model::refused_requests::{
     CAPACITY, CLIENT_SHARE, RefusedRequestRecord as Kept, RefusedRequestRing,
 };
 
-/// What is kept, of one service or of all.
+/// The stored refusals, of one service or of all.
 pub fn refused_requests(
     kept: &RefusedRequestRing,
     service: Option<&str>,

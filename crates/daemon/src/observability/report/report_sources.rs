@@ -43,13 +43,13 @@ use crate::util::wall_clock::unix_ms;
 /// Reads source ports in use; called on a control thread.
 pub type PortUsageReader = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
 
-/// Where the process's own facts are found.
+/// The sources of all reports.
 pub struct ReportSources {
     pub control: ControlHandle,
     pub read_port_usage: PortUsageReader,
-    /// Tells the workers which source ports rest.
+    /// Passes the source ports in TIME_WAIT to the workers.
     pub report_time_wait: Box<dyn Fn(&TimeWaitPorts) + Send + Sync>,
-    /// What the workers have open and keep.
+    /// Reads the workers' counts of open and idle connections.
     pub read_open_counts: Box<dyn Fn() -> OpenCounts + Send + Sync>,
     /// The access log's writer.
     pub access: Arc<AccessLogger>,
@@ -68,20 +68,20 @@ pub struct ReportSources {
     pub slow_exchanges: Arc<SlowExchangeStore>,
     /// The last refused requests.
     pub refused: Arc<RefusedRequestLog>,
-    /// What watched connections of the packet plane showed.
+    /// Samples of connections of the packet plane.
     pub flow_samples: Arc<FlowSampleCollector>,
     pub slo: Arc<SloLedgers>,
     /// Certificates that are ordered.
     pub certificate_orders: Arc<Orders>,
-    /// Clients that draining servers still keep.
+    /// Clients that remain on draining servers.
     pub draining_clients: Arc<kept::DrainingClients>,
     /// Captures that rules call for.
     pub captures: CaptureController,
-    /// What a collector is told.
+    /// Spans and records for the telemetry collector.
     pub telemetry: Arc<SpanQueue>,
     /// How much of every limit is in use, and how long it lasts.
     pub headroom: Arc<Headroom>,
-    /// What rates are measured against.
+    /// Earlier samples, from which rates are computed.
     pub samples: SampleHistory,
     pub api_counters: Arc<ApiCounters>,
     /// Where the API and the metrics are listened for over TCP.
@@ -102,28 +102,28 @@ pub struct ProcessFacts {
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
     pub events: Vec<(&'static str, u64)>,
-    /// Attempts to keep generations or operators' words on disk that failed.
+    /// Failed attempts to store generations or server commands on disk.
     pub state_failures: u64,
     pub port_usage: Vec<PortUse>,
-    /// What the workers have open and keep.
+    /// The workers' counts of open and idle connections.
     pub open_counts: OpenCounts,
     pub packets: Arc<PacketPlaneView>,
     /// Time of measured exchanges, by service.
     pub slow_exchanges: SlowTotals,
-    /// Refused requests that are not kept any more.
+    /// Refused requests that were evicted.
     pub refused_lost: LostRefusals,
-    /// What watched connections of the packet plane showed, by service.
+    /// Samples of connections of the packet plane, by service.
     pub flow_samples: flow_samples::FlowSampleTotals,
-    /// What users met, and what is left of what they were promised.
+    /// SLO outcomes and the remaining error budgets.
     pub slo: Arc<SloSummary>,
     /// The certificates of services.
     pub certificates: Arc<CertificatesByService>,
     /// Certificates that are ordered.
     pub certificate_orders: Vec<AcmeOrderStatus>,
-    /// Clients that draining servers still keep.
+    /// Clients that remain on draining servers.
     pub draining_clients: Arc<HashMap<ServerId, RemainingClients>>,
     pub captures: capture::CaptureCounts,
-    /// What a collector was told.
+    /// Spans and records by result of the export.
     pub telemetry: telemetry::ExportCounts,
     pub vrrp: Arc<vrrp::VrrpView>,
     pub links: Arc<links::LinksView>,
@@ -135,7 +135,7 @@ pub struct ProcessFacts {
     /// How much of every limit is in use, and how long it lasts.
     pub headroom: Arc<Vec<headroom::HeadroomRow>>,
     pub served: ApiCounts,
-    /// What the process that handed over to this one has still.
+    /// What the previous process still drains.
     pub before: Option<DrainingConnections>,
 }
 
@@ -147,10 +147,10 @@ impl std::fmt::Debug for ReportSources {
 
 impl ReportSources {
     /// Looks at everything once.
-    pub fn collect(&self, picture: &StateSnapshot) -> ProcessFacts {
+    pub fn collect(&self, snapshot: &StateSnapshot) -> ProcessFacts {
         ProcessFacts {
-            started_unix_ms: unix_ms(picture.started),
-            workers: picture.workers,
+            started_unix_ms: unix_ms(snapshot.started),
+            workers: snapshot.workers,
             descriptors: descriptors(),
             resident_bytes: resident_bytes(),
             packets: Arc::clone(&self.packets.borrow()),
@@ -163,14 +163,14 @@ impl ReportSources {
             probes: self.probes.totals(),
             events_dropped: self.control.events().dropped(),
             events: self.control.events().counts(),
-            state_failures: picture.state_failures,
+            state_failures: snapshot.state_failures,
             port_usage: (self.read_port_usage)(),
             open_counts: (self.read_open_counts)(),
             slow_exchanges: self.slow_exchanges.totals(),
             refused_lost: self.refused.with_ring(|kept| kept.lost_counts()),
             flow_samples: self.flow_samples.totals(),
             slo: self.slo.summary(),
-            certificates: Arc::clone(&picture.certificates),
+            certificates: Arc::clone(&snapshot.certificates),
             certificate_orders: self.certificate_orders.statuses(),
             draining_clients: self.draining_clients.read(),
             captures: self.captures.counts(),
@@ -183,28 +183,28 @@ impl ReportSources {
     }
 
     /// A sample of now.
-    pub fn take_sample(&self, picture: &StateSnapshot) -> CounterSample {
+    pub fn take_sample(&self, snapshot: &StateSnapshot) -> CounterSample {
         let before = self.samples.last();
         CounterSample::read(
-            &picture.snapshot,
+            &snapshot.snapshot,
             self.access.counts().dropped_target,
             Instant::now(),
             before.as_deref(),
         )
     }
 
-    /// Keeps a sample each step until the daemon is gone.
+    /// Stores a sample at each step until the daemon stops.
     pub async fn run_sampler(self: Arc<ReportSources>) {
-        let mut pictures = self.control.watch();
+        let mut snapshots = self.control.watch();
         loop {
-            let picture = pictures.borrow_and_update().clone();
-            self.samples.push(Arc::new(self.take_sample(&picture)));
-            let next = tokio::time::sleep(next_step(&picture.snapshot));
+            let snapshot = snapshots.borrow_and_update().clone();
+            self.samples.push(Arc::new(self.take_sample(&snapshot)));
+            let next = tokio::time::sleep(next_step(&snapshot.snapshot));
             tokio::pin!(next);
             loop {
                 tokio::select! {
                     () = &mut next => break,
-                    changed = pictures.changed() => if changed.is_err() { return },
+                    changed = snapshots.changed() => if changed.is_err() { return },
                 }
             }
         }
@@ -223,7 +223,7 @@ fn descriptors() -> Descriptors {
     }
 }
 
-/// What TCP sockets hold, from /proc/net/sockstat in pages; 0 where it cannot be read.
+/// The memory of TCP sockets, from /proc/net/sockstat in pages; 0 if it cannot be read.
 fn kernel_tcp_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();

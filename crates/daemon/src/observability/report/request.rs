@@ -20,21 +20,21 @@ use model::snapshot::{PoolView, ServerState, ServiceView};
 use crate::state::StateSnapshot;
 use request_query::{RequestText, UrlParts, apply_request_policy, build_request_text, parse_url};
 
-/// Rules that are listed with what does not hold.
+/// Bounds the list of rules that do not match.
 const MAX_RULES: usize = 100;
 
 /// Explains it.
 ///
 /// # Errors
-/// What is wrong with the question, as a sentence.
+/// The error is a sentence: what is wrong with the query.
 pub fn explain_request(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     asked: &RequestAsked,
     now: MonotonicTime,
     unix_seconds: i64,
 ) -> Result<RequestExplained, String> {
     let place = parse_url(&asked.url)?;
-    let (view, because) = service(picture, asked, &place)?;
+    let (view, because) = service(snapshot, asked, &place)?;
     let http = view.config.forward == ForwardingMode::Http;
     let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
     let (written, refused) = apply_request_policy(view, written);
@@ -50,7 +50,7 @@ pub fn explain_request(
         unix_seconds,
     };
     let mut explained = RequestExplained {
-        generation: picture.generation,
+        generation: snapshot.generation,
         service: view.config.name.clone(),
         because,
         path: head.as_ref().map(|head| text(head.path())).unwrap_or_default(),
@@ -65,7 +65,7 @@ pub fn explain_request(
     };
     let pool = |at: usize| {
         let id = view.rules.as_ref().map_or(Some(&view.pool), |rules| rules.pools.get(at))?;
-        picture.snapshot.pools.get(id).cloned()
+        snapshot.snapshot.pools.get(id).cloned()
     };
     match &view.rules {
         _ if refused => {
@@ -81,8 +81,8 @@ pub fn explain_request(
     }
     let names: Vec<String> = explained.pools.iter().map(|pool| pool.name.clone()).collect();
     for name in names {
-        let found = picture.snapshot.pools.values().find(|pool| pool.config.name == name);
-        explained.servers.extend(found.iter().flat_map(|pool| servers(picture, pool)));
+        let found = snapshot.snapshot.pools.values().find(|pool| pool.config.name == name);
+        explained.servers.extend(found.iter().flat_map(|pool| servers(snapshot, pool)));
     }
     if let Some(sticky) = &view.config.sticky {
         explained.kept = Some(format!(
@@ -162,7 +162,7 @@ fn rules(
     }
 }
 
-/// What ends a request that a rule fits in some of its readings.
+/// The rule that rejects a request if one of its interpretations matches.
 fn ambiguous_rejection(ruling: &ServiceRules, found: RuleMatch) -> Option<String> {
     let name = |at: usize| ruling.table.rules().get(at).map_or("", |rule| &rule.name);
     match found {
@@ -246,12 +246,12 @@ fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent:
     }));
 }
 
-fn servers(picture: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
+fn servers(snapshot: &StateSnapshot, pool: &PoolView) -> Vec<Candidate> {
     let eligible = EligibleServers::from_view(pool);
     let each = pool.servers.iter().enumerate();
     each.map(|(at, server)| {
         let may = eligible.servers.iter().any(|slot| slot.index == at);
-        let facts = picture.servers.get(&server.id);
+        let facts = snapshot.servers.get(&server.id);
         let cap = server.config.connections;
         let full = cap.is_some_and(|cap| server.stats.in_flight.get() >= cap);
         let because = match (may, server.state) {
@@ -295,12 +295,12 @@ fn affinity_server(sticky: &model::config::AffinityConfig) -> String {
 
 /// The service that the URL leads to, and why.
 fn service<'p>(
-    picture: &'p StateSnapshot,
+    snapshot: &'p StateSnapshot,
     asked: &RequestAsked,
     place: &UrlParts<'_>,
 ) -> Result<(&'p Arc<ServiceView>, String), String> {
     let all = || {
-        let mut all: Vec<_> = picture.snapshot.services.values().collect();
+        let mut all: Vec<_> = snapshot.snapshot.services.values().collect();
         all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
         all.into_iter().filter(|view| !view.config.forward.forwards_packets())
     };

@@ -28,7 +28,7 @@ pub fn rule_reports(view: &ServiceView) -> Vec<RuleReport> {
         .collect()
 }
 
-/// What a service remembers of clients.
+/// The affinity table of a service.
 pub fn affinity_report(view: &ServiceView) -> Option<AffinityReport> {
     let counts = view.affinity.as_ref()?.counts();
     Some(AffinityReport {

@@ -25,7 +25,7 @@ pub const MANY: usize = 2_000;
 pub struct CounterSample {
     pub at: Instant,
     pub services: HashMap<ServiceId, ServiceTotals>,
-    /// Servers; those without new requests share their sums with the sample before.
+    /// Servers; those without new requests share their sums with the previous sample.
     pub servers: HashMap<ServerId, Arc<ServerTotals>>,
     pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.
@@ -77,7 +77,7 @@ pub struct SampleHistory(Mutex<RecentSamples>);
 type RecentSamples = (Option<Arc<CounterSample>>, Option<Arc<CounterSample>>);
 
 impl SampleHistory {
-    /// Keeps a sample and forgets the one before the last.
+    /// Adds a sample and drops the oldest.
     pub fn push(&self, sample: Arc<CounterSample>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0 = kept.1.replace(sample);

@@ -53,7 +53,7 @@ fn remaining_clients_text(keeps: &Keeps) -> String {
     }
 }
 
-/// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
+/// The evidence that decided the state: an operator's command first, then the resolver, then health checks.
 fn deciding_evidence(
     view: &ServerView,
     facts: &ServerFacts,
@@ -112,7 +112,7 @@ fn evidence_text(note: &EvidenceEntry) -> Seen {
     Seen { probe, saw, took_us, good, in_a_row }
 }
 
-/// What connections for clients came to where nobody reported trouble with them; `None`: there were none.
+/// Results of clients' connections if none reported trouble; `None`: there were no connections.
 fn traffic_evidence(view: &ServerView) -> Option<String> {
     let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
         view.stats.slots.iter().map(|slot| of(&slot.counters)).sum()

@@ -21,20 +21,20 @@ use super::slow_parts::{
 use crate::observability::slow_exchanges::SlowExchangeStore;
 use crate::state::{ServerFacts, StateSnapshot};
 
-/// The share that is shown unless another is asked for, percent.
+/// The default share of slow exchanges that is shown, percent.
 const SHARE: f64 = 1.0;
-/// The time that is looked at unless another is asked for, milliseconds.
+/// The default period, milliseconds.
 const SINCE_MS: u64 = 300_000;
 
 /// A refusal: its status, kind and detail.
 pub type QueryProblem = (u16, &'static str, String);
 
-/// What was asked; `now`: on the workers' clock, and in milliseconds since 1970.
+/// The query; `now`: on the workers' clock, and in milliseconds since 1970.
 ///
 /// # Errors
 /// A query that cannot be, or a service or server that there is not.
 pub fn explain_slow(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     slow: &SlowExchangeStore,
     watching: &FlowSampleQuery<'_>,
     query: &SlowQuery,
@@ -50,10 +50,10 @@ pub fn explain_slow(
         Some(text) => Some(text.parse().map_err(|why| (400, "query", why))?),
         None => None,
     };
-    let servers = query.server.as_ref().map(|server| servers(picture, server)).transpose()?;
+    let servers = query.server.as_ref().map(|server| servers(snapshot, server)).transpose()?;
     let since_ms = query.since_ms.unwrap_or(SINCE_MS);
     let since = now.0.saturating_sub(since_ms.saturating_mul(1_000_000));
-    let mut views: Vec<_> = picture.snapshot.services.values().collect();
+    let mut views: Vec<_> = snapshot.snapshot.services.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
     if let Some(name) = &query.service {
         let known: Vec<&str> = views.iter().map(|view| view.config.name.as_str()).collect();
@@ -68,7 +68,7 @@ pub fn explain_slow(
         let service = view.id.0;
         let servers = servers.clone();
         let filter = model::flow_samples::FlowFilter { service, servers, from, since: ago };
-        flow_samples::service_samples(picture, watching, view, &filter, now_unix_ms)
+        flow_samples::service_samples(snapshot, watching, view, &filter, now_unix_ms)
     });
     let packets = watched.collect();
     let unix = |at: u64| now_unix_ms.saturating_sub(now.0.saturating_sub(at) / 1_000_000);
@@ -76,7 +76,7 @@ pub fn explain_slow(
         let share = percent / 100.0;
         let filter =
             SlowExchangeFilter { service: view.id.0, servers: servers.clone(), from, share, since };
-        service(picture, slow, view, &filter, unix)
+        service(snapshot, slow, view, &filter, unix)
     });
     Ok(SlowExplained {
         now_unix_ms,
@@ -90,12 +90,12 @@ pub fn explain_slow(
 }
 
 /// The servers that are meant by `POOL/NAME` or `POOL`.
-fn servers(picture: &StateSnapshot, text: &str) -> Result<Vec<u32>, QueryProblem> {
+fn servers(snapshot: &StateSnapshot, text: &str) -> Result<Vec<u32>, QueryProblem> {
     let (pool, name) = text.split_once('/').unwrap_or((text, "*"));
     let fits = |facts: &&std::sync::Arc<ServerFacts>| {
         facts.pool_name == pool && (name == "*" || facts.config.name == name)
     };
-    let found: Vec<u32> = picture.servers.values().filter(fits).map(|facts| facts.id.0).collect();
+    let found: Vec<u32> = snapshot.servers.values().filter(fits).map(|facts| facts.id.0).collect();
     match found.is_empty() {
         true => Err((
             404,
@@ -107,7 +107,7 @@ fn servers(picture: &StateSnapshot, text: &str) -> Result<Vec<u32>, QueryProblem
 }
 
 fn service(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     slow: &SlowExchangeStore,
     view: &ServiceView,
     filter: &SlowExchangeFilter,
@@ -117,7 +117,7 @@ fn service(
     if found.measured == 0 {
         return None;
     }
-    let name = |id: Option<u32>| server_label(picture, id);
+    let name = |id: Option<u32>| server_label(snapshot, id);
     let mut pools: BTreeMap<String, (f64, TimeBreakdown)> = BTreeMap::new();
     for group in &found.servers {
         let server = name(group.key);
@@ -150,7 +150,7 @@ fn service(
         pools: slow_groups(&pools, Clone::clone),
         servers: slow_groups(&found.servers, |id| name(*id)),
         networks: slow_groups(&found.networks, ToString::to_string),
-        examples: found.examples.iter().map(|facts| example(facts, picture, &unix)).collect(),
+        examples: found.examples.iter().map(|facts| example(facts, snapshot, &unix)).collect(),
     })
 }
 
@@ -168,7 +168,7 @@ fn reasons(bars: &TimeBreakdown) -> Vec<SlowReason> {
 
 fn example(
     facts: &ExchangeMeasurement,
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     unix: impl Fn(u64) -> u64,
 ) -> SlowExample {
     let phases =
@@ -189,7 +189,7 @@ fn example(
         id: format!("{:016x}", facts.id),
         ended_unix_ms: unix(facts.ended_at),
         client: facts.client.to_string(),
-        server: facts.server.map(|id| server_label(picture, Some(id))),
+        server: facts.server.map(|id| server_label(snapshot, Some(id))),
         status: facts.status,
         cause: facts.end_cause().map(|cause| cause.name().to_owned()),
         attempts: facts.attempts,

@@ -44,10 +44,10 @@ pub(super) fn slow_groups<K>(
     rows
 }
 
-/// `POOL/NAME`; one that is not configured any more has only its number.
-pub(super) fn server_label(picture: &StateSnapshot, id: Option<u32>) -> String {
+/// `POOL/NAME`; a server that is no longer configured has only its number.
+pub(super) fn server_label(snapshot: &StateSnapshot, id: Option<u32>) -> String {
     let Some(id) = id else { return "none".to_owned() };
-    match picture.servers.get(&ServerId(id)) {
+    match snapshot.servers.get(&ServerId(id)) {
         Some(facts) => format!("{}/{}", facts.pool_name, facts.config.name),
         None => format!("removed/{id}"),
     }

@@ -19,56 +19,56 @@ use crate::state::{ServerFacts, StateSnapshot};
 use crate::util::bpf_pins;
 use crate::util::wall_clock::unix_ms;
 
-/// Source ports left below which an operator is told.
+/// Operators are warned below this number of free source ports.
 const PORTS_LOW: u32 = 1_000;
 
 /// Everything's state. `note` finds the newest evidence of a server.
 pub fn build_status(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     facts: &ProcessFacts,
     note: impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
     now: SystemTime,
 ) -> Status {
-    let [now_unix_ms, since_unix_ms] = [now, picture.started].map(unix_ms);
+    let [now_unix_ms, since_unix_ms] = [now, snapshot.started].map(unix_ms);
     let mut services: Vec<_> =
-        picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
+        snapshot.snapshot.services.values().map(|view| service(snapshot, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
     let clocks =
         ReportClocks { workers: breaker_clock_ms(facts.open_counts.now), unix_ms: now_unix_ms };
-    let one = |view| pool(picture, clocks, facts, view, &note);
-    let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
+    let one = |view| pool(snapshot, clocks, facts, view, &note);
+    let mut pools: Vec<_> = snapshot.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
-        generation: picture.generation,
+        generation: snapshot.generation,
         now_unix_ms,
         since_unix_ms,
         uptime_ms: now_unix_ms.saturating_sub(since_unix_ms),
         pid: std::process::id(),
-        workers: u32::try_from(picture.workers).unwrap_or(u32::MAX),
-        draining: draining(picture, &services, facts),
+        workers: u32::try_from(snapshot.workers).unwrap_or(u32::MAX),
+        draining: draining(snapshot, &services, facts),
         services,
         pools,
-        packets: super::packets::status(&facts.packets, picture),
+        packets: super::packets::status(&facts.packets, snapshot),
         vrrp: super::vrrp::status(&facts.vrrp),
         heartbeats: super::heartbeat::status(&facts.vrrp),
         links: super::links::status(&facts.links),
         uplinks: super::uplinks::status(&facts.uplinks),
         mptcp: super::mptcp::status(&facts.mptcp),
         names: super::names::status(&facts.names),
-        pins: bpf_pins::persistence_warnings(&picture.config),
-        drift: picture.drift.as_deref().cloned(),
-        warnings: warnings(picture, facts, now),
+        pins: bpf_pins::persistence_warnings(&snapshot.config),
+        drift: snapshot.drift.as_deref().cloned(),
+        warnings: warnings(snapshot, facts, now),
     }
 }
 
-fn service(picture: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
-    let (state, reason) = service_state(picture, facts, view);
+fn service(snapshot: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) -> ServiceStatus {
+    let (state, reason) = service_state(snapshot, facts, view);
     let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
-    let servers = picture.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
+    let servers = snapshot.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
     let changed = servers
         .iter()
-        .filter_map(|server| picture.servers.get(&server.id))
+        .filter_map(|server| snapshot.servers.get(&server.id))
         .map(|facts| facts.since)
         .max();
     ServiceStatus {
@@ -78,10 +78,10 @@ fn service(picture: &StateSnapshot, facts: &ProcessFacts, view: &ServiceView) ->
         pool: view.config.pool.clone(),
         state,
         reason,
-        since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
+        since_unix_ms: unix_ms(changed.unwrap_or(snapshot.started)),
         open: u64::from(view.stats.open_connections.get()) + flows,
         in_flight: u64::from(view.stats.in_flight.get()) + flows,
-        certificates: certificates::service_certificates(picture, &view.config.name),
+        certificates: certificates::service_certificates(snapshot, &view.config.name),
         promises: facts.slo.objectives(view.id),
     }
 }
@@ -95,11 +95,11 @@ fn listen_addresses(view: &ServiceView) -> Vec<String> {
 }
 
 fn service_state(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     facts: &ProcessFacts,
     view: &ServiceView,
 ) -> (ServiceState, String) {
-    if picture.shutting_down {
+    if snapshot.shutting_down {
         return (ServiceState::Draining, "the process is on its way out".into());
     }
     if view.config.packets.is_some()
@@ -109,18 +109,18 @@ fn service_state(
         return obstacle;
     }
     let missing =
-        view.config.listen.iter().find(|address| !picture.listeners.contains_key(address));
+        view.config.listen.iter().find(|address| !snapshot.listeners.contains_key(address));
     if let Some(address) = missing {
         return (ServiceState::Down, format!("not listening on {address}"));
     }
-    let Some(pool) = picture.snapshot.pools.get(&view.pool) else {
+    let Some(pool) = snapshot.snapshot.pools.get(&view.pool) else {
         return (ServiceState::Down, format!("pool {} is not in force", view.config.pool));
     };
-    pool_state(picture, pool)
+    pool_state(snapshot, pool)
 }
 
-/// What a pool can do for a service that listens.
-fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String) {
+/// The state of a pool as a listening service sees it.
+fn pool_state(snapshot: &StateSnapshot, pool: &PoolView) -> (ServiceState, String) {
     let wanted: Vec<&ServerView> = pool
         .servers
         .iter()
@@ -171,21 +171,21 @@ fn pool_state(picture: &StateSnapshot, pool: &PoolView) -> (ServiceState, String
     }
     let why = wanted
         .first()
-        .and_then(|server| picture.servers.get(&server.id))
+        .and_then(|server| snapshot.servers.get(&server.id))
         .map(|facts| facts.reason.clone());
     let why = why.map(|why| format!("; of {}: {why}", wanted[0].config.name)).unwrap_or_default();
     (ServiceState::Down, format!("no server takes work{why}"))
 }
 
 fn pool(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     clocks: ReportClocks,
     vitals: &ProcessFacts,
     view: &PoolView,
     note: &impl Fn(&ServerFacts) -> Option<EvidenceEntry>,
 ) -> PoolStatus {
     let servers = view.servers.iter().filter_map(|server| {
-        let facts = picture.servers.get(&server.id)?;
+        let facts = snapshot.servers.get(&server.id)?;
         let left = vitals.draining_clients.get(&server.id).copied();
         Some(server_status(server, facts, note(facts), left))
     });
@@ -196,12 +196,12 @@ fn pool(
         waiting: breakers::queued_count(view),
         shedding_since_unix_ms: breakers::shedding_since(view, clocks.workers)
             .map(|at| clocks.to_unix(at)),
-        breakers: breakers::breaker_statuses(view, clocks, unix_ms(picture.started)),
+        breakers: breakers::breaker_statuses(view, clocks, unix_ms(snapshot.started)),
     }
 }
 
 fn draining(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     services: &[ServiceStatus],
     facts: &ProcessFacts,
 ) -> Vec<Draining> {
@@ -213,10 +213,10 @@ fn draining(
         connections: before.connections,
         in_flight: before.exchanges,
     });
-    let ours = picture.shutting_down.then(|| Draining {
+    let ours = snapshot.shutting_down.then(|| Draining {
         what: "the process".into(),
         reason: "it was told to leave".into(),
-        since_unix_ms: unix_ms(picture.since),
+        since_unix_ms: unix_ms(snapshot.since),
         until_unix_ms: None,
         connections: services.iter().map(|service| service.open).sum(),
         in_flight: services.iter().map(|service| service.in_flight).sum(),
@@ -224,7 +224,7 @@ fn draining(
     before.into_iter().chain(ours).collect()
 }
 
-/// What an operator should know of a file that says something else; what is kept beside it is as it should be.
+/// Warnings about a file that differs from the active configuration. An overlay that applies is no reason for one.
 fn drift_warnings(drift: &Drift) -> Option<String> {
     let file = &drift.file;
     if let Some(trouble) = &drift.trouble {
@@ -245,8 +245,8 @@ fn drift_warnings(drift: &Drift) -> Option<String> {
     }
 }
 
-fn warnings(picture: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> Vec<String> {
-    let mut out: Vec<String> = picture
+fn warnings(snapshot: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> Vec<String> {
+    let mut out: Vec<String> = snapshot
         .checked
         .warnings
         .iter()
@@ -254,12 +254,12 @@ fn warnings(picture: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> V
             format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
         })
         .collect();
-    out.extend(certificates::certificate_warnings(picture, &facts.certificate_orders, now));
-    out.extend(bpf_pins::persistence_warnings(&picture.config));
+    out.extend(certificates::certificate_warnings(snapshot, &facts.certificate_orders, now));
+    out.extend(bpf_pins::persistence_warnings(&snapshot.config));
     out.extend(facts.packets.sources.values().cloned());
-    out.extend(picture.drift.as_deref().and_then(drift_warnings));
+    out.extend(snapshot.drift.as_deref().and_then(drift_warnings));
     out.extend(
-        picture
+        snapshot
             .needs_restart
             .iter()
             .map(|what| format!("takes effect only after a restart: {what}")),
@@ -280,7 +280,7 @@ fn warnings(picture: &StateSnapshot, facts: &ProcessFacts, now: SystemTime) -> V
         ));
     }
     out.extend(
-        picture.sources.iter().map(|(pool, why)| {
+        snapshot.sources.iter().map(|(pool, why)| {
             format!("pool {pool} keeps the servers that were found last: {why}")
         }),
     );

@@ -35,8 +35,8 @@ servers = [
 ]
 "#;
 
-fn live(picture: &StateSnapshot, service: &str) -> Arc<ServiceStats> {
-    picture
+fn live(snapshot: &StateSnapshot, service: &str) -> Arc<ServiceStats> {
+    snapshot
         .snapshot
         .services
         .values()
@@ -56,11 +56,11 @@ fn between(snapshot: &WorkerSnapshot, act: impl FnOnce()) -> Report {
 
 #[test]
 fn rates_cover_the_interval_and_totals_everything() {
-    let picture = fixture::picture(TEXT, 2);
-    let shop = live(&picture, "shop");
+    let snapshot = fixture::state_snapshot(TEXT, 2);
+    let shop = live(&snapshot, "shop");
     shop.slots[0].counters.requests.add(100);
     shop.slots[0].phases.total.record(Duration::from_secs(5));
-    let report = between(&picture.snapshot, || {
+    let report = between(&snapshot.snapshot, || {
         shop.slots[0].counters.requests.add(10);
         shop.slots[1].counters.requests.add(30);
         shop.slots[1].causes[Cause::ClientReset as usize].add(4);
@@ -87,13 +87,13 @@ fn rates_cover_the_interval_and_totals_everything() {
 
 #[test]
 fn a_server_that_moved_is_read_again_and_one_that_did_not_shares_its_sums() {
-    let picture = fixture::picture(TEXT, 1);
-    let pool = picture.snapshot.pools.values().next().unwrap();
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let pool = snapshot.snapshot.pools.values().next().unwrap();
     let a = &pool.servers[0];
     let b = &pool.servers[1];
-    let before = CounterSample::read(&picture.snapshot, 0, Instant::now(), None);
+    let before = CounterSample::read(&snapshot.snapshot, 0, Instant::now(), None);
     a.stats.slots[0].counters.requests.add(1);
-    let now = CounterSample::read(&picture.snapshot, 0, Instant::now(), Some(&before));
+    let now = CounterSample::read(&snapshot.snapshot, 0, Instant::now(), Some(&before));
     assert!(!Arc::ptr_eq(&before.servers[&a.id], &now.servers[&a.id]));
     assert!(Arc::ptr_eq(&before.servers[&b.id], &now.servers[&b.id]));
     assert_eq!(now.servers[&a.id].counters.requests.get(), 1);
@@ -103,9 +103,9 @@ fn a_server_that_moved_is_read_again_and_one_that_did_not_shares_its_sums() {
 fn the_older_of_two_samples_is_the_base() {
     let samples = SampleHistory::default();
     assert!(samples.older().is_none());
-    let picture = fixture::picture(TEXT, 1);
+    let snapshot = fixture::state_snapshot(TEXT, 1);
     let all: Vec<_> = (0..3)
-        .map(|_| Arc::new(CounterSample::read(&picture.snapshot, 0, Instant::now(), None)))
+        .map(|_| Arc::new(CounterSample::read(&snapshot.snapshot, 0, Instant::now(), None)))
         .collect();
     samples.push(all[0].clone());
     assert!(Arc::ptr_eq(&samples.older().unwrap(), &all[0]));
@@ -117,15 +117,15 @@ fn the_older_of_two_samples_is_the_base() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever was counted by the rules, on whichever workers, the sums match; what is missing is unaccounted.
+    /// The sums match for any counts on any workers; missing counts are reported as unaccounted.
     #[test]
     fn sums_add_up_and_what_is_missing_is_unaccounted(
         ends in prop::collection::vec((0usize..2, 0usize..3, 0usize..4), 0..200),
         under_way in 0u32..5,
         missing in 0u64..5,
     ) {
-        let picture = fixture::picture(TEXT, 3);
-        let services = [live(&picture, "mail"), live(&picture, "shop")];
+        let snapshot = fixture::state_snapshot(TEXT, 3);
+        let services = [live(&snapshot, "mail"), live(&snapshot, "shop")];
         for (service, worker, end) in &ends {
             let counters = &services[*service].slots[*worker].counters;
             counters.requests.add(1);
@@ -145,7 +145,7 @@ proptest! {
         }
         services[1].slots[2].counters.requests.add(missing);
         services[1].slots[1].counters.closed.add(missing);
-        let report = between(&picture.snapshot, || {});
+        let report = between(&snapshot.snapshot, || {});
         let requests = report.total.requests;
         prop_assert_eq!(requests.requests.total, ends.len() as u64 + u64::from(under_way) + missing);
         prop_assert_eq!(requests.unaccounted, missing as i64);
@@ -156,49 +156,49 @@ proptest! {
     }
 }
 
-fn state(picture: &StateSnapshot) -> (ServiceState, String) {
-    let status = build_status(picture, &ProcessFacts::default(), |_| None, SystemTime::now());
+fn state(snapshot: &StateSnapshot) -> (ServiceState, String) {
+    let status = build_status(snapshot, &ProcessFacts::default(), |_| None, SystemTime::now());
     let shop = status.services.iter().find(|service| service.name == "shop").unwrap();
     (shop.state, shop.reason.clone())
 }
 
 #[test]
 fn a_service_is_what_its_servers_make_of_it() {
-    let mut picture = fixture::picture(TEXT, 1);
-    assert_eq!(state(&picture), (ServiceState::Up, "all 2 servers take work".into()));
+    let mut snapshot = fixture::state_snapshot(TEXT, 1);
+    assert_eq!(state(&snapshot), (ServiceState::Up, "all 2 servers take work".into()));
     let down = |facts: &mut crate::state::ServerFacts| {
         facts.state = ServerState::Down;
         facts.reason = "connection refused".into();
     };
-    fixture::change(&mut picture, "a", down);
-    assert_eq!(state(&picture), (ServiceState::Degraded, "1 of 2 servers take work".into()));
-    fixture::change(&mut picture, "b", |facts| facts.state = ServerState::Unknown);
-    assert_eq!(state(&picture).0, ServiceState::Degraded);
-    fixture::change(&mut picture, "b", down);
-    let (now, why) = state(&picture);
+    fixture::change(&mut snapshot, "a", down);
+    assert_eq!(state(&snapshot), (ServiceState::Degraded, "1 of 2 servers take work".into()));
+    fixture::change(&mut snapshot, "b", |facts| facts.state = ServerState::Unknown);
+    assert_eq!(state(&snapshot).0, ServiceState::Degraded);
+    fixture::change(&mut snapshot, "b", down);
+    let (now, why) = state(&snapshot);
     assert_eq!(
         (now, why.as_str()),
         (ServiceState::Down, "no server takes work; of a: connection refused")
     );
-    fixture::change(&mut picture, "b", |facts| facts.state = ServerState::Drain);
-    fixture::change(&mut picture, "a", |facts| facts.state = ServerState::Up);
+    fixture::change(&mut snapshot, "b", |facts| facts.state = ServerState::Drain);
+    fixture::change(&mut snapshot, "a", |facts| facts.state = ServerState::Up);
     assert_eq!(
-        state(&picture),
+        state(&snapshot),
         (ServiceState::Up, "its server takes work".into()),
         "who was drained is not missed"
     );
-    picture.listeners.remove(&"127.0.0.1:8080".parse().unwrap());
-    assert_eq!(state(&picture), (ServiceState::Down, "not listening on 127.0.0.1:8080".into()));
-    picture.shutting_down = true;
-    assert_eq!(state(&picture).0, ServiceState::Draining);
+    snapshot.listeners.remove(&"127.0.0.1:8080".parse().unwrap());
+    assert_eq!(state(&snapshot), (ServiceState::Down, "not listening on 127.0.0.1:8080".into()));
+    snapshot.shutting_down = true;
+    assert_eq!(state(&snapshot).0, ServiceState::Draining);
 }
 
 #[test]
 fn each_state_has_the_evidence_that_decided_it() {
-    let mut picture = fixture::picture(TEXT, 1);
-    let shown = |picture: &StateSnapshot, note: Option<EvidenceEntry>| {
+    let mut snapshot = fixture::state_snapshot(TEXT, 1);
+    let shown = |snapshot: &StateSnapshot, note: Option<EvidenceEntry>| {
         let status =
-            build_status(picture, &ProcessFacts::default(), |_| note.clone(), SystemTime::now());
+            build_status(snapshot, &ProcessFacts::default(), |_| note.clone(), SystemTime::now());
         let server = status.pools[0].servers[0].clone();
         (server.reason.source, server.reason.text)
     };
@@ -210,27 +210,31 @@ fn each_state_has_the_evidence_that_decided_it() {
         in_a_row: 7,
         at: SystemTime::now(),
     };
-    let whole =
-        build_status(&picture, &ProcessFacts::default(), |_| Some(note.clone()), SystemTime::now());
+    let whole = build_status(
+        &snapshot,
+        &ProcessFacts::default(),
+        |_| Some(note.clone()),
+        SystemTime::now(),
+    );
     let server = &whole.pools[0].servers[0];
     let seen = server.reason.seen.as_ref().unwrap();
     assert_eq!(seen.probe.as_deref(), Some("http GET / at 10.0.0.1:80"));
     assert_eq!((seen.saw.as_str(), seen.took_us), ("http GET / 200", Some(1_040)));
     assert_eq!((seen.good, seen.in_a_row, server.assumed), (true, 7, false));
-    assert_eq!(shown(&picture, None).0, Source::Configuration);
-    assert_eq!(shown(&picture, Some(note.clone())), (Source::Probe, note.describe()));
+    assert_eq!(shown(&snapshot, None).0, Source::Configuration);
+    assert_eq!(shown(&snapshot, Some(note.clone())), (Source::Probe, note.describe()));
     let passive = EvidenceEntry { probe: None, ..note.clone() };
-    assert_eq!(shown(&picture, Some(passive)).0, Source::Traffic);
-    fixture::change(&mut picture, "a", |facts| {
+    assert_eq!(shown(&snapshot, Some(passive)).0, Source::Traffic);
+    fixture::change(&mut snapshot, "a", |facts| {
         facts.resolved = ResolvedAddress::Failed("'a' does not resolve".into());
         facts.reason = "'a' does not resolve".into();
     });
     assert_eq!(
-        shown(&picture, Some(note.clone())),
+        shown(&snapshot, Some(note.clone())),
         (Source::Resolver, "'a' does not resolve".into())
     );
-    let by = picture.origin.clone();
-    fixture::change(&mut picture, "a", |facts| {
+    let by = snapshot.origin.clone();
+    fixture::change(&mut snapshot, "a", |facts| {
         let word = OperatorOverride {
             value: AdminState::Drain,
             file_value: AdminState::Enabled,
@@ -240,12 +244,12 @@ fn each_state_has_the_evidence_that_decided_it() {
         facts.overrides.admin = Some(word);
         facts.reason = "drained by test".into();
     });
-    assert_eq!(shown(&picture, Some(note)), (Source::Operator, "drained by test".into()));
+    assert_eq!(shown(&snapshot, Some(note)), (Source::Operator, "drained by test".into()));
 }
 
 #[test]
 fn warnings_name_what_runs_low() {
-    let picture = fixture::picture(TEXT, 1);
+    let snapshot = fixture::state_snapshot(TEXT, 1);
     let facts = ProcessFacts {
         descriptors: api::types::Descriptors { in_use: 95, limit: 100 },
         port_usage: vec![l7::PortUse {
@@ -258,7 +262,7 @@ fn warnings_name_what_runs_low() {
         }],
         ..ProcessFacts::default()
     };
-    let warnings = build_status(&picture, &facts, |_| None, SystemTime::now()).warnings;
+    let warnings = build_status(&snapshot, &facts, |_| None, SystemTime::now()).warnings;
     assert!(
         warnings.iter().any(|text| text.starts_with("95 of 100 file descriptors")),
         "{warnings:?}"

@@ -10,7 +10,7 @@ use model::stats::{
     ServiceCounters,
 };
 
-/// What all workers counted of a service.
+/// Totals of a service over all workers.
 #[derive(Debug, Default)]
 pub struct ServiceTotals {
     pub counters: ServiceCounters,
@@ -23,11 +23,11 @@ pub struct ServiceTotals {
     pub open: u32,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u32,
-    /// What its users met; `None`: nothing is promised to them.
+    /// SLO outcomes; `None`: the service has no objective.
     pub users: Option<SloOutcomeCounts>,
 }
 
-/// What all workers counted of a server.
+/// Totals of a server over all workers.
 #[derive(Debug, Default)]
 pub struct ServerTotals {
     pub counters: ServerCounters,
@@ -45,7 +45,7 @@ pub struct HistogramTimes {
 }
 
 impl ServiceTotals {
-    /// Reads every slot. What moves meanwhile may be missing from one counter and present in another.
+    /// Reads every worker's slot. Counters that change meanwhile may be included in one sum and missing in another.
     pub fn read(view: &ServiceView) -> ServiceTotals {
         let live = &view.stats;
         let sums = ServiceTotals {
@@ -89,7 +89,7 @@ impl HistogramTimes {
         }
     }
 
-    /// What was recorded after `before`.
+    /// The values recorded after `before`.
     pub fn since(&self, before: &HistogramTimes) -> HistogramSum {
         let mut out = HistogramSum::default();
         for (at, n) in &self.buckets {

@@ -12,7 +12,7 @@ pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
     view.groups.iter().map(|(name, group)| member(name, group)).collect()
 }
 
-/// What every group's member counted.
+/// Counters of every group's member.
 pub fn report(view: &VrrpView) -> Vec<MemberReport> {
     let member = |(group, view): (&String, &VrrpGroupView)| MemberReport {
         group: group.clone(),
@@ -58,7 +58,7 @@ fn dropped(view: &VrrpGroupView) -> BTreeMap<String, u64> {
     all.map(|(why, count)| ((*why).to_owned(), *count)).collect()
 }
 
-/// What a machine counted, by name.
+/// Counters of a VRRP state machine, by name.
 pub fn counts(counts: &VrrpCounters) -> [(&'static str, u64); 19] {
     [
         ("advertisements-sent", counts.sent),

@@ -22,7 +22,7 @@ pub(super) struct SloEvent {
     fields: Vec<(&'static str, String)>,
 }
 
-/// What an alarm sees when it turns.
+/// The measurements behind an alarm event.
 pub(super) struct AlarmContext<'a> {
     pub(super) service: &'a str,
     pub(super) objective: SloKind,
@@ -32,11 +32,11 @@ pub(super) struct AlarmContext<'a> {
     pub(super) rule: &'a BurnRule,
     /// Its long and its short span.
     pub(super) windows: (BurnMeasurement, BurnMeasurement),
-    /// What is left of the budget, 1 at most.
+    /// The remaining error budget, 1 at most.
     pub(super) budget_left: f64,
     /// Why most operations failed within the hour.
     pub(super) main_cause: Option<(String, u64)>,
-    /// Whose clients met the most that is bad, where others fare better.
+    /// The network with the highest share of failures, if others fare better.
     pub(super) network: Option<(String, BurnMeasurement)>,
 }
 
@@ -46,7 +46,7 @@ impl SloEvent {
         events.emit(level, self.kind, self.text, &self.fields);
     }
 
-    /// An alarm that ends for another reason than what was measured.
+    /// The event of an alarm that ends because its objective changed, not because of a measurement.
     pub(super) fn ended_early(
         service: &str,
         what: SloKind,

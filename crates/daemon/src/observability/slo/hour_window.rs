@@ -7,19 +7,19 @@ use model::slo::outcome_counts::SloOutcomeCounts;
 
 /// Seconds of a slice.
 const SLICE: u64 = 300;
-/// Slices that are kept: the one under way and those of the rest of the hour.
+/// Slices of the window: the current one, and the rest of the hour.
 const SLICES: u64 = 12;
 
-/// Tallies by network; those that find no room are one.
+/// Counts by network; networks that do not fit are counted together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NetworkTallies {
-    /// Those that are told apart.
+    /// Networks that are counted separately.
     pub(super) known: HashMap<SloNetwork, SloOutcomeCounts>,
     pub(super) others: SloOutcomeCounts,
 }
 
 impl NetworkTallies {
-    /// Adds what a network met; `None`: one of the others. `most`: networks that are told apart.
+    /// Adds counts of a network; `None`: one of the others. `most`: the number of networks counted separately.
     pub(super) fn add(&mut self, network: Option<SloNetwork>, more: &SloOutcomeCounts, most: u32) {
         let full = self.known.len() >= most as usize;
         match network.filter(|network| !full || self.known.contains_key(network)) {

@@ -21,7 +21,7 @@ use super::objective::SloKind;
 use super::objective_report::{alarm_report, objective_report, outcome_counts};
 use super::summary::ServiceSlo;
 
-/// What servers answer themselves stands behind the causes.
+/// Errors that servers return themselves are listed after the other causes.
 const OWN_ANSWER: &str = "status-5xx";
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ struct AlarmState {
 }
 
 impl SloLedger {
-    /// Begins with what was before, by time; `None`: the service promises nothing.
+    /// A ledger with earlier counts, by time; `None`: the service has no objective.
     pub(super) fn new(view: &ServiceView, before: &[(u64, SloCounts)]) -> Option<SloLedger> {
         let objective = view.config.objective.as_ref()?;
         let mut series = SloSeries::new(objective.window);
@@ -66,7 +66,7 @@ impl SloLedger {
         })
     }
 
-    /// Takes what was counted since the last look; what is to be told of alarms.
+    /// Reads the counts since the last time; returns alarm events.
     pub(super) fn update(&mut self, view: &ServiceView, now: u64) -> Vec<SloEvent> {
         let (Some(users), Some(objective)) = (&view.slo, &view.config.objective) else {
             return Vec::new();
@@ -101,7 +101,7 @@ impl SloLedger {
         slice.tally += &total;
         self.series.add(now, SloCounts::from_counts(&total));
         if new {
-            // What is on the page that is left will be read the next time; what is on the other one was.
+            // Counts on the page that workers leave are read next time; the other page has been read.
             self.table.flip_pages();
             let hour = &self.hour;
             self.totals.known.retain(|network, _| hour.has_network(network));
@@ -152,7 +152,7 @@ impl SloLedger {
         told
     }
 
-    /// Nothing is promised any more: what is to be told of alarms that stood.
+    /// The objective was removed: returns the ends of its alarms.
     pub(super) fn close(mut self) -> Vec<SloEvent> {
         SloKind::ALL
             .into_iter()
@@ -251,7 +251,7 @@ fn causes(view: &ServiceView) -> Vec<u64> {
     Cause::ALL.iter().map(sum).chain([own]).collect()
 }
 
-/// Causes that count against a promise, and how often each came.
+/// Causes that count against an objective, with their counts.
 fn named_causes(hour: &TallySlice) -> Vec<(&'static str, u64)> {
     let fails = |cause: &Cause| outcome::classify_cause(*cause).0 == SloOutcome::Failed;
     let names = Cause::ALL.iter().map(|cause| fails(cause).then(|| cause.name()));
@@ -259,7 +259,7 @@ fn named_causes(hour: &TallySlice) -> Vec<(&'static str, u64)> {
     named.filter_map(|(name, count)| name.zip((*count > 0).then_some(*count))).collect()
 }
 
-/// What most failures of the hour were.
+/// The most frequent cause of the hour.
 fn worst_cause(hour: &TallySlice) -> Option<(String, u64)> {
     let found = named_causes(hour).into_iter().max_by_key(|(_, count)| *count);
     found.map(|(name, count)| (name.to_owned(), count))

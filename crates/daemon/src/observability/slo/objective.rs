@@ -4,7 +4,7 @@ use model::config::ServiceObjective;
 use model::slo::burn_rate::{BurnMeasurement, SloTarget};
 use model::slo::series::SloCounts;
 
-/// What may be promised.
+/// The kinds of objectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SloKind {
     Available,
@@ -30,7 +30,7 @@ impl SloKind {
         }
     }
 
-    /// What of these is bad.
+    /// The bad share of these counts.
     pub(super) fn measure_bad(self, sums: &SloCounts) -> BurnMeasurement {
         let bad = match self {
             SloKind::Available => sums.failed,

@@ -6,7 +6,7 @@ use model::slo::burn_rate::{BurnMeasurement, BurnRateAlarm, BurnRule, SloTarget}
 use model::slo::outcome::TcpError;
 use model::slo::outcome_counts::SloOutcomeCounts;
 
-/// A tally by names. `speed`: it is said what is fast.
+/// Counts by name. `speed`: the objective has a latency target.
 pub fn outcome_counts(tally: &SloOutcomeCounts, speed: bool) -> UsersCounts {
     let all = tally.operations();
     let percent = |good: u64| (all > 0).then(|| good as f64 * 100.0 / all as f64);
@@ -45,7 +45,7 @@ pub fn objective_report(
     }
 }
 
-/// An alarm as it stands.
+/// The state of an alarm.
 pub fn alarm_report(
     rule: &BurnRule,
     goal: SloTarget,

@@ -6,17 +6,17 @@ use api::types::UsersPromise;
 use model::id::ServiceId;
 use model::slo::outcome_counts::SloOutcomeCounts;
 
-/// What the ledgers said when they were looked at last.
+/// The state of all ledgers at the last check.
 #[derive(Clone, Debug, Default)]
 pub struct SloSummary(HashMap<ServiceId, ServiceSlo>);
 
 #[derive(Clone, Debug, Default)]
 pub struct ServiceSlo {
-    /// What is promised, and what is left of it.
+    /// Objectives and their remaining budgets.
     pub objectives: Vec<UsersPromise>,
-    /// What the clients of each network met since the start, by network.
+    /// Outcomes of each network's clients since the start, by network.
     pub networks: Vec<(String, SloOutcomeCounts)>,
-    /// The same of all networks that are not told apart.
+    /// Outcomes of all networks that are not counted separately.
     pub others: SloOutcomeCounts,
 }
 
@@ -30,7 +30,7 @@ impl SloSummary {
         self.0.get(&id)
     }
 
-    /// What a service promises, and what is left of it.
+    /// A service's objectives and their remaining budgets.
     pub fn objectives(&self, id: ServiceId) -> Vec<UsersPromise> {
         self.find_service(id).map(|service| service.objectives.clone()).unwrap_or_default()
     }

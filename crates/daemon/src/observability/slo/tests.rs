@@ -21,17 +21,17 @@ fn text(objective: &str) -> String {
     )
 }
 
-fn picture(objective: &str) -> StateSnapshot {
-    fixture::picture(&text(objective), 2)
+fn state_snapshot(objective: &str) -> StateSnapshot {
+    fixture::state_snapshot(&text(objective), 2)
 }
 
-fn view(picture: &StateSnapshot) -> &Arc<ServiceView> {
-    picture.snapshot.services.values().next().unwrap()
+fn view(snapshot: &StateSnapshot) -> &Arc<ServiceView> {
+    snapshot.snapshot.services.values().next().unwrap()
 }
 
-/// So many operations of a client, with what they took.
-fn meet(picture: &StateSnapshot, client: [u8; 4], many: u64, cause: Option<Cause>, millis: u64) {
-    let view = view(picture);
+/// Records this many operations of a client, with their duration.
+fn meet(snapshot: &StateSnapshot, client: [u8; 4], many: u64, cause: Option<Cause>, millis: u64) {
+    let view = view(snapshot);
     let took = Duration::from_millis(millis);
     let ended = EndedOperation { cause, by_us: false, status: 200, duration: took };
     let fast = view.config.objective.as_ref().and_then(|it: &ServiceObjective| it.fast);
@@ -43,31 +43,32 @@ fn meet(picture: &StateSnapshot, client: [u8; 4], many: u64, cause: Option<Cause
     }
 }
 
-fn begun(picture: &StateSnapshot, past: &[(u64, SloCounts)]) -> SloLedgers {
+fn begun(snapshot: &StateSnapshot, past: &[(u64, SloCounts)]) -> SloLedgers {
     let users = SloLedgers::default();
-    let new = users.services_without_ledger(&picture.snapshot);
+    let new = users.services_without_ledger(&snapshot.snapshot);
     users.add_ledgers(&new, &[("shop".to_owned(), past.to_vec())].into());
-    assert!(users.services_without_ledger(&picture.snapshot).is_empty());
+    assert!(users.services_without_ledger(&snapshot.snapshot).is_empty());
     users
 }
 
-fn explained(users: &SloLedgers, picture: &StateSnapshot, now: u64) -> api::types::UsersService {
-    let mut found = users.explain(&picture.snapshot, Some("shop"), now * 1000).unwrap();
+fn explained(users: &SloLedgers, snapshot: &StateSnapshot, now: u64) -> api::types::UsersService {
+    let mut found = users.explain(&snapshot.snapshot, Some("shop"), now * 1000).unwrap();
     assert_eq!(found.services.len(), 1);
     found.services.remove(0)
 }
 
 #[test]
 fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
-    let picture = picture("objective = { available = \"99%\", fast = \"100ms\", share = \"90%\" }");
-    let users = begun(&picture, &[]);
+    let snapshot =
+        state_snapshot("objective = { available = \"99%\", fast = \"100ms\", share = \"90%\" }");
+    let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
-    meet(&picture, [192, 0, 2, 7], 60, None, 10);
-    users.update(&picture.snapshot, &events, START);
+    meet(&snapshot, [192, 0, 2, 7], 60, None, 10);
+    users.update(&snapshot.snapshot, &events, START);
     assert!(events.recent().is_empty());
-    meet(&picture, [192, 0, 2, 7], 10, None, 10);
-    meet(&picture, [198, 51, 100, 7], 30, Some(Cause::ServerRefused), 1);
-    users.update(&picture.snapshot, &events, START + 2);
+    meet(&snapshot, [192, 0, 2, 7], 10, None, 10);
+    meet(&snapshot, [198, 51, 100, 7], 30, Some(Cause::ServerRefused), 1);
+    users.update(&snapshot.snapshot, &events, START + 2);
     let told = events.recent();
     let names: Vec<_> =
         told.iter().map(|it| (it.what, &*it.about["promise"], &*it.about["alarm"])).collect();
@@ -81,37 +82,37 @@ fn an_outage_raises_an_alarm_that_says_why_and_recovery_ends_it() {
     ] {
         assert!(told[0].text.contains(part), "{part} in {}", told[0].text);
     }
-    let found = explained(&users, &picture, START + 2);
+    let found = explained(&users, &snapshot, START + 2);
     let available = &found.promises[0];
     assert_eq!((available.what.as_str(), available.percent), ("available", Some(70.0)));
     assert!((available.budget_left_percent + 2900.0).abs() < 1e-6, "{available:?}");
     assert_eq!(available.alarms[0].since_unix_ms, Some((START + 2) * 1000));
     assert!(available.alarms[0].reason.as_ref().unwrap().contains("server-refused"));
     assert_eq!(found.promises[1].alarms[0].since_unix_ms, None);
-    assert_eq!(users.summary().objectives(view(&picture).id), found.promises);
-    users.update(&picture.snapshot, &events, START + 4);
+    assert_eq!(users.summary().objectives(view(&snapshot).id), found.promises);
+    users.update(&snapshot.snapshot, &events, START + 4);
     assert_eq!(events.recent().len(), 2, "told once");
     // Six minutes later only good ones are within the short span of the first.
-    meet(&picture, [198, 51, 100, 7], 5, None, 10);
-    users.update(&picture.snapshot, &events, START + 362);
+    meet(&snapshot, [198, 51, 100, 7], 5, None, 10);
+    users.update(&snapshot.snapshot, &events, START + 362);
     let last = events.recent().pop().unwrap();
     assert_eq!((last.what, &*last.about["alarm"], events.recent().len()), ("budget-calm", "1h", 3));
-    let found = explained(&users, &picture, START + 362);
+    let found = explained(&users, &snapshot, START + 362);
     assert_eq!(found.promises[0].alarms[0].reason, None);
     assert!(found.promises[0].alarms[1].reason.is_some());
 }
 
 #[test]
 fn what_clients_spoil_burns_nothing() {
-    let picture = picture("objective = { available = \"99%\", fast = \"100ms\" }");
-    let users = begun(&picture, &[]);
+    let snapshot = state_snapshot("objective = { available = \"99%\", fast = \"100ms\" }");
+    let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
-    meet(&picture, [192, 0, 2, 7], 50, None, 10);
+    meet(&snapshot, [192, 0, 2, 7], 50, None, 10);
     for cause in Cause::ALL.iter().filter(|cause| cause.side() == model::cause::Side::Client) {
-        meet(&picture, [192, 0, 2, 7], 50, Some(*cause), 500);
+        meet(&snapshot, [192, 0, 2, 7], 50, Some(*cause), 500);
     }
-    users.update(&picture.snapshot, &events, START);
-    let found = explained(&users, &picture, START);
+    users.update(&snapshot.snapshot, &events, START);
+    let found = explained(&users, &snapshot, START);
     assert!(events.recent().is_empty());
     assert!(
         found.promises.iter().all(|it| it.operations == 50 && it.budget_left_percent == 100.0),
@@ -124,13 +125,13 @@ fn what_clients_spoil_burns_nothing() {
 
 #[test]
 fn slow_operations_burn_the_promise_of_speed_alone() {
-    let picture = picture("objective = { fast = \"100ms\", share = \"99%\" }");
-    let users = begun(&picture, &[]);
+    let snapshot = state_snapshot("objective = { fast = \"100ms\", share = \"99%\" }");
+    let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
-    meet(&picture, [192, 0, 2, 7], 50, None, 101);
-    meet(&picture, [192, 0, 2, 7], 50, None, 100);
-    users.update(&picture.snapshot, &events, START);
-    let found = explained(&users, &picture, START);
+    meet(&snapshot, [192, 0, 2, 7], 50, None, 101);
+    meet(&snapshot, [192, 0, 2, 7], 50, None, 100);
+    users.update(&snapshot.snapshot, &events, START);
+    let found = explained(&users, &snapshot, START);
     let bad: Vec<_> = found.promises.iter().map(|it| (it.what.as_str(), it.bad)).collect();
     assert_eq!(bad, [("available", 0), ("fast", 50)]);
     assert!(events.recent().iter().all(|it| it.about["promise"] == "fast"));
@@ -139,17 +140,17 @@ fn slow_operations_burn_the_promise_of_speed_alone() {
 
 #[test]
 fn what_was_before_the_start_is_part_of_it() {
-    let picture = picture("objective = \"99%\"");
+    let snapshot = state_snapshot("objective = \"99%\"");
     let day = 86_400;
     let good = SloCounts { fast: 1_000, ..SloCounts::default() };
     let bad = SloCounts { fast: 980, failed: 20, ..SloCounts::default() };
     let past = [(START - 20 * day, good), (START - 10 * day, bad), (START - 40 * day, bad)];
     let mut past = past.to_vec();
     past.sort_by_key(|(at, _)| *at);
-    let users = begun(&picture, &past);
-    meet(&picture, [192, 0, 2, 7], 1_000, None, 1);
-    users.update(&picture.snapshot, &EventLog::quiet(), START);
-    let promise = &explained(&users, &picture, START).promises[0];
+    let users = begun(&snapshot, &past);
+    meet(&snapshot, [192, 0, 2, 7], 1_000, None, 1);
+    users.update(&snapshot.snapshot, &EventLog::quiet(), START);
+    let promise = &explained(&users, &snapshot, START).promises[0];
     assert_eq!((promise.operations, promise.bad), (3_000, 20), "the oldest is beyond the window");
     assert!((promise.budget_left_percent - 100.0 / 3.0).abs() < 1e-6, "{promise:?}");
     assert_eq!(promise.since_unix_ms, Some((START - 30 * day) * 1000));
@@ -157,42 +158,42 @@ fn what_was_before_the_start_is_part_of_it() {
 
 #[test]
 fn networks_beyond_the_limit_are_counted_together() {
-    let picture = picture("objective = { networks = 2, mask4 = 16 }");
-    let users = begun(&picture, &[]);
+    let snapshot = state_snapshot("objective = { networks = 2, mask4 = 16 }");
+    let users = begun(&snapshot, &[]);
     let events = EventLog::quiet();
     for network in 0..4 {
-        meet(&picture, [10, network, 1, 1], 10, None, 1);
-        meet(&picture, [10, network, 2, 1], 10, None, 1);
+        meet(&snapshot, [10, network, 1, 1], 10, None, 1);
+        meet(&snapshot, [10, network, 2, 1], 10, None, 1);
     }
-    users.update(&picture.snapshot, &events, START);
-    let found = explained(&users, &picture, START);
+    users.update(&snapshot.snapshot, &events, START);
+    let found = explained(&users, &snapshot, START);
     let names: Vec<_> =
         found.networks.iter().map(|it| (it.network.as_str(), it.counts.fast)).collect();
     assert_eq!(names, [("10.0.0.0/16", 20), ("10.1.0.0/16", 20)]);
     assert_eq!((found.others.fast, found.networks_most), (40, 2));
     // After an hour the others have the room.
     for minute in 1..80 {
-        meet(&picture, [10, 3, 1, 1], 1, None, 1);
-        users.update(&picture.snapshot, &events, START + minute * 60);
+        meet(&snapshot, [10, 3, 1, 1], 1, None, 1);
+        users.update(&snapshot.snapshot, &events, START + minute * 60);
     }
-    let found = explained(&users, &picture, START + 79 * 60);
+    let found = explained(&users, &snapshot, START + 79 * 60);
     let names: Vec<_> = found.networks.iter().map(|it| it.network.as_str()).collect();
     assert_eq!(names, ["10.3.0.0/16"]);
     let shown = users.summary();
-    let service = shown.find_service(view(&picture).id).unwrap();
+    let service = shown.find_service(view(&snapshot).id).unwrap();
     assert!(service.networks.iter().any(|(name, _)| name == "10.3.0.0/16"), "{service:?}");
     assert!(service.networks.len() <= 2);
 }
 
 #[test]
 fn a_promise_that_is_taken_back_ends_its_alarms() {
-    let before = picture("objective = \"99%\"");
+    let before = state_snapshot("objective = \"99%\"");
     let users = begun(&before, &[]);
     let events = EventLog::quiet();
     meet(&before, [192, 0, 2, 7], 50, Some(Cause::NoServer), 1);
     users.update(&before.snapshot, &events, START);
     assert_eq!(events.recent().len(), 2);
-    let after = picture("");
+    let after = state_snapshot("");
     users.update(&after.snapshot, &events, START + 2);
     let told = events.recent();
     assert!(told[2..].iter().all(|it| it.what == "budget-calm") && told.len() == 4, "{told:?}");
@@ -206,13 +207,14 @@ fn a_promise_that_is_taken_back_ends_its_alarms() {
 
 #[test]
 fn other_networks_begin_anew_and_what_was_counted_stays() {
-    let before = picture("objective = { available = \"99%\", networks = 4 }");
+    let before = state_snapshot("objective = { available = \"99%\", networks = 4 }");
     let users = begun(&before, &[]);
     let events = EventLog::quiet();
     meet(&before, [192, 0, 2, 7], 50, None, 1);
     users.update(&before.snapshot, &events, START);
     meet(&before, [192, 0, 2, 7], 5, None, 1);
-    let after = picture("objective = { available = \"99%\", networks = 8, window = \"7d\" }");
+    let after =
+        state_snapshot("objective = { available = \"99%\", networks = 8, window = \"7d\" }");
     meet(&after, [192, 0, 2, 7], 500, None, 1);
     users.update(&after.snapshot, &events, START + 2);
     assert_eq!(explained(&users, &after, START + 2).promises[0].operations, 555);
@@ -220,20 +222,20 @@ fn other_networks_begin_anew_and_what_was_counted_stays() {
 
 #[test]
 fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_told_apart() {
-    let picture = picture("objective = { available = \"99%\", networks = 2 }");
-    let users = begun(&picture, &[]);
+    let snapshot = state_snapshot("objective = { available = \"99%\", networks = 2 }");
+    let users = begun(&snapshot, &[]);
     for network in 0..9 {
-        meet(&picture, [10, 0, network, 1], 10, None, 1);
+        meet(&snapshot, [10, 0, network, 1], 10, None, 1);
     }
-    meet(&picture, [10, 0, 0, 1], 10, Some(Cause::ConnectTimeout), 1);
-    meet(&picture, [10, 0, 0, 1], 7, Some(Cause::ClientReset), 1);
-    users.update(&picture.snapshot, &EventLog::quiet(), START);
+    meet(&snapshot, [10, 0, 0, 1], 10, Some(Cause::ConnectTimeout), 1);
+    meet(&snapshot, [10, 0, 0, 1], 7, Some(Cause::ClientReset), 1);
+    users.update(&snapshot.snapshot, &EventLog::quiet(), START);
     let facts = crate::observability::report::report_sources::ProcessFacts {
         slo: users.summary(),
         ..Default::default()
     };
     let scrape = crate::observability::metrics::ScrapeInput {
-        snapshot: Arc::clone(&picture.snapshot),
+        snapshot: Arc::clone(&snapshot.snapshot),
         facts,
         now: 0,
     };

@@ -22,9 +22,9 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     let mut broken = false;
     loop {
         tokio::time::sleep(STEP).await;
-        let picture = control.state();
-        let Some(collector) = &picture.config.global.telemetry else {
-            // What was meant for one that is not there any more.
+        let snapshot = control.state();
+        let Some(collector) = &snapshot.config.global.telemetry else {
+            // The batch was meant for a collector that is no longer configured.
             drop(queue.take_batch());
             told = events.follow();
             broken = false;
@@ -60,7 +60,7 @@ pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     }
 }
 
-/// Once when it breaks and once when it is whole again; not each second.
+/// Logs an outage once at its start and once at its end, not at each attempt.
 fn report_export_state(
     events: &EventLog,
     collector: &TelemetryConfig,
@@ -82,7 +82,7 @@ fn report_export_state(
     }
 }
 
-/// What happened since the last letter.
+/// What happened since the last export.
 fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Value> {
     let mut records = Vec::new();
     loop {

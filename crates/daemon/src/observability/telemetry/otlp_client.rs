@@ -20,10 +20,10 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// The largest answer that is read, bytes.
 const ANSWER: usize = 64 * 1024;
 
-/// Why a letter was not taken.
+/// Why the collector did not accept a batch.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// Nobody listens there.
+    /// No collector listens there.
     #[error("it cannot be connected to: {0}")]
     Connect(#[from] std::io::Error),
     /// It is no HTTP, or ended early.
@@ -35,15 +35,14 @@ pub enum ExportError {
     /// Another status than 2xx.
     #[error("it answered {0}")]
     Status(u16),
-    /// Nothing in time.
     #[error("it did not answer within {} s", LIMIT.as_secs())]
     Late,
 }
 
-/// Sends a letter.
+/// Sends a batch.
 ///
 /// # Errors
-/// It was not taken.
+/// The batch was not accepted.
 pub async fn post_batch(to: SocketAddr, path: &str, letter: &Value) -> Result<(), ExportError> {
     match tokio::time::timeout(LIMIT, exchange(to, path, letter)).await {
         Ok(done) => done,
@@ -59,18 +58,18 @@ async fn exchange(to: SocketAddr, path: &str, letter: &Value) -> Result<(), Expo
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(letter.to_string())))?;
     let driver = ConnectionTask(tokio::spawn(async move {
-        // What ends the connection early is told by the request that needed it.
+        // The pending request reports why a connection ended early.
         let _ = connection.await;
     }));
     let answer = sender.send_request(request).await?;
     let status = answer.status();
-    // Read to its end, so that the collector sees a whole exchange; what it says is its own affair.
+    // The response is read to its end, so that the collector sees a complete exchange. Its content has no use here.
     let _ = Limited::new(answer.into_body(), ANSWER).collect().await;
     drop(driver);
     if status.is_success() { Ok(()) } else { Err(ExportError::Status(status.as_u16())) }
 }
 
-/// Ends the connection with the letter.
+/// Ends the connection's task with the request.
 struct ConnectionTask(JoinHandle<()>);
 
 impl Drop for ConnectionTask {

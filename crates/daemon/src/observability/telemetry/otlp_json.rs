@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use crate::state::StateSnapshot;
 use crate::util::event::{DaemonEvent, EventLevel};
 
-/// Of spans: somebody is served (`SPAN_KIND_SERVER`).
+/// The kind of server spans (`SPAN_KIND_SERVER`).
 const SERVER: u8 = 2;
 /// Of a span's status: it failed (`STATUS_CODE_ERROR`).
 const ERROR: u8 = 2;
 
 /// A span of an exchange that ended then, nanoseconds since 1970.
-pub fn span_json(facts: &ExchangeMeasurement, picture: &StateSnapshot, ended: u64) -> Value {
+pub fn span_json(facts: &ExchangeMeasurement, snapshot: &StateSnapshot, ended: u64) -> Value {
     let traced = facts.trace.unwrap_or_default();
-    let services = &picture.snapshot.services;
+    let services = &snapshot.snapshot.services;
     let service = services.get(&ServiceId(facts.service)).map(|view| view.config.name.as_str());
-    let server = facts.server.and_then(|id| picture.servers.get(&ServerId(id)));
+    let server = facts.server.and_then(|id| snapshot.servers.get(&ServerId(id)));
     let cause = facts.end_cause();
     let mut attributes = vec![
         text("client.address", &facts.client.to_string()),
@@ -48,7 +48,7 @@ pub fn span_json(facts: &ExchangeMeasurement, picture: &StateSnapshot, ended: u6
     {
         attributes.push(number(&format!("steelyard.phase.{name}_us"), nanos / 1_000));
     }
-    // What the client did is no failure of ours (as for HTTP servers in the conventions).
+    // A client's mistake is no error of a server span (OpenTelemetry's HTTP conventions).
     let failed = cause.is_some_and(|cause| cause.side() != Side::Client) || facts.status >= 500;
     let mut span = json!({
         "traceId": format!("{:032x}", traced.trace),
@@ -154,12 +154,12 @@ servers = [{ name = "a", address = "127.0.0.1:1001" }]
 
     #[test]
     fn a_span_says_where_it_belongs_when_it_was_and_who_answered() {
-        let picture = fixture::picture(TEXT, 1);
+        let snapshot = fixture::state_snapshot(TEXT, 1);
         let mut facts = facts();
-        facts.service = picture.snapshot.services.keys().next().unwrap().0;
-        let server = picture.servers.keys().next().unwrap();
+        facts.service = snapshot.snapshot.services.keys().next().unwrap().0;
+        let server = snapshot.servers.keys().next().unwrap();
         facts.server = Some(server.0);
-        let span = span_json(&facts, &picture, 10_000_000);
+        let span = span_json(&facts, &snapshot, 10_000_000);
         assert_eq!(span["traceId"], "00000000000000000000000000000abc");
         assert_eq!(
             (&span["spanId"], &span["parentSpanId"]),
@@ -176,18 +176,18 @@ servers = [{ name = "a", address = "127.0.0.1:1001" }]
 
     #[test]
     fn failures_of_ours_are_failures_and_what_began_here_has_no_parent() {
-        let picture = fixture::picture(TEXT, 1);
+        let snapshot = fixture::state_snapshot(TEXT, 1);
         let failed = |change: &dyn Fn(&mut ExchangeMeasurement)| {
             let mut facts = facts();
             change(&mut facts);
-            span_json(&facts, &picture, 10)["status"]["code"] == ERROR
+            span_json(&facts, &snapshot, 10)["status"]["code"] == ERROR
         };
         assert!(failed(&|facts| facts.status = 503));
         assert!(failed(&|facts| facts.cause = Some(Cause::ConnectTimeout as u8)));
         assert!(!failed(&|facts| facts.cause = Some(Cause::ClientReset as u8)));
         let mut begun = facts();
         begun.trace = Some(ExchangeTrace { trace: 1, parent: 0, sampled: true });
-        assert!(span_json(&begun, &picture, 10).get("parentSpanId").is_none());
+        assert!(span_json(&begun, &snapshot, 10).get("parentSpanId").is_none());
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::id::ServerId;
 
-/// What is left of a server's clients.
+/// The clients that remain on a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemainingClients {
-    /// Clients that are remembered to be its own.
+    /// Clients in affinity tables.
     pub clients: u64,
-    /// There may be more that nobody remembers: they carry a cookie of ours, or the packet plane has not counted yet.
+    /// There may be more that no table holds: clients with an affinity cookie, or of a packet plane that has not
+    /// counted yet.
     pub uncounted: bool,
     /// Exchanges and connections under way.
     pub in_flight: u64,
@@ -23,17 +24,15 @@ impl RemainingClients {
     }
 }
 
-/// What was counted last, by server that keeps clients.
+/// The latest counts, by draining server.
 #[derive(Debug, Default)]
 pub struct DrainingClients(Mutex<Arc<HashMap<ServerId, RemainingClients>>>);
 
 impl DrainingClients {
-    /// What was counted last.
     pub fn read(&self) -> Arc<HashMap<ServerId, RemainingClients>> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces what was known.
     pub(super) fn replace(&self, left: HashMap<ServerId, RemainingClients>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(left);
     }

@@ -47,24 +47,24 @@ servers = [{ name = "a", address = "127.0.0.1:1003" }]
 servers = [{ name = "a", address = "10.0.0.1:80" }, { name = "b", address = "10.0.0.2:80" }]
 "#;
 
-fn picture(text: &str) -> StateSnapshot {
-    let mut picture = fixture::picture(text, 1);
-    let snapshot = Arc::get_mut(&mut picture.snapshot).unwrap();
+fn state_snapshot(text: &str) -> StateSnapshot {
+    let mut state_snapshot = fixture::state_snapshot(text, 1);
+    let snapshot = Arc::get_mut(&mut state_snapshot.snapshot).unwrap();
     for view in snapshot.services.values_mut() {
         let view = Arc::get_mut(view).unwrap();
         let remembers = view.config.sticky.as_ref().is_some_and(|sticky| sticky.needs_table());
         view.affinity = remembers.then(|| Arc::new(AffinityTable::new(1_000)));
     }
-    picture
+    state_snapshot
 }
 
-fn id(picture: &StateSnapshot, pool: &str, name: &str) -> ServerId {
-    picture.server(pool, name).unwrap().id
+fn id(snapshot: &StateSnapshot, pool: &str, name: &str) -> ServerId {
+    snapshot.server(pool, name).unwrap().id
 }
 
-/// Puts so many clients of a service to a server of pool `web`.
-fn put(picture: &StateSnapshot, service: &str, name: &str, clients: u64) {
-    let mut views = picture.snapshot.services.values();
+/// Gives this many clients of a service affinity to a server of pool `web`.
+fn put(snapshot: &StateSnapshot, service: &str, name: &str, clients: u64) {
+    let mut views = snapshot.snapshot.services.values();
     let view = views.find(|view| view.config.name == service).unwrap();
     let share = view.config.sticky.as_ref().and_then(|sticky| sticky.share.as_deref());
     let scope = affinity::scope_key(share, view.id, view.pool);
@@ -79,12 +79,12 @@ fn put(picture: &StateSnapshot, service: &str, name: &str, clients: u64) {
 }
 
 fn left(
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     server: ServerId,
     plane: &PacketPlaneView,
     now: MonotonicTime,
 ) -> RemainingClients {
-    let mut asked = ClientCount::new(picture, &BTreeSet::from([server]), plane);
+    let mut asked = ClientCount::new(snapshot, &BTreeSet::from([server]), plane);
     while asked.step(now) {}
     assert_eq!(asked.remaining.len(), 1);
     asked.remaining[&server]
@@ -92,27 +92,27 @@ fn left(
 
 #[test]
 fn clients_of_all_services_are_counted_by_server() {
-    let picture = picture(TEXT);
-    let a = id(&picture, "web", "a");
-    let b = id(&picture, "web", "b");
-    put(&picture, "shop", "a", 3);
-    put(&picture, "api", "a", 4);
-    put(&picture, "shop", "b", 5);
+    let snapshot = state_snapshot(TEXT);
+    let a = id(&snapshot, "web", "a");
+    let b = id(&snapshot, "web", "b");
+    put(&snapshot, "shop", "a", 3);
+    put(&snapshot, "api", "a", 4);
+    put(&snapshot, "shop", "b", 5);
     let load = |flows, kept| ServerFlowLoad { flows, opened: 9, sticky_clients: kept };
     let mut plane = PacketPlaneView::default();
-    let uncounted = left(&picture, a, &plane, MonotonicTime(0));
+    let uncounted = left(&snapshot, a, &plane, MonotonicTime(0));
     assert_eq!((uncounted.clients, uncounted.uncounted), (7, true), "packets were not counted");
     plane.loads = [(a, load(2, Some(1))), (b, load(0, Some(0)))].into();
-    let counted = left(&picture, a, &plane, MonotonicTime(0));
+    let counted = left(&snapshot, a, &plane, MonotonicTime(0));
     assert_eq!((counted.uncounted, counted.in_flight), (false, 2));
     assert_eq!(counted.clients, 8, "the plane's own among them");
-    assert_eq!(left(&picture, b, &plane, MonotonicTime(0)).clients, 5);
-    let later = left(&picture, b, &plane, MonotonicTime(0) + HOUR);
+    assert_eq!(left(&snapshot, b, &plane, MonotonicTime(0)).clients, 5);
+    let later = left(&snapshot, b, &plane, MonotonicTime(0) + HOUR);
     assert!(later.clients == 0 && later.is_none(), "{later:?}");
-    assert!(!left(&picture, a, &plane, MonotonicTime(0) + HOUR).is_none(), "connections are open");
-    let other = id(&picture, "other", "a");
+    assert!(!left(&snapshot, a, &plane, MonotonicTime(0) + HOUR).is_none(), "connections are open");
+    let other = id(&snapshot, "other", "a");
     assert!(
-        left(&picture, other, &plane, MonotonicTime(0)).is_none(),
+        left(&snapshot, other, &plane, MonotonicTime(0)).is_none(),
         "a namesake has nothing of it"
     );
 }
@@ -120,10 +120,10 @@ fn clients_of_all_services_are_counted_by_server() {
 #[test]
 fn who_carries_a_cookie_of_ours_is_not_counted() {
     let text = TEXT.replace("by = \"address\", time = \"1h\"", "by = \"cookie\", name = \"S\"");
-    let picture = picture(&text);
-    let a = id(&picture, "web", "a");
+    let snapshot = state_snapshot(&text);
+    let a = id(&snapshot, "web", "a");
     let load = ServerFlowLoad { sticky_clients: Some(0), ..ServerFlowLoad::default() };
     let plane = PacketPlaneView { loads: [(a, load)].into(), ..PacketPlaneView::default() };
-    let found = left(&picture, a, &plane, MonotonicTime(0));
+    let found = left(&snapshot, a, &plane, MonotonicTime(0));
     assert_eq!((found.clients, found.uncounted, found.is_none()), (0, true, false));
 }

@@ -30,14 +30,13 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::util::event::EventLog;
 use crate::util::random_seed::random_seed;
 
-/// What a bundle works with.
+/// What a bundle needs.
 pub(super) struct BundleContext<'a> {
     /// To ask the kernel.
     pub kernel: &'a KernelNetlink,
     /// To set its devices.
     pub netlink: &'a BundleNetlink,
     pub plane: &'a BundleDatapath,
-    /// Where it says what happened.
     pub events: &'a EventLog,
     pub links: &'a HashMap<u32, NextHopLink>,
     /// Where answers of next hops go.
@@ -50,7 +49,7 @@ pub(super) struct ActiveBundle {
     links: Vec<LinkTracker>,
     ends: Option<BundleDevice>,
     mtu: u32,
-    /// The device stands as it should.
+    /// The device is configured completely.
     is_set_up: bool,
     written: Option<BundleEntry>,
     equalizer: Option<DelayEqualizer>,
@@ -80,7 +79,7 @@ impl ActiveBundle {
         }
     }
 
-    /// Takes up a changed configuration; links that stay keep what is known of them.
+    /// Applies a changed configuration; unchanged links keep their state.
     pub async fn update_config(&mut self, config: &Arc<Config>, tools: &BundleContext<'_>) {
         let before = std::mem::replace(self, ActiveBundle::new(Arc::clone(config)));
         let ActiveBundle {
@@ -132,7 +131,7 @@ impl ActiveBundle {
         self.write(tools);
     }
 
-    /// Time passed: asks, looks at carriers, and writes what changed.
+    /// Sends probes that are due, reads carriers, and writes changes.
     pub async fn tick(&mut self, now: MonotonicTime, tools: &BundleContext<'_>) {
         for number in 0..self.links.len() {
             let Some(track) = self.links.get_mut(number) else { continue };
@@ -150,7 +149,7 @@ impl ActiveBundle {
         self.notify_far_end(now);
     }
 
-    /// An answer came; `false`: it is none of this bundle's links.
+    /// Handles a message; `false`: it belongs to no link of this bundle.
     pub fn handle_message(&mut self, heard: &FarEndMessage, tools: &BundleContext<'_>) -> bool {
         let heard = match heard {
             FarEndMessage::Reply(answer) => answer,
@@ -229,7 +228,7 @@ impl ActiveBundle {
         least
     }
 
-    /// Writes what follows from the links as they are.
+    /// Writes what follows from the state of the links.
     fn write(&mut self, tools: &BundleContext<'_>) {
         let Some(ends) = self.ends else { return };
         let turn = |track: &LinkTracker| ScheduledLink {
@@ -284,7 +283,7 @@ impl ActiveBundle {
         }
     }
 
-    /// Says what became of a link.
+    /// Logs a change of a link.
     fn report_link_change(
         &mut self,
         number: usize,
@@ -312,7 +311,7 @@ impl ActiveBundle {
         }
     }
 
-    /// Says once what is wrong.
+    /// Logs an error once.
     fn report_once(&mut self, why: String, tools: &BundleContext<'_>) {
         if self.last_error.as_ref() != Some(&why) {
             tools.events.warn("bundle-trouble", format!("bundle {}: {why}", self.config.name));

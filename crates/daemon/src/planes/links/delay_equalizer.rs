@@ -22,13 +22,13 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use super::frame_socket;
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Packets are given to the thread for so long after it was seen alive.
+/// The datapath redirects packets to the thread for this time after each sign of life.
 const LEASE: Duration = Duration::from_millis(200);
 /// Between two renewals at most.
 const RENEW: Duration = Duration::from_millis(50);
 /// Bytes that may wait in the kernel for the thread.
 const ROOM: i32 = 16 << 20;
-/// Frames that are taken between two looks at what is due.
+/// Frames read between two checks of due packets.
 const BATCH: usize = 64;
 /// `struct virtio_net_hdr` before each frame.
 const HEADER: usize = 10;
@@ -36,16 +36,16 @@ const HEADER: usize = 10;
 const MARK: usize = HEADER + 5;
 /// The longest frame: a segment that the device would cut up, and both headers.
 const FRAME: usize = HEADER + 14 + 65_536;
-/// While packets come, how long they are left to gather: whoever sends one then need not wake the thread, which costs more
-/// than holding it. Far below the difference that is worth holding for.
+/// The time to collect packets before the thread wakes up, because waking it costs more than holding a packet. It is
+/// far below any difference of delays that is worth equalizing.
 const GATHER: Duration = Duration::from_micros(100);
-/// Nobody else's work is more urgent.
+/// Packets in flight are more urgent than any other work here.
 const NICE: i32 = -15;
 
-/// What happened to packets besides being held.
+/// Counters of packets besides those that were held.
 #[derive(Debug, Default)]
 pub struct DelayCounts {
-    /// Sent at once, for the shelf was full.
+    /// Sent at once because the queue was full.
     pub early: AtomicU64,
     /// Lost, for the thread did not take them in time.
     pub missed: AtomicU64,
@@ -59,7 +59,7 @@ struct EqualizerShared {
     counts: DelayCounts,
 }
 
-/// The thread of a bundle; it ends when this is dropped, and sends what it has.
+/// The thread of a bundle. On drop it ends and sends the packets that it holds.
 #[derive(Debug)]
 pub struct DelayEqualizer {
     shared: Arc<EqualizerShared>,
@@ -84,7 +84,7 @@ impl DelayEqualizer {
         Ok(DelayEqualizer { shared, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// From now on packets are held so long, link by link.
+    /// Sets how long packets are held, by link.
     pub fn set_delays(&self, holds: &[Duration]) {
         let all = holds.iter().copied().chain(std::iter::repeat(Duration::ZERO));
         for (to, hold) in self.shared.delays.iter().zip(all) {
@@ -120,7 +120,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Equa
     loop {
         let at = monotonic_now();
         if at.since(renewed) >= RENEW {
-            // Without a lease packets are not given: nothing is lost, and the next round tries again.
+            // Without a lease the datapath redirects no packets. Nothing is lost, and the next round tries again.
             let _ = lease.renew(at + LEASE);
             shared
                 .counts
@@ -148,7 +148,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Equa
     }
 }
 
-/// Takes what is there; how many packets, or `None`: the interface is gone.
+/// Reads the waiting frames; returns their number, or `None` if the interface is gone.
 fn receive_frames(
     socket: &OwnedFd,
     buffer: &mut [u8],
@@ -159,7 +159,7 @@ fn receive_frames(
         let bytes = match recv(socket, &mut *buffer, RecvFlags::empty()) {
             Ok((_, bytes)) => bytes,
             Err(Errno::INTR) => continue,
-            // A link that went down for a moment says so once.
+            // A link that went down for a moment reports that once.
             Err(Errno::AGAIN | Errno::NETDOWN) => return Some(taken),
             Err(_) => return None,
         };
@@ -182,7 +182,7 @@ fn send_frame(socket: &OwnedFd, packet: &[u8], shared: &EqualizerShared) {
     }
 }
 
-/// Waits until one of them can be read, or so long; `true`: it is over, as the first one says.
+/// Waits until a descriptor is readable, or until the time; `true`: the first one says that the thread must end.
 fn wait_readable(on: &[&OwnedFd], due: Duration) -> bool {
     let mut ready: Vec<PollFd<'_>> =
         on.iter().map(|descriptor| PollFd::new(*descriptor, PollFlags::IN)).collect();

@@ -49,8 +49,8 @@ impl BundleNetlink {
         Ok(BundleNetlink { handle, pump: tokio::spawn(connection) })
     }
 
-    /// Asks whether an interface has a carrier and is set up; one that is gone has none. `None`: the kernel does not
-    /// answer, for instance because it is busy with other interfaces for long.
+    /// Reads whether an interface has a carrier and is up; a missing one has none. `None`: the kernel does not answer,
+    /// for instance because it is busy with other interfaces.
     pub fn carrier(&self, ifindex: u32) -> impl Future<Output = Option<bool>> + Send + 'static {
         let handle = self.handle.clone();
         async move {
@@ -65,8 +65,8 @@ impl BundleNetlink {
         }
     }
 
-    /// Has packets that wait for a next hop's link address lost at once, instead of when the kernel has asked three times
-    /// in vain: TCP sends nothing again while it waits in its own machine. A hop that is not known has none.
+    /// Drops packets that wait for a next hop's link address, instead of after three failed queries by the kernel. TCP
+    /// retransmits nothing while its packets wait on its own host. An unknown hop has no such packets.
     pub fn flush_neighbor(&self, ifindex: u32, hop: IpAddr) {
         let mut message = NeighbourMessage::default();
         let (family, address) = match hop {
@@ -97,7 +97,7 @@ impl BundleNetlink {
         let segments = LinkAttribute::GsoMaxSegs(together.unwrap_or(MANY));
         let link = LinkUnspec::new_with_index(ifindex)
             .mtu(mtu)
-            // Next hops are the links': nobody is asked on the device itself.
+            // Next hops belong to the links: the device itself sends no ARP.
             .arp(false)
             .append_extra_attribute(segments)
             .up();
@@ -160,7 +160,7 @@ fn route(ifindex: u32, to: IpPrefix) -> io::Result<rtnetlink::packet_route::rout
     let builder = RouteMessageBuilder::<IpAddr>::new()
         .destination_prefix(to.address(), to.bits())
         .map_err(io::Error::other)?;
-    // Without a gateway: whatever is there is one step away, as the kernel sees it.
+    // Without a gateway the kernel treats all destinations as on the link.
     let scope = if to.address().is_ipv4() { RouteScope::Link } else { RouteScope::Universe };
     Ok(builder.output_interface(ifindex).scope(scope).build())
 }

@@ -28,9 +28,9 @@ pub fn open(ifindex: u32, room: i32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Frames that found no room since this was asked last.
+/// Frames dropped since the last call.
 pub fn take_drop_count(socket: &OwnedFd) -> u64 {
-    // `struct tpacket_stats`: frames, and those of them that were dropped.
+    // `struct tpacket_stats`: frames, and how many of them were dropped.
     let mut counts = [0_u32; 2];
     let mut length = size_of_val(&counts) as libc::socklen_t;
     // SAFETY: the pointer and the length describe `counts`, which the kernel fills at most.

@@ -16,12 +16,12 @@ use super::prober::LinkProber;
 /// hops go on meanwhile.
 const SOON: Duration = Duration::from_millis(5);
 
-/// What the far end was told of a link without a carrier here.
+/// What the far end has been sent about a link without a carrier here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CarrierNotices {
     /// How often, since the carrier was lost.
     pub sent: u32,
-    /// When it is told again.
+    /// The time of the next announcement.
     pub next_at: MonotonicTime,
 }
 
@@ -29,21 +29,20 @@ pub(super) struct CarrierNotices {
 #[derive(Debug)]
 pub(super) struct LinkTracker {
     pub wanted: BundleLink,
-    /// What is known of it.
     pub liveness: LinkMonitor,
     /// Its interface, if there is one.
     pub ifindex: Option<u32>,
-    /// Asks its next hop.
+    /// Probes its next hop.
     pub prober: Option<LinkProber>,
-    /// What its questions carry or carried last; 0: there were none.
+    /// The token of its latest probes; 0: there were none.
     pub token: u64,
-    /// What the far end was told of this link.
+    /// Announcements about this link to the far end.
     pub notices: CarrierNotices,
-    /// The interface's name, where that is not what is wanted.
+    /// The interface's name, if the configuration does not give it.
     interface_name: Option<String>,
     /// Why it lives, or does not.
     pub reason: String,
-    /// The kernel is asked for the carrier.
+    /// The pending query for the carrier.
     carrier_query: Option<JoinHandle<Option<bool>>>,
 }
 
@@ -69,8 +68,8 @@ impl LinkTracker {
         }
     }
 
-    /// Which interface it is, of those that are there; `routed`: by which its next hop is reached, asked where no interface
-    /// is wanted by name. What it was stays when its way is lost.
+    /// Selects the link's interface among those that exist. `routed`: the interface that reaches its next hop, used if
+    /// none is configured by name. The interface stays when its route is lost.
     pub fn finds(&self, links: &HashMap<u32, NextHopLink>, routed: &ServerRoute) -> Option<u32> {
         if let Some(name) = &self.wanted.interface {
             return links.iter().find(|(_, link)| link.name == *name).map(|(ifindex, _)| *ifindex);
@@ -94,12 +93,12 @@ impl LinkTracker {
         self.interface_name =
             ifindex.and_then(|ifindex| links.get(&ifindex)).map(|link| link.name.clone());
         if lost {
-            // It may be known already that there is no carrier: that there is nothing at all says more.
+            // A missing interface is a stronger reason than a missing carrier.
             self.set_reason(LinkChange::NoCarrier);
         }
     }
 
-    /// The interface's name, or what is known instead.
+    /// The interface's name, or a substitute.
     pub fn name(&self) -> String {
         let hop = || self.wanted.via.first().map_or_else(String::new, |ip| format!("to {ip}"));
         self.wanted.interface.clone().or_else(|| self.interface_name.clone()).unwrap_or_else(hop)
@@ -123,7 +122,7 @@ impl LinkTracker {
         &self.reason
     }
 
-    /// What the kernel says of the carrier, if it says it soon; one that is busy is heard later.
+    /// Reads the carrier if the kernel answers soon; later answers are read the next time.
     pub async fn poll_carrier(&mut self, netlink: &BundleNetlink) -> Option<bool> {
         let Some(ifindex) = self.ifindex else { return Some(false) };
         let look = self.carrier_query.get_or_insert_with(|| tokio::spawn(netlink.carrier(ifindex)));

@@ -16,31 +16,31 @@ use tokio::task::JoinHandle;
 
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Bytes of an answer that are read; more is not ours.
+/// The size of the read buffer; longer packets are not for these probes.
 const REPLY_BYTES: usize = 256;
 
-/// What came by a link.
+/// A message that arrived by a link.
 #[derive(Clone, Copy, Debug)]
 pub enum FarEndMessage {
     /// An answer to one of our questions.
     Reply(ProbeReply),
-    /// The far end says that another link has no carrier there.
+    /// The far end reports that another link has no carrier there.
     CarrierLost(CarrierNotice),
 }
 
-/// What the far end says.
+/// A carrier notice of the far end.
 #[derive(Clone, Copy, Debug)]
 pub struct CarrierNotice {
-    /// By which link it came: what our questions carry there.
+    /// The link that it arrived by: the token of this side's probes there.
     pub via_token: u64,
-    /// Which link: what the far end's questions carry there.
+    /// The link without a carrier: the token of the far end's probes there.
     pub down_token: u64,
-    /// When it was said, by the far end's clock.
+    /// The far end's clock at sending.
     pub sent: MonotonicTime,
 }
 
-/// The last question that the next hop asked by this link. Whoever has not heard those does not know what they carry, so that
-/// it cannot say in the far end's name that the link is dead.
+/// The last probe that the next hop sent by this link. A host that has not received the probes does not know their
+/// token, so it cannot claim in the far end's name that the link is dead.
 #[derive(Debug, Default)]
 pub struct FarEnd {
     token: AtomicU64,
@@ -57,8 +57,8 @@ impl FarEnd {
         token != 0 && self.token.load(Ordering::Relaxed) == token
     }
 
-    /// Whether its questions carry that, and the last one was sent before: what is said again later of a link that has come
-    /// back is not news.
+    /// Whether its probes carry this token and the last one was sent earlier. After a link has recovered, repeated
+    /// notices are old.
     pub fn is_older_than(&self, token: u64, than: MonotonicTime) -> bool {
         self.has_token(token) && self.sent.load(Ordering::Relaxed) < than.0
     }
@@ -73,9 +73,9 @@ pub struct ProbeReply {
 
 #[derive(Debug)]
 pub struct LinkProber {
-    /// What our questions carry.
+    /// The token of this side's probes.
     pub token: u64,
-    /// Who is asked, as far as it asks.
+    /// The next hop, as its own probes describe it.
     pub far_end: Arc<FarEnd>,
     socket: Arc<UdpSocket>,
     to: SocketAddr,
@@ -122,15 +122,15 @@ impl LinkProber {
         Ok(LinkProber { token, far_end: far, socket, to, reader })
     }
 
-    /// Asks. A question that cannot be sent has no answer, which is what counts.
+    /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
     pub fn send_probe(&self, number: u16) {
         let echo = EchoRequest { token: self.token, number, sent: monotonic_now() };
         let _ = self.socket.try_send_to(&echo.to_request(self.to.is_ipv6()), self.to);
     }
 
-    /// Says that the link with these questions has no carrier here.
+    /// Announces that the link with these probes has no carrier here.
     pub fn send_carrier_notice(&self, down: u64) {
-        // No question has this number, so that the answer says nothing.
+        // No probe has number 0, so the answer has no effect.
         let echo = EchoRequest { token: self.token, number: 0, sent: monotonic_now() };
         let _ = self.socket.try_send_to(&echo.to_down_notice(self.to.is_ipv6(), down), self.to);
     }
@@ -141,7 +141,7 @@ impl LinkProber {
     }
 }
 
-/// Whom a link's socket hears, and where that goes.
+/// Which packets a link's socket accepts, and where they are sent.
 struct ReplyFilter {
     via: IpAddr,
     token: u64,
@@ -150,7 +150,7 @@ struct ReplyFilter {
 }
 
 impl ReplyFilter {
-    /// What a packet says; `None`: nothing for others, or it is somebody else's.
+    /// Parses a packet; `None`: it carries no message, or is another host's.
     fn parse_message(&self, bytes: &[u8], from: IpAddr) -> Option<FarEndMessage> {
         if from != self.via {
             return None;
@@ -184,7 +184,7 @@ async fn read_replies(socket: Arc<UdpSocket>, ears: ReplyFilter) {
     loop {
         let (bytes, from) = match socket.recv_from(&mut buffer).await {
             Ok(got) => got,
-            // Errors of questions are told here too: what is unanswered counts, not why.
+            // Errors of earlier probes arrive here too. Only missing answers count, not their reason.
             Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                 tokio::task::yield_now().await;
                 continue;
@@ -224,7 +224,7 @@ mod tests {
         let second = ears(2);
         let question = |token, sent| came(echo(token, sent).to_request(false));
         let notice = |token, sent, down| came(echo(token, sent).to_down_notice(false, down));
-        // What came before the far end was known, from somebody else, or with another word, is nobody's.
+        // Notices are rejected before the far end is known, from another host, and with another token.
         assert!(second.parse_message(&notice(22, 9, 11), VIA).is_none());
         assert!(first.parse_message(&question(11, 5), VIA).is_none());
         assert!(second.parse_message(&question(22, 6), VIA).is_none());
@@ -239,7 +239,7 @@ mod tests {
         assert!(first.far.is_older_than(news.down_token, news.sent));
         assert!(!second.far.is_older_than(news.down_token, news.sent), "it names another link");
         assert!(!first.far.is_older_than(0, news.sent));
-        // Once the link has come back the same is no news any more.
+        // After the link has recovered, the same notice is old.
         assert!(first.parse_message(&question(11, 10), VIA).is_none());
         assert!(!first.far.is_older_than(news.down_token, news.sent));
     }

@@ -25,9 +25,9 @@ use crate::util::bpf_pins;
 use crate::util::event::EventLog;
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Between two looks at carriers: the kernel may tell of one that is lost only a second later (`linkwatch`).
+/// The interval between checks of carriers: the kernel may report a lost one up to a second later (`linkwatch`).
 const LOOK: Duration = Duration::from_millis(10);
-/// Between two looks at what is counted, and at devices that should stand.
+/// The interval between reads of counters and checks of devices.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
 /// Answers that may wait; more stay in the sockets, and are lost there.
 const MESSAGE_QUEUE: usize = 256;
@@ -40,13 +40,13 @@ pub(super) struct LinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows the snapshots until told to end.
+/// Follows snapshots until it is asked to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<LinksShutdown>,
     show: watch::Sender<Arc<LinksView>>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let (to, mut heard) = mpsc::channel(MESSAGE_QUEUE);
     let mut life = LinksTask::new(control.events().clone(), to);
     let mut look = tokio::time::interval(LOOK);
@@ -69,11 +69,11 @@ pub(super) async fn run(
                 return;
             }
             answer = heard.recv() => if let Some(answer) = answer { life.handle_message(&answer) },
-            changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
+            changed = snapshots.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             news = life.news() => stale |= life.learn(news),
             found = wait_query(&mut asked) => {
-                let picture = pictures.borrow().clone();
-                life.follow(&picture, found).await;
+                let snapshot = snapshots.borrow().clone();
+                life.follow(&snapshot, found).await;
                 show.send_replace(Arc::new(life.view()));
             }
             _ = look.tick(), if life.busy() => life.tick().await,
@@ -83,18 +83,18 @@ pub(super) async fn run(
             }
         }
         if stale && asked.is_none() {
-            let picture = pictures.borrow_and_update().clone();
-            asked = life.query_interfaces(&picture);
+            let snapshot = snapshots.borrow_and_update().clone();
+            asked = life.query_interfaces(&snapshot);
             show.send_replace(Arc::new(life.view()));
             stale = false;
         }
     }
 }
 
-/// All interfaces, as the kernel will tell them.
+/// A pending query for all interfaces.
 type InterfaceQuery = BoxFuture<'static, io::Result<HashMap<u32, NextHopLink>>>;
 
-/// What was asked for, once; never, if nothing was.
+/// Waits for the pending query; for ever if there is none.
 async fn wait_query(asked: &mut Option<InterfaceQuery>) -> io::Result<HashMap<u32, NextHopLink>> {
     let Some(waiting) = asked else { return std::future::pending().await };
     let found = waiting.await;
@@ -143,18 +143,18 @@ impl LinksTask {
         }
     }
 
-    /// Whether interfaces are to be looked at again.
+    /// Whether interfaces must be read again.
     fn learn(&mut self, news: Option<NetlinkChange>) -> bool {
         if news.is_none() {
-            // The connection is lost: another one is made.
+            // The connection is lost, so a new one is made.
             self.kernel = None;
         }
         !matches!(news, Some(NetlinkChange::Neighbour(..)))
     }
 
-    /// Opens what is needed for this snapshot and asks which interfaces there are, if it has bundles or had some.
-    fn query_interfaces(&mut self, picture: &StateSnapshot) -> Option<InterfaceQuery> {
-        let config = &picture.config;
+    /// Opens what this snapshot needs and queries interfaces, if it has bundles or had some.
+    fn query_interfaces(&mut self, snapshot: &StateSnapshot) -> Option<InterfaceQuery> {
+        let config = &snapshot.config;
         if config.links.is_empty() && self.bundles.is_empty() {
             return None;
         }
@@ -181,10 +181,10 @@ impl LinksTask {
     /// Has the bundles of this snapshot, each on its links as they are now.
     async fn follow(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         found: io::Result<HashMap<u32, NextHopLink>>,
     ) {
-        let config = &picture.config;
+        let config = &snapshot.config;
         match found {
             Ok(links) => self.links = links,
             Err(error) => return self.fail(config, error_chain(&error)),
@@ -213,7 +213,7 @@ impl LinksTask {
         }
     }
 
-    /// Opens what is not open, and asks which interfaces there are.
+    /// Opens what is not open, and queries interfaces.
     fn open(&mut self, config: &Config) -> Result<InterfaceQuery, String> {
         let said = |error: &dyn std::error::Error| error_chain(error);
         if self.plane.is_none() {
@@ -235,7 +235,7 @@ impl LinksTask {
     fn handle_message(&mut self, heard: &FarEndMessage) {
         let mut bundles = std::mem::take(&mut self.bundles);
         if let Some(tools) = self.tools() {
-            // An answer to a socket that is closed by now is nobody's.
+            // Answers to a socket that has been closed meanwhile are ignored.
             let _ = bundles.values_mut().any(|bundle| bundle.handle_message(heard, &tools));
         }
         self.bundles = bundles;

@@ -15,7 +15,6 @@ pub struct LinksView {
 pub struct BundleView {
     /// Its policy, as written.
     pub policy: &'static str,
-    /// What it can do.
     pub state: BundleState,
     /// Why, in a sentence.
     pub reason: String,
@@ -27,13 +26,13 @@ pub struct BundleView {
     pub skew: Duration,
     /// Its links, in the order of the configuration.
     pub links: Vec<LinkView>,
-    /// What the programs counted besides.
+    /// Further counters of the BPF programs.
     pub kinds: BTreeMap<&'static str, u64>,
     /// Packets dropped, by why.
     pub dropped: BTreeMap<&'static str, u64>,
 }
 
-/// What a bundle can do.
+/// The state of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleState {
     Up,

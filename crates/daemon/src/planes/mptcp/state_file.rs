@@ -12,22 +12,22 @@ use crate::util::event::EventLog;
 
 /// Bytes of the file.
 const BYTES: u64 = 64 << 10;
-/// Of what is read; another one is as good as none.
+/// The format that this version reads; any other file is ignored.
 const VERSION: u32 = 1;
 
-/// What a process of ours set.
+/// What this daemon set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct MptcpStateFile {
     version: u32,
-    /// The limits that were found before ours.
+    /// The limits before this daemon changed them.
     pub limits: Option<(u32, u32)>,
     /// Endpoints: number and address.
     pub spots: Vec<(u8, IpAddr)>,
 }
 
 impl MptcpStateFile {
-    /// What is kept below `state`; nothing where that cannot be read, which is told.
+    /// Reads the file below `state`; empty if it cannot be read, which is logged.
     pub fn read(state: &Path, events: &EventLog) -> MptcpStateFile {
         let path = place(state);
         let text = atomic_file::read_own(&path, BYTES).unwrap_or_else(|error| {
@@ -38,10 +38,10 @@ impl MptcpStateFile {
         kept.filter(|kept| kept.version == VERSION).unwrap_or_default()
     }
 
-    /// Keeps it; nothing to keep leaves no file.
+    /// Writes the file; removes it if there is nothing to store.
     ///
     /// # Errors
-    /// The disk does not take it; what was kept before stands.
+    /// The write failed; the previous file is unchanged.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         if self.is_empty() {
             return match std::fs::remove_file(place(state)) {

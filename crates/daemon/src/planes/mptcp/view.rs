@@ -10,7 +10,7 @@ pub struct MptcpView {
     pub count: usize,
     /// The first of them.
     pub connections: Vec<MptcpConnectionView>,
-    /// Why no endpoint stands.
+    /// Why no endpoint is set.
     pub last_error: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub(super) enum ConnectionLimitReached {
     PerClientReached,
 }
 
-/// A place that is taken until this is dropped.
+/// A place under the limit, freed on drop.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     limit: Arc<ClientConnectionLimit>,

@@ -13,12 +13,12 @@ pub(super) const QUERY_MAX: usize = 4_096;
 /// Bytes of the address of IPv6, the longest here.
 const ADDRESS: usize = size_of::<libc::sockaddr_in6>();
 
-/// Room for datagrams that came, their senders, and what is sent back.
+/// Buffers for received datagrams, their senders, and answers.
 pub(super) struct DatagramBatch {
     queries: Vec<[u8; QUERY_MAX]>,
     senders: Vec<[u8; ADDRESS]>,
     lengths: [(usize, libc::socklen_t); BATCH_SIZE],
-    /// What is sent back; where it is empty, nothing.
+    /// The answers; an empty one is not sent.
     pub answers: Vec<Vec<u8>>,
 }
 
@@ -32,7 +32,7 @@ impl DatagramBatch {
         }
     }
 
-    /// Takes what waits at the socket, without waiting; how many.
+    /// Reads waiting datagrams without blocking; returns their number.
     pub fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let mut parts: [libc::iovec; BATCH_SIZE] = std::array::from_fn(|at| libc::iovec {
             iov_base: self.queries[at].as_mut_ptr().cast(),

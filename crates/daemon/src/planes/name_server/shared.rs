@@ -14,15 +14,13 @@ use rustix::time::{ClockId, clock_gettime};
 /// The end of the threads takes no longer.
 pub const LAST: Duration = Duration::from_secs(2);
 
-/// What the threads share.
+/// State that the threads share.
 #[derive(Debug, Default)]
 pub struct NameServerState {
     zone_data: Mutex<Option<Arc<ZoneData>>>,
     version: AtomicU64,
     sockets: Mutex<BTreeMap<SocketAddr, Result<(), String>>>,
-    /// Queries by what they came to.
     pub counts: DnsCounters,
-    /// Connections by what became of them.
     pub tcp: DnsTcpCounts,
 }
 
@@ -33,7 +31,7 @@ pub struct DnsTcpCounts {
     pub full: AtomicU64,
     /// Closed at once: as many as one client may have were open.
     pub client_limit_reached: AtomicU64,
-    /// Closed because no whole query came, or no answer went, in time.
+    /// Closed because no complete query arrived, or no answer could be sent, in time.
     pub idle: AtomicU64,
     /// Closed because a message was longer than any query is.
     pub long: AtomicU64,
@@ -55,13 +53,13 @@ impl DnsTcpCounts {
 }
 
 impl NameServerState {
-    /// Puts a book in force.
+    /// Publishes new zone data.
     pub fn publish_zone_data(&self, book: Arc<ZoneData>) {
         *lock(&self.zone_data) = Some(book);
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// The book in force; `None`: names have never been served.
+    /// The active zone data; `None`: names have never been served.
     pub fn zone_data(&self) -> Option<Arc<ZoneData>> {
         lock(&self.zone_data).clone()
     }
@@ -71,13 +69,13 @@ impl NameServerState {
         lock(&self.sockets).clone()
     }
 
-    /// Says how they stand.
+    /// Publishes the state of the sockets.
     pub fn set_sockets(&self, sockets: BTreeMap<SocketAddr, Result<(), String>>) {
         *lock(&self.sockets) = sockets;
     }
 }
 
-/// A thread's own hold of the newest book, which costs one load to keep fresh.
+/// A thread's reference to the newest zone data, which costs one atomic load to keep fresh.
 #[derive(Debug)]
 pub struct ZoneDataReader {
     state: Arc<NameServerState>,
@@ -100,7 +98,7 @@ impl ZoneDataReader {
     }
 }
 
-/// Now, of the clock that never goes back, and for cookies.
+/// The time by the monotonic clock, and by the wall clock for DNS cookies.
 pub fn clock_now() -> (MonotonicTime, u32) {
     let time = clock_gettime(ClockId::Monotonic);
     let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);

@@ -30,22 +30,22 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// After a connection that could not be accepted, such as without descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows the snapshots until told to end.
+/// Follows snapshots until it is asked to end.
 pub(super) async fn run(
     control: ControlHandle,
     shared: Arc<NameServerState>,
     settle: watch::Sender<bool>,
     mut end: watch::Receiver<bool>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut life = NameServerTask::new(shared, control.events().clone());
     let mut alive = true;
     loop {
-        let picture = pictures.borrow_and_update().clone();
-        life.apply_state(&picture);
+        let snapshot = snapshots.borrow_and_update().clone();
+        life.apply_state(&snapshot);
         settle.send_replace(true);
         tokio::select! {
-            changed = pictures.changed(), if alive => alive = changed.is_ok(),
+            changed = snapshots.changed(), if alive => alive = changed.is_ok(),
             () = tokio::time::sleep(RETRY_INTERVAL), if life.is_missing_address => {}
             Some(_) = life.accepting.join_next() => {}
             _ = end.wait_for(|end| *end) => break,
@@ -54,7 +54,7 @@ pub(super) async fn run(
     life.shut_down().await;
 }
 
-/// What answers at one address.
+/// The sockets of one address.
 struct AddressSockets {
     udp: Vec<Arc<socket2::Socket>>,
     accept: tokio::task::AbortHandle,
@@ -110,22 +110,23 @@ impl NameServerTask {
         }
     }
 
-    /// Answers by this snapshot from now on: the book first, so that a new socket never answers by an old one.
-    fn apply_state(&mut self, picture: &StateSnapshot) {
-        let config = &picture.config;
+    /// Serves this snapshot from now on. Zone data is published first, so that a new socket never answers from old
+    /// data.
+    fn apply_state(&mut self, snapshot: &StateSnapshot) {
+        let config = &snapshot.config;
         let same = self.config.as_ref().is_some_and(|old| Arc::ptr_eq(old, config));
         if config.name_server.listen.is_empty() && self.sockets.is_empty() {
             self.state.set_sockets(BTreeMap::new());
             return;
         }
-        let version = picture.snapshot.version;
+        let version = snapshot.snapshot.version;
         if !same || version != self.version {
             if !same || self.plan.is_none() {
-                let serial = u32::try_from(picture.generation).unwrap_or(u32::MAX);
+                let serial = u32::try_from(snapshot.generation).unwrap_or(u32::MAX);
                 self.plan = Some(Arc::new(ZonePlans::new(config, serial, self.plan.as_deref())));
             }
             if let Some(plan) = &self.plan {
-                let book = ZoneData::new(Arc::clone(plan), config, &picture.snapshot);
+                let book = ZoneData::new(Arc::clone(plan), config, &snapshot.snapshot);
                 self.state.publish_zone_data(Arc::new(book));
             }
             self.config = Some(Arc::clone(config));
@@ -208,7 +209,7 @@ impl NameServerTask {
         Ok(AddressSockets { udp, accept: self.accepting.spawn(door.accept()) })
     }
 
-    /// Tells each thread its sockets.
+    /// Assigns each thread its sockets.
     fn assign_sockets(&self, end: bool) {
         for (number, (seat, _)) in self.mailboxes.iter().enumerate() {
             let own = |(at, post): (&SocketAddr, &AddressSockets)| {
@@ -219,7 +220,7 @@ impl NameServerTask {
         }
     }
 
-    /// Says once what is not had, and why.
+    /// Logs once which sockets could not be bound, and why.
     fn report_bind_errors(&mut self, states: &BTreeMap<SocketAddr, Result<(), String>>) {
         for (at, state) in states {
             let Err(why) = state else {
@@ -236,7 +237,7 @@ impl NameServerTask {
         }
     }
 
-    /// Answers what has come, and is gone.
+    /// Answers pending queries and ends.
     async fn shut_down(mut self) {
         self.sockets.clear();
         self.assign_sockets(true);
@@ -247,7 +248,7 @@ impl NameServerTask {
     }
 }
 
-/// What accepts at one address.
+/// The acceptor of one address.
 struct DnsTcpAcceptor {
     listener: TcpListener,
     state: Arc<NameServerState>,
@@ -299,7 +300,8 @@ fn secret() -> [u8; 16] {
     let mut secret = [0; 16];
     let filled = getrandom(&mut secret[..], GetRandomFlags::empty()).unwrap_or(0);
     if filled < secret.len() {
-        // Before the kernel has entropy nobody serves names; a guess still hides more than none.
+        // Names are served only after the kernel has entropy; if that fails, the time is still better than a fixed
+        // secret.
         let (moment, seconds) = super::shared::clock_now();
         secret[..8].copy_from_slice(&moment.0.to_ne_bytes());
         secret[8..12].copy_from_slice(&seconds.to_ne_bytes());
@@ -307,9 +309,9 @@ fn secret() -> [u8; 16] {
     secret
 }
 
-/// Another number for each desk.
+/// A different number for each worker.
 fn seed(secret: &[u8; 16], number: u64) -> u64 {
     let whole = u128::from_ne_bytes(*secret);
-    // Both halves, so that neither shows.
+    // Both halves are mixed, so that neither is visible.
     (whole as u64 ^ (whole >> 64) as u64).rotate_left(17).wrapping_mul(number.wrapping_mul(2) | 1)
 }

@@ -25,7 +25,7 @@ const TOGETHER: usize = 16_384;
 enum ConnectionEndReason {
     /// The other end closed it.
     Closed,
-    /// No whole query came, or no answer went, in time.
+    /// No complete query arrived, or no answer could be sent, in time.
     Idle,
     /// A message was longer than any query is.
     Long,
@@ -49,7 +49,7 @@ pub(super) async fn serve(
     match talk.run(&mut stream, idle).await {
         Ok(ConnectionEndReason::Idle) => drop(shared.tcp.idle.fetch_add(1, Ordering::Relaxed)),
         Ok(ConnectionEndReason::Long) => drop(shared.tcp.long.fetch_add(1, Ordering::Relaxed)),
-        // Whoever resets the connection has closed it.
+        // An error means that the client has reset the connection, so it is closed.
         Ok(ConnectionEndReason::Closed) | Err(_) => {}
     }
 }
@@ -58,9 +58,9 @@ struct DnsTcpConnection<'s> {
     state: &'s Arc<NameServerState>,
     responder: &'s Mutex<DnsResponder>,
     client: IpAddr,
-    /// What was read and not answered yet.
+    /// Bytes that were read and not answered yet.
     waiting: Vec<u8>,
-    /// What is to be sent, with lengths.
+    /// Answers to send, with their length prefixes.
     answers: Vec<u8>,
 }
 

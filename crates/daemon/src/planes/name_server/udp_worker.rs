@@ -17,7 +17,7 @@ use super::datagram_batch::{BATCH_SIZE, DatagramBatch};
 use super::shared::{NameServerState, ZoneDataReader, clock_now};
 use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
 
-/// The longest wait: whatever was missed is noticed then.
+/// The longest wait, after which anything missed is noticed.
 const POLL_TIMEOUT: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Batches from one socket before the others have their turn.
 const ROUNDS: usize = 16;
@@ -26,7 +26,7 @@ const LAST_ROUNDS: usize = 4_096;
 /// The number of the bell among the events.
 const MAILBOX_TOKEN: u64 = u64::MAX;
 
-/// Answers until told to end.
+/// Answers queries until it is asked to end.
 pub(super) fn run(
     seat: &WorkerMailbox,
     shared: &Arc<NameServerState>,
@@ -95,7 +95,7 @@ fn change(
     Ok(())
 }
 
-/// What the thread works with.
+/// The state of the thread.
 struct UdpWorker {
     reader: ZoneDataReader,
     state: Arc<NameServerState>,
@@ -117,7 +117,7 @@ impl UdpWorker {
         }
     }
 
-    /// Answers what waits, at most so many batches.
+    /// Answers waiting queries, at most this many batches.
     fn serve(&mut self, socket: &Socket, rounds: usize) {
         for _ in 0..rounds {
             // An error of an earlier answer (its receiver is gone) is reported here, and means nothing.

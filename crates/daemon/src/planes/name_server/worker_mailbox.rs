@@ -12,7 +12,7 @@ use socket2::Socket;
 /// The sockets of one thread by their address.
 pub(super) type WorkerSockets = BTreeMap<SocketAddr, Arc<Socket>>;
 
-/// What the thread is to do.
+/// Instructions for the thread.
 #[derive(Debug)]
 pub(super) struct WorkerMailbox {
     requested: Mutex<(WorkerSockets, bool)>,
@@ -25,21 +25,21 @@ impl WorkerMailbox {
         Ok(WorkerMailbox { requested: Mutex::default(), event_fd: bell })
     }
 
-    /// Has these sockets from now on; `end`: it answers what has come, and ends.
+    /// Assigns these sockets. With `end`, the thread answers pending queries and ends.
     pub fn send(&self, sockets: WorkerSockets, end: bool) {
         *self.requested.lock().unwrap_or_else(PoisonError::into_inner) = (sockets, end);
         // A bell that is not heard yet rings already.
         let _ = rustix::io::write(&self.event_fd, &1u64.to_ne_bytes());
     }
 
-    /// What it is to have, and whether it is to end.
+    /// The assigned sockets, and whether to end.
     pub fn receive(&self) -> (WorkerSockets, bool) {
         let mut rung = [0; 8];
         let _ = rustix::io::read(&self.event_fd, &mut rung);
         self.requested.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Readable when something was told.
+    /// Readable when there is a new instruction.
     pub fn event_fd(&self) -> BorrowedFd<'_> {
         self.event_fd.as_fd()
     }

@@ -10,22 +10,21 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::util::event::EventLevel;
 
-/// An alarm that rests on notices is cleared when none has come for so long.
+/// An alarm raised by notices is cleared when none has arrived for this time.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);
-/// Things that may be scarce at a time; further ones are not remembered, and told again.
+/// Bounds the memory of raised alarms; further ones are not stored, and may be logged again.
 const MAX_REMEMBERED: usize = 1_024;
 
-/// An event to be told.
+/// An event to log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaneEvent {
     pub level: EventLevel,
     pub kind: &'static str,
     pub text: String,
-    /// What it is about.
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// What there is too little of.
+/// A resource that is exhausted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScarceResource {
     /// Ports of return addresses towards a server.
@@ -67,7 +66,7 @@ pub struct PlaneAlarms {
 }
 
 impl PlaneAlarms {
-    /// Half-open connections of a service now; `limit`: from how many on the alarm stands.
+    /// Checks a service's half-open connections; `limit`: the number that raises the alarm.
     pub fn check_half_open(
         &mut self,
         service: &str,
@@ -114,7 +113,7 @@ impl PlaneAlarms {
         }
     }
 
-    /// Whether the alarm for half-open connections of a service stands.
+    /// Whether the alarm for half-open connections of a service is raised.
     pub fn is_half_open_raised(&self, service: &str) -> bool {
         self.half_open.contains(service)
     }
@@ -150,7 +149,7 @@ impl PlaneAlarms {
         })
     }
 
-    /// What has not been missing for a while.
+    /// Alarms to clear: those without a notice for a while.
     pub fn clear_exhausted(&mut self, now: MonotonicTime) -> Vec<PlaneEvent> {
         let over: Vec<(ScarceResource, String)> = self
             .exhausted

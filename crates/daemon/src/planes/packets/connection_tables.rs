@@ -15,12 +15,12 @@ use tokio::sync::watch;
 
 use super::order::PlaneCommandSender;
 
-/// What the packet plane gives to replication.
+/// What replication reads from the packet plane.
 #[derive(Clone, Debug)]
 pub struct ReplicationSource {
     /// Its tables; `None`: there are none.
     pub tables: watch::Receiver<Option<Arc<ConnectionTables>>>,
-    /// To tell it to hash connections otherwise.
+    /// For the command to change the hash secret.
     pub commands: PlaneCommandSender,
 }
 
@@ -28,19 +28,19 @@ pub struct ReplicationSource {
 #[derive(Clone, Debug)]
 pub struct ConnectionTables {
     pub replica: Arc<ReplicaTables>,
-    /// What connections are hashed with.
+    /// The hash secret of connections.
     pub secret: FlowHashSecret,
     /// Servers: index, service, key.
     pub servers: Vec<(u32, Arc<str>, ServerKey)>,
     /// Shares: key, index, records.
     pub shares: Vec<(ShareKey, u32, ArrayRegion)>,
-    /// Services of which another machine is told something, at shared addresses.
+    /// Services with replicated state, at shared addresses.
     pub services: BTreeMap<Arc<str>, ReplicatedService>,
-    /// The shortest time after which something that is told of is forgotten without packets.
+    /// The shortest timeout of any replicated entry.
     pub shortest: Duration,
 }
 
-/// What another machine is told of a service.
+/// What is replicated of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicatedService {
     pub flows: bool,
@@ -49,7 +49,7 @@ pub struct ReplicatedService {
     pub addresses: Vec<IpAddr>,
 }
 
-/// Services of which another machine is told something.
+/// Services with replicated state.
 pub fn replicated_services(config: &Config) -> BTreeMap<Arc<str>, ReplicatedService> {
     let shared: Vec<IpAddr> = config
         .vrrp

@@ -9,10 +9,10 @@ use model::snapshot::{PoolView, ServiceView};
 use super::open_plane::OpenPlane;
 use crate::state::StateSnapshot;
 
-/// Puts numbers for indexes; what belongs to no service any more is left out, and a server that is gone is nobody.
+/// Replaces indexes by ids. Samples without a service are dropped; a removed server becomes `None`.
 pub(super) fn number_samples(
     site: &OpenPlane,
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     changes: Vec<FlowDelta>,
 ) -> Vec<FlowDelta> {
     if changes.is_empty() {
@@ -20,10 +20,10 @@ pub(super) fn number_samples(
     }
     let mut services = HashMap::new();
     let mut servers = HashMap::new();
-    let pools = picture.snapshot.pools.values();
+    let pools = snapshot.snapshot.pools.values();
     let pools: HashMap<&str, &PoolView> =
         pools.map(|pool| (pool.config.name.as_str(), &**pool)).collect();
-    for view in picture.snapshot.services.values() {
+    for view in snapshot.snapshot.services.values() {
         if let Some(index) = site.planner.service_index(&view.config.name) {
             services.insert(index, view.id.0);
             add_servers(site, &pools, view, &mut servers);

@@ -21,30 +21,25 @@ use thiserror::Error;
 
 use super::host_facts::clock_tick;
 
-/// Between two signs of life, where no packet comes: the datapath waits for eight ticks of 0.27 s.
+/// The interval between signs of life when no packet arrives: the datapath waits for eight ticks of 0.27 s.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Why no fragments are sent.
 #[derive(Debug, Error)]
 pub enum FragmenterError {
-    /// The ring.
     #[error(transparent)]
     Load(#[from] bpf::LoadError),
-    /// A raw socket.
     #[error("no raw socket for IPv{family}: it takes the right CAP_NET_RAW")]
     Socket {
-        /// 4 or 6.
         family: u8,
-        /// The kernel's word.
         #[source]
         source: io::Error,
     },
-    /// The thread.
     #[error("no thread: {0}")]
     Thread(#[source] io::Error),
 }
 
-/// What became of packets and fragments.
+/// Packets and fragments by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentTotals {
     /// Fragments that were sent.
@@ -105,7 +100,7 @@ impl Fragmenter {
         }
     }
 
-    /// What became of packets so far.
+    /// Packets by result so far.
     pub fn totals(&self) -> FragmentTotals {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         FragmentTotals {
@@ -135,11 +130,11 @@ fn run(
     stop: &AtomicBool,
 ) {
     let add = |count: &AtomicU64, more: usize| count.fetch_add(more as u64, Ordering::Relaxed);
-    // Nobody knows how long these have been there.
+    // It is unknown how long these packets have waited.
     add(&counts.late, ring.wait_for_packets(Duration::ZERO).len());
     let mut alive = 0;
     while !stop.load(Ordering::Relaxed) {
-        // Tick 0 would say that nobody is here.
+        // Tick 0 would mean that no thread is running.
         let now = clock_tick().max(1);
         if alive != now && from.alive_tick.set(&0, &now).is_ok() {
             alive = now;
@@ -156,7 +151,7 @@ fn run(
             add(&counts.failed, packets.len() - sent);
         }
     }
-    // Whatever is handed over now is told of again, unless this too is refused: then it is so in two seconds.
+    // If this fails, the datapath stops handing over packets by itself two seconds after the last sign of life.
     let _ = from.alive_tick.set(&0, &0);
 }
 

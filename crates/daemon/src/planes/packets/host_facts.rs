@@ -41,7 +41,7 @@ pub fn shared_addresses(config: &Config) -> HashSet<IpAddr> {
     config.vrrp.values().flat_map(|group| group.floating_addresses().map(|(ip, _)| ip)).collect()
 }
 
-/// Which of these addresses sockets of this machine are bound to, and by what.
+/// Which of these addresses have sockets of this host, and of what.
 pub fn addresses_in_use(addresses: &BTreeSet<IpAddr>) -> HashMap<IpAddr, String> {
     let mut out = HashMap::new();
     if addresses.is_empty() {
@@ -58,7 +58,8 @@ pub fn addresses_in_use(addresses: &BTreeSet<IpAddr>) -> HashMap<IpAddr, String>
     out
 }
 
-/// The local address and port of a line (proc_net_tcp of the kernel's documentation): words of the machine's order.
+/// The local address and port of a line of /proc/net/tcp (proc_net_tcp in the kernel's documentation): words in host
+/// byte order.
 fn local(line: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = line.split_ascii_whitespace().nth(1)?.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -77,7 +78,7 @@ fn local(line: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// The minute of the day, local time; `offset` is what that is ahead of UTC at a moment.
+/// The minute of the day in local time; `offset` returns the difference to UTC at a moment.
 pub fn minute_of_day(now: SystemTime, offset: fn(i64) -> i64) -> u16 {
     let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let utc = i64::try_from(seconds).unwrap_or(0);

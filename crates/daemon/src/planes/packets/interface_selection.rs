@@ -8,9 +8,9 @@ use model::config::Config;
 
 use super::netlink::AssignedAddress;
 
-/// The names of the interfaces to attach to: those configured; else where services' and return addresses are and where
-/// servers are reached. Those that move with a group are where the group is, whoever has them. When a service's address is
-/// nowhere, as with routed ones, every interface with an address.
+/// The names of the interfaces to attach to: the configured ones, or those with services' and return addresses and
+/// those that reach servers. Shared addresses count at their group's interface, whichever member holds them. If a
+/// service's address is on no interface, as with routed addresses, every interface with an address is used.
 pub fn wanted_interfaces(
     config: &Config,
     links: &HashMap<u32, NextHopLink>,

@@ -55,7 +55,7 @@ impl Drop for KernelNetlink {
     }
 }
 
-/// An address that what begins here may come from.
+/// An address that the kernel may select as the source of outgoing connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreferredSource {
     pub interface: String,
@@ -135,7 +135,8 @@ impl KernelNetlink {
         Ok(out)
     }
 
-    /// Addresses of IPv6 that what begins here may come from: neither deprecated nor of one link alone, and not loopback's.
+    /// IPv6 addresses that the kernel may select as the source of outgoing connections: neither deprecated, link-local
+    /// nor loopback.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -159,8 +160,9 @@ impl KernelNetlink {
         Ok(all.iter().filter_map(of).collect())
     }
 
-    /// Sets an address on an interface, alone in its network; no error when it is there. An address of IPv6 is used
-    /// at once, for whoever held it is gone, and is never the source of what this machine begins itself.
+    /// Sets an address on an interface, with the full prefix length; no error if it exists. An IPv6 address skips
+    /// duplicate detection, because its previous holder is gone. It is never selected as a source of outgoing
+    /// connections.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -209,7 +211,7 @@ impl KernelNetlink {
         }
     }
 
-    /// Asks for a neighbour's link address. What comes of it is told as news.
+    /// Requests a neighbour's link address. The result arrives as a notification.
     pub async fn request_neighbour(&self, request: NextHopRequest) {
         let done = match request {
             NextHopRequest::Route(_) => return,
@@ -232,7 +234,7 @@ impl KernelNetlink {
                 with_timeout(self.used(ifindex, ip)).await
             }
         };
-        // A neighbour that cannot be asked for is not known: that is what the state says.
+        // A failed request leaves the neighbour unknown, which is what the state shows.
         drop(done);
     }
 

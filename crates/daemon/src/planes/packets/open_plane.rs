@@ -44,7 +44,7 @@ pub struct OpenPlane {
     accumulated: FlowTracker,
     notices: EventReader,
     fragmenter: Option<Fragmenter>,
-    /// Packets of services and servers that are gone since this process began, and of those before it.
+    /// Packets of services and servers that were removed since this process began, and before.
     removed: PacketOutcomes,
     removed_before: Option<u64>,
     is_installed: bool,
@@ -52,20 +52,20 @@ pub struct OpenPlane {
     /// How to change the maps.
     pub planner: MapPlanner,
     pub hops: NextHopTable,
-    /// What the sweep counted last.
+    /// The counts of the last sweep.
     pub connection_counts: ConnectionCounts,
-    /// Clients that stick to servers that drain and keep them, by index, as the sweep counted last.
+    /// Clients with affinity to draining servers, by index, as of the last sweep.
     pub sticky_clients: HashMap<u32, u32>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
     known_next_hops: BTreeMap<IpAddr, abi::Way>,
     attached: BTreeMap<String, (BpfAttachMode, u32)>,
-    /// Interfaces at which generic mode stands for native, and why.
+    /// Interfaces that use generic mode instead of native mode, and why.
     generic_fallback: Option<(BTreeSet<String>, String)>,
-    /// Interfaces from which another program had taken ours.
+    /// Interfaces from which another program had detached the BPF program.
     pub detached: Vec<String>,
     written_interfaces: HashMap<u32, abi::Interface>,
-    /// Interfaces whose drivers lose what is sent, by index; `None`: what the process before left.
+    /// Interfaces whose drivers lose redirected frames, by index; `None`: unchanged since the previous process.
     lossy_interfaces: Option<BTreeSet<u32>>,
 }
 
@@ -75,10 +75,8 @@ pub enum PlaneOpenError {
     /// Rights, kernel or the directory for pins.
     #[error(transparent)]
     Home(#[from] bpf::PinDirectoryError),
-    /// The dispatcher.
     #[error(transparent)]
     Attach(#[from] bpf::AttachError),
-    /// The plane itself.
     #[error(transparent)]
     Plane(#[from] l4::DatapathError),
     /// The maps cannot be read.
@@ -93,7 +91,7 @@ impl OpenPlane {
     /// Opens the plane under a configuration, or takes over the one that runs.
     ///
     /// # Errors
-    /// See `PlaneOpenError`; a plane that runs goes on.
+    /// See `PlaneOpenError`; a running plane continues.
     pub fn open(config: &Config) -> Result<OpenPlane, PlaneOpenError> {
         let home = bpf_pins::PinnedPlane::Packets.claim(config)?;
         let dispatcher = Dispatcher::open(&home)?;
@@ -143,7 +141,7 @@ impl OpenPlane {
         self.plane.is_adopted()
     }
 
-    /// Says so where the tables will not outlive the process.
+    /// Logs a warning if the tables will not outlive the process.
     pub fn warn_if_not_persistent(&self, events: &EventLog) {
         bpf_pins::PinnedPlane::Packets.warn_if_not_persistent(&self.pin_directory, events);
     }
@@ -153,10 +151,10 @@ impl OpenPlane {
         self.sizes.memory_bytes()
     }
 
-    /// Sends fragments from now on where tunnels have no room for a packet, or does not any more.
+    /// Starts or stops sending fragments of packets that are too large for a tunnel.
     ///
     /// # Errors
-    /// A ring, a socket or a thread is refused: senders are told of such packets, and nothing else is missing.
+    /// No ring, socket or thread could be made: senders get ICMP errors for such packets, and everything else works.
     pub fn set_fragmenting(&mut self, wanted: bool) -> Result<(), FragmenterError> {
         if !wanted {
             self.fragmenter = None;
@@ -166,15 +164,15 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// What became of packets that were to be sent as fragments, since somebody makes some.
+    /// Packets to be fragmented, by result, since the fragmenter was started.
     pub fn fragment_totals(&self) -> FragmentTotals {
         self.fragmenter.as_ref().map(Fragmenter::totals).unwrap_or_default()
     }
 
-    /// Brings the maps to what a snapshot says.
+    /// Updates the maps to a snapshot.
     ///
     /// # Errors
-    /// A map refused; what was written before stands.
+    /// A map rejected a write; earlier writes stay.
     pub fn apply_plan(
         &mut self,
         snapshot: &WorkerSnapshot,
@@ -186,7 +184,7 @@ impl OpenPlane {
         let packets = |name: &String| {
             config.services.get(name).is_some_and(|service| service.packets.is_some())
         };
-        // A service that is in force has no obstacle any more; one that was not looked at keeps its own.
+        // An active service has no obstacle any more; one that was not checked keeps its own.
         self.obstacles
             .retain(|name, _| packets(name) && self.planner.service_index(name).is_none());
         self.obstacles.extend(change.obstacles);
@@ -210,12 +208,12 @@ impl OpenPlane {
         apply::apply(&self.plane, &writes)
     }
 
-    /// What is to be asked about next hops.
+    /// Next hops to be requested.
     pub fn next_hop_requests(&mut self, now: MonotonicTime) -> Vec<NextHopRequest> {
         self.hops.tick(now)
     }
 
-    /// Puts this build's program in place of what runs; once, after the maps are right.
+    /// Replaces the running program by that of this build; once, after the maps are right.
     fn install(&mut self) -> Result<(), PlaneOpenError> {
         if self.is_installed {
             return Ok(());
@@ -234,7 +232,7 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// What is new of watched connections, one in `sample`; `None`: none is watched.
+    /// New samples of connections, one in `sample`; `None`: sampling is off.
     ///
     /// # Errors
     /// A map refused.
@@ -255,8 +253,7 @@ impl OpenPlane {
         ))
     }
 
-    /// Counts connections, and clients that stick to the servers of these indexes, and gives back what servers that left
-    /// had.
+    /// Counts connections, and clients with affinity to the servers of these indexes; frees what removed servers held.
     ///
     /// # Errors
     /// A map refused.
@@ -277,7 +274,7 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// Carries writes out; what services and servers that go have counted is kept.
+    /// Carries out writes; counts of removed services and servers are added to the totals.
     fn write_maps(&mut self, writes: &[MapWrite]) -> Result<(), bpf::MapError> {
         let mut services = Vec::new();
         let mut servers = Vec::new();
@@ -295,7 +292,7 @@ impl OpenPlane {
         apply::apply(&self.plane, writes)
     }
 
-    /// Reads the counters of these services and of all servers, with the services that those are of.
+    /// Reads the counters of these services and of all servers, with the services of each server.
     ///
     /// # Errors
     /// A map cannot be read.
@@ -312,7 +309,7 @@ impl OpenPlane {
         Ok(counts)
     }
 
-    /// What the datapath has told since the last call.
+    /// The datapath's notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.notices.take_events()
     }
@@ -332,7 +329,7 @@ impl OpenPlane {
 /// A pin cannot be removed.
 pub fn remove_pinned(config: &Config) -> Result<bool, PlaneOpenError> {
     let there = config.packets.pins.join(l4::datapath::TENANT).exists();
-    // What another daemon left stays for that one, though it may be dead at the moment.
+    // Another daemon's pins stay, even if that daemon is not running.
     if !there || !bpf_pins::PinnedPlane::Packets.is_own(config) {
         return Ok(false);
     }
@@ -354,7 +351,7 @@ fn plane_error(name: &str, problem: &str) -> PlaneInterfaceView {
     PlaneInterfaceView { name: name.to_owned(), mode: None, last_error: Some(problem.to_owned()) }
 }
 
-/// An error with what it came from.
+/// An error with its sources.
 pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

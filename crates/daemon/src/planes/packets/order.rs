@@ -13,13 +13,13 @@ const WAIT: Duration = Duration::from_secs(5);
 /// How the plane is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneExit {
-    /// It goes on in the kernel.
+    /// The datapath continues in the kernel.
     Detach,
     /// Every trace of it is removed.
     Remove,
 }
 
-/// What the thread is told.
+/// A command for the thread.
 #[derive(Debug)]
 pub enum PlaneCommand {
     Shutdown {
@@ -29,11 +29,10 @@ pub enum PlaneCommand {
     },
     /// To hash connections with another secret, which another machine has.
     ChangeHashSecret(l4::replica::FlowHashSecret),
-    /// To forward as this says before it is in force for others: listeners are about to close for it.
+    /// Forward by this snapshot before it is active elsewhere: listeners are about to close for it.
     ForwardEarly {
-        /// What is to be.
         snapshot: Arc<WorkerSnapshot>,
-        /// What it was made from.
+        /// The configuration that it was made from.
         config: Arc<Config>,
         /// When packets are forwarded, or cannot be.
         done: oneshot::Sender<()>,
@@ -46,7 +45,7 @@ pub fn command_channel() -> (PlaneCommandSender, mpsc::Receiver<PlaneCommand>) {
     (PlaneCommandSender(sender), inbox)
 }
 
-/// To tell the thread.
+/// Sends commands to the thread.
 #[derive(Clone, Debug)]
 pub struct PlaneCommandSender(mpsc::Sender<PlaneCommand>);
 
@@ -59,12 +58,13 @@ impl PlaneCommandSender {
         }
     }
 
-    /// Connections are hashed with this soon, unless the thread is busy: whoever asks asks again.
+    /// Changes the hash secret of connections soon. If the thread is busy the command is dropped, and the caller
+    /// repeats it.
     pub fn change_hash_secret(&self, secret: l4::replica::FlowHashSecret) {
         let _ = self.0.try_send(PlaneCommand::ChangeHashSecret(secret));
     }
 
-    /// Waits, not for ever, until packets are forwarded as this says.
+    /// Waits, for a limited time, until packets are forwarded by this snapshot.
     pub async fn forward_early(self, snapshot: Arc<WorkerSnapshot>, config: Arc<Config>) {
         let (done, told) = oneshot::channel();
         if self.0.send(PlaneCommand::ForwardEarly { snapshot, config, done }).await.is_ok() {

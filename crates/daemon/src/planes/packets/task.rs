@@ -34,19 +34,19 @@ const TICK: Duration = Duration::from_millis(200);
 const SWEEP_TICKS: u32 = 5;
 /// Ticks between two attempts at a plane that could not be opened.
 const REOPEN_TICKS: u32 = 10;
-/// How long what is ahead of the others stays so.
+/// How long a snapshot may be ahead of the active one.
 const EARLY_FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
 const BUSY: u32 = 25;
 
-/// What is forwarded before it is in force for others.
+/// A snapshot that is forwarded before it is active elsewhere.
 struct PendingPlaneState {
     state: Arc<StateSnapshot>,
     done: Option<oneshot::Sender<()>>,
     started_at: Instant,
 }
 
-/// Follows the snapshots until told to end.
+/// Follows snapshots until it is asked to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut orders: mpsc::Receiver<PlaneCommand>,
@@ -54,7 +54,7 @@ pub(super) async fn run(
     give: watch::Sender<Option<Arc<ConnectionTables>>>,
     insight: Arc<FlowSampleCollector>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let mut life = PacketPlaneTask::new(control.events().clone(), insight);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -75,38 +75,38 @@ pub(super) async fn run(
                     give.send_replace(None);
                     life.shut_down(end, &control.state().config);
                     show.send_replace(Arc::new(PacketPlaneView::default()));
-                    // Whoever asked may be gone.
+                    // The requester may have gone.
                     let _ = done.send(());
                     return;
                 }
                 None => return,
             },
-            changed = pictures.changed(), if alive => alive = changed.is_ok(),
+            changed = snapshots.changed(), if alive => alive = changed.is_ok(),
             news = life.next_change() => life.handle_change(news),
             _ = tick.tick() => life.tick += 1,
         }
-        let mut picture = pictures.borrow_and_update().clone();
-        if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &picture)) {
+        let mut state_snapshot = snapshots.borrow_and_update().clone();
+        if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &state_snapshot)) {
             life.needs_update = true;
             ahead = None;
-            last = Some(Arc::clone(&picture));
+            last = Some(Arc::clone(&state_snapshot));
         }
         if let Some(one) = ahead.take_if(|one| one.started_at.elapsed() > EARLY_FORWARD_TIMEOUT) {
-            // Whoever asked does not wait any more, and what was to come has not come.
+            // The requester no longer waits, and the snapshot has not become active.
             drop(one);
             life.needs_update = true;
         }
         if let Some(one) = &ahead {
-            picture = Arc::clone(&one.state);
+            state_snapshot = Arc::clone(&one.state);
         }
-        if picture.shutting_down {
+        if state_snapshot.shutting_down {
             continue;
         }
-        if life.step(&picture).await {
+        if life.step(&state_snapshot).await {
             show.send_replace(Arc::new(life.view.clone()));
         }
         if std::mem::take(&mut life.tables_changed) {
-            give.send_replace(life.connection_tables(&picture.config));
+            give.send_replace(life.connection_tables(&state_snapshot.config));
         }
         let waiting = ahead.as_mut().filter(|_| life.is_settled()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
@@ -122,19 +122,18 @@ struct PacketPlaneTask {
     origin: Instant,
     opened_at: Instant,
     addresses: Vec<AssignedAddress>,
-    /// What this machine's own connections may come from.
+    /// Source addresses of outgoing connections.
     preferred_sources: Vec<PreferredSource>,
     facts: HostFacts,
     view: PacketPlaneView,
     last_error: Option<String>,
     alarms: PlaneAlarms,
-    /// What watched connections showed.
     flow_samples: Arc<FlowSampleCollector>,
     /// Connections given up for new ones, at the last sweep.
     evicted: Option<u64>,
     /// Another process has the plane, which it is about to leave.
     is_held_by_other: bool,
-    /// The tables, or what their indexes mean, may have changed.
+    /// The tables, or the meaning of their indexes, may have changed.
     tables_changed: bool,
     /// Something changed that the maps must follow.
     needs_update: bool,
@@ -191,7 +190,7 @@ impl PacketPlaneTask {
             }
             (Some(NetlinkChange::Neighbour(..)), None) => {}
             (Some(NetlinkChange::Other), _) => self.network_changed = true,
-            // The connection is lost: another one is made.
+            // The connection is lost, so a new one is made.
             (None, _) => {
                 self.kernel = None;
                 self.network_changed = true;
@@ -199,7 +198,7 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Whether nothing is under way any more: packets are forwarded as was asked for last, or cannot be.
+    /// Whether nothing is pending: packets are forwarded as requested, or cannot be.
     fn is_settled(&self) -> bool {
         match &self.open_plane {
             Some(_) => !self.needs_update && !self.view.interfaces.is_empty(),
@@ -207,9 +206,9 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Does what is due; true when there is something new to show.
-    async fn step(&mut self, picture: &StateSnapshot) -> bool {
-        let config = &picture.config;
+    /// Does what is due; returns whether the view has changed.
+    async fn step(&mut self, snapshot: &StateSnapshot) -> bool {
+        let config = &snapshot.config;
         let wanted = config.services.values().any(|service| service.packets.is_some());
         if !wanted {
             return self.remove_leftovers(config);
@@ -242,20 +241,20 @@ impl PacketPlaneTask {
         if self.needs_update
             || self.facts.minute != host_facts::minute_of_day(SystemTime::now(), offset_seconds)
         {
-            self.change(picture).await;
+            self.change(snapshot).await;
         }
         if fresh {
-            self.handle_notices(picture).await;
+            self.handle_notices(snapshot).await;
             self.send_requests().await;
             self.attach_interfaces(config);
         }
         if fresh && self.tick.is_multiple_of(SWEEP_TICKS) {
-            self.sweep(picture);
+            self.sweep(snapshot);
         }
         fresh || changed
     }
 
-    /// Reads links, addresses and neighbours anew, and asks for every way.
+    /// Reads links, addresses and neighbours, and requests every next hop.
     async fn refresh_kernel_state(&mut self, config: &Config) {
         let (Some(kernel), Some(site)) = (&self.kernel, &mut self.open_plane) else { return };
         let shared = host_facts::shared_addresses(config);
@@ -294,21 +293,21 @@ impl PacketPlaneTask {
     }
 
     /// Brings the maps to the snapshot, and learns the ways that it needs.
-    async fn change(&mut self, picture: &StateSnapshot) {
+    async fn change(&mut self, snapshot: &StateSnapshot) {
         self.facts.minute = host_facts::minute_of_day(SystemTime::now(), offset_seconds);
         self.facts.unavailable = None;
-        self.facts.has_peer = !picture.config.heartbeats.is_empty();
+        self.facts.has_peer = !snapshot.config.heartbeats.is_empty();
         self.tables_changed = true;
         for _ in 0..2 {
             self.needs_update = false;
             let Some(site) = &mut self.open_plane else { return };
             let before = site.obstacles.clone();
-            match site.apply_plan(&picture.snapshot, &picture.config, &self.facts) {
-                Ok(()) => self.view.generation = picture.generation,
+            match site.apply_plan(&snapshot.snapshot, &snapshot.config, &self.facts) {
+                Ok(()) => self.view.generation = snapshot.generation,
                 Err(error) => self.report_error(Some(error_chain(&error))),
             }
-            self.publish_obstacles(&before, picture);
-            self.update_fragmenting(&picture.config);
+            self.publish_obstacles(&before, snapshot);
+            self.update_fragmenting(&snapshot.config);
             // Ways may bring news that the plan needs: our address towards a server.
             self.send_requests().await;
             if !self.needs_update {
@@ -330,7 +329,7 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Asks the kernel what is due, and writes ways that changed.
+    /// Sends requests that are due, and writes changed next hops.
     async fn send_requests(&mut self) {
         let now = self.now();
         let Some(site) = &mut self.open_plane else { return };
@@ -342,7 +341,7 @@ impl PacketPlaneTask {
                 || !self.view.is_adopted && self.view.interfaces.is_empty())
             && let Ok(all) = kernel.neighbours().await
         {
-            // News may be lost when there is too much of it; the table says the same again.
+            // Notifications may be lost under load; the table has the same content.
             all.into_iter()
                 .for_each(|(at, ip, heard)| site.hops.update_neighbour(at, ip, heard, now));
         }
@@ -379,7 +378,7 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Tells trouble once, until there is other trouble or none.
+    /// Logs an error once, until there is another one or none.
     fn report_error(&mut self, trouble: Option<String>) {
         let Some(trouble) = trouble else { return };
         if self.last_error.as_ref() != Some(&trouble) {

@@ -15,19 +15,18 @@ use super::fragmenter::FragmentTotals;
 pub struct PacketPlaneView {
     /// Some service forwards packets.
     pub is_wanted: bool,
-    /// What the configuration asks for was carried out, or refused with its reason; nothing is under way any more.
+    /// The configuration was carried out, or rejected with its reason; nothing is pending.
     pub is_settled: bool,
     /// The configuration that the tables carry out.
     pub generation: u64,
-    /// Why nothing is forwarded at all.
+    /// Why nothing is forwarded.
     pub last_error: Option<String>,
     /// The tables were there before this process.
     pub is_adopted: bool,
-    /// Where packets are taken.
     pub interfaces: Vec<PlaneInterfaceView>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
-    /// Addresses of services that this machine's own connections may come from, and what mends that.
+    /// Addresses of services that the kernel may select for outgoing connections, and how to prevent it.
     pub sources: BTreeMap<IpAddr, String>,
     /// How things stand with the next hop of each server.
     pub hops: BTreeMap<IpAddr, (String, Option<String>)>,
@@ -35,17 +34,17 @@ pub struct PacketPlaneView {
     pub flows: BTreeMap<String, ServiceFlows>,
     /// Indexes of services in the maps, by name.
     pub services: BTreeMap<String, u32>,
-    /// What servers carry, all services together.
+    /// Load of servers over all services.
     pub loads: HashMap<ServerId, ServerFlowLoad>,
     /// Bytes that the tables take.
     pub memory: u64,
     pub flow_samples: FlowSampleView,
-    /// What became of packets that were to be sent on as fragments.
+    /// Packets to be fragmented, by result.
     pub fragments: FragmentTotals,
     pub current: Option<PlaneCounterSample>,
     /// Counters a while ago.
     pub previous: Option<PlaneCounterSample>,
-    /// Counters as this process found them.
+    /// Counters at the start of this process.
     pub first: Option<PlaneCounterSample>,
 }
 
@@ -56,18 +55,17 @@ pub struct PlaneCounterSample {
     pub counts: PlaneCounters,
 }
 
-/// What is watched of connections.
+/// The state of sampling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSampleView {
-    /// One in so many; `None`: none is.
+    /// One connection in this many; `None`: none.
     pub sample: Option<u32>,
     /// Connections that are watched now.
     pub watched: usize,
-    /// What became of those that were drawn, since the tables were made.
+    /// Selected connections by result, since the tables were made.
     pub outcomes: SamplingCounters,
 }
 
-/// Where packets are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaneInterfaceView {
     pub name: String,
@@ -83,12 +81,12 @@ pub struct ServiceFlows {
     pub flows: u32,
     /// Without a complete handshake.
     pub half_open: u32,
-    /// The alarm for half-open connections stands.
+    /// The alarm for half-open connections is raised.
     pub alarm: bool,
     pub servers: Vec<ServerFlows>,
     /// Ports of return addresses by server and protocol.
     pub ports: Vec<ReturnPorts>,
-    /// Indexes of all servers that have packets of this service, those that are leaving included.
+    /// Indexes of all servers with packets of this service, including draining ones.
     pub indexes: BTreeSet<u32>,
 }
 
@@ -112,17 +110,17 @@ pub struct ReturnPorts {
     pub keeps_client_address: bool,
     /// Indexes of their shares in the maps: who has the same ones has the same ports.
     pub shares: Vec<u32>,
-    /// In use, those that rest included.
+    /// In use, including resting ones.
     pub used: u64,
     pub total: u64,
 }
 
-/// What a server carries.
+/// The load of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerFlowLoad {
     pub flows: u32,
     /// Connections that chose it since this process began.
     pub opened: u64,
-    /// Clients that stick to it, while it drains and keeps them; `None`: they were not counted.
+    /// Clients with affinity to it while it drains; `None`: not counted.
     pub sticky_clients: Option<u32>,
 }

@@ -9,10 +9,10 @@ use super::open_plane::OpenPlane;
 use super::view::{PacketPlaneView, PlaneCounterSample, ReturnPorts, ServerFlows, ServiceFlows};
 use crate::state::StateSnapshot;
 
-/// Rates are measured over at least so long.
+/// Rates are measured over at least this time.
 const STEP: Duration = Duration::from_secs(2);
 
-/// Keeps a sample; the one before it stays until it is old enough to measure rates against.
+/// Stores a sample. The previous one stays until it is old enough to compute rates from.
 pub(super) fn store_sample(view: &mut PacketPlaneView, sample: PlaneCounterSample) {
     let old =
         view.previous.as_ref().is_none_or(|before| sample.at.duration_since(before.at) >= 2 * STEP);
@@ -24,7 +24,7 @@ pub(super) fn store_sample(view: &mut PacketPlaneView, sample: PlaneCounterSampl
 }
 
 /// Connections, next hops and obstacles.
-pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, picture: &StateSnapshot) {
+pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, snapshot: &StateSnapshot) {
     view.obstacles = site.obstacles.clone();
     view.fragments = site.fragment_totals();
     view.hops = site
@@ -46,10 +46,10 @@ pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, picture: &
     for (server, owner) in site.planner.server_services() {
         owned.entry(owner).or_default().insert(server);
     }
-    let pools = picture.snapshot.pools.values();
+    let pools = snapshot.snapshot.pools.values();
     let pools: HashMap<&str, &PoolView> =
         pools.map(|pool| (pool.config.name.as_str(), &**pool)).collect();
-    for service in picture.snapshot.services.values() {
+    for service in snapshot.snapshot.services.values() {
         let name = &service.config.name;
         let (Some(_), Some(index)) = (&service.config.packets, site.planner.service_index(name))
         else {
@@ -61,14 +61,14 @@ pub(super) fn fill_view(view: &mut PacketPlaneView, site: &OpenPlane, picture: &
     }
 }
 
-/// Indexes of servers that drain and keep their clients.
-pub(super) fn draining_servers(site: &OpenPlane, picture: &StateSnapshot) -> BTreeSet<u32> {
-    let servers = || picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
+/// Indexes of draining servers with affinity.
+pub(super) fn draining_servers(site: &OpenPlane, snapshot: &StateSnapshot) -> BTreeSet<u32> {
+    let servers = || snapshot.snapshot.pools.values().flat_map(|pool| &pool.servers);
     let addresses: Vec<_> = servers()
         .filter(|view| view.keeps_sticky_clients)
         .filter_map(|view| view.address)
         .collect();
-    let packets = picture.snapshot.services.values().filter(|it| it.config.packets.is_some());
+    let packets = snapshot.snapshot.services.values().filter(|it| it.config.packets.is_some());
     let of = |service: &ServiceView| {
         let name = service.config.name.clone();
         addresses
@@ -79,7 +79,7 @@ pub(super) fn draining_servers(site: &OpenPlane, picture: &StateSnapshot) -> BTr
     packets.flat_map(|service| of(service)).collect()
 }
 
-/// Connections of a service; what each of its servers carries is added to the view's loads.
+/// Connections of a service; the load of each server is added to the view's loads.
 fn flows(
     view: &mut PacketPlaneView,
     site: &OpenPlane,

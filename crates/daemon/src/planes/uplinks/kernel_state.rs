@@ -24,7 +24,7 @@ use crate::util::event::EventLog;
 const MOUNTS: &str = "/proc/self/mountinfo";
 const NETFILTER: isize = 12;
 
-/// The programs, and what was written.
+/// The BPF programs, and what has been written to the kernel.
 #[derive(Debug, Default)]
 pub(super) struct UplinkKernelState {
     plane: Option<(UplinkDatapath, PinDirectory)>,
@@ -33,14 +33,14 @@ pub(super) struct UplinkKernelState {
     inside_interfaces: Vec<String>,
     covers_own_sockets: bool,
     plan: Option<RoutingPlan>,
-    /// What stood when that came to be doubted.
+    /// The plan at the time when the kernel's state was doubted.
     doubted_plan: Option<RoutingPlan>,
-    /// Rules and routes that stood and were gone.
+    /// Rules and routes that had disappeared.
     pub missing_routes: usize,
-    /// Interfaces from which another program had taken ours.
+    /// Interfaces from which another program had detached the BPF program.
     pub detached: Vec<String>,
     translated: [Option<Vec<SourceTranslation>>; 2],
-    /// What does not stand, in sentences.
+    /// What could not be installed, in sentences.
     pub errors: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl UplinkKernelState {
         owners.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Everything is to be written again: somebody else may have changed it.
+    /// Marks everything to be written again: another program may have changed it.
     pub fn invalidate(&mut self) {
         self.invalidate_routes();
         self.settings = None;
@@ -74,7 +74,7 @@ impl UplinkKernelState {
         self.doubted_plan = self.plan.take().or(self.doubted_plan.take());
     }
 
-    /// What the programs go by.
+    /// Writes the maps of the BPF programs.
     pub fn write_programs(&mut self, config: &UplinksConfig, paths: &[MonitoredUplink]) {
         let Some((plane, _)) = &self.plane else { return };
         let mut troubles = Vec::new();
@@ -198,13 +198,13 @@ impl UplinkKernelState {
         }
     }
 
-    /// What was counted of an uplink.
+    /// The counters of an uplink.
     pub fn counts(&self, number: u8) -> UplinkCounters {
         let counts = self.plane.as_ref().map(|(plane, _)| plane.counts(number));
         counts.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Leaves no trace. What is left all the same is returned, in sentences.
+    /// Removes everything. Returns what could not be removed, in sentences.
     pub async fn remove_all(&mut self, pins: Option<&File>, netlink: &RouteNetlink) -> Vec<String> {
         let mut left = Vec::new();
         match netlink.installed_plan().await {

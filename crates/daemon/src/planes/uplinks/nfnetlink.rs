@@ -5,10 +5,10 @@ use std::io;
 use links::netlink::{NetlinkReply, parse_replies};
 use rtnetlink::sys::{Socket, SocketAddr};
 
-/// Answers that are read in a row: a list of the kernel's comes in several.
+/// Bounds the reads for one answer: lists arrive in several messages.
 const READS: usize = 256;
 
-/// Sends messages of a subsystem and reads the answers: what was told, or the first refusal.
+/// Sends messages of a subsystem and reads the answers; returns them, or the first error.
 ///
 /// # Errors
 /// There is no such subsystem, or it refuses.

@@ -25,7 +25,7 @@ pub(super) struct MonitoredUplink {
     pub health: UplinkHealth,
     /// Its source, where it has one.
     pub source: Option<IpAddr>,
-    /// What was said of it last.
+    /// The last state that was logged.
     pub reported_up: Option<bool>,
     ifindex: u32,
     probers: Vec<Option<UplinkProber>>,
@@ -49,7 +49,7 @@ impl MonitoredUplink {
         }
     }
 
-    /// Whether what is known of it holds for this configuration too.
+    /// Whether the path's state applies to this configuration too.
     pub fn is_same_path(&self, config: &UplinkConfig, gateway: IpAddr) -> bool {
         let same = self.config.interface == config.interface && self.config.probe == config.probe;
         same && self.gateway == gateway && self.config.name == config.name
@@ -60,7 +60,7 @@ impl MonitoredUplink {
         MonitoredUplink { config: Arc::clone(config), ..self }
     }
 
-    /// Looks where it stands: at its interface and this machine's addresses.
+    /// Reads the interface and the local addresses for the path's source address.
     pub fn find_source(
         &mut self,
         interfaces: &HashMap<String, UplinkInterface>,
@@ -92,7 +92,7 @@ impl MonitoredUplink {
         self.health.set_interface(true, Some(why));
     }
 
-    /// Asks what is due; what cannot be asked has no answer, and is said.
+    /// Sends probes that are due. A probe that cannot be sent counts as lost, and is logged.
     pub fn send_probes(
         &mut self,
         now: MonotonicTime,
@@ -112,7 +112,7 @@ impl MonitoredUplink {
         failed
     }
 
-    /// An answer came; `false`: to nobody here.
+    /// Handles an answer; `false`: it belongs to no probe of this path.
     pub fn handle_reply(&mut self, heard: &UplinkProbeReply) -> bool {
         let ours =
             |one: &Option<UplinkProber>| one.as_ref().is_some_and(|one| one.token == heard.token);
@@ -131,7 +131,7 @@ impl MonitoredUplink {
         UplinkCandidate { number, up, is_usable: stands, weight, priority }
     }
 
-    /// As the plan sees it, where it can be routed to at all: it keeps its table without a carrier too.
+    /// The path for the routing plan, if it can be routed to at all: it keeps its table without a carrier too.
     pub fn plan_path(&self) -> Option<plan::UplinkGateway> {
         let candidate = self.wheel_candidate();
         let ifindex = self.ifindex;

@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Bytes of an answer that are read; more is not ours.
+/// The size of the read buffer; longer answers are not to these probes.
 const ANSWER: usize = 256;
 /// Connections to one target that may be under way; further questions have no answer.
 const CALLS: usize = 64;
@@ -39,7 +39,7 @@ pub struct ProbeRoute<'a> {
 
 #[derive(Debug)]
 pub struct UplinkProber {
-    /// Whose answers are ours.
+    /// The token that this prober's answers carry.
     pub token: u64,
     route: (String, u32),
     to: SocketAddr,
@@ -63,7 +63,7 @@ impl Drop for UplinkProber {
 }
 
 impl UplinkProber {
-    /// Opens it; answers go to `heard`. `limit`: what takes longer is no answer.
+    /// Opens the prober; answers go to `heard`. `limit`: later answers are ignored.
     ///
     /// # Errors
     /// The right to open such sockets is missing, or the interface is.
@@ -104,7 +104,7 @@ impl UplinkProber {
         Ok(UplinkProber { token, route: way, to, limit, kind, replies: heard })
     }
 
-    /// Asks. A question that cannot be sent has no answer, which is what counts.
+    /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
     pub fn send_probe(&mut self, number: u16) {
         match &mut self.kind {
             UplinkProbeMethod::Echo(socket, _) => {
@@ -154,7 +154,7 @@ fn bind_to_uplink(socket: Socket, interface: &str, mark: u32) -> io::Result<Sock
 async fn connect_probe(interface: &str, mark: u32, to: SocketAddr) -> io::Result<()> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     let socket = bind_to_uplink(socket, interface, mark)?;
-    // Nothing is said: a reset ends it at once and leaves nothing behind.
+    // No data was sent: a reset ends the connection at once and leaves no TIME_WAIT.
     socket.set_linger(Some(Duration::ZERO))?;
     let socket = TcpSocket::from_std_stream(OwnedFd::from(socket).into());
     match socket.connect(to).await {
@@ -173,7 +173,7 @@ async fn read_replies(
     loop {
         let (bytes, from) = match socket.recv_from(&mut buffer).await {
             Ok(got) => got,
-            // Errors of questions are told here too: what is unanswered counts, not why.
+            // Errors of earlier probes arrive here too. Only missing answers count, not their reason.
             Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                 tokio::task::yield_now().await;
                 continue;

@@ -94,7 +94,7 @@ impl RouteNetlink {
         Ok(RouteNetlink { handle, changes: news.boxed(), pump })
     }
 
-    /// What changed; `None` when the connection is lost.
+    /// The next change; `None` if the connection is lost.
     pub async fn next_change(&mut self) -> Option<RouteChange> {
         self.changes.next().await
     }
@@ -135,7 +135,7 @@ impl RouteNetlink {
         Ok(rules)
     }
 
-    /// Tables with routes of ours.
+    /// Tables with routes of this daemon.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -153,7 +153,7 @@ impl RouteNetlink {
         Ok(places)
     }
 
-    /// What is there of ours: rules, and tables without what their routes say.
+    /// What this daemon has installed: rules, and tables without the content of their routes.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -238,7 +238,7 @@ fn table(short: u8, message: &RouteMessage) -> u32 {
     long.unwrap_or(u32::from(short))
 }
 
-/// A default route of ours; `None`: whatever it is.
+/// A default route of this daemon; `None`: any.
 fn message(v6: bool, table: u32, route: Option<&Route>) -> RouteMessage {
     let mut message = RouteMessageBuilder::<IpAddr>::new()
         .table_id(table)
@@ -294,7 +294,8 @@ fn parse_route(rule: &Rule) -> RuleMessage {
     message
 }
 
-/// A rule of ours, as it stands; one that was made otherwise than we do is told by a mark that is no uplink's.
+/// An installed rule of this daemon. A rule of another form gets a mark that belongs to no uplink, so that it is
+/// replaced.
 fn rule(v6: bool, message: &RuleMessage) -> Option<Rule> {
     let mut rule = Rule {
         v6,

@@ -20,11 +20,11 @@ use crate::util::bpf_pins;
 use crate::util::event::EventLog;
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Between two looks at what is due.
+/// The interval between checks for due probes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Between two looks at what is counted, and at what should stand.
+/// The interval between reads of counters and checks of installed rules.
 const SHOW: Duration = Duration::from_millis(250);
-/// Everything is compared with the kernel again after so many of those.
+/// After this many of those, everything is compared with the kernel again.
 const DOUBT: u32 = 40;
 /// Answers that may wait; more stay in the sockets, and are lost there.
 const REPLY_QUEUE: usize = 256;
@@ -38,13 +38,13 @@ pub(super) struct UplinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows the snapshots until told to end.
+/// Follows snapshots until it is asked to end.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<UplinksShutdown>,
     show: watch::Sender<Arc<UplinksView>>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let (to, mut heard) = mpsc::channel(REPLY_QUEUE);
     let mut life = UplinksTask::new(control.events().clone(), to);
     let mut look = tokio::time::interval(POLL_INTERVAL);
@@ -66,7 +66,7 @@ pub(super) async fn run(
                 return;
             }
             answer = heard.recv() => if let Some(answer) = answer { life.handle_reply(&answer) },
-            changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
+            changed = snapshots.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             () = life.wait_change() => stale = true,
             _ = look.tick(), if life.is_busy() => life.tick().await,
             _ = tell.tick(), if life.is_busy() => {
@@ -79,7 +79,7 @@ pub(super) async fn run(
             }
         }
         if std::mem::take(&mut stale) {
-            let config = Arc::clone(&pictures.borrow_and_update().config);
+            let config = Arc::clone(&snapshots.borrow_and_update().config);
             life.apply_config(&config).await;
             show.send_replace(Arc::new(life.view()));
         }
@@ -92,7 +92,7 @@ struct UplinksTask {
     marks: UplinkNumbers,
     paths: Vec<MonitoredUplink>,
     config: Option<UplinksConfig>,
-    /// Where pins of ours lie.
+    /// The directory of BPF pins.
     pin_directory: Option<PathBuf>,
     kernel_state: UplinkKernelState,
     verdicts: Vec<(bool, bool)>,
@@ -145,7 +145,7 @@ impl UplinksTask {
 
     /// Has the uplinks of this configuration, on the machine as it is now.
     async fn apply_config(&mut self, config: &Config) {
-        // Those of another daemon are not ours to remove.
+        // Pins of another daemon must not be removed.
         self.pin_directory = bpf_pins::PinnedPlane::Uplinks
             .is_own(config)
             .then(|| bpf_pins::PinnedPlane::Uplinks.pin_directory(config));
@@ -177,7 +177,7 @@ impl UplinksTask {
         self.write().await;
     }
 
-    /// Takes up the uplinks of a configuration; paths that stay keep what is known of them.
+    /// Applies the uplinks of a configuration; unchanged paths keep their state.
     fn update_paths(&mut self, config: &Config, owners: &[u64]) {
         self.marks.assign_numbers(config.uplinks.keys().map(String::as_str), owners);
         let mut before: Vec<MonitoredUplink> = std::mem::take(&mut self.paths);
@@ -212,11 +212,11 @@ impl UplinksTask {
     }
 
     fn handle_reply(&mut self, heard: &UplinkProbeReply) {
-        // An answer to a socket that is closed by now is nobody's.
+        // Answers to a socket that has been closed meanwhile are ignored.
         let _ = self.paths.iter_mut().any(|path| path.handle_reply(heard));
     }
 
-    /// Time passed: asks, and writes what changed.
+    /// Sends due probes and writes changes.
     async fn tick(&mut self) {
         let Some(marks) = self.config.as_ref().map(mark_bits) else { return };
         let mut failed = Vec::new();
@@ -237,7 +237,7 @@ impl UplinksTask {
         self.paths.iter().map(verdict).collect()
     }
 
-    /// Writes what follows from how paths stand, and says what changed.
+    /// Writes what follows from the paths' states, and logs changes.
     async fn write(&mut self) {
         let Some(all) = self.config.clone() else { return };
         self.verdicts = self.record_verdicts();
@@ -264,7 +264,7 @@ impl UplinksTask {
         self.report_errors(troubles);
     }
 
-    /// Says which paths came and went.
+    /// Logs which paths went up or down.
     fn report_paths(&mut self) {
         let up = self.paths.iter().filter(|path| path.wheel_candidate().up).count();
         let all = self.paths.len();

@@ -9,7 +9,7 @@ use links::uplink::datapath::UplinkCounters;
 pub struct UplinksView {
     /// One for each family of each uplink, by name.
     pub paths: Vec<UplinkPathView>,
-    /// What does not stand of the rules and programs, in sentences.
+    /// Rules and programs that could not be installed, in sentences.
     pub errors: Vec<String>,
     /// The first of the rules.
     pub first_rule: u32,
@@ -22,7 +22,7 @@ pub struct UplinkPathView {
     pub v6: bool,
     pub interface: String,
     pub gateway: IpAddr,
-    /// What leaves by it has this address.
+    /// The source address of packets that leave by it.
     pub source: Option<IpAddr>,
     /// New connections may take it.
     pub up: bool,

@@ -20,16 +20,16 @@ pub struct AddressGates {
     gate: Option<(AddressGate, PinDirectory)>,
     /// That of the packet plane, if there is one.
     packet_plane: Option<AddressLeases>,
-    /// Until when packets of each shared address are forwarded: 0 for those that are another member's.
+    /// Until when packets of each shared address are forwarded: 0 for addresses that another member holds.
     until: BTreeMap<IpAddr, MonotonicTime>,
-    /// Interfaces where it stood.
+    /// Interfaces to which it is attached.
     attached: BTreeSet<String>,
     /// Why it does not stand, for people.
     pub last_error: Option<String>,
 }
 
 impl AddressGates {
-    /// Opens it; where that fails, why is kept.
+    /// Opens the gate; on failure the reason is stored.
     pub fn open(&mut self, config: &Config, events: &EventLog) {
         if self.gate.is_some() {
             return;
@@ -45,11 +45,11 @@ impl AddressGates {
         }
     }
 
-    /// Tells the packet plane the times if it is another one than before, or the first.
+    /// Writes the times to the packet plane if that is a new one.
     pub fn follow_packet_plane(&mut self, config: &Config) {
         let packets = &config.packets.pins;
         if !bpf_pins::PinnedPlane::Packets.is_own(config) {
-            // Another daemon's plane goes by that one's groups.
+            // Another daemon's packet plane follows that daemon's groups.
             self.packet_plane = None;
             return;
         }
@@ -71,7 +71,7 @@ impl AddressGates {
         }
     }
 
-    /// No others than these have a gate any more; those of them that nobody holds are shut.
+    /// Sets the gated addresses; those that this member does not hold are closed.
     pub fn retain(&mut self, gated: &BTreeSet<IpAddr>) {
         if self.until.keys().eq(gated) {
             return;
@@ -81,7 +81,7 @@ impl AddressGates {
         self.record_result(kept);
         for ip in gated {
             if !self.until.contains_key(ip) {
-                // What the process before said stands, until it is over.
+                // The lease of the previous process applies until it expires.
                 let said = self
                     .packet_plane
                     .as_ref()
@@ -91,7 +91,7 @@ impl AddressGates {
         }
     }
 
-    /// Says until when the packet plane forwards.
+    /// Sets until when the packet plane forwards.
     fn set_forwarding(&mut self, ip: IpAddr, until: MonotonicTime) {
         self.until.insert(ip, until);
         let held =
@@ -105,7 +105,7 @@ impl AddressGates {
         }
     }
 
-    /// Stands at these interfaces; those from which it had been taken off.
+    /// Attaches the gate to these interfaces; returns those from which it had been detached.
     pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let Some((gate, _)) = &self.gate else { return Vec::new() };
         let mut failed = None;
@@ -134,7 +134,7 @@ impl AddressGates {
         self.for_each_address(addresses, |gate, ip| gate.lease_address(ip, until.0));
     }
 
-    /// The addresses are not set here any more: only the packet plane has still to know that they are another's.
+    /// The addresses are no longer set here: only the packet plane must still treat them as another member's.
     pub fn remove_addresses(&mut self, addresses: &[IpAddr]) {
         self.for_each_address(addresses, AddressGate::remove_address);
     }
@@ -154,7 +154,7 @@ impl AddressGates {
         addresses.iter().map(until).min().unwrap_or_default()
     }
 
-    /// What was kept from passing.
+    /// Packets that the gate blocked.
     pub fn blocked_packets(&self) -> Option<BlockedPackets> {
         self.gate.as_ref().and_then(|(gate, _)| gate.blocked_packets().ok())
     }

@@ -8,31 +8,31 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::planes::packets::netlink::AssignedAddress;
 
-/// After the kernel refused every address it is asked again so much later, and twice as much each further time: a member
-/// that takes over and gives up by turns keeps the address from everybody.
+/// The delay before a retry after the kernel refused every address; it doubles with each failure. A member that takes
+/// over and gives up in turns would keep the address from all members.
 const RETRY: Duration = Duration::from_secs(10);
 /// And no later than this.
 const MAX_RETRY: Duration = Duration::from_secs(640);
-/// A member that stands by cannot tell whether an address can be set by now: after so long it counts as fit again.
+/// A backup cannot know whether an address can be set by now. After this time it counts as fit again.
 const FORGET: Duration = Duration::from_secs(60);
 
-/// What this machine has.
+/// The addresses and interfaces of this host.
 #[derive(Clone, Copy)]
 pub struct KernelAddresses<'a> {
     pub addresses: &'a [AssignedAddress],
     pub links: &'a HashMap<u32, NextHopLink>,
 }
 
-/// What was set again, and what cannot be set.
+/// Addresses that were restored, and those that cannot be set.
 #[derive(Debug, Default)]
 pub struct AddressRepair {
-    /// Addresses that were set again.
+    /// Addresses that were restored.
     pub count: u64,
     /// When it was last.
     pub last_restored: Option<MonotonicTime>,
     /// When that was reported last.
     pub last_reported: Option<MonotonicTime>,
-    /// When it was looked at what changes without a notice.
+    /// The last check of settings that change without a notification.
     pub last_checked: Option<MonotonicTime>,
     /// Since when, and why, some of the addresses are not set.
     pub missing_since: Option<(MonotonicTime, String)>,

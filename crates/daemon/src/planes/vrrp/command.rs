@@ -17,13 +17,13 @@ pub enum TakeoverAction {
     TakeOver,
     /// The other member is to become active.
     HandOver {
-        /// Although nobody is known to take it.
+        /// Although no other member is known to take over.
         force: bool,
     },
     Release,
 }
 
-/// What the thread is told.
+/// A command for the VRRP thread.
 #[derive(Debug)]
 pub enum VrrpCommand {
     /// To change who is active.
@@ -31,7 +31,7 @@ pub enum VrrpCommand {
         how: TakeoverAction,
         /// Which group; `None`: all.
         group: Option<String>,
-        /// What came of it.
+        /// The channel for the result.
         done: oneshot::Sender<Result<Vec<String>, TakeoverError>>,
     },
     Shutdown {
@@ -45,28 +45,16 @@ pub enum VrrpCommand {
 /// Why an order to take over was not followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TakeoverError {
-    /// No such group.
     #[error("there is no group `{0}`: groups are tables `[vrrp.NAME]`")]
     Unknown(String),
-    /// None at all.
     #[error("this machine shares no address: there is no table `[vrrp.NAME]`")]
     None,
     /// The group could not.
     #[error("group {name}: {why}")]
-    Refused {
-        /// Which.
-        name: String,
-        /// Why.
-        why: String,
-    },
+    Refused { name: String, why: String },
     /// The other member would not take it.
     #[error("group {name}: {why}; `--force` hands over all the same")]
-    Unready {
-        /// Which.
-        name: String,
-        /// Why not.
-        why: String,
-    },
+    Unready { name: String, why: String },
     /// Others have to agree first.
     #[error(
         "{0}: active as soon as the other member or the witness agrees; see `steelyard status`"
@@ -83,7 +71,7 @@ pub fn command_channel() -> (VrrpCommandSender, mpsc::Receiver<VrrpCommand>) {
     (VrrpCommandSender(sender), inbox)
 }
 
-/// To tell the thread.
+/// Sends commands to the VRRP thread.
 #[derive(Clone, Debug)]
 pub struct VrrpCommandSender(mpsc::Sender<VrrpCommand>);
 
@@ -99,7 +87,7 @@ impl VrrpCommandSender {
     /// Changes who is active; returns the groups that changed.
     ///
     /// # Errors
-    /// The first group that could not; those before it have changed.
+    /// The first group that could not change; those before it have changed.
     pub async fn change_active(
         &self,
         how: TakeoverAction,

@@ -11,7 +11,7 @@ use tokio::time::MissedTickBehavior;
 use crate::util::monotonic_clock::monotonic_now;
 
 const PULSE_INTERVAL: Duration = Duration::from_millis(250);
-/// A runtime without a beat for so long hangs. Loading a large configuration takes less.
+/// A runtime without a heartbeat for this time hangs. Loading a large configuration takes less.
 const HANG_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ const JUMP: u16 = 0x05;
 /// As much of a frame as there is.
 const ALL: u32 = 0xffff;
 
-/// What says that one of these addresses is somewhere, from outside.
+/// Accepts ARP and neighbour discovery frames from outside that claim one of these addresses.
 pub fn duplicate_filter(addresses: &[IpAddr]) -> Vec<SockFilter> {
     let step = |code, yes, no, value| SockFilter::new(code, yes, no, value);
     let take = || step(RETURN, 0, 0, ALL);
@@ -26,7 +26,7 @@ pub fn duplicate_filter(addresses: &[IpAddr]) -> Vec<SockFilter> {
             IpAddr::V4(ip) => v4.extend([step(JUMP_EQUAL, 0, 1, u32::from(*ip)), take()]),
             IpAddr::V6(ip) => {
                 let words = ip.octets();
-                // What does not fit leaves the block of nine.
+                // A mismatch jumps out of the block of nine instructions.
                 for (at, word) in words.chunks_exact(4).enumerate() {
                     let word = word.iter().fold(0, |sum, byte| (sum << 8) | u32::from(*byte));
                     let from = [62, 66, 70, 74][at];

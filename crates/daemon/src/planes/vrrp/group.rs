@@ -34,10 +34,10 @@ use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Changes that are kept for `status`.
+/// State changes that are stored for `status`.
 const MAX_CHANGES: usize = 8;
 
-/// What a group works with: shared by all of them.
+/// What all groups share.
 pub struct GroupContext<'a> {
     pub kernel: &'a KernelNetlink,
     /// The dead man's gate.
@@ -45,7 +45,7 @@ pub struct GroupContext<'a> {
     /// The socket of each interface.
     pub rx_sockets: &'a HashMap<u32, RxSocket>,
     pub events: &'a EventLog,
-    /// Where sockets of frames tell what they hear.
+    /// Where receive sockets send frames.
     pub frames: &'a mpsc::Sender<ReceivedFrame>,
 }
 
@@ -57,20 +57,20 @@ pub struct VrrpGroup {
     problem: Option<String>,
     /// Why it cannot do all of its work.
     service_obstacle: Option<String>,
-    /// Until when the addresses may be answered for by what was sent.
+    /// Until when the sent advertisements allow this member to use the addresses.
     leased_until: MonotonicTime,
     /// The other member of the heartbeat.
     peers: Arc<PeerSummary>,
-    /// The link of its own that was made for it.
+    /// The macvlan that was made for the group.
     macvlan: Option<u32>,
-    /// The addresses were here before us: they are not ours to take away.
+    /// The addresses existed before this daemon, which must not remove them.
     has_preexisting_addresses: bool,
     /// Others have to agree before it is active.
     needs_quorum: bool,
-    /// Whether the addresses are elsewhere too, and what hears of it.
+    /// Detects the addresses on other hosts.
     duplicates: DuplicateDetector,
     arp_sockets: Vec<RxSocket>,
-    /// What another program took away, and what cannot be set.
+    /// Addresses that another program removed, and those that cannot be set.
     repair: AddressRepair,
     since: SystemTime,
     reason: String,
@@ -131,7 +131,7 @@ impl VrrpGroup {
         same
     }
 
-    /// Stands on this ground from now on, or is at fault. `here`: what this machine has.
+    /// Sets the group's interface, or a fault if there is none. `here`: addresses of this host.
     pub async fn set_interface(
         &mut self,
         ground: Result<GroupInterface, String>,
@@ -186,7 +186,7 @@ impl VrrpGroup {
         let moves: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
         let held = present && !owner && tools.gates.are_leased(&moves, now);
         self.await_permission(held.then(|| tools.gates.leased_until(&moves)), now);
-        // What a process left that did not end well.
+        // Addresses that an earlier process left behind when it crashed.
         let left: Vec<AddressPlacement> =
             places.iter().filter(|place| here(place)).copied().collect();
         self.has_preexisting_addresses = owner && present;
@@ -213,7 +213,7 @@ impl VrrpGroup {
         self.shut_down(TransitionReason::Fault, tools).await;
     }
 
-    /// Takes no part any more; an active one says so and gives the addresses up.
+    /// Ends the group; an active member announces that and releases the addresses.
     pub async fn shut_down(&mut self, why: TransitionReason, tools: &mut GroupContext<'_>) {
         let mut actions = Vec::new();
         self.machine.stop(monotonic_now(), why, &mut actions);
@@ -257,7 +257,7 @@ impl VrrpGroup {
         self.probe_duplicates(tools);
     }
 
-    /// Whether advertisements of this number by this interface are its own.
+    /// Whether advertisements of this number on this interface belong to this group.
     pub fn matches(&self, ifindex: u32, id: u8, v6: bool) -> bool {
         let there = self.interface.as_ref().is_some_and(|ground| ground.ifindex == ifindex);
         there && self.config.id == id && self.config.is_ipv6() == v6

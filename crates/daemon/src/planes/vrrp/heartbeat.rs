@@ -39,7 +39,7 @@ use paths::HeartbeatSockets;
 use reach_targets::ReachTargets;
 use witness::WitnessClient;
 
-/// What is wrong with packets is told once in so long, for each kind.
+/// Each kind of packet defect is logged at most once in this time.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The heartbeat with another member.
@@ -64,7 +64,7 @@ pub struct HeartbeatSession {
 }
 
 impl HeartbeatSession {
-    /// One that begins; `era` tells it from those before.
+    /// A new heartbeat; `era` distinguishes it from earlier ones.
     pub fn new(
         config: Arc<Written>,
         era: u64,
@@ -97,15 +97,15 @@ impl HeartbeatSession {
         }
     }
 
-    /// Whether it is as this configuration says; otherwise it is made anew.
+    /// Whether it matches this configuration; otherwise it is created again.
     pub fn has_config(&self, config: &Written) -> bool {
         *self.config == *config
     }
 
-    /// Opens what is not open, reads what changed.
+    /// Opens sockets that are not open, and reads changed keys.
     pub fn refresh(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         links: &HashMap<u32, NextHopLink>,
         events: &EventLog,
     ) {
@@ -119,9 +119,9 @@ impl HeartbeatSession {
             }
             self.last_error = trouble;
         }
-        self.digest.generation = picture.generation;
-        if self.digested_config.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &picture.config)) {
-            self.digested_config = Some(Arc::clone(&picture.config));
+        self.digest.generation = snapshot.generation;
+        if self.digested_config.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &snapshot.config)) {
+            self.digested_config = Some(Arc::clone(&snapshot.config));
             self.start_digest();
         }
     }
@@ -139,7 +139,7 @@ impl HeartbeatSession {
         });
     }
 
-    /// A task has something to tell.
+    /// Handles a message of one of its tasks.
     pub fn handle_message(&mut self, word: HeartbeatMessage, events: &EventLog) {
         match word {
             HeartbeatMessage::Packet(era, packet) if era == self.epoch => {
@@ -190,7 +190,7 @@ impl HeartbeatSession {
             Err(defect) => {
                 self.paths.count_refused(packet.path, defect.name());
                 let told = self.last_reported.get(&defect);
-                // Copies of what came before are no news: a network may make them.
+                // Copies of earlier packets are not logged as news: a network may duplicate packets.
                 let news = told.is_none_or(|at| packet.at.since(*at) >= REPORT_INTERVAL);
                 if news && defect != HeartbeatDefect::Replayed {
                     self.last_reported.insert(defect, packet.at);
@@ -200,7 +200,7 @@ impl HeartbeatSession {
         }
     }
 
-    /// What the other member's newest beat says of votes.
+    /// Reads the votes in the peer's newest heartbeat.
     fn receive_votes(&mut self) {
         let Some(witness) = &mut self.witness else { return };
         let ours = |group: GroupKey| {
@@ -210,7 +210,7 @@ impl HeartbeatSession {
         witness.receive_heartbeat(monotonic_now(), &self.peer_link, ours);
     }
 
-    /// Until when a group may be active; `None`: nobody has to agree. `held`: until when it is.
+    /// Until when a group may be active; `None`: no permission is needed. `held`: until when it is active.
     pub fn permitted_until(
         &mut self,
         group: GroupKey,
@@ -223,12 +223,12 @@ impl HeartbeatSession {
         })
     }
 
-    /// Somebody has to agree before a group is active.
+    /// Whether a group needs permission to be active.
     pub fn needs_quorum(&self) -> bool {
         self.config.witness.is_some()
     }
 
-    /// Gives back what the witness gave: nothing is active any more.
+    /// Releases the witness's leases: no group is active any more.
     pub async fn release_leases(&mut self) {
         if let Some(witness) = &mut self.witness {
             witness.release_leases(monotonic_now()).await;
@@ -264,7 +264,7 @@ impl HeartbeatSession {
         self.peer_link.next_due().min(asks)
     }
 
-    /// Time has passed: who is not heard any more, and who reaches more.
+    /// Handles timeouts: peers that went silent, and which member reaches more targets.
     pub fn handle_timeouts(&mut self, events: &EventLog) {
         let now = monotonic_now();
         let mut changes = Vec::new();
@@ -279,8 +279,7 @@ impl HeartbeatSession {
         }
     }
 
-    /// What a group is to know of the other member. `fit`: this one can do all of the group's work, which counts before
-    /// what is reached.
+    /// A group's view of the peer. `fit`: this member can do all of the group's work, which counts before reachability.
     pub fn peer_view(&self, id: u8, v6: bool, fit: bool) -> PeerView {
         let claimed = self.peer_link.peer_claim(id, v6);
         let takes_part = claimed.filter(|claimed| claimed.claim.state != VrrpState::Idle);
@@ -318,7 +317,7 @@ impl HeartbeatSession {
         }
     }
 
-    /// How the pair stands, for replication; `None` while there are no keys.
+    /// The state of the pair, for replication; `None` while there are no keys.
     pub fn pair_state(&self, active: BTreeSet<IpAddr>) -> Option<pair_state::PairState> {
         let theirs = self.peer_link.peer().map(|beat| beat.session);
         let paths = self.config.paths.iter().zip(self.paths.paths()).zip(self.peer_link.paths());
@@ -333,14 +332,13 @@ impl HeartbeatSession {
         })
     }
 
-    /// Both members, in words.
     pub fn peer_summary(&self) -> PeerSummary {
         let theirs = self.peer_link.peer().and_then(|beat| beat.reach);
         let peer = self.config.peer.clone();
         PeerSummary { reach: events::reach_text(&peer, self.targets.reach_score(), theirs), peer }
     }
 
-    /// Says what is due, and at once what changed of our part in groups.
+    /// Sends heartbeats that are due; changes of this member's part in groups are sent at once.
     pub fn send_due(&mut self, mut claims: Vec<GroupClaim>) {
         let now = monotonic_now();
         if let Some(witness) = &mut self.witness {
@@ -380,7 +378,7 @@ impl HeartbeatSession {
     }
 }
 
-/// A number that nobody can guess or remember: it proves that what repeats it was said after it was drawn.
+/// A random number that cannot be guessed: a message that repeats it was made after it was drawn.
 fn session() -> u64 {
     let mut bytes = [0; 8];
     let drawn = aws_lc_rs::rand::fill(&mut bytes).is_ok();

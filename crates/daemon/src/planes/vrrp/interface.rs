@@ -15,7 +15,7 @@ pub struct AddressPlacement {
     pub ip: IpAddr,
     /// The number of the interface, or of the group's own link at it.
     pub ifindex: u32,
-    /// By which interface neighbours are told of it.
+    /// The interface by which neighbours learn of the address.
     pub port: u32,
     pub link: [u8; 6],
 }
@@ -31,7 +31,7 @@ pub struct GroupInterface {
     pub placements: Vec<AddressPlacement>,
 }
 
-/// What the group stands on, or why it stands on nothing. `shared` are the addresses of all groups.
+/// The interface of a group, or why it has none. `shared` are the addresses of all groups.
 ///
 /// # Errors
 /// A sentence for people.
@@ -53,7 +53,7 @@ pub fn group_interface(
         let missing = || format!("there is no interface {}", macvlan::macvlan_name(group, ifindex));
         let own = macvlan::find_macvlan(group, ifindex, links).ok_or_else(missing)?;
         seat = Some(own);
-        // Those that are advertised come first.
+        // Advertised addresses come first.
         for place in places.iter_mut().take(group.addresses.len()) {
             place.ifindex = own;
             place.link = link;

@@ -12,7 +12,7 @@ pub fn macvlan_name(group: &VrrpConfig, ifindex: u32) -> String {
     format!("vrrp{}-{}-{ifindex}", if group.is_ipv6() { 6 } else { 4 }, group.id)
 }
 
-/// The number of the interface that it stands at.
+/// The index of the parent interface.
 pub fn parent_index(group: &VrrpConfig, links: &HashMap<u32, NextHopLink>) -> Option<u32> {
     number(&group.interface, links)
 }
@@ -26,8 +26,8 @@ pub fn find_macvlan(
     number(&macvlan_name(group, ifindex), links)
 }
 
-/// What the dead man's gate calls the virtual router's link address: its bytes behind ten of zero, which no host has for
-/// an address. Past the hold nothing leaves with it.
+/// The virtual router's MAC address as the dead-man timer's gate stores it: behind ten zero bytes, which no IPv6 host
+/// address has. After the lease ends no frame leaves with it.
 pub fn gated_mac(group: &VrrpConfig) -> Option<IpAddr> {
     let [a, b, c, d, e, f] = group.virtual_mac()?;
     Some(Ipv6Addr::from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e, f]).into())

@@ -40,7 +40,7 @@ impl ReplicationHandle {
         ReplicationHandle { pair, view, _thread: thread.ok() }
     }
 
-    /// How the pair stands now.
+    /// Sets the state of the pair.
     pub fn set_pair_state(&self, pair: Option<PairState>) {
         self.pair.send_replace(pair.map(Arc::new));
     }

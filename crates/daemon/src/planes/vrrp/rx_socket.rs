@@ -16,7 +16,7 @@ use crate::util::packet_socket;
 /// Bytes of a frame that are read; an advertisement with most addresses has fewer.
 const FRAME: usize = 2048;
 
-/// A frame, and by which interface it came.
+/// A frame, and the interface that received it.
 #[derive(Debug)]
 pub struct ReceivedFrame {
     pub ifindex: u32,
@@ -38,7 +38,7 @@ impl Drop for RxSocket {
 }
 
 impl RxSocket {
-    /// Listens at an interface; what is heard goes to `to`, and is dropped by the kernel when that is full for long.
+    /// Listens on an interface. Frames go to `to`; while that is full the kernel's buffer fills and drops frames.
     ///
     /// # Errors
     /// The right to open such sockets is missing, or the interface is.
@@ -89,7 +89,7 @@ async fn read_frames(socket: Arc<AsyncFd<Socket>>, ifindex: u32, to: mpsc::Sende
                     return;
                 }
             }
-            // The link went down: that is told elsewhere, and it may come up again.
+            // The link went down: that is reported elsewhere, and it may come up again.
             Ok(Err(error)) if error.raw_os_error() == Some(libc::ENETDOWN) => {}
             Ok(Err(_)) => return,
             Err(_) => {}
@@ -108,7 +108,7 @@ pub const BESIDE_TAG: u32 = BESIDE + 48;
 /// Of `linux/if_packet.h`: a frame of our own.
 pub const OUTGOING: u32 = 4;
 
-/// Protocol 112 over either version of IP, from outside, and of no VLAN: that one is an interface of its own.
+/// Accepts IP protocol 112 over IPv4 or IPv6, from outside and without a VLAN tag: a VLAN is an interface of its own.
 pub static VRRP: [SockFilter; 13] = [
     SockFilter::new(LOAD_BYTE, 0, 0, BESIDE_TYPE),
     SockFilter::new(JUMP_EQUAL, 9, 0, OUTGOING),

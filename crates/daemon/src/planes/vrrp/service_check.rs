@@ -10,16 +10,16 @@ use crate::state::StateSnapshot;
 /// Why some service at the group's addresses does not work here, if one does not.
 pub fn service_obstacle(
     group: &VrrpConfig,
-    picture: &StateSnapshot,
+    snapshot: &StateSnapshot,
     packets: &PacketPlaneView,
 ) -> Option<String> {
     // On its way out it gives up by itself.
-    let listens = |at: &SocketAddr| picture.shutting_down || picture.listeners.contains_key(at);
+    let listens = |at: &SocketAddr| snapshot.shutting_down || snapshot.listeners.contains_key(at);
     let of = |name: &str| {
         let why = packets.last_error.as_ref().or_else(|| packets.obstacles.get(name));
         why.filter(|_| packets.is_settled).cloned()
     };
-    find_service(group, &picture.config, listens, of)
+    find_service(group, &snapshot.config, listens, of)
 }
 
 fn find_service(

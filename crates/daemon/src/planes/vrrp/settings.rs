@@ -10,7 +10,7 @@ use model::config::{LinkAddressMode, VrrpConfig};
 /// Without a dead man's time an active member never loses the address by silence.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// What the machine goes by. `source`: our address.
+/// The settings of the state machine. `source`: this member's address.
 pub fn group_settings(config: &VrrpConfig, source: IpAddr) -> VrrpSettings {
     VrrpSettings {
         version: if config.version == 2 { VrrpVersion::V2 } else { VrrpVersion::V3 },

@@ -41,7 +41,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Frames that may wait; more stay in the kernel's queue, and are lost there.
 const FRAME_QUEUE: usize = 256;
 
-/// Follows the snapshots until told to end.
+/// Follows snapshots until it is asked to end.
 pub(super) async fn run(
     control: ControlHandle,
     pulse: ControlPulse,
@@ -50,7 +50,7 @@ pub(super) async fn run(
     mut orders: mpsc::Receiver<VrrpCommand>,
     show: watch::Sender<Arc<VrrpView>>,
 ) {
-    let mut pictures = control.watch();
+    let mut snapshots = control.watch();
     let (to, mut frames) = mpsc::channel(FRAME_QUEUE);
     let (say, mut words) = mpsc::channel(message::QUEUE_CAPACITY);
     let mut life = VrrpTask::new(control.events().clone(), to, say, source);
@@ -64,7 +64,7 @@ pub(super) async fn run(
         tokio::select! {
             order = orders.recv() => match order {
                 Some(VrrpCommand::ChangeActive { how, group, done }) => {
-                    // Whoever asked may be gone.
+                    // The requester may have gone.
                     let _ = done.send(life.change_active(how, group).await);
                 }
                 Some(VrrpCommand::Shutdown { give, done }) => {
@@ -80,15 +80,15 @@ pub(super) async fn run(
             heard = frames.recv() => if let Some(heard) = heard { life.handle_frame(&heard).await },
             word = words.recv() => if let Some(word) = word { life.handle_message(word) },
             () = tokio::time::sleep_until(due) => {}
-            changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
+            changed = snapshots.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             news = life.next_change() => life.handle_change(news),
             _ = look.tick() => stale = true,
         }
         let looks = stale || life.network_changed;
         if looks {
-            let picture = pictures.borrow_and_update().clone();
+            let snapshot = snapshots.borrow_and_update().clone();
             let forwarded = packets.borrow().clone();
-            life.apply_state(&picture, &pulse, &forwarded).await;
+            life.apply_state(&snapshot, &pulse, &forwarded).await;
             stale = false;
         }
         life.tick().await;
@@ -108,7 +108,7 @@ struct VrrpTask {
     rx_sockets: HashMap<u32, RxSocket>,
     frames: mpsc::Sender<ReceivedFrame>,
     heartbeat: Option<HeartbeatSession>,
-    /// Where there is something that the other member is told of.
+    /// The replication task, if something is replicated.
     replication: Option<ReplicationHandle>,
     source: ReplicationSource,
     /// Heartbeats that were begun.
@@ -118,7 +118,7 @@ struct VrrpTask {
     addresses: Vec<AssignedAddress>,
     /// Links or addresses changed.
     network_changed: bool,
-    /// Packets that belong to no group, by what was wrong with them.
+    /// Packets that belong to no group, by defect.
     dropped: BTreeMap<&'static str, u64>,
     last_error: Option<String>,
 }
@@ -169,7 +169,7 @@ impl VrrpTask {
         match news {
             Some(NetlinkChange::Neighbour(..)) => {}
             Some(NetlinkChange::Other) => self.network_changed = true,
-            // The connection is lost: another one is made.
+            // The connection is lost, so a new one is made.
             None => (self.kernel, self.network_changed) = (None, true),
         }
     }
@@ -177,18 +177,18 @@ impl VrrpTask {
     /// Has the groups of this snapshot, each on its ground.
     async fn apply_state(
         &mut self,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         pulse: &ControlPulse,
         packets: &packets::PacketPlaneView,
     ) {
-        let config = &picture.config;
+        let config = &snapshot.config;
         if config.vrrp.is_empty() && config.heartbeats.is_empty() && !self.is_busy() {
             return;
         }
         if !self.refresh_kernel_state().await {
             return;
         }
-        self.update_heartbeat(picture);
+        self.update_heartbeat(snapshot);
         if config.vrrp.values().any(|group| group.dead_man.is_some()) {
             self.gates.open(config, &self.events);
         }
@@ -212,7 +212,7 @@ impl VrrpTask {
                 self.heartbeat.as_ref().is_some_and(HeartbeatSession::needs_quorum),
             );
             group.set_service_obstacle(
-                service_check::service_obstacle(&group.config, picture, packets),
+                service_check::service_obstacle(&group.config, snapshot, packets),
                 &self.events,
             );
             let stands = group_interface(&group.config, &self.links, &self.addresses, &shared);
@@ -237,7 +237,7 @@ impl VrrpTask {
         self.report_gate_error();
     }
 
-    /// Asks the kernel what there is, if something changed.
+    /// Reads the kernel's state if it has changed.
     async fn refresh_kernel_state(&mut self) -> bool {
         if self.kernel.is_none() {
             self.kernel = KernelNetlink::connect().ok();
@@ -326,7 +326,7 @@ impl VrrpTask {
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }
 
-    /// What groups work with; nothing is done without the kernel.
+    /// What groups need; `None` without a connection to the kernel.
     fn group_context(&mut self) -> Option<GroupContext<'_>> {
         let kernel = self.kernel.as_ref()?;
         let ears = &self.rx_sockets;
@@ -335,7 +335,7 @@ impl VrrpTask {
         Some(GroupContext { kernel, gates: &mut self.gates, rx_sockets: ears, events, frames })
     }
 
-    /// Says once what is wrong with the gate.
+    /// Logs an error of the gate once.
     fn report_gate_error(&mut self) {
         if let Some(text) = self.gates.last_error.clone() {
             self.gate_error(format!("no dead man's gate: {text}"));

@@ -23,7 +23,7 @@ pub fn event_kind(to: VrrpState, why: TransitionReason) -> (EventLevel, &'static
     }
 }
 
-/// Why, in a sentence. `detail`: what is at fault, or how members stand.
+/// The reason in a sentence. `detail`: the fault, or the state of members.
 pub fn transition_reason(why: TransitionReason, detail: Option<&str>) -> String {
     match why {
         TransitionReason::Started => "it began, and listens".to_owned(),
@@ -48,7 +48,7 @@ pub fn transition_reason(why: TransitionReason, detail: Option<&str>) -> String 
     }
 }
 
-/// Why nothing is taken over although nobody advertises. `standing`: how both members stand.
+/// Why this member does not take over although no member advertises. `standing`: the state of both members.
 pub fn blocker_text(why: ActivationBlocker, peer: &str, standing: &str) -> String {
     match why {
         ActivationBlocker::PeerActive(source, priority) => format!(

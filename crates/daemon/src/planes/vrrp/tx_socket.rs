@@ -48,7 +48,7 @@ impl TxSocket {
         Ok(TxSocket { socket, ifindex })
     }
 
-    /// Sends what follows the IP header.
+    /// Sends a payload behind an IP header.
     ///
     /// # Errors
     /// The link is down, there is no way, or its queue is full.

@@ -15,11 +15,11 @@ pub struct VrrpView {
     pub groups: BTreeMap<String, VrrpGroupView>,
     /// Heartbeats with other members.
     pub heartbeats: Vec<HeartbeatView>,
-    /// Packets of protocol 112 that belong to no group, by what was wrong with them.
+    /// Packets of protocol 112 that belong to no group, by defect.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// What the dead man's gate kept from passing; `None`: there is none.
+    /// Packets that the dead-man timer's gate blocked; `None`: there is no gate.
     pub blocked_packets: Option<BlockedPackets>,
-    /// Why the gate does not stand although a group wants it.
+    /// Why the gate is missing although a group needs it.
     pub last_error: Option<String>,
 }
 
@@ -29,7 +29,6 @@ pub struct VrrpGroupView {
     /// The virtual router's number.
     pub id: u8,
     pub addresses: Vec<IpAddr>,
-    /// What this member is.
     pub state: VrrpState,
     pub since: SystemTime,
     /// Why, in a sentence.
@@ -38,9 +37,9 @@ pub struct VrrpGroupView {
     pub priority: u8,
     /// Who else was heard to be active last, and with which priority.
     pub active_member: Option<(IpAddr, u8)>,
-    /// What the machine counted.
+    /// Counters of the state machine.
     pub counts: VrrpCounters,
-    /// Packets that were dropped, by what was wrong with them.
+    /// Dropped packets, by defect.
     pub dropped: BTreeMap<&'static str, u64>,
     /// Changes of state, oldest first.
     pub changes: Vec<VrrpTransition>,

@@ -11,15 +11,15 @@ use crate::state::state_snapshot::{
     ServerFacts,
 };
 
-/// What the file and operators want of a server, windows apart.
+/// The state that the file and operators request, apart from maintenance windows.
 pub fn wanted_state(facts: &ServerFacts) -> AdminState {
-    facts.overrides.admin.as_ref().map_or(facts.config.admin, |word| word.value)
+    facts.overrides.admin.as_ref().map_or(facts.config.admin, |command| command.value)
 }
 
 /// The state that follows from all of it.
 pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
     let hand = facts.overrides.admin.as_ref();
-    let by = hand.map_or_else(|| "by the file".to_owned(), |word| format!("by {}", word.by));
+    let by = hand.map_or_else(|| "by the file".to_owned(), |command| format!("by {}", command.by));
     let window = facts.overrides.maintenance.as_ref().filter(|window| window.is_open(now));
     let (state, reason) = match wanted_state(facts) {
         AdminState::Enabled | AdminState::Drain if window.is_some() => {
@@ -56,10 +56,11 @@ pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
     facts.state = state;
     facts.reason = reason;
     facts.affinity_until = affinity_until(facts, now);
-    facts.weight = facts.overrides.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+    facts.weight =
+        facts.overrides.weight.as_ref().map_or(facts.config.weight, |command| command.value);
 }
 
-/// Until when clients that are kept at it may come although it drains. A server that is down keeps nobody.
+/// Until when clients with affinity may reach it although it drains. A server that is down accepts nobody.
 fn affinity_until(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
     let told_off = matches!(facts.agent, Some((ServerState::Down | ServerState::Disabled, _)));
     let works =
@@ -74,12 +75,12 @@ fn affinity_until(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
     until.filter(|until| *until > now)
 }
 
-/// What its health and its agent come to.
+/// The state by health and agent.
 fn health_or_agent_state(facts: &ServerFacts) -> (ServerState, String) {
     match &facts.agent {
-        // It may want less than its health allows, never more.
-        Some((said, why)) if facts.health_status.health != HealthState::Down => {
-            (*said, why.clone())
+        // An agent may lower the state that health allows, but never raise it.
+        Some((wanted, why)) if facts.health_status.health != HealthState::Down => {
+            (*wanted, why.clone())
         }
         _ => (operator_state(facts.health_status.health), facts.health_status.reason.clone()),
     }
@@ -106,11 +107,11 @@ fn maintenance_state(window: &MaintenanceWindow) -> String {
     format!("in maintenance{} by {}{why}", until.unwrap_or_default(), window.by)
 }
 
-fn quiesce_state(quiesce: &QuiescePeriod, judged: &HealthStatus) -> String {
+fn quiesce_state(quiesce: &QuiescePeriod, health_status: &HealthStatus) -> String {
     let until = format_utc(quiesce.until);
-    if judged.health == HealthState::Down {
+    if health_status.health == HealthState::Down {
         let by = &quiesce.by;
-        let why = &judged.reason;
+        let why = &health_status.reason;
         return format!("takes no new client by {by} until {until}, and keeps none: {why}");
     }
     format!("takes no new client by {}; those that it has may stay until {until}", quiesce.by)

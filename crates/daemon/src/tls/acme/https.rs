@@ -33,7 +33,7 @@ impl AcmeHttpsClient {
     /// Verifies authorities by this file, or by whom the machine trusts.
     ///
     /// # Errors
-    /// Nobody can be trusted: why.
+    /// No trusted certificates could be loaded.
     pub(super) fn new(ca: Option<&Path>) -> Result<AcmeHttpsClient, String> {
         client_config::verifying_config(ca)
             .map(AcmeHttpsClient)
@@ -81,8 +81,8 @@ async fn send_request(
     }
 }
 
-/// An answer that is no success says why as a problem (RFC 8555 §6.7); one that does not is not the authority's own, but a
-/// proxy's before it, or says that it is out of service. Its status is all that there is to be told.
+/// A failed request carries a problem document (RFC 8555 §6.7). Without one the response is not the authority's but a
+/// proxy's, or reports an outage; then only its status is known.
 fn check_status(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), AcmeHttpError> {
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -106,7 +106,7 @@ where
 {
     let (mut send, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // It ends with its one answer, or when nobody waits for that any more.
+    // The connection ends with its one response, or when the requester has gone. Errors are reported by the request.
     tokio::spawn(connection);
     let answer = send.send_request(request).await?;
     check_status(answer.status(), answer.headers().get(CONTENT_TYPE))?;

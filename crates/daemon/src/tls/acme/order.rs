@@ -21,41 +21,36 @@ use super::paths;
 use crate::state::ControlHandle;
 use crate::state::acme_proof::AcmeProof;
 
-/// For the authority to look at proofs, and again to issue.
+/// Limits the wait for validation, and again for the certificate.
 const RETRY_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 /// Bytes of an account's file.
 const ACCOUNT_BYTES: u64 = 64 * 1024;
 
-/// Why an order came to nothing; what was in force stays.
+/// Why an order failed; the active certificate stays.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CertificateOrderError {
-    /// The directory, the account or a step: what was tried.
+    /// The directory, the account or a step failed: which step.
     #[error("{step}: {}", error_text(source))]
     Authority {
-        /// What was tried.
         step: &'static str,
-        /// What came of it.
         #[source]
         source: Error,
     },
-    /// The authority was not shown what it looked for.
     #[error("{0}")]
     Refused(String),
-    /// Nobody can be trusted, or the account's file cannot be used.
+    /// No trusted certificates could be loaded, or the account's file cannot be used.
     #[error("{0}")]
     Setup(String),
     /// A key or a request for a certificate could not be made.
     #[error("no key: {0}")]
     Key(#[from] rcgen::Error),
-    /// What the authority sent is of no use.
+    /// The issued certificate cannot be used.
     #[error("the authority's certificate is of no use: {0}")]
     Useless(#[from] IdentityError),
-    /// It could not be kept.
+    /// The certificate could not be stored.
     #[error("{file}: {source}")]
     Write {
-        /// Where.
         file: String,
-        /// What the system said.
         #[source]
         source: std::io::Error,
     },
@@ -95,7 +90,7 @@ pub(super) async fn account(
     Ok(account)
 }
 
-/// Orders a certificate and keeps it; `replaces`: the one that it is to take the place of (RFC 9773 §5).
+/// Orders and stores a certificate; `replaces`: the one that it replaces (RFC 9773 §5).
 pub(super) async fn order_certificate(
     control: &ControlHandle,
     state: &Path,
@@ -137,7 +132,7 @@ pub(super) async fn order_certificate(
     Ok(identity)
 }
 
-/// What the authority is to find.
+/// The challenge response to publish.
 async fn collect_proof(
     order: &mut Order,
     challenge: AcmeChallengeType,
@@ -171,7 +166,7 @@ async fn collect_proof(
     Ok(proof)
 }
 
-/// A certificate that says nothing but that its name is ours (RFC 8737 §3).
+/// A self-signed certificate that proves control of a name (RFC 8737 §3).
 fn challenge_certificate(name: &str, digest: &[u8]) -> Result<TlsIdentity, CertificateOrderError> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(vec![name.to_owned()])?;
@@ -181,7 +176,7 @@ fn challenge_certificate(name: &str, digest: &[u8]) -> Result<TlsIdentity, Certi
     Ok(TlsIdentity::from_challenge(certificate, key)?)
 }
 
-/// Has the authority look, and waits for what it says.
+/// Starts the validation and waits for its result.
 async fn complete_challenge(
     order: &mut Order,
     challenge: AcmeChallengeType,
@@ -211,12 +206,12 @@ async fn complete_challenge(
     }
 }
 
-/// What the authority says of each name that it did not find to be ours.
+/// The authority's reasons for each name that failed validation.
 async fn authorization_failures(order: &mut Order) -> Vec<String> {
     let mut why = Vec::new();
     let mut all = order.authorizations();
     while let Some(Ok(mut one)) = all.next().await {
-        // What is known of it dates from before.
+        // The refresh failed, so the state is older.
         if one.refresh().await.is_err() {
             continue;
         }
@@ -242,7 +237,7 @@ fn is_unknown_account(error: &Error) -> bool {
     kind == Some("urn:ietf:params:acme:error:accountDoesNotExist")
 }
 
-/// An error as the authority words it.
+/// An error in the authority's words.
 fn error_text(error: &Error) -> String {
     match error {
         Error::Api(problem) => problem_text(problem),

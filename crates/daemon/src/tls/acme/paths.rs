@@ -9,7 +9,7 @@ use model::hash;
 
 use crate::util::atomic_file;
 
-/// What tells one ordered certificate from another: its authority and its names.
+/// The key of an ordered certificate: its authority and its names.
 pub fn key(acme: &AcmeConfig) -> String {
     let mut names = acme.names.clone();
     names.sort();
@@ -31,7 +31,7 @@ pub fn account_path(state: &Path, acme: &AcmeConfig) -> PathBuf {
 /// Writes one of them: a reader finds the old text or the new one, whole.
 ///
 /// # Errors
-/// The disk is full or read-only; the old file stands.
+/// The disk is full or read-only; the previous file is unchanged.
 pub fn write(state: &Path, file: &Path, text: &str) -> io::Result<()> {
     files::create::make_dir(&directory(state), 0o700)?;
     atomic_file::replace_secret(file, text.as_bytes())

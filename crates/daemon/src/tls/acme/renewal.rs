@@ -21,11 +21,12 @@ use crate::tls::cert_files;
 use crate::util::event::EventLevel;
 use crate::util::random_seed;
 
-/// An order takes seconds; one that takes so long takes for ever.
+/// An order takes seconds; one that takes this long will not succeed.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Between two looks at the time of day, which may have been set.
 const LOOK: Duration = Duration::from_secs(30);
-/// Between two questions when the authority wants a renewal (RFC 9773 §4.3): what it says, within these.
+/// Bounds of the delay between queries for the renewal window, in seconds. The authority suggests the delay (RFC 9773
+/// §4.3).
 const ASK: (u64, u64) = (3_600, 86_400);
 
 pub(super) struct RenewalJob {
@@ -48,7 +49,7 @@ impl RenewalJob {
         loop {
             let now = now();
             if now < before {
-                // What is due by a clock that was ahead may be years away by this one.
+                // A due time that was computed by a clock ahead of time may be years away.
                 let good = held.as_ref().and_then(life);
                 renewal = RenewalSchedule::new(self.acme.retry.as_secs().max(1), good, draw());
                 ask_at = 0;
@@ -67,7 +68,8 @@ impl RenewalJob {
                 continue;
             }
             self.note(None, &renewal);
-            // What was replaced already, or is unknown there, must not be in the way for ever.
+            // After a failure the order is made without `replaces`: the authority may have replaced that certificate
+            // already, or not know it.
             let replaces = id.clone().filter(|_| renewal.failures() == 0);
             match self.order_certificate(replaces).await {
                 Ok(identity) => {
@@ -101,8 +103,8 @@ impl RenewalJob {
         }
     }
 
-    /// When the authority wants the certificate to be renewed, and after how many seconds it is to be asked again. One
-    /// that does not say, or is not there, is no trouble: two thirds of its life hold then.
+    /// When the authority suggests to renew the certificate, and after how many seconds to ask again. Without a
+    /// suggestion the renewal is due after two thirds of the lifetime.
     async fn suggestion(
         &self,
         id: Option<&CertificateIdentifier<'_>>,

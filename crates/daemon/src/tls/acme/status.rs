@@ -14,23 +14,22 @@ pub struct AcmeOrderStatus {
     pub directory: String,
     /// When it is ordered next, seconds since 1970; `None`: an order is under way.
     pub next: Option<u64>,
-    /// Orders that came to nothing, in a row.
+    /// Failed orders in a row.
     pub failures: u32,
     /// Why the last one did; `None`: it did not.
     pub trouble: Option<String>,
     /// Orders that brought a certificate.
     pub done: u64,
-    /// Orders that came to nothing.
     pub failed: u64,
 }
 
 impl AcmeOrders {
-    /// Changes what is known of one.
+    /// Updates the status of an order.
     pub fn note(&self, key: &str, change: impl FnOnce(&mut AcmeOrderStatus)) {
         change(self.rows().entry(key.to_owned()).or_default());
     }
 
-    /// It is not ordered any more.
+    /// Removes an order that is no longer configured.
     pub fn forget(&self, key: &str) {
         self.rows().remove(key);
     }

@@ -19,7 +19,7 @@ pub(super) struct PoolTlsState {
     pub(super) config: PoolTls,
     pub(super) stamps: FileStamps,
     pub(super) pending_stamps: Option<FileStamps>,
-    /// Its files hold something that was not taken.
+    /// Its files hold something that was rejected.
     pub(super) has_rejected: bool,
     pub(super) material: OpaqueMaterial,
 }
@@ -56,7 +56,7 @@ impl PoolTlsState {
         pool_paths(&self.config)
     }
 
-    /// Whether its files look as when they were taken.
+    /// Whether its files are the same as when they were loaded.
     pub(super) fn is_unchanged(&self) -> bool {
         !self.has_rejected && cert_files::file_stamps(&self.paths()) == self.stamps
     }

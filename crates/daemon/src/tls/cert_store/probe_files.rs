@@ -13,7 +13,7 @@ use crate::tls::trust_store::TrustStore;
 pub(super) fn probe_file_errors(config: &Config, now: SystemTime) -> Vec<String> {
     let mut troubles = Vec::new();
     for (name, pool) in &config.pools {
-        // What they have from their pool was read for it.
+        // Files inherited from the pool were read for the pool.
         let own = pool.tls.as_ref().map(ProbeTls::from_pool);
         let servers = pool.servers.iter().filter_map(|server| server.probe.as_ref());
         let all: HashSet<&ProbeTls> = (pool.probe.iter().chain(servers))

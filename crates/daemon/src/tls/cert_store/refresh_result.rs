@@ -6,18 +6,18 @@ use l7::tls::upstream::UpstreamTlsError;
 use crate::tls::cert_files::CertFileError;
 use crate::tls::sticky_secrets::CookieError;
 
-/// What a look found.
+/// The result of a check for changed files.
 #[derive(Debug, Default)]
 pub struct RefreshResult {
-    /// What changed for the better, a sentence each.
+    /// Files that were loaded, a sentence each.
     pub reloaded: Vec<String>,
-    /// What was not taken, and what to look at.
+    /// Files that were rejected, and why.
     pub rejected: Vec<String>,
-    /// Workers must be told.
+    /// Workers need the new materials.
     pub changed: bool,
 }
 
-/// Why a service or a pool cannot speak TLS.
+/// Why the TLS settings of a service or a pool cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::tls) enum TlsFailure {
     #[error(transparent)]

@@ -23,20 +23,20 @@ pub(super) struct ServiceTlsState {
     pub(super) alpn: AlpnProtocols,
     pub(super) stamps: FileStamps,
     pub(super) pending_stamps: Option<FileStamps>,
-    /// Its files hold something that was not taken.
+    /// Its files hold something that was rejected.
     pub(super) has_rejected: bool,
     pub(super) tickets: Option<SessionTickets>,
-    /// What clients are judged by, where they are asked for certificates.
+    /// What client certificates are verified against, if they are requested.
     pub(super) client_trust: Option<Arc<ClientTrustFiles>>,
     pub(super) certificates: Vec<ActiveCertificate>,
-    /// The certificate that is ordered for it: what it is called, and its file, which may not be there yet.
+    /// The certificate that is ordered for it: its name and file, which may not exist yet.
     pub(super) ordered: Option<(String, PathBuf)>,
-    /// What its authority looks for meanwhile.
+    /// Challenge responses to serve meanwhile.
     pub(super) challenges: Vec<Arc<TlsIdentity>>,
     pub(super) material: OpaqueMaterial,
 }
 
-/// What a service speaks under TLS.
+/// The protocols that a service negotiates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AlpnProtocols {
     http: bool,
@@ -143,7 +143,7 @@ impl ServiceTlsState {
         Ok(OpaqueMaterial::new(Arc::new(DownstreamTls::new(&from)?)))
     }
 
-    /// After a change of files: each on its own.
+    /// Reloads changed files, each on its own.
     pub(super) fn reload(&mut self, name: &str, now: SystemTime, news: &mut RefreshResult) {
         self.has_rejected = false;
         if let Err(why) = self.reload_client_trust(name, now, news) {
@@ -153,7 +153,7 @@ impl ServiceTlsState {
             Ok(files) => files,
             Err(why) => return self.keep_previous(name, &why, news),
         };
-        // One that was in force and is gone is told of, and stays.
+        // An active file that has disappeared is logged, and its certificate stays in use.
         let there = |file: &PathBuf| ::files::owned_file::is_present(file).unwrap_or(false);
         let held = |file: &PathBuf| self.certificates.iter().any(|kept| kept.file == *file);
         let ordered = self.ordered.iter().map(|(_, file)| file);
@@ -189,7 +189,7 @@ impl ServiceTlsState {
         }
     }
 
-    /// Reads again what clients are judged by. Sessions that were begun under other bytes are not resumed.
+    /// Reloads the trust of client certificates. Sessions that began under other files are not resumed.
     pub(super) fn reload_client_trust(
         &mut self,
         name: &str,
@@ -210,7 +210,7 @@ impl ServiceTlsState {
         Ok(())
     }
 
-    /// Tells what is new against what was there before.
+    /// Logs differences to the previous certificates.
     pub(super) fn report_differences(
         &self,
         name: &str,
@@ -235,7 +235,7 @@ impl ServiceTlsState {
         }
     }
 
-    /// Whether its files look as when they were taken.
+    /// Whether its files are the same as when they were loaded.
     pub(super) fn is_unchanged(&self) -> bool {
         !self.has_rejected && cert_files::file_stamps(&self.paths()) == self.stamps
     }
@@ -302,7 +302,7 @@ fn client_files_changed(name: &str, files: &[String]) -> String {
     )
 }
 
-/// Whether an ordered certificate is there that nobody else can have put there.
+/// Whether an ordered certificate exists that only this daemon can have written.
 fn is_trusted_order(file: &Path, warnings: &mut Vec<String>) -> bool {
     ::files::owned_file::is_present(file).unwrap_or_else(|error| {
         warnings.push(error.to_string());

@@ -14,13 +14,13 @@ use tokio::sync::watch;
 pub struct AdminSockets {
     /// Of the process before; each is used once.
     inherited: Mutex<BTreeMap<SocketAddr, OwnedFd>>,
-    /// Copies of those that are listened on.
+    /// Copies of the listening sockets.
     open: Mutex<BTreeMap<SocketAddr, OwnedFd>>,
     closed: watch::Sender<bool>,
 }
 
 impl AdminSockets {
-    /// With those of the process before.
+    /// With the sockets of the previous process.
     pub fn new(inherited: impl IntoIterator<Item = (SocketAddr, OwnedFd)>) -> AdminSockets {
         let inherited = Mutex::new(inherited.into_iter().collect());
         AdminSockets { inherited, open: Mutex::default(), closed: watch::Sender::new(false) }
@@ -43,7 +43,7 @@ impl AdminSockets {
         Ok(listener)
     }
 
-    /// An address is not listened on any more.
+    /// An address is no longer listened on.
     pub fn remove(&self, address: SocketAddr) {
         lock_sockets(&self.open).remove(&address);
     }
@@ -57,7 +57,7 @@ impl AdminSockets {
         open.iter().filter_map(copy).collect()
     }
 
-    /// Nothing is accepted here any more: another process has taken over.
+    /// Stops accepting: another process has taken over.
     pub fn stop_accepting(&self) {
         lock_sockets(&self.open).clear();
         self.closed.send_replace(true);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum RefusalReason {
     /// Too many requests of one client.
     Rate,
-    /// It asks for a host that is not ours.
+    /// The request names a foreign host.
     Host,
     Origin,
     /// No token, or a wrong one.
@@ -77,7 +77,7 @@ pub struct ApiCounters {
     lost_updates: AtomicU64,
 }
 
-/// What they were at one moment.
+/// The counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiCounts {
     pub refused: Vec<(&'static str, u64)>,

@@ -10,13 +10,13 @@ const LINE_BYTES: usize = 128;
 #[derive(Debug)]
 pub(crate) enum FramingTracker {
     Head(PartialHead),
-    /// Within a body, of which so many bytes are to come.
+    /// Within a body, with this many bytes left.
     Body(u64),
-    /// Behind what is followed: a chunked body ends its connection.
+    /// Not parsed any more: a chunked body ends its connection.
     Untracked,
 }
 
-/// What has come of a head.
+/// The received part of a head.
 #[derive(Debug, Default)]
 pub(crate) struct PartialHead {
     /// The beginning of the line that is not whole yet.
@@ -35,7 +35,7 @@ impl Default for FramingTracker {
 }
 
 impl FramingTracker {
-    /// Takes what has come; whether a head was in it that has both.
+    /// Reads received bytes; returns whether a head in them had both Content-Length and Transfer-Encoding.
     pub(crate) fn consume(&mut self, mut bytes: &[u8]) -> bool {
         let mut both = false;
         while !bytes.is_empty() {

@@ -31,7 +31,7 @@ const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What connections of one listener may do.
+/// Limits of a listener's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
     /// Connections at a time. At the limit one that does nothing is closed for a newcomer.
@@ -44,7 +44,7 @@ pub struct ConnectionLimits {
     pub max_lifetime: Duration,
 }
 
-/// Addresses of clients, where they have any that tell them apart.
+/// Clients' addresses, where the listener has any.
 pub(crate) trait PeerIp {
     fn ip(&self) -> Option<IpAddr>;
 }
@@ -61,7 +61,7 @@ impl PeerIp for tokio::net::unix::SocketAddr {
     }
 }
 
-/// A listener whose connections keep to terms.
+/// A listener that enforces limits on its connections.
 pub(crate) struct GuardedListener<L> {
     listener: L,
     limits: ConnectionLimits,
@@ -85,12 +85,12 @@ impl<L: axum::serve::Listener<Addr: PeerIp>> axum::serve::Listener for GuardedLi
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (io, address) = self.listener.accept().await;
-            // Orders take their turns; those behind this one wait in the kernel's queue.
+            // Pending requests have priority; connections behind this one wait in the kernel's queue.
             let until = Instant::now() + TURN;
             while self.slots.should_wait() && Instant::now() < until {
                 sleep(POLL_INTERVAL).await;
             }
-            // Whoever gets no place learns it: the connection is closed.
+            // A connection without a place is closed, so that the client notices.
             if let Some(pass) = self.slots.acquire(address.ip()) {
                 return (GuardedConnection::new(io, self.limits, pass), address);
             }
@@ -156,7 +156,7 @@ impl<S> GuardedConnection<S> {
         &self.slot
     }
 
-    /// What `io` said, or the end of the terms; `read`: bytes came, or else they went.
+    /// The result of `io`, or the end of the limits; `read`: whether bytes were received or sent.
     fn enforce_limits<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -174,7 +174,7 @@ impl<S> GuardedConnection<S> {
                     self.in_head = true;
                     self.head_since = self.last_activity;
                 }
-                // Whoever reads its answer goes after those who do not.
+                // Clients that read their response are evicted after those that do not.
                 (Some(AdmissionPhase::Idle), false) => {
                     self.in_head = false;
                     self.slot.set_phase(AdmissionPhase::Idle);

@@ -30,10 +30,9 @@ use crate::util::admin_listeners::api_counters::{ApiCounters, ListenerKind};
 
 /// Places beyond the limit that are for requests alone.
 pub(crate) const RESERVED: usize = 8;
-/// How long a connection may have one of those.
+/// How long a connection may hold a reserved place.
 pub(crate) const RESERVED_SLOT_LIFETIME: Duration = Duration::from_secs(30);
-/// How long a connection has for its request before it counts as one that does nothing: requests may be on their way, and
-/// answers too.
+/// How long a connection may take for its request before it counts as idle: requests and responses may be in flight.
 const GRACE: Duration = Duration::from_millis(250);
 /// A listener is the only one of its table.
 const LISTENER_ID: ServiceId = ServiceId(0);
@@ -69,13 +68,13 @@ struct SlotEntry {
     is_evicted: AtomicBool,
     /// A request has come but for its body.
     in_body: AtomicBool,
-    /// A head has come that says two things of its body.
+    /// A head arrived with both Content-Length and Transfer-Encoding.
     has_conflicting_lengths: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
 impl ConnectionSlots {
-    /// So many, of this listener.
+    /// The places of a listener.
     pub(crate) fn new(
         limit: usize,
         which: ListenerKind,
@@ -174,7 +173,7 @@ impl ApiSlotTable {
 }
 
 impl ConnectionSlot {
-    /// What it does from now on.
+    /// Sets the connection's phase.
     pub(crate) fn set_phase(&self, phase: AdmissionPhase) {
         let places = &self.0.slots;
         places.0.lock().table.set_phase(self.0.place, phase, places.elapsed());
@@ -205,7 +204,7 @@ impl ConnectionSlot {
         self.0.in_body.load(Ordering::Acquire)
     }
 
-    /// A head has come that says two things of its body.
+    /// Marks a head with both Content-Length and Transfer-Encoding.
     pub(crate) fn mark_conflicting_lengths(&self) {
         self.0.has_conflicting_lengths.store(true, Ordering::Release);
     }
@@ -250,7 +249,7 @@ impl fmt::Debug for ConnectionSlot {
     }
 }
 
-/// A whole request is being carried out until its answer begins: nobody takes its connection's place meanwhile.
+/// Marks a complete request as pending until its response begins: its connection is not evicted meanwhile.
 pub(crate) async fn track_request(
     ConnectInfo(pass): ConnectInfo<ConnectionSlot>,
     request: Request,

@@ -13,7 +13,7 @@ const DONE: u16 = 3;
 const FLAGS: u16 = 0x301;
 const FAMILIES: [u8; 2] = [2, 10];
 const TCP: u8 = 6;
-/// `TCP_TIME_WAIT` as a state, and of the states that are asked for.
+/// `TCP_TIME_WAIT`, as a state and in the bit mask of requested states.
 const TIME_WAIT: u8 = 6;
 const HEADER: usize = 16;
 const REQUEST: usize = 56;
@@ -27,7 +27,7 @@ pub struct TimeWaitSocket {
     pub remaining: Duration,
 }
 
-/// Hands every such socket of this network namespace over, until `take` says that it is enough.
+/// Calls `take` for every such socket of this network namespace, until it returns that it has enough.
 ///
 /// # Errors
 /// The kernel does not offer the list.
@@ -77,7 +77,7 @@ fn parse_part(bytes: &[u8], take: &mut impl FnMut(TimeWaitSocket) -> bool) -> io
         }
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    // An empty part would come again and again.
+    // An empty part would be returned repeatedly.
     Ok(!bytes.is_empty())
 }
 

@@ -6,23 +6,23 @@ use super::super::fake::{FakeEngine, RecordedCall};
 use super::{NOW, ReconcileWorld, TWO, at, checked, run};
 use crate::state::saved_state::SavedState;
 
-/// Whoever connects while a service moves finds either the listener or the packet plane.
+/// A client that connects while a service moves reaches either the listener or the packet plane.
 #[test]
 fn packets_are_forwarded_before_the_listener_closes_that_they_take_the_place_of() {
-    // Direct return keeps the port, so the service listens on its servers'.
+    // Direct server return keeps the port, so the service listens on its servers' port.
     let two = TWO.replace("127.0.0.1:8001", "127.0.0.1:80");
     let mut world = ReconcileWorld::new(&two);
     world.change(&two.replace("\"http\"", "\"mac\"")).unwrap();
-    let asked = world.fake.take_calls();
-    let place = |wanted: &dyn Fn(&RecordedCall) -> bool| asked.iter().position(wanted);
-    let ahead = place(&|asked| matches!(asked, RecordedCall::ForwardEarly(_)));
-    let stop = place(&|asked| matches!(asked, RecordedCall::Stop(..)));
-    assert!(ahead.is_some() && ahead < stop, "{asked:?}");
-    // A listener that nobody takes the place of needs nobody ahead.
+    let calls = world.fake.take_calls();
+    let place = |wanted: &dyn Fn(&RecordedCall) -> bool| calls.iter().position(wanted);
+    let ahead = place(&|calls| matches!(calls, RecordedCall::ForwardEarly(_)));
+    let stop = place(&|calls| matches!(calls, RecordedCall::Stop(..)));
+    assert!(ahead.is_some() && ahead < stop, "{calls:?}");
+    // No listener is replaced, so nothing has to be forwarded early.
     let mut world = ReconcileWorld::new(TWO);
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8003")).unwrap();
     assert!(
-        !world.fake.take_calls().iter().any(|asked| matches!(asked, RecordedCall::ForwardEarly(_)))
+        !world.fake.take_calls().iter().any(|calls| matches!(calls, RecordedCall::ForwardEarly(_)))
     );
 }
 
@@ -39,10 +39,10 @@ fn an_address_that_was_given_up_a_moment_ago_can_be_had_again() {
         .fake
         .take_calls()
         .into_iter()
-        .filter(|it| matches!(it, RecordedCall::Bind(..)))
+        .filter(|call| matches!(call, RecordedCall::Bind(..)))
         .count();
     assert_eq!(bound, 1);
-    // Nobody waits for others.
+    // The other addresses do not wait for this one.
     world.fake.occupy_address_for(at("127.0.0.1:8004"), 1);
     world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8004")).unwrap_err();
 }

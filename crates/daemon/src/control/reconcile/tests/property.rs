@@ -98,7 +98,7 @@ proptest! {
             let service = &new.services[&listener.service_name];
             prop_assert!(service.listen.contains(address));
         }
-        // There and back again is the same as never having left, for what both have.
+        // Going there and back preserves everything that both configurations have.
         world.change(&first.text()).unwrap();
         let back = world.book.config.as_ref().unwrap();
         prop_assert_eq!(&back.pools, &old.pools);

@@ -9,7 +9,7 @@ use model::snapshot::{ServerState, ServerView};
 use crate::health::adaptive_balancing::weight_controller::{
     ServerLoadSample, WeightChanges, WeightController,
 };
-use crate::observability::report::fixture::{change, picture};
+use crate::observability::report::fixture::{change, state_snapshot};
 use crate::state::{StateSnapshot, WeightShare};
 
 const BASE: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"p\"\n[pool.p]\n\
@@ -20,38 +20,38 @@ fn at(millis: u64) -> MonotonicTime {
 }
 
 fn with(keys: &str) -> StateSnapshot {
-    let mut picture = picture(&format!("{BASE}{keys}\n"), 1);
+    let mut snapshot = state_snapshot(&format!("{BASE}{keys}\n"), 1);
     for name in ["a", "b"] {
-        set(&mut picture, name, ServerState::Up);
+        set(&mut snapshot, name, ServerState::Up);
     }
-    picture
+    snapshot
 }
 
-fn set(picture: &mut StateSnapshot, name: &str, state: ServerState) {
-    change(picture, name, |facts| facts.state = state);
+fn set(snapshot: &mut StateSnapshot, name: &str, state: ServerState) {
+    change(snapshot, name, |facts| facts.state = state);
 }
 
 /// Puts shares into the snapshot, as the control does.
-fn take(picture: &mut StateSnapshot, looked: &WeightChanges) {
+fn take(snapshot: &mut StateSnapshot, looked: &WeightChanges) {
     for (id, share) in &looked.shares {
-        let name = picture.servers[id].config.name.clone();
-        change(picture, &name, |facts| facts.share = *share);
+        let name = snapshot.servers[id].config.name.clone();
+        change(snapshot, &name, |facts| facts.share = *share);
     }
 }
 
-/// Looks, and puts what follows into the snapshot.
+/// Runs one check and applies the result to the snapshot.
 fn step(
-    desk: &mut WeightController,
-    picture: &mut StateSnapshot,
+    controller: &mut WeightController,
+    snapshot: &mut StateSnapshot,
     now: MonotonicTime,
     seen: impl Fn(&ServerView) -> ServerLoadSample,
 ) {
-    let looked = desk.update(picture, now, seen);
-    take(picture, &looked);
+    let looked = controller.update(snapshot, now, seen);
+    take(snapshot, &looked);
 }
 
-fn weight(picture: &StateSnapshot, name: &str) -> u16 {
-    picture.server("p", name).unwrap().active_weight().get()
+fn weight(snapshot: &StateSnapshot, name: &str) -> u16 {
+    snapshot.server("p", name).unwrap().active_weight().get()
 }
 
 fn idle(_: &ServerView) -> ServerLoadSample {
@@ -60,96 +60,96 @@ fn idle(_: &ServerView) -> ServerLoadSample {
 
 #[test]
 fn without_judge_and_slow_start_weights_stand_and_nobody_looks() {
-    let mut picture = with("");
-    let mut desk = WeightController::default();
-    assert!(desk.update(&picture, at(0), idle).shares.is_empty());
-    assert_eq!(desk.wait(at(0), Duration::from_millis(250)), None);
-    change(&mut picture, "a", |facts| {
+    let mut snapshot = with("");
+    let mut controller = WeightController::default();
+    assert!(controller.update(&snapshot, at(0), idle).shares.is_empty());
+    assert_eq!(controller.wait(at(0), Duration::from_millis(250)), None);
+    change(&mut snapshot, "a", |facts| {
         facts.share = Some(WeightShare {
             controller: Some(3),
             slow_start_percent: 100,
             weight: ServerWeight::ONE,
         });
     });
-    let left = desk.update(&picture, at(1), idle).shares;
+    let left = controller.update(&snapshot, at(1), idle).shares;
     assert_eq!(left.len(), 1, "what a judge that is gone left behind is taken back");
     assert_eq!(left[0].1, None);
 }
 
 #[test]
 fn a_busy_server_loses_weight_at_the_interval_and_not_before() {
-    let mut picture = with("judge = {}");
-    let mut desk = WeightController::default();
+    let mut snapshot = with("judge = {}");
+    let mut controller = WeightController::default();
     let busy = |view: &ServerView| ServerLoadSample {
         active: if view.config.name == "a" { 30 } else { 2 },
         begun: 100,
         ..ServerLoadSample::default()
     };
-    let first = desk.update(&picture, at(0), idle);
+    let first = controller.update(&snapshot, at(0), idle);
     assert_eq!(first.rows.len(), 2);
-    take(&mut picture, &first);
-    assert_eq!((weight(&picture, "a"), weight(&picture, "b")), (10, 10));
+    take(&mut snapshot, &first);
+    assert_eq!((weight(&snapshot, "a"), weight(&snapshot, "b")), (10, 10));
     for step in 1..8 {
-        let looked = desk.update(&picture, at(step * 250), busy);
+        let looked = controller.update(&snapshot, at(step * 250), busy);
         assert!(looked.rows.is_empty() && looked.shares.is_empty(), "{looked:?}");
     }
-    step(&mut desk, &mut picture, at(2000), busy);
-    let a = weight(&picture, "a");
-    let b = weight(&picture, "b");
+    step(&mut controller, &mut snapshot, at(2000), busy);
+    let a = weight(&snapshot, "a");
+    let b = weight(&snapshot, "b");
     assert!(a < 10 && b > 10, "{a} {b}");
 }
 
 #[test]
 fn an_operators_zero_stands() {
-    let mut picture = with("judge = {}\nslow-start = \"30s\"");
-    let mut desk = WeightController::default();
+    let mut snapshot = with("judge = {}\nslow-start = \"30s\"");
+    let mut controller = WeightController::default();
     let zero = ServerWeight::new(0).unwrap();
-    change(&mut picture, "a", |facts| facts.weight = zero);
-    step(&mut desk, &mut picture, at(0), idle);
-    assert_eq!(weight(&picture, "a"), 0);
+    change(&mut snapshot, "a", |facts| facts.weight = zero);
+    step(&mut controller, &mut snapshot, at(0), idle);
+    assert_eq!(weight(&snapshot, "a"), 0);
 }
 
 #[test]
 fn what_comes_back_ramps_and_what_begins_does_not() {
-    let mut picture = with("slow-start = \"30s\"");
-    set(&mut picture, "b", ServerState::Unknown);
-    let mut desk = WeightController::default();
-    assert!(desk.update(&picture, at(0), idle).shares.is_empty());
-    set(&mut picture, "b", ServerState::Up);
-    assert!(desk.update(&picture, at(10), idle).shares.is_empty(), "all begin at once");
-    set(&mut picture, "b", ServerState::Down);
-    desk.update(&picture, at(1000), idle);
-    set(&mut picture, "b", ServerState::Up);
-    step(&mut desk, &mut picture, at(2000), idle);
-    assert_eq!((weight(&picture, "a"), weight(&picture, "b")), (100, 10));
-    assert!(desk.wait(at(2000), Duration::from_secs(9)).is_some());
-    step(&mut desk, &mut picture, at(17_000), idle);
-    assert_eq!((weight(&picture, "a"), weight(&picture, "b")), (100, 55));
-    step(&mut desk, &mut picture, at(32_000), idle);
-    assert_eq!((weight(&picture, "a"), weight(&picture, "b")), (1, 1));
-    assert_eq!(desk.wait(at(32_000), Duration::from_secs(9)), None);
+    let mut snapshot = with("slow-start = \"30s\"");
+    set(&mut snapshot, "b", ServerState::Unknown);
+    let mut controller = WeightController::default();
+    assert!(controller.update(&snapshot, at(0), idle).shares.is_empty());
+    set(&mut snapshot, "b", ServerState::Up);
+    assert!(controller.update(&snapshot, at(10), idle).shares.is_empty(), "all begin at once");
+    set(&mut snapshot, "b", ServerState::Down);
+    controller.update(&snapshot, at(1000), idle);
+    set(&mut snapshot, "b", ServerState::Up);
+    step(&mut controller, &mut snapshot, at(2000), idle);
+    assert_eq!((weight(&snapshot, "a"), weight(&snapshot, "b")), (100, 10));
+    assert!(controller.wait(at(2000), Duration::from_secs(9)).is_some());
+    step(&mut controller, &mut snapshot, at(17_000), idle);
+    assert_eq!((weight(&snapshot, "a"), weight(&snapshot, "b")), (100, 55));
+    step(&mut controller, &mut snapshot, at(32_000), idle);
+    assert_eq!((weight(&snapshot, "a"), weight(&snapshot, "b")), (1, 1));
+    assert_eq!(controller.wait(at(32_000), Duration::from_secs(9)), None);
 }
 
 #[test]
 fn the_only_one_that_is_up_does_not_ramp() {
-    let mut picture = with("slow-start = \"30s\"");
-    let mut desk = WeightController::default();
-    desk.update(&picture, at(0), idle);
-    set(&mut picture, "a", ServerState::Down);
-    set(&mut picture, "b", ServerState::Down);
-    desk.update(&picture, at(1000), idle);
-    set(&mut picture, "b", ServerState::Up);
-    assert!(desk.update(&picture, at(2000), idle).shares.is_empty());
+    let mut snapshot = with("slow-start = \"30s\"");
+    let mut controller = WeightController::default();
+    controller.update(&snapshot, at(0), idle);
+    set(&mut snapshot, "a", ServerState::Down);
+    set(&mut snapshot, "b", ServerState::Down);
+    controller.update(&snapshot, at(1000), idle);
+    set(&mut snapshot, "b", ServerState::Up);
+    assert!(controller.update(&snapshot, at(2000), idle).shares.is_empty());
 }
 
 #[test]
 fn a_judgement_of_the_process_before_goes_on() {
-    let mut picture = with("judge = {}");
-    change(&mut picture, "a", |facts| {
+    let mut snapshot = with("judge = {}");
+    change(&mut snapshot, "a", |facts| {
         let weight = ServerWeight::new(6).unwrap();
         facts.share = Some(WeightShare { controller: Some(6), slow_start_percent: 100, weight });
     });
-    let mut desk = WeightController::default();
-    step(&mut desk, &mut picture, at(0), idle);
-    assert!(weight(&picture, "a") < 10, "it climbs from where it was");
+    let mut controller = WeightController::default();
+    step(&mut controller, &mut snapshot, at(0), idle);
+    assert!(weight(&snapshot, "a") < 10, "it climbs from where it was");
 }

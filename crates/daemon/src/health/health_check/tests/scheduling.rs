@@ -31,7 +31,7 @@ servers = [
 ]
 "#;
 
-/// Servers that answer as told, and the judges that ask them, in virtual time.
+/// Servers with fixed answers, and their health checkers, in virtual time.
 struct SchedulingRun {
     judges: HealthCheckers,
     board: Arc<EvidenceBoard>,
@@ -47,15 +47,15 @@ struct SchedulingRun {
     told: Vec<HealthReport>,
 }
 
-fn start(picture: StateSnapshot) -> SchedulingRun {
-    start_with(picture, 100, Duration::from_millis(1))
+fn start(snapshot: StateSnapshot) -> SchedulingRun {
+    start_with(snapshot, 100, Duration::from_millis(1))
 }
 
-fn start_with(picture: StateSnapshot, at_once: usize, takes: Duration) -> SchedulingRun {
+fn start_with(snapshot: StateSnapshot, at_once: usize, takes: Duration) -> SchedulingRun {
     let board = Arc::<EvidenceBoard>::default();
     let counts = Arc::<ProbeCounts>::default();
     let mut judges = HealthCheckers::new(7, Arc::clone(&counts), Arc::clone(&board));
-    judges.update_servers(&picture, MonotonicTime(0), SystemTime::now());
+    judges.update_servers(&snapshot, MonotonicTime(0), SystemTime::now());
     SchedulingRun {
         judges,
         board,
@@ -81,7 +81,11 @@ impl SchedulingRun {
     }
 
     fn asked(&self, port: u16) -> Vec<MonotonicTime> {
-        self.asked.iter().filter(|(asked, _)| *asked == port).map(|(_, at)| *at).collect()
+        self.asked
+            .iter()
+            .filter(|(probed_port, _)| *probed_port == port)
+            .map(|(_, at)| *at)
+            .collect()
     }
 
     /// Lets the next thing happen, unless it lies beyond `end`.
@@ -141,13 +145,13 @@ impl SchedulingRun {
 
 #[test]
 fn servers_rise_are_probed_at_their_interval_and_fall() {
-    let mut run = start(fixture::picture(TEXT, 1));
+    let mut run = start(fixture::state_snapshot(TEXT, 1));
     let first = run.verdicts(Duration::from_secs(1));
     assert_eq!(first.len(), 2, "{first:?}");
     assert!(first.iter().all(|(_, health)| *health == HealthState::Up));
     run.verdicts(Duration::from_secs(20));
-    let asked = run.asked(1001);
-    let gaps: Vec<_> = asked.windows(2).skip(3).map(|pair| pair[1].since(pair[0])).collect();
+    let times = run.asked(1001);
+    let gaps: Vec<_> = times.windows(2).skip(3).map(|pair| pair[1].since(pair[0])).collect();
     assert!(gaps.len() >= 6, "{gaps:?}");
     let least = Duration::from_millis(1790);
     let most = Duration::from_millis(2010);
@@ -182,7 +186,7 @@ fn servers_rise_are_probed_at_their_interval_and_fall() {
 
 #[test]
 fn what_stays_the_same_is_reported_once() {
-    let mut run = start(fixture::picture(TEXT, 1));
+    let mut run = start(fixture::state_snapshot(TEXT, 1));
     run.set(1002, Some("connection refused"));
     let verdicts = run.verdicts(Duration::from_secs(120));
     assert_eq!(verdicts.iter().filter(|(server, _)| *server == 0).count(), 1, "{verdicts:?}");
@@ -193,7 +197,7 @@ fn what_stays_the_same_is_reported_once() {
 
 #[test]
 fn a_clients_failed_connection_asks_for_a_probe_at_once() {
-    let mut run = start(fixture::picture(TEXT, 1));
+    let mut run = start(fixture::state_snapshot(TEXT, 1));
     run.verdicts(Duration::from_secs(5));
     run.set(1001, Some("connection refused"));
     let before = run.asked(1001).len();
@@ -206,19 +210,19 @@ fn a_clients_failed_connection_asks_for_a_probe_at_once() {
 
 #[test]
 fn a_server_that_stays_keeps_its_judgement_and_one_that_goes_is_left_alone() {
-    let mut run = start(fixture::picture(TEXT, 1));
+    let mut run = start(fixture::state_snapshot(TEXT, 1));
     run.verdicts(Duration::from_secs(5));
-    let mut picture = fixture::picture(&TEXT.replace("2s", "10s"), 1);
+    let mut snapshot = fixture::state_snapshot(&TEXT.replace("2s", "10s"), 1);
     let gone = ServerId(1);
-    picture.servers.remove(&gone);
-    run.judges.update_servers(&picture, run.now, SystemTime::now());
-    let asked = run.asked(1002).len();
+    snapshot.servers.remove(&gone);
+    run.judges.update_servers(&snapshot, run.now, SystemTime::now());
+    let count = run.asked(1002).len();
     let verdicts = run.verdicts(Duration::from_secs(60));
     assert!(
         verdicts.iter().all(|(server, health)| (*server, *health) == (0, HealthState::Up)),
         "{verdicts:?}"
     );
-    assert_eq!(run.asked(1002).len(), asked);
+    assert_eq!(run.asked(1002).len(), count);
     assert!(run.board.latest(gone).is_none());
     let gaps = run.asked(1001);
     let last: Vec<_> = gaps.windows(2).rev().take(3).map(|pair| pair[1].since(pair[0])).collect();
@@ -230,13 +234,13 @@ fn a_server_that_stays_keeps_its_judgement_and_one_that_goes_is_left_alone() {
 
 #[test]
 fn what_was_judged_before_a_restart_stands_until_there_is_evidence_against_it() {
-    let mut picture = fixture::picture(TEXT, 1);
-    fixture::change(&mut picture, "a", |facts| {
+    let mut snapshot = fixture::state_snapshot(TEXT, 1);
+    fixture::change(&mut snapshot, "a", |facts| {
         facts.health_status.evidence = true;
         facts.health_status.health = HealthState::Up;
         facts.health_status.reason = "connected in 1.0 ms".into();
     });
-    let mut run = start(picture);
+    let mut run = start(snapshot);
     run.set(1001, Some("connection refused"));
     run.set(1002, Some("connection refused"));
     let verdicts = run.verdicts(Duration::from_millis(260));
@@ -247,7 +251,7 @@ fn what_was_judged_before_a_restart_stands_until_there_is_evidence_against_it() 
 
 #[test]
 fn our_own_want_is_no_evidence() {
-    let mut run = start(fixture::picture(TEXT, 1));
+    let mut run = start(fixture::state_snapshot(TEXT, 1));
     run.verdicts(Duration::from_secs(5));
     run.down.insert(1001, ProbeOutcome::NotMade("cannot probe: too many open files".into()));
     assert!(run.verdicts(Duration::from_secs(60)).is_empty());
@@ -260,9 +264,9 @@ fn many_servers_are_probed_with_bounded_work_and_lateness_is_counted() {
         .map(|n| format!("{{ name = \"s{n}\", address = \"127.0.0.{n}:80\" }},\n"))
         .collect();
     let (head, _) = TEXT.split_once("servers = [").unwrap();
-    let picture = fixture::picture(&format!("{head}servers = [\n{servers}]\n"), 1);
+    let snapshot = fixture::state_snapshot(&format!("{head}servers = [\n{servers}]\n"), 1);
     // 200 probes of 20 ms, 8 at a time: half a second, though the first are wanted within a quarter.
-    let mut run = start_with(picture, 8, Duration::from_millis(20));
+    let mut run = start_with(snapshot, 8, Duration::from_millis(20));
     let first = run.verdicts(Duration::from_millis(600));
     assert_eq!(first.len(), 200);
     assert_eq!(run.most, 8);
@@ -281,12 +285,12 @@ fn reports_beyond_the_box_are_dropped_and_counted() {
 #[test]
 fn a_server_that_starts_is_spared_until_its_grace_is_over() {
     let text = TEXT.replace("jitter = 10", "jitter = 10, grace = \"30s\"");
-    let mut run = start(fixture::picture(&text, 1));
+    let mut run = start(fixture::state_snapshot(&text, 1));
     run.set(1001, Some("connection refused"));
     let early = run.verdicts(Duration::from_secs(29));
     assert!(!early.contains(&(0, HealthState::Down)), "{early:?}");
-    let asked = run.asked(1001);
-    assert!(asked.windows(2).all(|pair| pair[1].since(pair[0]) <= Duration::from_millis(260)));
+    let times = run.asked(1001);
+    assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) <= Duration::from_millis(260)));
     let late = run.verdicts(Duration::from_secs(3));
     assert!(late.contains(&(0, HealthState::Down)), "{late:?}");
 }

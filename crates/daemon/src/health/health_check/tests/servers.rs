@@ -125,7 +125,7 @@ fn failed(outcome: ProbeOutcome) -> String {
 
 fn seen(outcome: ProbeOutcome) -> String {
     match outcome {
-        ProbeOutcome::Passed(what) => what,
+        ProbeOutcome::Passed(evidence) => evidence,
         other => panic!("{other:?}"),
     }
 }
@@ -145,7 +145,7 @@ async fn where_servers_expect_a_header_of_the_proxy_protocol_it_comes_first() {
         (SendProxyVersion::V2, b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"),
     ];
     for (announce, header) in headers {
-        // One protocol in which the server speaks first, and one in which it is spoken to.
+        // One protocol in which the server speaks first, and one in which the client does.
         let http: &[&[u8]] = &[b"", b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"];
         let smtp: &[&[u8]] = &[b"220 mail\r\n", b"250 ok\r\n", b"221 bye\r\n"];
         let rows = [(ProbeKind::Http(HttpProbe::get("/healthz")), http), (ProbeKind::Smtp, smtp)];
@@ -224,10 +224,10 @@ async fn silence_is_no_answer_within_the_timeout() {
 async fn a_head_that_drips_does_not_stretch_the_timeout() {
     let address = server(async |mut stream| {
         let mut tick = tokio::time::interval(Duration::from_millis(2));
-        let mut said = stream.write_all(b"HTTP/1.1 200 OK\r\nx: ").await;
-        while said.is_ok() {
+        let mut written = stream.write_all(b"HTTP/1.1 200 OK\r\nx: ").await;
+        while written.is_ok() {
             tick.tick().await;
-            said = stream.write_all(b"y").await;
+            written = stream.write_all(b"y").await;
         }
     })
     .await;

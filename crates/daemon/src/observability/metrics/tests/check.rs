@@ -10,7 +10,7 @@ pub struct ExpositionSample {
     pub value: f64,
 }
 
-/// Every sample of a text that keeps to the format, or the first line that does not.
+/// Every sample of a valid text, or the first line that is invalid.
 pub fn check(text: &str) -> Result<Vec<ExpositionSample>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("does not end with # EOF")?;
     let mut samples = Vec::new();

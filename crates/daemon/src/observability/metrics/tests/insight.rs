@@ -71,13 +71,13 @@ fn change(service: u32, server: u32, print: u64) -> FlowDelta {
 }
 
 /// One connection of each service, the second without a beginning that was done.
-fn seen(picture: &StateSnapshot) -> FlowSampleCollector {
+fn seen(snapshot: &StateSnapshot) -> FlowSampleCollector {
     let id = |name: &str| {
-        let mut services = picture.snapshot.services.values();
+        let mut services = snapshot.snapshot.services.values();
         services.find(|view| view.config.name == name).unwrap().id.0
     };
     let server = |pool: &str| {
-        let mut pools = picture.snapshot.pools.values();
+        let mut pools = snapshot.snapshot.pools.values();
         pools.find(|view| view.config.name == pool).unwrap().servers[0].id.0
     };
     let insight = FlowSampleCollector::default();
@@ -88,7 +88,7 @@ fn seen(picture: &StateSnapshot) -> FlowSampleCollector {
         scaled: false,
         ..change(id("mail"), server("post"), 3)
     };
-    insight.record_changes(vec![change(id("shop"), server("web"), 2), silent], &picture.snapshot);
+    insight.record_changes(vec![change(id("shop"), server("web"), 2), silent], &snapshot.snapshot);
     insight
 }
 
@@ -100,15 +100,15 @@ fn plane() -> PacketPlaneView {
 
 #[test]
 fn watched_connections_are_counted_by_service() {
-    let picture = fixture::picture(TEXT, 1);
-    let insight = seen(&picture);
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let insight = seen(&snapshot);
     let view = plane();
     let facts = ProcessFacts {
         flow_samples: insight.totals(),
         packets: Arc::new(view),
         ..ProcessFacts::default()
     };
-    let samples = scrape(&picture.snapshot, facts);
+    let samples = scrape(&snapshot.snapshot, facts);
     let shop = ("service", "shop");
     for (name, labels, expected) in [
         ("sample", vec![], Some(64.0)),
@@ -139,13 +139,13 @@ fn watched_connections_are_counted_by_service() {
 
 #[test]
 fn watched_connections_are_explained_by_service() {
-    let picture = fixture::picture(TEXT, 1);
-    let insight = seen(&picture);
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let insight = seen(&snapshot);
     let view = plane();
     let watching = FlowSampleQuery { samples: &insight, view: &view, now: 60_000 * MS };
     let ask = |query: &SlowQuery| {
         crate::observability::report::slow::explain_slow(
-            &picture,
+            &snapshot,
             &SlowExchangeStore::default(),
             &watching,
             query,

@@ -54,8 +54,8 @@ pub(super) fn value(
 
 #[test]
 fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
-    let picture = fixture::picture(TEXT, 2);
-    let snapshot = &picture.snapshot;
+    let state_snapshot = fixture::state_snapshot(TEXT, 2);
+    let snapshot = &state_snapshot.snapshot;
     let shop = snapshot.services.values().next().unwrap();
     shop.stats.slots[0].counters.requests.add(3);
     shop.stats.slots[1].counters.requests.add(1);
@@ -106,11 +106,11 @@ fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
 #[test]
 fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
     let limited = TEXT.replace("[pool.web]", "[pool.web]\nbreaker = { requests = 3 }");
-    let picture = fixture::picture(&limited, 1);
-    let live = picture.snapshot.pools.values().next().unwrap().stats.clone();
+    let snapshot = fixture::state_snapshot(&limited, 1);
+    let live = snapshot.snapshot.pools.values().next().unwrap().stats.clone();
     let requests = [("pool", "web"), ("bound", "requests")];
     let shown = |name: &str| {
-        let samples = scrape(&picture.snapshot, ProcessFacts::default());
+        let samples = scrape(&snapshot.snapshot, ProcessFacts::default());
         value(&samples, &format!("steelyard_pool_{name}"), &requests)
     };
     let permit = live.breakers.try_acquire(BreakerResource::Requests, Some(3));
@@ -122,7 +122,7 @@ fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
     assert_eq!(shown("breaker_in_use"), Some(0.0));
     let waiting = live.breakers.try_acquire(BreakerResource::Pending, None);
     live.record_shed(0, NOW);
-    let samples = scrape(&picture.snapshot, ProcessFacts::default());
+    let samples = scrape(&snapshot.snapshot, ProcessFacts::default());
     let pool = [("pool", "web")];
     assert_eq!(value(&samples, "steelyard_pool_waiting", &pool), Some(1.0));
     assert_eq!(value(&samples, "steelyard_pool_shedding", &pool), Some(1.0));
@@ -133,9 +133,9 @@ fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
 #[test]
 fn every_counter_of_the_model_is_shown_once() {
     let shown = |touch: &dyn Fn(&WorkerSnapshot), prefix: &str| {
-        let picture = fixture::picture(TEXT, 1);
-        touch(&picture.snapshot);
-        let samples = scrape(&picture.snapshot, ProcessFacts::default());
+        let state_snapshot = fixture::state_snapshot(TEXT, 1);
+        touch(&state_snapshot.snapshot);
+        let samples = scrape(&state_snapshot.snapshot, ProcessFacts::default());
         samples
             .iter()
             .filter(|sample| sample.name.starts_with(prefix) && sample.value == 77.0)
@@ -175,10 +175,10 @@ fn every_counter_of_the_model_is_shown_once() {
 
 #[test]
 fn what_is_removed_disappears_and_what_stays_goes_on() {
-    let picture = fixture::picture(TEXT, 1);
-    let pool = picture.snapshot.pools.values().next().unwrap();
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let pool = snapshot.snapshot.pools.values().next().unwrap();
     pool.servers.iter().for_each(|view| view.stats.slots[0].counters.requests.add(9));
-    let mut less = WorkerSnapshot::clone(&picture.snapshot);
+    let mut less = WorkerSnapshot::clone(&snapshot.snapshot);
     let servers = pool.servers[..1].to_vec();
     let kept = model::snapshot::PoolView {
         id: pool.id,
@@ -215,8 +215,8 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
         })
         .collect();
     let (head, _) = TEXT.split_once("servers = [").unwrap();
-    let picture = fixture::picture(&format!("{head}servers = [\n{servers}]\n"), 1);
-    let pool = picture.snapshot.pools.values().next().unwrap();
+    let snapshot = fixture::state_snapshot(&format!("{head}servers = [\n{servers}]\n"), 1);
+    let pool = snapshot.snapshot.pools.values().next().unwrap();
     for view in &pool.servers {
         let slot = &view.stats.slots[0];
         for phase in slot.phases.all() {
@@ -240,7 +240,7 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
         .collect();
     let facts = ProcessFacts { port_usage: ports, ..ProcessFacts::default() };
     let text =
-        encode_metrics(ScrapeInput { snapshot: Arc::clone(&picture.snapshot), facts, now: NOW })
+        encode_metrics(ScrapeInput { snapshot: Arc::clone(&snapshot.snapshot), facts, now: NOW })
             .unwrap();
     assert!(text.len() <= 5 << 20, "{} bytes", text.len());
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
@@ -255,8 +255,8 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
     use l4::abi::Outcome;
     use l4::counts::{PacketCounts, PlaneCounters};
 
-    let picture = fixture::picture(TEXT, 1);
-    let none = scrape(&picture.snapshot, ProcessFacts::default());
+    let snapshot = fixture::state_snapshot(TEXT, 1);
+    let none = scrape(&snapshot.snapshot, ProcessFacts::default());
     assert!(
         none.iter().all(|sample| !sample.name.contains("steelyard_packet")),
         "no service forwards them"
@@ -291,7 +291,7 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
         ..PacketPlaneView::default()
     };
     let facts = ProcessFacts { packets: Arc::new(view), ..ProcessFacts::default() };
-    let samples = scrape(&picture.snapshot, facts);
+    let samples = scrape(&snapshot.snapshot, facts);
     let server = [("service", "shop"), ("pool", "web"), ("server", "a"), ("outcome", "forwarded")];
     let v6 = [&server[..], &[("ip", "6")]].concat();
     assert_eq!(value(&samples, "steelyard_server_packets_total", &v6), Some(2.0));

@@ -42,26 +42,26 @@ fn machine() -> MachineCapacity {
 
 /// `requests` over ten connections within two seconds.
 fn after(requests: u64, spent: Duration) -> Capacity {
-    let picture = fixture::picture(TEXT, 1);
+    let snapshot = fixture::state_snapshot(TEXT, 1);
     let begin = Instant::now();
-    let before = CounterSample::read(&picture.snapshot, 0, begin, None);
-    let view = picture.snapshot.services.values().next().unwrap();
+    let before = CounterSample::read(&snapshot.snapshot, 0, begin, None);
+    let view = snapshot.snapshot.services.values().next().unwrap();
     let counters = &view.stats.slots[0].counters;
     counters.accepted.add(if requests > 0 { 10 } else { 0 });
     counters.requests.add(requests);
     counters.client_in.add(requests * 500);
     counters.client_out.add(requests * 2_000);
     let now =
-        CounterSample::read(&picture.snapshot, 0, begin + Duration::from_secs(2), Some(&before));
+        CounterSample::read(&snapshot.snapshot, 0, begin + Duration::from_secs(2), Some(&before));
     let facts = ProcessFacts::default();
     let report = crate::observability::report::build_report(
-        &picture.snapshot,
+        &snapshot.snapshot,
         &before,
         &now,
         &facts,
         SystemTime::now(),
     );
-    forecast_capacity(&picture.config, &report, machine(), spent)
+    forecast_capacity(&snapshot.config, &report, machine(), spent)
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl ActiveBundle {
         Ok(BundleDevice { device, peer_device: other })
     }
 
-    /// Sets again what another program took away from the device.
+    /// Restores settings of the device that another program removed.
     pub(super) async fn restore(
         &mut self,
         ends: BundleDevice,

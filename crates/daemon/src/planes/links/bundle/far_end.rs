@@ -7,11 +7,12 @@ use super::{ActiveBundle, BundleContext};
 use crate::planes::links::link_tracker::CarrierNotices;
 use crate::planes::links::prober::CarrierNotice;
 
-/// A loss is told so often at once, for what carries the news may lose it; then with each question's turn.
+/// A lost carrier is announced this often at once, because a link may lose the message; later with each round of
+/// probes.
 const AT_ONCE: u32 = 3;
 
 impl ActiveBundle {
-    /// Tells the far end of links without a carrier, over those that live.
+    /// Announces links without a carrier to the far end, over the links that are up.
     pub(super) fn notify_far_end(&mut self, now: MonotonicTime) {
         let Some(probe) = &self.config.probe else { return };
         let mut down = Vec::new();
@@ -33,7 +34,7 @@ impl ActiveBundle {
         }
     }
 
-    /// The far end says that a link has no carrier there; `false`: by none of this bundle's links.
+    /// The far end announces that a link has no carrier there; `false`: the link is none of this bundle.
     pub(super) fn handle_carrier_notice(
         &mut self,
         news: &CarrierNotice,
@@ -49,7 +50,7 @@ impl ActiveBundle {
             let asker = track.prober.as_ref();
             asker.is_some_and(|asker| asker.far_end.is_older_than(news.down_token, news.sent))
         });
-        // Of itself a link cannot say that it is dead: what came by it would have come by it.
+        // A link cannot announce its own loss: the message itself arrived by it.
         let Some(number) = named.filter(|number| *number != heard_by) else { return true };
         let changed = self.links[number].liveness.set_remote_down();
         self.report_link_change(number, changed, tools);

@@ -27,7 +27,7 @@ impl ActiveBundle {
         self.config.gap.unwrap_or_else(|| delay_equalizer::flowlet_gap(&self.delays()))
     }
 
-    /// Has packets held as delays are now, or not at all; the policy by which order is kept.
+    /// Holds packets by the current differences of delay, or not at all; returns the policy that preserves order.
     pub(super) fn set_packet_order(
         &mut self,
         ends: BundleDevice,
@@ -86,7 +86,8 @@ impl ActiveBundle {
         self.equalizer = None;
     }
 
-    /// Packets that took turns would overtake each other: flows keep their link until they pause, and that is said once.
+    /// Without holding, packets would overtake each other: flows stay on their link until they pause, and that is
+    /// logged once.
     fn fall_back_to_flows(&mut self, why: String, tools: &BundleContext<'_>) -> LinkPolicy {
         self.stop_equalizer();
         if self.fallback_reason.as_ref() != Some(&why) {

@@ -12,15 +12,17 @@ use rustix::io::Errno;
 
 use super::{ANSWER, KernelNetlink, ignore_errno, with_timeout};
 
-/// Only for addresses of the link that is asked: the interface and what stands at it hear each question both.
+/// `arp_ignore`: only answer for addresses of the link that received the query. Both the interface and its macvlan
+/// receive each query.
 const OF_THE_LINK: i32 = 1;
-/// Questions name an address of the link by which they go, not whichever the packet has that waits.
+/// `arp_announce`: queries carry an address of the link that sends them, not that of the waiting packet.
 const BEST: i32 = 2;
 /// The way back may be another link, for it is the interface's.
 const LOOSE: i32 = 2;
 
 impl KernelNetlink {
-    /// Makes a link at an interface, which does not run yet, and keeps each from answering for the other's addresses.
+    /// Creates a macvlan at an interface, down at first, and keeps each of the two from answering for the other's
+    /// addresses.
     ///
     /// # Errors
     /// The kernel refuses; then there is none.
@@ -32,7 +34,7 @@ impl KernelNetlink {
             let found = self.handle.link().get().match_name(name.to_owned()).execute();
             if let Ok(found) = with_timeout(found.try_collect::<Vec<_>>()).await {
                 for one in found {
-                    // The first error is the one that is told.
+                    // The first error is returned, not this one.
                     let _ = self.remove_link(one.header.index).await;
                 }
             }
@@ -45,7 +47,7 @@ impl KernelNetlink {
         conf.arp_ignore = OF_THE_LINK;
         conf.rp_filter = LOOSE;
         self.configure(LinkUnspec::new_with_name(name), conf).await?;
-        // Without an address of its own it says nothing in the others' name.
+        // Without a link-local address it sends nothing in the virtual router's name.
         let quiet = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
         let quiet = LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(quiet)]);
         let quiet = LinkUnspec::new_with_name(name).append_extra_attribute(quiet);
@@ -54,7 +56,7 @@ impl KernelNetlink {
         self.restrict_arp(below).await
     }
 
-    /// The interface answers for its own addresses alone.
+    /// Makes the interface answer for its own addresses only.
     async fn restrict_arp(&self, below: u32) -> io::Result<()> {
         let mut conf = InetDevConf::default();
         let had = self.read_ipv4_conf(below).await?;
@@ -102,7 +104,7 @@ impl KernelNetlink {
         Ok(conf.unwrap_or_default())
     }
 
-    /// What is zero stays as it is.
+    /// Settings that are zero stay as they are.
     async fn configure(
         &self,
         link: rtnetlink::LinkMessageBuilder<LinkUnspec>,

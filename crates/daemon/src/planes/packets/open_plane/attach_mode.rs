@@ -12,7 +12,7 @@ use super::{OpenPlane, error_chain, plane_error};
 use crate::planes::packets::view::PlaneInterfaceView;
 
 impl OpenPlane {
-    /// Stands before these interfaces and no others; those that cannot be had do not keep the rest from working.
+    /// Attaches to these interfaces and no others; errors at one do not affect the others.
     pub fn attach(
         &mut self,
         wanted: &BTreeSet<String>,
@@ -37,7 +37,7 @@ impl OpenPlane {
         };
         if let Some(name) = losing.first().cloned() {
             if asked == BpfAttachMode::Auto {
-                // Whoever takes packets may send them there: all change.
+                // Packets may be redirected there from any interface, so all of them change.
                 self.generic_fallback = Some((wanted.clone(), frame_loss_text(&name)));
                 views = self.attach_in(wanted, BpfAttachMode::Generic, &interface);
                 losing.clear();
@@ -54,7 +54,7 @@ impl OpenPlane {
         views
     }
 
-    /// From now on packets that would leave by one of these interfaces are dropped by name: their drivers drop them without a word.
+    /// Packets that would leave by one of these interfaces are dropped and counted: their drivers drop them silently.
     fn block_lossy_interfaces(&mut self, losing: &BTreeSet<String>) -> Result<(), bpf::MapError> {
         let of = |name: &String| NetworkInterface::find(name).ok().map(|interface| interface.index);
         let refusing: BTreeSet<u32> = losing.iter().filter_map(of).collect();
@@ -80,7 +80,7 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// The interfaces out of which packets are sent and whose drivers lose what programs in drivers send.
+    /// Interfaces that send packets and whose drivers lose what XDP programs in native mode send.
     fn find_lossy_interfaces(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let links = self.hops.all_links();
         let via = |ip| match self.hops.route(ip) {
@@ -145,7 +145,7 @@ impl OpenPlane {
     }
 }
 
-/// What an interface that loses frames makes of native mode.
+/// The warning about an interface that loses frames in native mode.
 fn frame_loss_text(name: &str) -> String {
     format!(
         "the driver of {name} loses what programs send out of it: a virtual cable needs a program or GRO at its far end \
@@ -159,7 +159,8 @@ fn explain(views: &mut [PlaneInterfaceView], why: &str) {
     }
 }
 
-/// Those that lose frames. Where the kernel says what one driver can do, those of which it says nothing can nothing.
+/// Interfaces that lose frames. Where the kernel reports the abilities of one driver, drivers without a report have
+/// none.
 fn expand_lossy(all: Vec<(String, XdpTransmitSupport)>) -> BTreeSet<String> {
     let knows = all.iter().any(|(_, sending)| *sending != XdpTransmitSupport::Unknown);
     let loses = |sending: &XdpTransmitSupport| match sending {

@@ -11,7 +11,7 @@ use super::OpenPlane;
 use crate::planes::packets::connection_tables::ConnectionTables;
 
 impl OpenPlane {
-    /// The tables with what their indexes mean; `None` where they cannot be laid into memory.
+    /// The tables and the meaning of their indexes; `None` if they cannot be mapped.
     pub fn connection_tables(&self, config: &Config) -> Option<ConnectionTables> {
         if self.replica.get().is_none() {
             let _ = self.replica.set(Arc::new(ReplicaTables::new(&self.plane).ok()?));

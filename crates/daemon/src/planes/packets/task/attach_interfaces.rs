@@ -12,11 +12,11 @@ use super::PacketPlaneTask;
 use crate::planes::packets::view::PlaneInterfaceView;
 use crate::planes::packets::{host_facts, interface_selection};
 
-/// How long next hops may take before the first packet is taken.
+/// How long to wait for next hops before the first packet is forwarded.
 const READY: Duration = Duration::from_millis(800);
 
 impl PacketPlaneTask {
-    /// Stands before the interfaces, once the ways are known or have had their time.
+    /// Attaches to the interfaces once next hops are known or their time is over.
     pub(super) fn attach_interfaces(&mut self, config: &Config) {
         let Some(site) = &mut self.open_plane else { return };
         let settled = site.hops.servers().all(|ip| {
@@ -42,7 +42,7 @@ impl PacketPlaneTask {
         };
         let views = site.attach(&names, config.packets.mode, describe);
         for view in views.iter().filter(|view| !self.view.interfaces.contains(view)) {
-            // Asked for, and frames are lost.
+            // Native mode was configured, and frames are lost.
             if view.mode == Some("native") && view.last_error.is_some() {
                 self.events.warn("packets-interface", describe_fallback(view));
             } else {

@@ -20,18 +20,18 @@ use crate::planes::packets::{flow_samples, host_facts, view_builder};
 use crate::state::StateSnapshot;
 use crate::util::event::EventLevel;
 
-/// Next hops of clients that are asked for in one tick; the datapath asks again for the others.
+/// Bounds the clients' next hops requested in one tick; the datapath repeats the others.
 const CLIENTS: usize = 32;
-/// Of whom it is told that connections were given up.
+/// The subject of events about connections that were evicted.
 const PLANE: &str = "the packet plane";
 
 impl PacketPlaneTask {
-    /// Takes what the datapath has told since the last tick.
-    pub(super) async fn handle_notices(&mut self, picture: &StateSnapshot) {
+    /// Handles the datapath's notices since the last tick.
+    pub(super) async fn handle_notices(&mut self, snapshot: &StateSnapshot) {
         let Some(site) = &self.open_plane else { return };
         let mut clients = BTreeSet::new();
         for notice in site.take_notices() {
-            self.handle_notice(&notice, picture, &mut clients);
+            self.handle_notice(&notice, snapshot, &mut clients);
         }
         let Some(kernel) = &self.kernel else { return };
         for client in clients.into_iter().take(CLIENTS) {
@@ -44,7 +44,7 @@ impl PacketPlaneTask {
     fn handle_notice(
         &mut self,
         notice: &Notice,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
         clients: &mut BTreeSet<IpAddr>,
     ) {
         let now = self.now();
@@ -55,28 +55,28 @@ impl PacketPlaneTask {
                 None
             }
             Some(Event::EventHalfOpen) => {
-                self.service_name(notice.service, picture).and_then(|name| {
+                self.service_name(notice.service, snapshot).and_then(|name| {
                     // The datapath puts how many there are where others have an interface.
-                    self.alarms.check_half_open(&name, notice.ifindex, limit(&name, picture))
+                    self.alarms.check_half_open(&name, notice.ifindex, limit(&name, snapshot))
                 })
             }
             Some(Event::EventNoPort) => {
                 self.alarms.note_exhausted(ScarceResource::Ports, &about.to_string(), now)
             }
             Some(Event::EventTableFull) => {
-                let of = self.service_name(notice.service, picture);
+                let of = self.service_name(notice.service, snapshot);
                 let of = of.map_or_else(|| PLANE.to_owned(), |name| format!("service {name}"));
                 self.alarms.note_exhausted(ScarceResource::Records, &of, now)
             }
-            // Servers' next hops are confirmed each second without being asked.
+            // Servers' next hops are confirmed each second anyway.
             _ => None,
         };
         self.emit_event(told);
     }
 
-    fn service_name(&self, index: u32, picture: &StateSnapshot) -> Option<String> {
+    fn service_name(&self, index: u32, snapshot: &StateSnapshot) -> Option<String> {
         let planner = &self.open_plane.as_ref()?.planner;
-        picture
+        snapshot
             .config
             .services
             .keys()
@@ -84,11 +84,11 @@ impl PacketPlaneTask {
             .cloned()
     }
 
-    /// Shows what has changed, and tells which services are not forwarded that were not told `before`, and why.
+    /// Publishes obstacles, and logs services that are not forwarded and were not in `before`, with the reason.
     pub(super) fn publish_obstacles(
         &mut self,
         before: &BTreeMap<String, String>,
-        picture: &StateSnapshot,
+        snapshot: &StateSnapshot,
     ) {
         let Some(site) = &self.open_plane else { return };
         for (name, why) in
@@ -98,18 +98,18 @@ impl PacketPlaneTask {
             let text = format!("service {name} is not forwarded: {why}");
             self.events.emit(EventLevel::Error, "packets-refused", text, &about);
         }
-        view_builder::fill_view(&mut self.view, site, picture);
+        view_builder::fill_view(&mut self.view, site, snapshot);
         self.mark_alarms();
     }
 
-    /// Marks the services whose alarm stands.
+    /// Marks services with a raised alarm.
     fn mark_alarms(&mut self) {
         for (name, flows) in &mut self.view.flows {
             flows.alarm = self.alarms.is_half_open_raised(name);
         }
     }
 
-    /// The tables with what their indexes mean now, where another machine is told of them.
+    /// The tables and the current meaning of their indexes, if they are replicated.
     pub(super) fn connection_tables(&self, config: &Config) -> Option<Arc<ConnectionTables>> {
         let site = self.open_plane.as_ref().filter(|_| !config.heartbeats.is_empty())?;
         site.connection_tables(config).map(Arc::new)
@@ -130,17 +130,17 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Counts connections and packets, and judges what they say.
-    pub(super) fn sweep(&mut self, picture: &StateSnapshot) {
-        self.read_flow_samples(picture);
+    /// Counts connections and packets, and updates alarms.
+    pub(super) fn sweep(&mut self, snapshot: &StateSnapshot) {
+        self.read_flow_samples(snapshot);
         let Some(site) = &mut self.open_plane else { return };
-        let services: Vec<u32> = picture
+        let services: Vec<u32> = snapshot
             .config
             .services
             .keys()
             .filter_map(|name| site.planner.service_index(name))
             .collect();
-        let keeping = view_builder::draining_servers(site, picture);
+        let keeping = view_builder::draining_servers(site, snapshot);
         let swept = site.sweep(host_facts::clock_tick(), &services, &keeping);
         match swept.and_then(|()| site.read_counters(&services)) {
             Ok(counts) => {
@@ -148,32 +148,32 @@ impl PacketPlaneTask {
                     &mut self.view,
                     PlaneCounterSample { at: Instant::now(), counts },
                 );
-                view_builder::fill_view(&mut self.view, site, picture);
+                view_builder::fill_view(&mut self.view, site, snapshot);
             }
             Err(error) => return self.report_error(Some(error_chain(&error))),
         }
-        self.update_alarms(picture);
+        self.update_alarms(snapshot);
     }
 
-    /// Reads what watched connections showed, before the sweep lets the datapath give their places to others.
-    fn read_flow_samples(&mut self, picture: &StateSnapshot) {
+    /// Reads samples before the sweep lets the datapath reuse their slots.
+    fn read_flow_samples(&mut self, snapshot: &StateSnapshot) {
         let Some(site) = &mut self.open_plane else { return };
-        match site.read_flow_samples(picture.config.packets.insight, host_facts::clock_nanos()) {
+        match site.read_flow_samples(snapshot.config.packets.insight, host_facts::clock_nanos()) {
             Ok((changes, shown)) => {
                 self.view.flow_samples = shown;
-                let changes = flow_samples::number_samples(site, picture, changes);
-                self.flow_samples.record_changes(changes, &picture.snapshot);
+                let changes = flow_samples::number_samples(site, snapshot, changes);
+                self.flow_samples.record_changes(changes, &snapshot.snapshot);
             }
             Err(error) => self.report_error(Some(error_chain(&error))),
         }
     }
 
-    /// Raises and clears alarms by what was counted.
-    fn update_alarms(&mut self, picture: &StateSnapshot) {
+    /// Raises and clears alarms by the counts.
+    fn update_alarms(&mut self, snapshot: &StateSnapshot) {
         let now = self.now();
         let mut told = Vec::new();
         for (name, flows) in &self.view.flows {
-            told.extend(self.alarms.check_half_open(name, flows.half_open, limit(name, picture)));
+            told.extend(self.alarms.check_half_open(name, flows.half_open, limit(name, snapshot)));
         }
         self.mark_alarms();
         told.extend(self.alarms.retain(|name| self.view.flows.contains_key(name)));
@@ -193,7 +193,7 @@ impl PacketPlaneTask {
     }
 }
 
-/// From how many half-open connections on the alarm of a service stands.
-fn limit(name: &str, picture: &StateSnapshot) -> Option<u32> {
-    picture.config.services.get(name)?.packets.as_ref()?.guard.half_open
+/// The number of half-open connections that raises a service's alarm.
+fn limit(name: &str, snapshot: &StateSnapshot) -> Option<u32> {
+    snapshot.config.services.get(name)?.packets.as_ref()?.guard.half_open
 }

@@ -11,7 +11,7 @@ use crate::planes::packets::order::PlaneExit;
 use crate::planes::packets::view::PacketPlaneView;
 
 impl PacketPlaneTask {
-    /// No service forwards packets: what is left of earlier ones goes.
+    /// No service forwards packets: removes what earlier ones left.
     pub(super) fn remove_leftovers(&mut self, config: &Config) -> bool {
         if !self.needs_update {
             return false;
@@ -35,7 +35,7 @@ impl PacketPlaneTask {
         true
     }
 
-    /// Opens the plane or takes over the one that runs; why it cannot is told and shown.
+    /// Opens the plane or takes over the running one; an error is logged and shown.
     pub(super) fn open_plane(&mut self, config: &Config) {
         match OpenPlane::open(config) {
             Ok(site) => {

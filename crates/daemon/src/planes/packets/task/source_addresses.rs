@@ -10,7 +10,7 @@ use super::PacketPlaneTask;
 use crate::planes::packets::netlink::PreferredSource;
 
 impl PacketPlaneTask {
-    /// Says which there are, once each.
+    /// Logs each such address once.
     pub(super) fn report_source_addresses(&mut self, config: &Config) {
         let found = sources(config, &self.preferred_sources);
         for (ip, text) in &found {

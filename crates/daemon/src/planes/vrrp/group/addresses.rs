@@ -13,7 +13,7 @@ use crate::planes::packets::netlink::AssignedAddress;
 use crate::util::event::EventLevel;
 
 impl VrrpGroup {
-    /// What the dead man's gate keeps: the addresses, and the virtual router's link address.
+    /// What the dead-man timer's gate blocks: the addresses, and the virtual router's MAC address.
     pub fn gated_addresses(&self) -> Vec<IpAddr> {
         let gated = self.config.dead_man.is_some() && !self.has_preexisting_addresses;
         let all = self
@@ -41,7 +41,7 @@ impl VrrpGroup {
         self.interface.as_ref().map_or(&[], |ground| ground.placements.as_slice())
     }
 
-    /// The gate stands at every interface where something is; it is back where another program had taken it off.
+    /// Attaches the gate to every interface with an address, also where another program had detached it.
     pub(super) fn attach_gate(&self, tools: &mut GroupContext<'_>) {
         let names: BTreeSet<&str> =
             self.config.floating_addresses().map(|(_, name)| name).collect();
@@ -58,7 +58,7 @@ impl VrrpGroup {
         self.set_addresses(&places, tools).await;
     }
 
-    /// Shut at once, then taken away; only then is it no business of the gate any more.
+    /// Closes the gate at once, then removes the addresses. Only then are they released from the gate.
     pub(super) async fn remove_addresses(
         &self,
         places: &[AddressPlacement],
@@ -68,7 +68,7 @@ impl VrrpGroup {
             let shut = places.iter().map(|place| place.ip).chain(macvlan::gated_mac(&self.config));
             tools.gates.lease_addresses(&Vec::from_iter(shut), MonotonicTime(0));
         }
-        // A link of its own is silent before anything leaves it, so that it says nothing of that in the others' name.
+        // A macvlan is set down before it is changed, so that it sends nothing in the virtual router's name.
         if let (true, Some(router)) =
             (self.set_macvlan_up(false, tools).await, macvlan::gated_mac(&self.config))
         {
@@ -112,7 +112,7 @@ impl VrrpGroup {
         set.is_ok()
     }
 
-    /// What was set on the interface itself before the group had a link of its own is on that one alone.
+    /// Removes addresses that were set on the interface itself before the group had a macvlan.
     pub(super) async fn remove_interface_addresses(
         &self,
         addresses: &[AssignedAddress],
@@ -121,7 +121,7 @@ impl VrrpGroup {
         for place in self.placements().iter().filter(|place| place.port != place.ifindex) {
             let old = AssignedAddress { ifindex: place.port, ip: place.ip };
             if addresses.contains(&old) {
-                // Both answer for it until it is gone; it is asked for again with the next beginning.
+                // Both interfaces answer for the address until it is removed. On failure the next start removes it.
                 let _ = tools.kernel.remove_address(old.ifindex, old.ip).await;
             }
         }

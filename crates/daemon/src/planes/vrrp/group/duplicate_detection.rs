@@ -15,10 +15,11 @@ use super::{GroupContext, VrrpGroup};
 use crate::util::event::EventLevel;
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Somebody that is taking over is heard of by its advertisement, an interval and this after its announcement.
+/// A member that takes over is recognised by its advertisement, which arrives up to an interval and this time after its
+/// announcement.
 const CLAIM_GRACE: Duration = Duration::from_millis(100);
 
-/// Addresses of another one's advertisement that are shown.
+/// Bounds the addresses of a foreign advertisement that are shown.
 const MAX_SHOWN_ADDRESSES: usize = 4;
 
 impl VrrpGroup {
@@ -46,13 +47,13 @@ impl VrrpGroup {
         }
     }
 
-    /// They are not here any more.
+    /// The addresses are no longer set here.
     pub(super) fn unwatch_duplicates(&mut self) {
         self.duplicates.stop();
         self.arp_sockets.clear();
     }
 
-    /// Asks when it is time.
+    /// Sends ARP probes that are due.
     pub(super) fn probe_duplicates(&mut self, tools: &GroupContext<'_>) {
         let mut found = Vec::new();
         if self.duplicates.take_probe(monotonic_now(), &mut found) {
@@ -69,7 +70,7 @@ impl VrrpGroup {
         self.report_duplicate(found, tools);
     }
 
-    /// Somebody says that an address is at its link.
+    /// Handles a frame in which another host claims an address.
     pub fn handle_claim(
         &mut self,
         ifindex: u32,
@@ -114,7 +115,7 @@ impl VrrpGroup {
         }
     }
 
-    /// Somebody advertises the group's number with other addresses.
+    /// Handles an advertisement of the group's number with other addresses.
     pub(super) fn report_conflict(
         &self,
         source: IpAddr,
@@ -152,7 +153,6 @@ impl VrrpGroup {
         tools.events.emit(EventLevel::Warning, "member-conflict", text, &about);
     }
 
-    /// What was counted of it.
     pub(super) fn duplicate_counts(&self) -> VrrpCounters {
         VrrpCounters {
             duplicate_probes: self.duplicates.probes_sent,

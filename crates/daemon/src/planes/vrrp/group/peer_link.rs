@@ -18,12 +18,12 @@ pub struct GroupVoteState {
     pub state: VrrpState,
     /// It may not become active before others agree.
     pub wants_permission: bool,
-    /// Until when it may be active; `None`: nobody has to agree.
+    /// Until when the group may be active; `None`: no permission is needed.
     pub permitted_until: Option<MonotonicTime>,
 }
 
 impl VrrpGroup {
-    /// What the heartbeat says of the other member. `pair`: both, in words.
+    /// Applies the heartbeat's view of the peer. `pair`: both members, described.
     pub async fn update_peer(
         &mut self,
         peer: PeerView,
@@ -46,13 +46,13 @@ impl VrrpGroup {
         self.needs_quorum || self.machine.permitted_until().is_some()
     }
 
-    /// Before it begins: nobody agrees yet, but to what a process before had. `held`: until when.
+    /// Before the group starts there is no permission, except what an earlier process had. `held`: until when.
     pub(super) fn await_permission(&mut self, held: Option<MonotonicTime>, now: MonotonicTime) {
         let leave = self.needs_quorum.then(|| held.unwrap_or_default());
         self.machine.set_permission(now, leave, &mut Vec::new());
     }
 
-    /// What the witness has to know to vote on it.
+    /// The group's state for the witness vote.
     pub fn vote_state(&self) -> GroupVoteState {
         GroupVoteState {
             state: self.state(),
@@ -100,7 +100,7 @@ impl VrrpGroup {
         self.service_obstacle.as_deref()
     }
 
-    /// Why it is what it is, in a sentence.
+    /// The reason for the group's state, in a sentence.
     pub(super) fn state_reason(&self) -> String {
         let mut text = self.machine.activation_blocker().map_or_else(
             || self.reason.clone(),
@@ -121,7 +121,8 @@ impl VrrpGroup {
         text
     }
 
-    /// What the other member is told of us. Active is who answers: whoever could send nothing does not.
+    /// What the peer learns of this member. Active means that this member answers; a member that could not send does
+    /// not.
     pub fn build_claim(&self) -> GroupClaim {
         let v6 = self.config.is_ipv6();
         let holds = self.state() != VrrpState::Active || monotonic_now() < self.leased_until;
@@ -137,7 +138,7 @@ impl VrrpGroup {
         }
     }
 
-    /// The heartbeat keeps from becoming active, or does not any more.
+    /// Logs that the heartbeat prevents activation, or no longer does.
     pub(super) fn report_blocked(&self, why: Option<ActivationBlocker>, tools: &GroupContext<'_>) {
         let (level, kind, text) = match why {
             Some(why) => {

@@ -13,14 +13,15 @@ use crate::planes::packets::netlink::AssignedAddress;
 use crate::util::event::EventLevel;
 use crate::util::monotonic_clock::monotonic_now;
 
-/// Two programs that set and remove by turns must not keep this thread from its advertisements.
+/// Limits how often addresses are restored: two programs that set and remove them in turns must not delay
+/// advertisements.
 const RESTORE_INTERVAL: Duration = Duration::from_millis(100);
-/// Between two reports that something was set again.
+/// The interval between two log entries about restored addresses.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
-/// Between two looks at what the kernel gives no notice of.
+/// The interval between checks of settings that the kernel sends no notification for.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 impl VrrpGroup {
-    /// Sets again what is not there any more. `here` may be older than what was set last.
+    /// Restores missing addresses. `here` may be older than the latest changes.
     pub(super) async fn restore_addresses(
         &mut self,
         here: KernelAddresses<'_>,
@@ -64,7 +65,7 @@ impl VrrpGroup {
         self.report_restored(&set, tools);
     }
 
-    /// What changes without a notice: the gate's programs, and how the interface answers for addresses.
+    /// Checks what changes without a notification: the gate's programs, and the interface's ARP settings.
     async fn recheck_unnotified(&mut self, tools: &mut GroupContext<'_>) {
         if self.config.dead_man.is_some() {
             self.attach_gate(tools);
@@ -88,7 +89,7 @@ impl VrrpGroup {
         tools.events.emit(EventLevel::Warning, "kernel-restored", text, &about);
     }
 
-    /// Sets addresses; those that are set now.
+    /// Sets addresses; returns those that are set.
     pub(super) async fn set_addresses(
         &mut self,
         places: &[AddressPlacement],
@@ -132,7 +133,7 @@ impl VrrpGroup {
         self.note_missing(here).next().is_none()
     }
 
-    /// Its own link runs, if it has one.
+    /// Whether the group's macvlan is up, if it has one.
     fn is_macvlan_up(&self, here: KernelAddresses<'_>) -> bool {
         let seat = self.interface.as_ref().and_then(|ground| ground.macvlan);
         seat.is_none_or(|seat| here.links.get(&seat).is_some_and(|link| link.up))

@@ -15,7 +15,7 @@ use super::message::ConfigDigests;
 /// A digest of each part; never 0.
 pub fn config_digests(config: &Config) -> ConfigDigests {
     let pools = config.pools.iter().map(|(name, pool)| {
-        // From which address of its own a member connects is its own business.
+        // A member's own source addresses may differ.
         (name, PoolConfig { source: Vec::new(), ..(**pool).clone() })
     });
     let groups = config.vrrp.values().map(|group| {

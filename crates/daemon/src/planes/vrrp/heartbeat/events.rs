@@ -7,10 +7,8 @@ use model::config::{HeartbeatConfig, HeartbeatPathConfig};
 use super::reach_targets::ReachChange;
 use crate::util::event::{EventLevel, EventLog};
 
-/// Both members, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerSummary {
-    /// The other one's name.
     pub peer: String,
     /// How many targets each reaches.
     pub reach: String,
@@ -73,7 +71,7 @@ pub fn report_change(
     }
 }
 
-/// What is wrong with packets, and what to do.
+/// What is wrong with packets, and what an operator can do.
 pub const fn defect_remedy(defect: HeartbeatDefect) -> &'static str {
     match defect {
         HeartbeatDefect::Key => {

@@ -44,7 +44,6 @@ impl HeartbeatKeyFile {
         }
     }
 
-    /// The keys in force.
     pub fn keys(&self) -> Option<&ClusterKeys> {
         self.keys.as_ref()
     }

@@ -5,7 +5,7 @@ use ha::heartbeat::PARTS;
 use ha::witness;
 use model::monotonic_time::MonotonicTime;
 
-/// Words that may wait; packets beyond stay in the sockets, and are lost there.
+/// Bounds waiting messages; further packets stay in the sockets' buffers, and are lost there.
 pub const QUEUE_CAPACITY: usize = 256;
 
 /// A group: its number, and whether it is of IPv6.
@@ -13,7 +13,7 @@ pub type GroupKey = (u8, bool);
 
 #[derive(Debug)]
 pub enum HeartbeatMessage {
-    /// A packet came by a path.
+    /// A packet arrived by a path.
     Packet(u64, PathPacket),
     /// A target answered in time, or did not.
     TargetAnswer(u64, usize, bool),
@@ -23,7 +23,7 @@ pub enum HeartbeatMessage {
     Witness(u64, WitnessAnswer),
 }
 
-/// What came of a question to the witness.
+/// The result of a request to the witness.
 #[derive(Debug)]
 pub struct WitnessAnswer {
     pub group: GroupKey,

@@ -6,16 +6,15 @@ use std::net::IpAddr;
 use ha::keys::ClusterKeys;
 use model::config::HeartbeatPathConfig;
 
-/// How the pair stands, as the heartbeat sees it.
+/// The state of the pair, as the heartbeat sees it.
 #[derive(Clone, Debug)]
 pub struct PairState {
-    /// The keys in force.
     pub keys: ClusterKeys,
     /// Our process, and the other member's while it is heard.
     pub sessions: Option<(u64, u64)>,
-    /// The heartbeat's port; ours is the one beside it.
+    /// The heartbeat's port; replication uses the next one.
     pub port: u16,
-    /// Its paths, in the order of the configuration: what is written, its interface's number, and whether it is up.
+    /// Its paths, in the order of the configuration: the configuration, the interface's index, and whether it is up.
     pub paths: Vec<(HeartbeatPathConfig, u32, bool)>,
     /// Shared addresses that this member holds.
     pub active: BTreeSet<IpAddr>,

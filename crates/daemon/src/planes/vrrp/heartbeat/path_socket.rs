@@ -34,7 +34,7 @@ impl PathSocket {
     /// Opens it: only the peer's address and port are heard. `scope`: the interface's number, for addresses of a link.
     ///
     /// # Errors
-    /// The address is not there (yet), the port is taken, or the interface is missing.
+    /// The address does not exist (yet), the port is in use, or the interface is missing.
     pub fn open(
         path: &HeartbeatPathConfig,
         port: u16,
@@ -68,7 +68,8 @@ impl PathSocket {
     /// There is no way, the link is down, or its queue is full.
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
         match self.socket.try_send(bytes) {
-            // Nobody listened there when the one before came: this one went out all the same, or will the next time.
+            // The peer was not listening when the previous packet arrived. This one was sent anyway, or the next one
+            // will be.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.socket.try_send(bytes).map(drop)
             }
@@ -102,7 +103,7 @@ async fn read_packets(
     loop {
         let bytes = match socket.recv(&mut buffer).await {
             Ok(bytes) => bytes,
-            // Errors of what was sent are told here too: silence counts, not why.
+            // Errors of sent packets arrive here too: only silence counts, not its reason.
             Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
                 tokio::task::yield_now().await;
                 continue;

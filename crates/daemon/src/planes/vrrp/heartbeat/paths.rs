@@ -31,11 +31,10 @@ pub struct HeartbeatSocket {
     pub sent: u64,
     /// Beats that could not.
     pub not_sent: u64,
-    /// Beats that were taken.
     pub received: u64,
-    /// Packets that were not, by what was wrong with them.
+    /// Rejected packets, by defect.
     pub refused: BTreeMap<&'static str, u64>,
-    /// What was wrong with the last packet, if it was not taken.
+    /// The defect of the last packet, if it was rejected.
     pub last_defect: Option<&'static str>,
 }
 
@@ -65,7 +64,7 @@ impl HeartbeatSockets {
         &self.paths
     }
 
-    /// Opens those that are not open.
+    /// Opens paths that are not open.
     pub fn open_missing(&mut self, links: &HashMap<u32, NextHopLink>) {
         for (at, (path, written)) in self.paths.iter_mut().zip(&self.config.paths).enumerate() {
             if path.socket.as_ref().is_some_and(PathSocket::is_alive) {
@@ -103,7 +102,6 @@ impl HeartbeatSockets {
         *counted += 1;
     }
 
-    /// A packet was taken.
     pub fn count_received(&mut self, at: usize) {
         let Some(path) = self.paths.get_mut(at) else { return };
         path.received += 1;

@@ -74,7 +74,7 @@ impl ReachTargets {
         })
     }
 
-    /// How many are reached, once each was asked.
+    /// How many targets are reached, once each was probed.
     pub fn reach_score(&self) -> Option<ReachScore> {
         reach_score(self.targets.iter().map(|asked| &asked.target))
     }

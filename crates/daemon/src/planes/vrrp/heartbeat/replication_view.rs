@@ -7,16 +7,16 @@ use ha::replica::peer::ReplicaCounters;
 /// How far both members are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplicationState {
-    /// Nothing is to be told: no service, no plane, or the other member is not heard.
+    /// Nothing is replicated: no service, no plane, or the peer is silent.
     #[default]
     Off,
     /// The other member does not understand our hashes yet, or we its.
     Handshaking,
-    /// Both hold addresses, and hash connections with secrets of their own.
+    /// Both hold addresses, and hash connections with different secrets.
     SecretsDiffer,
     /// Everything that one of them has is on its way.
     Joining,
-    /// Each has what the other one had when it joined, and is told of what changes.
+    /// Each has the other's state of the time when it joined, and gets changes.
     Following,
 }
 
@@ -38,14 +38,13 @@ impl ReplicationState {
 pub struct ReplicationView {
     /// How far both are.
     pub state: ReplicationState,
-    /// This member waits for what the other one has: it is not to take an address from it by priority yet.
+    /// This member waits for the peer's state: it must not take an address from it by priority yet.
     pub is_waiting: bool,
-    /// What was sent and came.
     pub counts: ReplicaCounters,
     /// Records that were entered.
     pub applied: u64,
     /// Records that were not, by why.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Entries that could not be told, by why.
+    /// Entries that could not be sent, by reason.
     pub unsendable: BTreeMap<&'static str, u64>,
 }

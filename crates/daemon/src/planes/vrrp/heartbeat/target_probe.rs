@@ -16,10 +16,10 @@ use super::message::HeartbeatMessage;
 use crate::util::monotonic_clock::monotonic_now;
 use crate::util::random_seed::random_seed;
 
-/// Bytes of an answer that are read; more is not ours.
+/// The size of the read buffer; longer answers are not to these probes.
 const ANSWER: usize = 256;
 
-/// Who is asked, and how.
+/// The target and the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetEndpoint {
     Echo(IpAddr),
@@ -36,7 +36,7 @@ impl std::fmt::Display for TargetEndpoint {
     }
 }
 
-/// Asks from now on, until the task is aborted.
+/// Probes a target until the task is aborted.
 pub fn probe_target(
     at: TargetEndpoint,
     every: Duration,
@@ -67,7 +67,7 @@ pub fn probe_target(
     })
 }
 
-/// Whoever asks by ICMP echo.
+/// Probes by ICMP echo.
 struct IcmpProber {
     token: u64,
     number: u16,
@@ -75,7 +75,7 @@ struct IcmpProber {
 }
 
 impl IcmpProber {
-    /// Asks, and waits for the answer as long as it takes.
+    /// Sends an echo request and waits for its answer without a limit.
     async fn ping(&mut self, ip: IpAddr) -> io::Result<()> {
         let socket = match &self.socket {
             Some(socket) => socket,

@@ -21,14 +21,14 @@ pub struct HeartbeatView {
     pub is_peer_up: bool,
     /// Since when it is heard or not.
     pub since: SystemTime,
-    /// What it said last, as long as it is heard.
+    /// Its last heartbeat, while it is alive.
     pub last_heartbeat: Option<PeerHeartbeat>,
     pub generation: u64,
     /// The parts of the configuration in which both differ.
     pub drift: Option<String>,
     /// Why the keys cannot be had.
     pub last_error: Option<String>,
-    /// Numbers of the keys in force, the one that signs first.
+    /// Numbers of the active keys; the first one signs.
     pub keys: Vec<u8>,
     /// Its paths, in the order of the configuration.
     pub paths: Vec<HeartbeatPathView>,
@@ -38,27 +38,25 @@ pub struct HeartbeatView {
     pub reach: Option<ReachScore>,
     /// The other member has reached more for long enough.
     pub behind: bool,
-    /// Beats that did not know our process.
+    /// Heartbeats that did not know this process.
     pub introductions: u64,
     /// Processes of the other member that were heard.
     pub sessions: u64,
-    /// Who else has to agree; `None`: nobody.
+    /// The witness; `None`: there is none.
     pub witness: Option<WitnessView>,
-    /// Connections and sticky clients that both tell each other; `None`: there are none to tell.
+    /// Replicated connections and sticky clients; `None`: nothing is replicated.
     pub replica: Option<Arc<ReplicationView>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct WitnessView {
-    /// Where it is asked.
     pub places: String,
-    /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
+    /// `held`: this member has a lease, `answers`, `silent`, or `unasked`.
     pub state: &'static str,
-    /// What it said last.
     pub last_answer: String,
     /// Since when it answers or not.
     pub since: SystemTime,
-    /// Leases that are ours now.
+    /// The leases of this member.
     pub leases_held: usize,
     /// Groups for which the other member has lent us its vote now.
     pub votes_granted: usize,
@@ -84,9 +82,8 @@ pub struct HeartbeatPathView {
     pub sent: u64,
     /// Beats that could not.
     pub not_sent: u64,
-    /// Beats that were taken.
     pub received: u64,
-    /// Packets that were not, by what was wrong with them.
+    /// Rejected packets, by defect.
     pub refused: BTreeMap<&'static str, u64>,
 }
 

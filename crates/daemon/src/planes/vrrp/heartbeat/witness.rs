@@ -22,13 +22,13 @@ use super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
 use crate::util::event::{EventLevel, EventLog};
 use requester::WitnessRequester;
 
-/// How long what is held is given back at the end.
+/// The time limit for releasing leases at the end.
 const RELEASE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The witness, as this member knows it.
+/// The client of a witness.
 pub struct WitnessClient {
     settings: Settings,
-    /// Both members' names in their order: what they hold is called by them.
+    /// Both members' names in order: leases are named by them.
     pair_name: String,
     name: String,
     peer: String,
@@ -36,10 +36,10 @@ pub struct WitnessClient {
     messages: mpsc::Sender<HeartbeatMessage>,
     session: u64,
     groups: BTreeMap<GroupKey, GroupVotes>,
-    /// Whether it answered last; `None`: it was not asked.
+    /// Whether it answered the last request; `None`: there was none.
     pub is_answering: Option<bool>,
     pub since: SystemTime,
-    /// What it said last, in words.
+    /// Its last answer, described.
     pub last_answer: String,
 }
 
@@ -49,7 +49,7 @@ struct GroupVotes {
 }
 
 impl WitnessClient {
-    /// One that has not been asked.
+    /// A client without requests so far.
     pub fn new(
         config: &Written,
         era: u64,
@@ -114,7 +114,7 @@ impl WitnessClient {
         ballot.votes.permitted_until(now)
     }
 
-    /// A beat was believed and is the newest. `ours`: priority and address of this member in a group.
+    /// Handles an accepted heartbeat that is the newest. `ours`: priority and address of this member in a group.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
@@ -128,14 +128,14 @@ impl WitnessClient {
         }
     }
 
-    /// What our next beat would say.
+    /// The votes that the next heartbeat would carry.
     pub fn preview_votes(&self, now: MonotonicTime, claims: &mut [GroupClaim]) {
         for claim in claims {
             claim.vote = self.groups.get(&(claim.id, claim.v6)).map(|one| one.votes.next_vote(now));
         }
     }
 
-    /// What the beat of this number says.
+    /// The votes of the heartbeat with this number.
     pub fn take_votes(&mut self, now: MonotonicTime, number: u64, claims: &mut [GroupClaim]) {
         for claim in claims {
             let ballot = self.groups.get_mut(&(claim.id, claim.v6));
@@ -143,7 +143,7 @@ impl WitnessClient {
         }
     }
 
-    /// When it is to be asked next.
+    /// The time of the next request.
     pub fn next_due(&self) -> MonotonicTime {
         self.groups
             .values()
@@ -152,7 +152,7 @@ impl WitnessClient {
             .unwrap_or(MonotonicTime::NEVER)
     }
 
-    /// Asks what is due.
+    /// Sends requests that are due.
     pub fn send_requests(&mut self, now: MonotonicTime) {
         for ballot in self.groups.values_mut() {
             if let Some(ask) = ballot.votes.take_request(now) {
@@ -186,7 +186,7 @@ impl WitnessClient {
         events.emit(level, kind, format!("witness {}: {text}", self.places()), &about);
     }
 
-    /// Gives back what is held: groups are not active any more.
+    /// Releases all leases: no group is active any more.
     pub async fn release_leases(&mut self, now: MonotonicTime) {
         let mut all = tokio::task::JoinSet::new();
         for (_, mut ballot) in std::mem::take(&mut self.groups) {
@@ -207,7 +207,7 @@ impl WitnessClient {
         [sum(|votes| votes.renewed), sum(|votes| votes.refused), sum(|votes| votes.unanswered)]
     }
 
-    /// Groups for which its vote is ours now, and those for which the other member's is, of all that need one.
+    /// Groups for which this member has the vote, and those for which the peer has it, of all that need one.
     pub fn voted_groups(&self, now: MonotonicTime) -> (usize, usize) {
         let count = |of: fn(&QuorumVotes) -> MonotonicTime| {
             self.groups.values().filter(|one| now < of(&one.votes)).count()

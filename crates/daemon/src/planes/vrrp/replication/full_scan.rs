@@ -3,40 +3,40 @@
 //!
 //! However large the tables are, a round looks at so many places and no more.
 
-/// Places that a round looks at. A millisecond or two: those of the default size take a quarter of a second.
+/// Entries that a round reads: one or two milliseconds of work. Tables of the default size take a quarter of a second.
 pub const LOOKS: u64 = 1 << 18;
 
-/// Where the walk through all tables stands.
+/// The position of a scan through all tables.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FullScan {
     position: u64,
-    /// Places that time says should have been looked at by now.
+    /// Entries that should have been read by now.
     owed: f64,
     /// Places until everything was looked at that is to be.
     remaining: u64,
-    /// At which change a round had no more room: number of the table, and place. The next one goes on there, so that
-    /// under lasting load everything has its turn.
+    /// The change at which a round ran out of room: number of the table, and entry. The next round continues there, so
+    /// that under lasting load every change is sent.
     pub resume_at: (usize, u32),
 }
 
 impl FullScan {
-    /// All of so many places are to be looked at, from here on.
+    /// Starts a scan of this many entries.
     pub fn restart(&mut self, places: u64) {
         self.remaining = places;
     }
 
-    /// Another round, of so many that each of the places has its turn once: how many are looked at.
+    /// The number of entries that the next round reads, so that each entry is read once in this many rounds.
     pub fn next_round(&mut self, places: u64, rounds: f64) -> u64 {
         self.owed = (self.owed + places as f64 / rounds).min(places as f64);
         (self.owed as u64).max(self.remaining).min(LOOKS).min(places)
     }
 
-    /// The place after so many more.
+    /// The entry at this distance from the current position.
     pub fn place(&self, more: u64, places: u64) -> u64 {
         (self.position + more) % places.max(1)
     }
 
-    /// So many were looked at. Whether that was the last of all.
+    /// Advances the position; returns whether the scan is complete.
     pub fn advance(&mut self, looked: u64, places: u64) -> bool {
         self.position = self.place(looked, places);
         self.owed = (self.owed - looked as f64).max(0.0);
@@ -51,7 +51,7 @@ mod tests {
 
     const PLACES: u64 = 3 * LOOKS + 17;
 
-    /// Rounds until everything was looked at, of which each gets as far as `most` says; how often each place was.
+    /// Runs rounds until everything was read, each as far as `most` allows; returns how often each entry was read.
     fn pass(walk: &mut FullScan, most: impl Fn(u64) -> u64) -> (u64, Vec<u32>) {
         let mut looks = vec![0; PLACES as usize];
         walk.restart(PLACES);

@@ -20,10 +20,10 @@ pub struct RecordCodec {
     tables: Arc<ConnectionTables>,
     active: BTreeSet<IpAddr>,
     recently_active: BTreeSet<IpAddr>,
-    /// Other addresses are held than before: what changed meanwhile was told by nobody.
+    /// The held addresses have changed: no record was sent for changes meanwhile.
     pub addresses_changed: bool,
     index: ServerIndex,
-    /// By place of a translated connection: a mark of the one that was told in full; 0 for none.
+    /// For each translated connection: a mark of the one that was sent in full; 0 for none.
     sent_marks: Vec<u32>,
     /// Times that all of these marks ceased to count.
     generation: u32,
@@ -31,7 +31,7 @@ pub struct RecordCodec {
     pub applied: u64,
     /// Records that were not, by why.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Entries that could not be told, by why.
+    /// Entries that could not be sent, by reason.
     pub unsendable: BTreeMap<&'static str, u64>,
 }
 
@@ -57,7 +57,7 @@ impl RecordCodec {
         self.index = ServerIndex::from_tables(&self.tables, &self.active, &self.recently_active);
     }
 
-    /// Follows what the tables mean, and which addresses are held, now and lately.
+    /// Follows the tables' meaning, and the addresses that are held now or were recently.
     pub fn update_tables(
         &mut self,
         tables: &Arc<ConnectionTables>,
@@ -84,12 +84,12 @@ impl RecordCodec {
         &self.tables
     }
 
-    /// Nothing was told of any place.
+    /// Forgets all sent marks.
     pub fn forget_all(&mut self) {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// What was told of a place did not come, or is to be told in full again.
+    /// The record of an entry was lost, or is to be sent in full again.
     pub fn forget_place(&mut self, table: ReplicatedTable, place: u32) {
         if table == ReplicatedTable::Records
             && let Some(told) = self.sent_marks.get_mut(place as usize)
@@ -98,7 +98,7 @@ impl RecordCodec {
         }
     }
 
-    /// What the other member is to be told of a place; nothing where nothing lives that this member answers for.
+    /// The record of an entry; none if there is no connection for which this member is responsible.
     pub fn read_place(
         &mut self,
         table: ReplicatedTable,
@@ -141,7 +141,7 @@ impl RecordCodec {
         let Some(server) = server.number else { return self.count_untold("same-number") };
         let phase = phase(one.state)?;
         let left = to_short(one.ttl_ticks);
-        // What a cookie stands for is not known before the server answers.
+        // The server of a cookie is unknown before the server answers.
         if one.stamp.is_some() && phase == ReplicatedPhase::Opening {
             return None;
         }
@@ -168,13 +168,13 @@ impl RecordCodec {
         }))
     }
 
-    /// An entry that cannot be told.
+    /// Counts an entry that cannot be sent.
     pub fn count_untold(&mut self, why: &'static str) -> Option<ReplicaRecord> {
         *self.unsendable.entry(why).or_default() += 1;
         None
     }
 
-    /// Enters what the other member tells.
+    /// Writes a record of the peer into the tables.
     pub fn write_records(&mut self, record: &ReplicaRecord, tick: u32) {
         match self.write_record(record, tick) {
             Ok(()) => self.applied += 1,

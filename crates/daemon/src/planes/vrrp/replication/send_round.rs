@@ -26,7 +26,7 @@ pub struct SendRound<'a> {
 }
 
 impl<'a> SendRound<'a> {
-    /// Nothing is told yet. `tick`: the plane's clock.
+    /// An empty round. `tick`: the packet plane's clock.
     pub fn new(
         partner: &'a mut ReplicaPeer,
         carrier: &'a mut RecordCodec,
@@ -39,7 +39,8 @@ impl<'a> SendRound<'a> {
         SendRound { peer: partner, codec: carrier, keys, batch, packets, now, tick }
     }
 
-    /// What is to be sent: what changed, and then what `walk` comes to, in `rounds` rounds everything.
+    /// Builds the packets of a round: changes first, then entries of the scan, which covers everything in `rounds`
+    /// rounds.
     pub fn build_packets(mut self, walk: &mut FullScan, rounds: f64) -> Vec<Vec<u8>> {
         let whole = self.add_changes(walk);
         let walked = whole && self.add_scanned(walk, rounds);
@@ -53,7 +54,7 @@ impl<'a> SendRound<'a> {
         self.packets
     }
 
-    /// Tells what changed, from where the last round had no more room; whether that is all.
+    /// Adds changes, from where the last round ran out of room; returns whether that is all.
     fn add_changes(&mut self, walk: &mut FullScan) -> bool {
         if !self.peer.may_send() {
             return false;
@@ -78,7 +79,7 @@ impl<'a> SendRound<'a> {
         true
     }
 
-    /// Tells what stands where the walk comes by; whether everything that was to be told has been.
+    /// Adds entries at the scan's position; returns whether everything to be sent was added.
     fn add_scanned(&mut self, walk: &mut FullScan, rounds: f64) -> bool {
         let replica = Arc::clone(&self.codec.tables().replica);
         let sizes = ReplicatedTable::ALL.map(|table| u64::from(replica.places(table)));
@@ -99,7 +100,7 @@ impl<'a> SendRound<'a> {
         walk.advance(looked, places)
     }
 
-    /// Whether another record may be told in this round.
+    /// Whether another record fits into this round.
     fn has_room(&mut self) -> bool {
         if self.batch.is_full() {
             let batch = std::mem::take(&mut self.batch);

@@ -20,15 +20,15 @@ pub struct ReplicatedServer {
     pub key: ServerKey,
     /// Its service is at an address that this member holds.
     pub is_held: bool,
-    /// Or that it held a moment ago: what is told of it is what it forwarded last.
+    /// Whether this member holds its address, or held it a moment ago: then it sends what it forwarded last.
     pub is_sent: bool,
-    /// Its service's connections are told of.
+    /// Whether its service's connections are replicated.
     pub replicates_flows: bool,
-    /// Who sticks to it is told.
+    /// Whether its sticky clients are replicated.
     pub replicates_affinity: bool,
 }
 
-/// Everything that is told of.
+/// Servers whose state is replicated.
 #[derive(Clone, Debug, Default)]
 pub struct ServerIndex {
     by_index: HashMap<u32, ReplicatedServer>,
@@ -38,7 +38,7 @@ pub struct ServerIndex {
 }
 
 impl ServerIndex {
-    /// Of tables, on a member that holds these addresses, and held those a moment ago.
+    /// The index of tables, on a member that holds these addresses, and held those a moment ago.
     pub fn from_tables(
         tables: &ConnectionTables,
         active: &BTreeSet<IpAddr>,

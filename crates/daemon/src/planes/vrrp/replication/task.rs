@@ -28,14 +28,14 @@ use crate::util::monotonic_clock::monotonic_now;
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
 const REOPEN_TICKS: u32 = 25;
-/// Packets that may wait to be taken; more stay in the sockets, and are lost there.
+/// Bounds the packets that wait; further ones stay in the sockets' buffers, and are lost there.
 const QUEUE_CAPACITY: usize = 512;
-/// How long a member that gave an address up tells of what it forwarded last.
+/// How long a member that released an address sends what it forwarded last.
 const RECENT_ACTIVE_PERIOD: Duration = Duration::from_secs(1);
-/// How long a member that joins waits for what the other one has before it may take an address from it by priority.
+/// How long a joining member waits for the peer's state before it may take an address from it by priority.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Tells and enters until the heartbeat ends.
+/// Replicates in both directions until the heartbeat ends.
 pub(super) async fn run(
     source: ReplicationSource,
     mut pairs: watch::Receiver<Option<Arc<PairState>>>,
@@ -72,18 +72,18 @@ struct ReplicationTask {
     packets: mpsc::Sender<HeartbeatMessage>,
     pair: Option<Arc<PairState>>,
     sockets: Vec<Option<PathSocket>>,
-    /// Sockets that were opened: what earlier ones still say is not heard.
+    /// The generation of open sockets: packets of earlier ones are ignored.
     epoch: u64,
     peer: ReplicaPeer,
     codec: Option<RecordCodec>,
     rounds: u32,
-    /// Records came that the sender has not heard of.
+    /// Records arrived that have not been acknowledged.
     needs_acknowledgement: bool,
-    /// What is told that did not change.
+    /// The scan of entries that did not change.
     full_scan: FullScan,
     /// Shared addresses, and when this member held each last.
     last_held: BTreeMap<IpAddr, MonotonicTime>,
-    /// Since when the other member is heard, and has not told everything.
+    /// Since when the peer is alive and has not sent everything.
     joining_since: Option<MonotonicTime>,
 }
 
@@ -105,7 +105,7 @@ impl ReplicationTask {
         }
     }
 
-    /// Follows how the pair stands, and the plane's tables.
+    /// Follows the state of the pair, and the packet plane's tables.
     fn update_pair(&mut self, pair: Option<Arc<PairState>>) {
         let sessions = pair.as_ref().and_then(|pair| pair.sessions);
         let before = self.pair.as_ref().and_then(|pair| pair.sessions);
@@ -161,7 +161,7 @@ impl ReplicationTask {
         let (Some(bytes), Some(pair)) = (bytes, &self.pair) else { return };
         let paths = self.sockets.iter().zip(&pair.paths);
         let mut up = paths.filter(|(_, (_, _, up))| *up).filter_map(|(wire, _)| wire.as_ref());
-        // What does not go out is missed there, and told of again.
+        // A packet that cannot be sent is missed by the peer, and its records are sent again.
         let _ = up.next().map(|wire| wire.send(&bytes));
     }
 
@@ -184,13 +184,12 @@ impl ReplicationTask {
             Ok(ReplicaEvent::Adopt(secret)) => {
                 self.source.commands.change_hash_secret(words_of(&secret))
             }
-            // Whoever is not agreed with is told again with the next hello; what is refused is counted.
+            // A disagreement is repeated with the next hello; rejected packets are counted.
             Ok(ReplicaEvent::Agreed | ReplicaEvent::AwaitPeer | ReplicaEvent::SecretsDiffer)
             | Err(_) => {}
         }
     }
 
-    /// The sender of records hears which came.
     fn answer(&mut self) {
         if std::mem::take(&mut self.needs_acknowledgement)
             && let Some(pair) = self.pair.clone()
@@ -217,14 +216,14 @@ impl ReplicationTask {
         self.send_records(&pair.keys);
     }
 
-    /// Begins to tell everything where that is due: a member has joined, or addresses have moved.
+    /// Starts a full scan when one is due: a member has joined, or addresses have moved.
     fn start_full_scan(&mut self) {
         let Some(carrier) = &mut self.codec else { return };
         let joins = self.peer.needs_full_sync();
         let replica = Arc::clone(&carrier.tables().replica);
         if joins {
             carrier.forget_all();
-            // What changed while nobody was there to be told is told with all the rest, once.
+            // The full scan includes changes from the time without a peer, so they are not sent twice.
             ReplicatedTable::ALL.into_iter().for_each(|table| replica.clear_changes(table));
             self.peer.start_full_scan();
         }
@@ -238,7 +237,7 @@ impl ReplicationTask {
         }
     }
 
-    /// Tells what is noted, and what the walk comes to, as much as may be under way.
+    /// Sends changes and entries of the scan, as much as may be unacknowledged.
     fn send_records(&mut self, keys: &ClusterKeys) {
         let Some(carrier) = &mut self.codec else { return };
         let rounds = refresh_interval(carrier.tables().shortest).as_secs_f64()
@@ -254,7 +253,7 @@ impl ReplicationTask {
         let patient =
             self.joining_since.is_some_and(|joined| monotonic_now().since(joined) < JOIN_TIMEOUT);
         let waits = heard && patient && !partner.is_synced() && !partner.secrets_differ();
-        // What was counted stays when the other member is gone.
+        // Counters remain when the peer is gone.
         let Some(carrier) = self.codec.as_ref() else {
             return ReplicationView {
                 is_waiting: waits,
@@ -280,7 +279,7 @@ impl ReplicationTask {
     }
 }
 
-/// Notes places that are to be told of again.
+/// Marks entries to be sent again.
 fn note_places(carrier: &mut RecordCodec, places: &[u64]) {
     for place in places {
         let Some(table) = ReplicatedTable::ALL.get((place >> 32) as usize) else { continue };

@@ -8,8 +8,7 @@ use super::super::macvlan;
 use super::VrrpTask;
 
 impl VrrpTask {
-    /// Makes what is missing, and removes what a process left of a group that has it no more. Why one cannot be had, by
-    /// group.
+    /// Creates missing macvlans, and removes those of groups that no longer have one. Returns the errors by group.
     pub(super) async fn update_macvlans(&mut self, config: &Config) -> BTreeMap<String, String> {
         let mut problems = BTreeMap::new();
         let mut changed = false;
@@ -37,7 +36,7 @@ impl VrrpTask {
         }
         if changed {
             self.network_changed = true;
-            // What fails is asked again soon.
+            // If this fails, it is retried soon.
             let _ = self.refresh_kernel_state().await;
         }
         problems

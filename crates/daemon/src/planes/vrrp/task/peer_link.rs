@@ -21,8 +21,8 @@ impl VrrpTask {
     }
 
     /// Has the heartbeat of this snapshot.
-    pub(super) fn update_heartbeat(&mut self, picture: &StateSnapshot) {
-        let wanted = picture.config.heartbeats.values().next();
+    pub(super) fn update_heartbeat(&mut self, snapshot: &StateSnapshot) {
+        let wanted = snapshot.config.heartbeats.values().next();
         let stands = match (&self.heartbeat, wanted) {
             (Some(beat), Some(wanted)) => beat.has_config(wanted),
             (None, None) => true,
@@ -43,16 +43,16 @@ impl VrrpTask {
             self.heartbeat = wanted.map(begin);
         }
         if let Some(heartbeat) = &mut self.heartbeat {
-            heartbeat.refresh(picture, &self.links, &self.events);
+            heartbeat.refresh(snapshot, &self.links, &self.events);
         }
-        if replicated_services(&picture.config).is_empty() {
+        if replicated_services(&snapshot.config).is_empty() {
             self.replication = None;
         } else if self.replication.is_none() {
             self.replication = Some(ReplicationHandle::start(self.source.clone()));
         }
     }
 
-    /// A task of the heartbeat has something to tell.
+    /// Handles a message of a heartbeat task.
     pub(super) fn handle_message(&mut self, word: HeartbeatMessage) {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.handle_message(word, &self.events);
@@ -82,7 +82,7 @@ impl VrrpTask {
         }
     }
 
-    /// Each group hears what the heartbeat says of the other member.
+    /// Updates each group's view of the peer.
     pub(super) async fn update_peer_views(&mut self) {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.handle_timeouts(&self.events);
@@ -96,7 +96,7 @@ impl VrrpTask {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let id = group.config.id;
             let v6 = group.config.is_ipv6();
-            // Whoever joins first has the connections brought over.
+            // A member that joins gets the connections first.
             let comes = waits && group.state() != VrrpState::Active;
             let fit = group.service_obstacle().is_none() && !comes;
             let peer = self.heartbeat.as_ref().map(|beat| beat.peer_view(id, v6, fit));
@@ -114,7 +114,7 @@ impl VrrpTask {
         }
     }
 
-    /// The other member hears what this one is.
+    /// Sends this member's state to the peer.
     pub(super) fn send_heartbeat(&mut self) {
         let claims = self.groups.values().map(|group| group.build_claim()).collect();
         if let Some(heartbeat) = &mut self.heartbeat {
@@ -129,7 +129,7 @@ impl VrrpTask {
             .set_pair_state(self.heartbeat.as_ref().and_then(|beat| beat.pair_state(addresses)));
     }
 
-    /// The heartbeat, with what is replicated.
+    /// The state of heartbeats and their replication.
     pub(super) fn heartbeat_views(&self) -> Vec<HeartbeatView> {
         let replica = self.replication.as_ref().map(ReplicationHandle::view);
         let beats = self.heartbeat.iter().map(HeartbeatSession::view);

@@ -22,7 +22,7 @@ impl VrrpTask {
         }
     }
 
-    /// A frame of protocol 112, or one that says where an address is.
+    /// Handles a frame of protocol 112, or one that claims an address.
     pub(super) async fn handle_frame(&mut self, heard: &ReceivedFrame) {
         let Some((envelope, bytes)) = frame::parse_vrrp_frame(&heard.frame) else {
             let Some((ip, link)) = frame::claimed_address(&heard.frame) else {
@@ -54,7 +54,7 @@ impl VrrpTask {
         self.groups.insert(name, group);
     }
 
-    /// Somebody says that an address is at its link.
+    /// Handles a frame in which another host claims an address.
     pub(super) fn handle_claim(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
         let Some(kernel) = self.kernel.as_ref() else { return };
         let ears = &self.rx_sockets;

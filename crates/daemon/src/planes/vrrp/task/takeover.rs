@@ -7,7 +7,8 @@ use super::super::group::VrrpGroup;
 use super::VrrpTask;
 
 impl VrrpTask {
-    /// Carries an order out; the groups that changed. Of all groups those that need nothing are left out.
+    /// Carries out an order; returns the groups that changed. If it is for all groups, those that already match are
+    /// skipped.
     pub(super) async fn change_active(
         &mut self,
         how: TakeoverAction,
@@ -51,7 +52,7 @@ impl VrrpTask {
         if waiting.is_empty() { Ok(moved) } else { Err(TakeoverError::Waits(waiting.join(", "))) }
     }
 
-    /// Whether the other member would take a group, as far as the heartbeat knows.
+    /// Why the peer would not take over a group, as far as the heartbeat knows.
     fn takeover_obstacle(&self, name: &str) -> Result<(), TakeoverError> {
         let Some((beat, group)) = self.heartbeat.as_ref().zip(self.groups.get(name)) else {
             return Ok(());

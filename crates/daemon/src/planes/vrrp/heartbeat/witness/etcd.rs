@@ -16,7 +16,7 @@ const PREFIX: &str = "steelyard/";
 
 pub struct EtcdLock {
     members: Vec<WitnessHttpClient>,
-    /// Which of them is asked.
+    /// The member that is asked.
     current_member: usize,
     key: String,
     holder: String,
@@ -45,13 +45,13 @@ impl EtcdLock {
         }
     }
 
-    /// The next question goes by a new connection, to the next member.
+    /// The next request uses a new connection to the next member.
     pub fn disconnect(&mut self) {
         self.members.iter_mut().for_each(WitnessHttpClient::disconnect);
         self.current_member = (self.current_member + 1) % self.members.len().max(1);
     }
 
-    /// Asks.
+    /// Sends a request.
     ///
     /// # Errors
     /// No answer that could be understood.
@@ -107,7 +107,7 @@ impl EtcdLock {
         Ok(Some(found.unwrap_or(Value::Null)))
     }
 
-    /// The lease goes on; `None`: it is over.
+    /// Renews the lease; `None`: it has expired.
     async fn renew_lease(&mut self, id: String) -> Result<Option<(String, u64)>, WitnessCallError> {
         let said = self.post("/v3/lease/keepalive", &json!({ "ID": id })).await?;
         let seconds = said.pointer("/result/TTL").and_then(number).filter(|ttl| *ttl > 0);
@@ -121,7 +121,7 @@ impl EtcdLock {
         id.zip(seconds).ok_or(WitnessCallError::Content)
     }
 
-    /// Revokes the lease; the key goes with it.
+    /// Revokes the lease, which deletes the key too.
     async fn release(&mut self) -> WitnessCallResult {
         if let Some((id, _)) = &self.lease {
             let body = json!({ "ID": id });

@@ -29,23 +29,18 @@ const ANSWER: usize = 64 * 1024;
 /// Bytes of a file with a token.
 const TOKEN: u64 = 4096;
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessCallError {
     /// There is no place.
     #[error("there is nowhere to ask")]
     NoAddress,
-    /// Nobody listens there, or TLS failed.
+    /// No server listens there, or TLS failed.
     #[error("{0}")]
     Connect(#[from] io::Error),
     /// The token or the authorities cannot be read.
     #[error("{}: {why}", file.display())]
-    File {
-        /// Which file.
-        file: PathBuf,
-        /// Why.
-        why: String,
-    },
+    File { file: PathBuf, why: String },
     /// The token's file is no secret, or cannot be read.
     #[error(transparent)]
     Token(#[from] SecretError),
@@ -61,12 +56,12 @@ pub enum WitnessCallError {
     /// Another status than is meant.
     #[error("it answered {0} {1}")]
     Status(u16, String),
-    /// The answer is not what it should be.
+    /// The response has an unexpected form.
     #[error("its answer cannot be understood")]
     Content,
 }
 
-/// What came of a question, and in words.
+/// The result of a request, and its description.
 pub type WitnessCallResult = Result<(WitnessReply, String), WitnessCallError>;
 
 pub struct WitnessHttpClient {
@@ -97,7 +92,7 @@ impl WitnessHttpClient {
         WitnessHttpClient { place, token, ca, tls: None, connection: None }
     }
 
-    /// The next call goes by a new connection.
+    /// The next call uses a new connection.
     pub fn disconnect(&mut self) {
         self.connection = None;
     }
@@ -164,7 +159,7 @@ where
 {
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     let driver = tokio::spawn(async move {
-        // What ends the connection early is told by the request that needed it.
+        // The pending request reports why a connection ended early.
         let _ = connection.await;
     });
     Ok(HttpConnection { sender, token, driver })

@@ -27,12 +27,11 @@ impl WitnessLease {
         WitnessLease { client: callers.next(), name, holder, length }
     }
 
-    /// The next question goes by a new connection.
+    /// The next request uses a new connection.
     pub fn disconnect(&mut self) {
         self.client.iter_mut().for_each(WitnessHttpClient::disconnect);
     }
 
-    /// Asks.
     ///
     /// # Errors
     /// No answer that could be understood.

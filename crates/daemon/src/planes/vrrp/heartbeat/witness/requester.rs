@@ -13,7 +13,7 @@ use super::etcd::EtcdLock;
 use super::http_client::WitnessHttpClient;
 use super::lease::WitnessLease;
 
-/// Questions that may wait: another one comes when the last was not answered.
+/// Requests that may wait: a further one is due only after the last one went unanswered.
 const QUEUE_CAPACITY: usize = 1;
 
 pub struct WitnessRequester {
@@ -63,14 +63,14 @@ impl WitnessRequester {
         WitnessRequester { requests: to, task }
     }
 
-    /// Asks; what cannot be asked now counts as not answered.
+    /// Sends a request; one that cannot be queued counts as unanswered.
     pub fn try_request(&self, ask: WitnessRequest) {
         let _ = self.requests.try_send(ask);
     }
 
-    /// The last question, which nobody hears the answer of.
+    /// Sends the last request, whose answer is ignored.
     pub async fn release(mut self, ask: WitnessRequest) {
-        // What was asked before is asked first; then this, and the task ends.
+        // Queued requests are sent first, then this one; then the task ends. It fails only if the task has ended.
         let _ = self.requests.send(ask).await;
         self.requests = mpsc::channel(QUEUE_CAPACITY).0;
         let _ = (&mut self.task).await;
@@ -109,7 +109,7 @@ impl WitnessBackend {
         }
     }
 
-    /// The next question goes by a new connection, and to the next server.
+    /// The next request uses a new connection, to the next server.
     fn hang_up(&mut self) {
         match self {
             WitnessBackend::Lease(lease) => lease.disconnect(),
