@@ -1,7 +1,7 @@
 //! Stable identities of configured objects.
 //!
-//! An id is given once per object by the reconciler and survives every change that keeps the object, so that
-//! counters, connections and health can stay with it. It does not say what the object is called.
+//! The reconciler gives each object its id once. The id survives every change that keeps the object, so that counters,
+//! connections and health stay with it. The name of the object is stored elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,14 +13,10 @@ macro_rules! id {
     };
 }
 
+id!(ServiceId);
+id!(PoolId);
 id!(
-    ServiceId
-);
-id!(
-    PoolId
-);
-id!(
-    /// A server of one pool, at one address: a server whose address changes is another one.
+    /// A server of one pool at one address. A server whose address changes gets a new id.
     ServerId
 );
 id!(

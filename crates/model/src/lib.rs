@@ -1,7 +1,7 @@
-//! The product's words and decisions.
+//! The product's terms and decisions.
 //!
-//! Everything here is pure: configuration, choosing, judging, causes and the shared live counters. It reads no
-//! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
+//! Everything here is pure: configuration, load balancing, health checks, causes and the shared live counters. It reads
+//! no clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
 
 pub mod acme;
 pub mod admission;

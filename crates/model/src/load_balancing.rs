@@ -1,8 +1,8 @@
-//! Choosing a server: one policy a file, one face for all.
+//! Load balancing: choosing a server. One policy a file, one interface for all.
 //!
-//! A `Chooser` belongs to one worker and one pool. It is told of each new snapshot by `refresh` and keeps what
-//! outlives one (the position of round-robin); at each `pick` it reads only what changes between snapshots: the
-//! shared counters, times and loads. It opens nothing, counts nothing and reads no clock. `pick` does not allocate.
+//! A `ServerPicker` belongs to one worker and one pool. `refresh` gives it each new snapshot; state that outlives a
+//! snapshot stays, such as the position of round-robin. `pick` reads only what changes between snapshots: the shared
+//! counters, times and loads. It counts nothing, reads no clock and does not allocate.
 
 mod alias_table;
 mod bounded_hash;
@@ -42,13 +42,13 @@ use round_robin::RoundRobin;
 use source_hash::SourceHash;
 use weighted_random::WeightedRandom;
 
-/// Who may take new work now, by index into the pool's servers, with the weight of each: for a plane that chooses by a
-/// table of its own.
+/// Servers that may take new work now, by index into the pool's servers, each with its weight: for planes that choose
+/// by a table of their own.
 pub fn eligible_servers(view: &PoolView) -> Vec<(usize, u16)> {
     EligibleServers::from_view(view).servers.iter().map(|slot| (slot.index, slot.weight)).collect()
 }
 
-/// One worker's way of choosing among the servers of one pool.
+/// The load balancing policy of one pool, with the state of one worker.
 #[derive(Clone, Debug)]
 pub struct ServerPicker {
     seed: u64,
@@ -74,7 +74,7 @@ enum BalancingPolicy {
 }
 
 impl ServerPicker {
-    /// For the pool as it is in `view`. Give every worker another `seed`: it sets where round-robin begins.
+    /// For the pool as it is in `view`. Every worker passes another `seed`, which sets where round-robin begins.
     pub fn new(view: &PoolView, seed: u64) -> ServerPicker {
         let eligible = EligibleServers::from_view(view);
         let balance = view.config.balance;
@@ -82,8 +82,8 @@ impl ServerPicker {
         ServerPicker { seed, balance, eligible, policy }
     }
 
-    /// Takes a new picture of the pool. Call it for every new `PoolView` before the next `pick`; servers that
-    /// stay keep their place. Costs little when nothing changed that concerns choosing.
+    /// Takes a new snapshot of the pool. Called for every new `PoolView` before the next `pick`; servers that stay keep
+    /// their place. Cheap if nothing changed that concerns load balancing.
     pub fn refresh(&mut self, view: &PoolView) {
         let eligible = EligibleServers::from_view(view);
         let balance = view.config.balance;
@@ -113,7 +113,7 @@ impl ServerPicker {
         self.eligible = eligible;
     }
 
-    /// Chooses. `view` is the one of the last `new` or `refresh`.
+    /// Chooses a server. `view` is the one of the last `new` or `refresh`.
     #[inline]
     pub fn pick(&mut self, view: &PoolView, ask: &PickRequest, rng: &mut Rng) -> PickResult {
         let eligible = &self.eligible;
@@ -170,7 +170,7 @@ impl BalancingPolicy {
     }
 }
 
-/// What is looked up in a table.
+/// The key that tables are searched for.
 #[inline]
 fn hash_key(ask: &PickRequest) -> u64 {
     ask.hash_key.unwrap_or_else(|| hash::hash_client(ask.client))

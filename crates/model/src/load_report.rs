@@ -1,7 +1,7 @@
-//! What a server says of its own load: one normalised value, when it was said and by which way.
+//! Load reports of servers: one normalised value, its time and its source.
 //!
-//! Agents and answers write it, judging and choosing read it. A report that grew old is taken away, so that a lost
-//! agent means "not known" and never "idle". It parses no protocol and knows no weights.
+//! Agents and responses write reports; the weight controller and load balancing read them. An old report is removed, so
+//! that a lost agent means "not known" and never "idle". Protocols are parsed elsewhere.
 
 pub mod orca;
 
@@ -9,29 +9,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::monotonic_time::MonotonicTime;
 
-/// The finest step of a value that is kept: one in so many.
+/// The resolution of stored values: 16 bits.
 const STEPS: f64 = 65_535.0;
-/// Milliseconds fit into so many bits: 2,000 years.
+/// Bits of the time in milliseconds: enough for 2,000 years.
 const AT_BITS: u32 = 46;
 
-/// What a server said of its load.
+/// A server's report of its load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UtilizationReport {
     /// 0 idle to 1 fully loaded.
     pub value: f64,
-    /// When it was learned, to the millisecond, on the clock of who wrote it (nanoseconds since the process began).
+    /// When the report arrived, to the millisecond, on the clock of its writer (nanoseconds since the process began).
     pub at: MonotonicTime,
     pub source: LoadSource,
 }
 
-/// By which way a report came.
+/// The source of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadSource {
     /// A text agent (HAProxy's agent-check protocol) or `steelyard agent`.
     Agent,
-    /// An ORCA report that was asked for.
+    /// An ORCA report that the balancer requested.
     Orca,
-    /// An ORCA report in the head of an answer (`endpoint-load-metrics`).
+    /// An ORCA report in the head of a response (`endpoint-load-metrics`).
     ResponseHeader,
 }
 
@@ -83,17 +83,17 @@ impl LoadCell {
             LoadSource::Orca => 2,
             LoadSource::ResponseHeader => 3,
         };
-        // A value outside the range has no meaning here: the nearest that has one is kept.
+        // A value outside the range has no meaning: the nearest valid one is stored.
         let value = (report.value.clamp(0.0, 1.0) * STEPS).round() as u64;
         let at = (report.at.0 / 1_000_000) & ((1 << AT_BITS) - 1);
         self.0.store(at << 18 | value << 2 | source, Ordering::Relaxed);
     }
 
-    /// Takes a report away that is older than `longest`; returns whether one was taken away now.
+    /// Removes a report that is older than `longest`; returns whether this call removed one.
     pub fn expire_older_than(&self, now: MonotonicTime, longest: std::time::Duration) -> bool {
         let word = self.0.load(Ordering::Relaxed);
         let old = self.load().is_some_and(|report| now.since(report.at) > longest);
-        // One that came meanwhile stays.
+        // A report that arrived meanwhile stays.
         old && self.0.compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_clamped_and_said() {
-        for (value, kept, clamped) in [
+        for (value, stored, clamped) in [
             (40_000.0, 1.0, true),
             (-0.1, 0.0, true),
             (f64::NAN, 1.0, true),
@@ -131,7 +131,7 @@ mod tests {
         ] {
             let (report, was) =
                 UtilizationReport::new_clamped(value, MonotonicTime(0), LoadSource::Agent);
-            assert_eq!((report.value, was), (kept, clamped), "{value}");
+            assert_eq!((report.value, was), (stored, clamped), "{value}");
         }
     }
 

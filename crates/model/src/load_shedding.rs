@@ -1,34 +1,34 @@
-//! When a queue is shed: its waiting time stands above a target, which more waiting cannot mend.
+//! Load shedding: when the waiting time of a queue stays above its target, and waiting longer cannot help.
 //!
-//! After CoDel (RFC 8289): a burst makes a queue that drains within an interval, overload one that does not. So what is
-//! looked at is the least that the longest wait came down to within an interval, not the most. Where CoDel drops packet
-//! after packet until senders slow down, clients of a balancer do not: here the queue is held to what its servers take
-//! within the target, by what they took in the interval before (Little's law).
+//! After CoDel (RFC 8289): a burst makes a queue that drains within an interval, overload one that does not. So the
+//! minimum of the longest wait within an interval decides, not the maximum. CoDel drops packet after packet until
+//! senders slow down, but clients of a balancer do not. Here the queue is limited to what its servers process within
+//! the target, at the rate of the interval before (Little's law).
 //!
-//! It reads no clock and knows nobody who waits; its owner asks whenever somebody came or left.
+//! It reads no clock and knows no request; the owner of the queue asks whenever a request came or left.
 
 use std::time::Duration;
 
 use crate::config::LoadSheddingConfig;
 use crate::monotonic_time::MonotonicTime;
 
-/// What is known of one queue.
+/// The load shedding state of one queue.
 #[derive(Debug, Default)]
 pub struct LoadShedder {
-    /// Of the interval that runs: when it began; `None`: nothing was seen yet.
+    /// When the running interval began; `None`: no request yet.
     interval_start: Option<MonotonicTime>,
-    /// The least that the longest wait came down to in it.
+    /// The minimum of the longest wait in the interval.
     min_wait: Duration,
-    /// How many went on to a server in it.
+    /// Requests that went on to a server in the interval.
     served_count: u32,
-    /// How many were shed in it.
+    /// Requests that were shed in the interval.
     shed_count: u32,
     /// How many may wait; `None`: nothing is shed.
     limit: Option<usize>,
 }
 
 impl LoadShedder {
-    /// One went on to a server.
+    /// A request went on to a server.
     pub fn record_served(&mut self) {
         self.served_count = self.served_count.saturating_add(1);
     }
@@ -37,8 +37,8 @@ impl LoadShedder {
         self.shed_count = self.shed_count.saturating_add(1);
     }
 
-    /// How many may wait now, after somebody came or left; `None`: as many as otherwise. `oldest`: since when the one waits
-    /// who waits longest; `None`: nobody does.
+    /// How many may wait now, after a request came or left; `None`: no limit of load shedding. `oldest`: since when the
+    /// longest waiting request waits; `None`: the queue is empty.
     pub fn queue_limit(
         &mut self,
         terms: &LoadSheddingConfig,
@@ -62,10 +62,10 @@ impl LoadShedder {
         self.limit
     }
 
-    /// What an interval that is over says of the next one.
+    /// The limit for the next interval, from one that is over.
     fn evaluate_interval(&self, terms: &LoadSheddingConfig, lasted: Duration) -> Option<usize> {
         let stands = self.min_wait > terms.target;
-        // While it is held to its room its waits are at the target: only that nothing was in excess ends it.
+        // While the queue is limited its waits are at the target; only an interval without shedding ends that.
         let goes_on = self.limit.is_some() && self.shed_count > 0;
         (stands || goes_on).then(|| {
             let within =

@@ -1,13 +1,12 @@
-//! A map that holds at most so many entries: when it is full, the one that was renewed longest ago goes.
+//! A map with a maximum size: when it is full, the entry that was renewed longest ago is removed.
 //!
-//! Every operation takes the same time however many entries there are. It knows no time: whoever keeps one in the
-//! entries finds the oldest first.
+//! Every operation takes constant time. It knows no time: callers that store times in the entries find the oldest
+//! first.
 
 use std::collections::HashMap;
 
 const NONE: u32 = u32::MAX;
 
-/// Entries by key, in the order of their renewal.
 #[derive(Debug)]
 pub struct LruMap<V> {
     index: HashMap<u64, u32>,
@@ -26,7 +25,7 @@ struct LruEntry<V> {
 }
 
 impl<V> LruMap<V> {
-    /// Empty, for at most so many, at least one.
+    /// An empty map for at most `most` entries, at least one.
     pub fn new(most: usize) -> LruMap<V> {
         let most = most.clamp(1, NONE as usize);
         LruMap {
@@ -38,23 +37,21 @@ impl<V> LruMap<V> {
         }
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// Looks one up, and leaves its place in the order.
+    /// Looks an entry up, and leaves its place in the order.
     pub fn get(&self, key: u64) -> Option<&V> {
         let place = self.index.get(&key)?;
         self.slots.get(*place as usize).map(|slot| &slot.value)
     }
 
-    /// Looks one up and makes it the newest.
+    /// Looks an entry up and makes it the newest.
     pub fn touch(&mut self, key: u64) -> Option<&mut V> {
         let place = *self.index.get(&key)?;
         if self.newest != place {
@@ -64,7 +61,7 @@ impl<V> LruMap<V> {
         self.slots.get_mut(place as usize).map(|slot| &mut slot.value)
     }
 
-    /// Puts one in as the newest, in the place of an earlier one of its key. Returns the entry that had to go.
+    /// Inserts the newest entry and replaces an earlier one of its key. Returns the entry that was removed.
     pub fn insert(&mut self, key: u64, value: V) -> Option<V> {
         if let Some(held) = self.touch(key) {
             *held = value;
@@ -88,7 +85,7 @@ impl<V> LruMap<V> {
         Some(gone)
     }
 
-    /// The one that was renewed longest ago.
+    /// The entry that was renewed longest ago.
     pub fn oldest(&self) -> Option<&V> {
         self.slots.get(self.oldest as usize).map(|slot| &slot.value)
     }
@@ -98,7 +95,7 @@ impl<V> LruMap<V> {
         self.slots.iter().map(|slot| (slot.key, &slot.value))
     }
 
-    /// Some of the entries: those of so many places from one on, in no order. Places that nothing stands in yet are none.
+    /// Entries in a range of slots, in no order; slots not yet used are skipped.
     pub fn values_in_slots(&self, from: usize, places: usize) -> impl Iterator<Item = &V> {
         self.slots.iter().skip(from).take(places).map(|slot| &slot.value)
     }

@@ -1,12 +1,11 @@
 //! Points in time as numbers.
 //!
-//! A moment is nanoseconds since an origin that the caller chose (the worker's monotonic clock, or virtual time
-//! in a simulation). Nothing here reads a clock.
+//! A time is nanoseconds since an origin that the caller chose (the worker's monotonic clock, or virtual time in a
+//! simulation). Nothing here reads a clock.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// Nanoseconds since the caller's origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MonotonicTime(pub u64);
 
@@ -14,7 +13,7 @@ impl MonotonicTime {
     /// Later than any deadline that is ever set.
     pub const NEVER: MonotonicTime = MonotonicTime(u64::MAX);
 
-    /// Time from `earlier` to `self`; zero when `earlier` is later.
+    /// Time from `earlier` to `self`; zero if `earlier` is later.
     pub fn since(self, earlier: MonotonicTime) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,18 +1,19 @@
-//! Which servers of a pool are put out for what they answer, and when they come back: a pure machine for one pool.
+//! Outlier detection: ejects servers of a pool for their failures, and readmits them. A pure state machine for one
+//! pool.
 //!
-//! It is told every tenth of a second or so what the counters say of each server, and answers with orders. A server is put
-//! out for
+//! Its owner passes every server's counters about every tenth of a second; the result are orders. A server is ejected
+//! for
 //!
 //! - failures in a row (`failures`),
 //! - its rate of failures over the last interval (`rate`, of at least `volume` answers),
-//! - its rate of answers cut in the middle (`cut-rate`, at least three of them): no further attempt can mend those.
+//! - its rate of truncated answers (`cut-rate`, at least three of them): no retry can mend those.
 //!
-//! What all servers suffer is no fault of one: it stays while the others together fail at more than half of its rate. And a
-//! pool is never emptied: at most `share` of the servers that are to take work may be out, those that are down counted, and
-//! when nothing else is up all of them come back. The time out doubles with each ejection up to `most`; a minute without
-//! one takes one doubling back.
+//! A failure that all servers have is no fault of one: a server stays while the others together fail at more than half
+//! of its rate. A pool is never emptied: at most `share` of the servers that should take work may be out, those that
+//! are down included, and if no other server is up all ejected ones come back. The ejection time doubles with each
+//! ejection up to `most`; a minute without one takes one doubling back.
 //!
-//! It counts nothing, reads no clock and knows nothing of probes: a server that comes back is what its probe says of it.
+//! It counts nothing, reads no clock and knows nothing of probes: a server that comes back is what its probe says.
 
 pub mod evaluation;
 
@@ -25,35 +26,35 @@ use crate::id::ServerId;
 use crate::monotonic_time::MonotonicTime;
 pub use evaluation::{EjectionReason, OutlierCounts, OutlierDecision, OutlierEvaluation};
 
-/// In for so long without another ejection, one doubling is taken back.
+/// Time without an ejection after which one doubling is taken back.
 const FORGIVENESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Random share of a time out, percent: what went out together does not come back together.
+/// Jitter of the ejection time, percent: servers that were ejected together do not come back together.
 const JITTER: u128 = 10;
 
-/// What a server is apart from ejection.
+/// Whether a server may take work, apart from ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEligibility {
-    /// It is to take work and may.
+    /// The server should take work and may.
     Available,
-    /// It is to take work, and is judged to be down.
+    /// The server should take work, but its health verdict is down.
     Down,
-    /// It is not to take work: drained, disabled, of no weight or without an address.
+    /// The server should take no work: drained, disabled, of weight 0 or without an address.
     Excluded,
 }
 
-/// What is known of a server at a look.
+/// The observed state of a server at one evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct OutlierObservation {
     pub id: ServerId,
     pub eligibility: ServerEligibility,
-    /// What was counted of it since the process began.
+    /// Counts since the process began.
     pub counts: OutlierCounts,
     /// Failures since its last good answer.
     pub consecutive_failures: u64,
 }
 
-/// What is to be done.
+/// An order of outlier detection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutlierAction {
     Eject {
@@ -62,18 +63,17 @@ pub enum OutlierAction {
         /// Why, with its arithmetic.
         sum: OutlierEvaluation,
     },
-    /// Let it come back; its failures in a row are forgotten.
+    /// Let the server come back; its failures in a row are forgotten.
     Readmit {
         id: ServerId,
-        /// After which time out it comes back.
+        /// The ejection time that ends.
         after: Duration,
-        /// Nothing else was up.
+        /// No other server was up.
         needed: bool,
     },
 }
 
 impl OutlierAction {
-    /// Whom it is about.
     pub fn server(&self) -> ServerId {
         match self {
             OutlierAction::Eject { id, .. } | OutlierAction::Readmit { id, .. } => *id,
@@ -81,11 +81,11 @@ impl OutlierAction {
     }
 }
 
-/// What a failed attempt says of its server; `None`: nothing.
+/// How a failed attempt counts for its server; `None`: not at all.
 pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
     match cause {
         Cause::ServerCut | Cause::ServerBodyTimeout => Some(OutlierFailure::Truncated),
-        // It was taken away for a judgement that stands already.
+        // The health checker took the server down already.
         Cause::ServerMarkedDown => None,
         cause => match cause.side() {
             Side::Server | Side::Network => Some(OutlierFailure::Failed),
@@ -94,11 +94,10 @@ pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
     }
 }
 
-/// How a failed attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlierFailure {
     Failed,
-    /// As a failure, and as an answer cut in the middle.
+    /// As a failure, and as a truncated answer.
     Truncated,
 }
 
@@ -109,19 +108,19 @@ pub struct OutlierDetector {
 
 #[derive(Debug, Default)]
 struct OutlierServer {
-    /// What was counted at each look of the last interval, and one before it.
+    /// Counts at each evaluation of the last interval, and at one before it.
     samples: VecDeque<(MonotonicTime, OutlierCounts)>,
-    /// It is out: since when, until when.
+    /// Ejected: since when, until when.
     ejected: Option<(MonotonicTime, MonotonicTime)>,
     /// Ejections that are not forgiven.
     ejections: u32,
-    /// In since then, or when a doubling was taken back last.
+    /// Not ejected since then, or when a doubling was last taken back.
     good_since: Option<MonotonicTime>,
     evaluation: Option<OutlierEvaluation>,
 }
 
 impl OutlierDetector {
-    /// Looks at the whole pool once. `draw` gives 64 random bits.
+    /// Evaluates the whole pool once. `draw` gives 64 random bits.
     pub fn evaluate_pool(
         &mut self,
         terms: &OutlierDetectionConfig,
@@ -129,40 +128,43 @@ impl OutlierDetector {
         seen: &[OutlierObservation],
         mut draw: impl FnMut() -> u64,
     ) -> Vec<OutlierAction> {
-        let here: HashSet<ServerId> = seen.iter().map(|one| one.id).collect();
+        let here: HashSet<ServerId> = seen.iter().map(|observation| observation.id).collect();
         self.servers.retain(|id, _| here.contains(id));
-        for one in seen {
-            self.servers.entry(one.id).or_default().record_sample(terms, now, one.counts);
+        for observation in seen {
+            self.servers.entry(observation.id).or_default().record_sample(
+                terms,
+                now,
+                observation.counts,
+            );
         }
         let mut orders = self.readmit_due(now, seen);
         let back: HashSet<ServerId> = orders.iter().map(OutlierAction::server).collect();
-        // What failed before a server went out says nothing of what it is now.
+        // Failures before an ejection say nothing about the server now.
         let mut seen = seen.to_vec();
         seen.iter_mut()
-            .filter(|one| back.contains(&one.id))
-            .for_each(|one| one.consecutive_failures = 0);
+            .filter(|observation| back.contains(&observation.id))
+            .for_each(|observation| observation.consecutive_failures = 0);
         let mut whole = self.pool_totals(&seen);
-        for one in &seen {
-            let Some(seat) = self.servers.get_mut(&one.id) else { continue };
-            let sum = whole.evaluate_server(terms, one, seat);
+        for observation in &seen {
+            let Some(state) = self.servers.get_mut(&observation.id) else { continue };
+            let sum = whole.evaluate_server(terms, observation, state);
             if let OutlierDecision::Ejected(_) = sum.verdict {
-                let time = seat.eject(terms, now, draw());
+                let time = state.eject(terms, now, draw());
                 whole.remove_ejected(sum.own);
-                orders.push(OutlierAction::Eject { id: one.id, time, sum: sum.clone() });
+                orders.push(OutlierAction::Eject { id: observation.id, time, sum: sum.clone() });
             }
-            seat.store_evaluation(now, sum);
+            state.store_evaluation(now, sum);
         }
         orders
     }
 
-    /// The arithmetic of the last look; while a server is out, that of its ejection.
+    /// The arithmetic of the last evaluation; while a server is ejected, that of its ejection.
     pub fn evaluation(&self, id: ServerId) -> Option<&OutlierEvaluation> {
         self.servers.get(&id)?.evaluation.as_ref()
     }
 
-    /// Everybody who is out.
     pub fn ejected_servers(&self) -> impl Iterator<Item = ServerId> {
-        self.servers.iter().filter(|(_, seat)| seat.ejected.is_some()).map(|(id, _)| *id)
+        self.servers.iter().filter(|(_, state)| state.ejected.is_some()).map(|(id, _)| *id)
     }
 
     fn readmit_due(
@@ -173,87 +175,96 @@ impl OutlierDetector {
         let is_out = |seats: &HashMap<ServerId, OutlierServer>, id| {
             seats.get(&id).is_some_and(|seat| seat.ejected.is_some())
         };
-        let takes = |one: &&OutlierObservation| {
-            one.eligibility == ServerEligibility::Available && !is_out(&self.servers, one.id)
+        let takes = |observation: &&OutlierObservation| {
+            observation.eligibility == ServerEligibility::Available
+                && !is_out(&self.servers, observation.id)
         };
-        let empty = !seen.iter().any(|one| takes(&one));
+        let empty = !seen.iter().any(|observation| takes(&observation));
         let mut orders = Vec::new();
-        for one in seen {
-            let Some(seat) = self.servers.get_mut(&one.id) else { continue };
-            let Some((since, until)) = seat.ejected else { continue };
-            let needed = empty && one.eligibility == ServerEligibility::Available && now < until;
-            if now >= until || needed || one.eligibility == ServerEligibility::Excluded {
-                seat.ejected = None;
-                seat.good_since = Some(now);
-                seat.samples.clear();
-                seat.samples.push_back((now, one.counts));
-                orders.push(OutlierAction::Readmit { id: one.id, after: now.since(since), needed });
+        for observation in seen {
+            let Some(state) = self.servers.get_mut(&observation.id) else { continue };
+            let Some((since, until)) = state.ejected else { continue };
+            let needed =
+                empty && observation.eligibility == ServerEligibility::Available && now < until;
+            if now >= until || needed || observation.eligibility == ServerEligibility::Excluded {
+                state.ejected = None;
+                state.good_since = Some(now);
+                state.samples.clear();
+                state.samples.push_back((now, observation.counts));
+                orders.push(OutlierAction::Readmit {
+                    id: observation.id,
+                    after: now.since(since),
+                    needed,
+                });
             }
         }
         orders
     }
 
-    /// What all of them come to, before anybody of this look is judged.
+    /// The totals of all servers, before any server is evaluated.
     fn pool_totals(&self, seen: &[OutlierObservation]) -> OutlierPoolTotals {
         let mut whole = OutlierPoolTotals::default();
-        for one in seen {
-            whole.failing += u32::from(one.consecutive_failures > 0);
-            if one.eligibility == ServerEligibility::Excluded {
+        for observation in seen {
+            whole.failing += u32::from(observation.consecutive_failures > 0);
+            if observation.eligibility == ServerEligibility::Excluded {
                 continue;
             }
-            let seat = self.servers.get(&one.id);
-            let is_out = seat.is_some_and(|seat| seat.ejected.is_some());
+            let state = self.servers.get(&observation.id);
+            let is_out = state.is_some_and(|state| state.ejected.is_some());
             whole.servers += 1;
-            whole.out += u32::from(one.eligibility == ServerEligibility::Down || is_out);
+            whole.out += u32::from(observation.eligibility == ServerEligibility::Down || is_out);
             if !is_out {
-                whole.counts =
-                    whole.counts.plus(seat.map(OutlierServer::interval_counts).unwrap_or_default());
+                whole.counts = whole
+                    .counts
+                    .plus(state.map(OutlierServer::interval_counts).unwrap_or_default());
             }
         }
         whole
     }
 }
 
-/// A pool's servers taken together, so that judging one of very many does not look at all of them.
+/// A pool's servers taken together, so that evaluating one of very many does not look at all of them.
 #[derive(Debug, Default)]
 struct OutlierPoolTotals {
-    /// What the interval counted of those that are not put out and are to take work.
+    /// Counts of the interval, of servers that should take work and are not ejected.
     counts: OutlierCounts,
     /// How many failed last.
     failing: u32,
-    /// How many are to take work.
+    /// Servers that should take work.
     servers: u32,
     /// How many of these cannot.
     out: u32,
 }
 
 impl OutlierPoolTotals {
-    /// The arithmetic for one server as things stand.
+    /// The arithmetic for one server.
     fn evaluate_server(
         &self,
         terms: &OutlierDetectionConfig,
-        one: &OutlierObservation,
-        seat: &OutlierServer,
+        observation: &OutlierObservation,
+        state: &OutlierServer,
     ) -> OutlierEvaluation {
-        let own = seat.interval_counts();
-        let counted = one.eligibility != ServerEligibility::Excluded && seat.ejected.is_none();
+        let own = state.interval_counts();
+        let counted =
+            observation.eligibility != ServerEligibility::Excluded && state.ejected.is_none();
         let mut sum = OutlierEvaluation {
             own,
-            in_a_row: one.consecutive_failures,
+            in_a_row: observation.consecutive_failures,
             others: if counted { self.counts.minus(own) } else { self.counts },
-            others_failing: self.failing - u32::from(one.consecutive_failures > 0),
+            others_failing: self.failing - u32::from(observation.consecutive_failures > 0),
             out: self.out,
             of: self.servers,
             allowed: self.servers * u32::from(terms.share) / 100,
-            times: seat.ejections,
+            times: state.ejections,
             verdict: OutlierDecision::Good,
         };
-        let may = one.eligibility == ServerEligibility::Available && seat.ejected.is_none();
+        let may =
+            observation.eligibility == ServerEligibility::Available && state.ejected.is_none();
         sum.verdict = if may { sum.decide(terms) } else { OutlierDecision::NotJudged };
         sum
     }
 
-    /// A server that could take work is put out.
+    /// Removes the counts of a server that was ejected.
     fn remove_ejected(&mut self, own: OutlierCounts) {
         self.counts = self.counts.minus(own);
         self.out += 1;
@@ -281,7 +292,7 @@ impl OutlierServer {
         }
     }
 
-    /// What the interval counted.
+    /// Counts within the interval.
     fn interval_counts(&self) -> OutlierCounts {
         match (self.samples.front(), self.samples.back()) {
             (Some((_, first)), Some((_, last))) => last.minus(*first),
@@ -301,7 +312,7 @@ impl OutlierServer {
 
     fn store_evaluation(&mut self, now: MonotonicTime, sum: OutlierEvaluation) {
         if self.ejected.is_some() {
-            // That of its ejection stays to be looked at.
+            // The arithmetic of its ejection stays visible.
             if matches!(sum.verdict, OutlierDecision::Ejected(_)) {
                 self.evaluation = Some(sum);
             }

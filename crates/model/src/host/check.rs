@@ -1,4 +1,4 @@
-//! The checks, in the order in which limits are usually met.
+//! The host checks, in the order in which their limits are usually reached.
 
 use std::time::Duration;
 
@@ -8,39 +8,37 @@ use super::snapshot::{HostInterface, HostSnapshot, HostWorkload};
 use crate::capacity::path::bandwidth_delay_product;
 use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, ports_in_range, sustained_rate};
 
-/// What was found about one setting.
+/// The result of checking one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HostFinding {
-    /// Which setting, in a word or two.
+    /// The setting, in a word or two.
     pub check: &'static str,
     pub verdict: HostCheckResult,
     pub found: String,
-    /// What it means, and for what it is enough.
+    /// What the result means, and for which load the setting is enough.
     pub why: String,
-    /// What changes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<SettingChange>,
 }
 
-/// Whether a setting fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostCheckResult {
     Good,
-    /// It will be a limit before the goal is reached.
+    /// The setting will be a limit before the goal is reached.
     Poor,
-    /// It could not be read, or is not to be had here.
+    /// The setting could not be read, or does not exist here.
     Unknown,
 }
 
-/// What changes a setting until the next start of the machine.
+/// A change of a setting that lasts until the machine restarts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingChange {
-    /// A setting of the kernel, and its new value.
+    /// A kernel setting, and its new value.
     Setting(String, String),
-    /// Something else, as a command.
+    /// Any other change, as a command.
     Command(String),
 }
 
@@ -54,17 +52,21 @@ impl SettingChange {
     }
 }
 
-/// Everything that can be said of this machine.
-pub fn check_host(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
+/// Runs all checks on a snapshot of this machine.
+pub fn check_host(snapshot: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
     let mut found =
-        vec![check_ports(picture, goal), check_time_wait(picture), check_files(picture, goal)];
-    found.extend(check_queues(picture, goal));
-    found.extend(check_buffers(picture, goal));
-    found.extend(check_switches(picture));
-    found.extend(check_conntrack(picture, goal));
-    found.push(check_governor(picture));
-    found
-        .extend(picture.interfaces.iter().flat_map(|one| check_interface(one, picture.processors)));
+        vec![check_ports(snapshot, goal), check_time_wait(snapshot), check_files(snapshot, goal)];
+    found.extend(check_queues(snapshot, goal));
+    found.extend(check_buffers(snapshot, goal));
+    found.extend(check_switches(snapshot));
+    found.extend(check_conntrack(snapshot, goal));
+    found.push(check_governor(snapshot));
+    found.extend(
+        snapshot
+            .interfaces
+            .iter()
+            .flat_map(|interface| check_interface(interface, snapshot.processors)),
+    );
     found
 }
 
@@ -89,20 +91,20 @@ fn setting_change(name: &str, value: impl ToString) -> SettingChange {
     SettingChange::Setting(name.to_owned(), value.to_string())
 }
 
-/// Where a new connection may take a port that rests.
+/// Where a new connection may take a port in TIME_WAIT.
 const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 
-fn check_ports(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
+fn check_ports(snapshot: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
     let name = "net.ipv4.ip_local_port_range";
-    let [first, last] = picture.numbers(name)[..] else {
+    let [first, last] = snapshot.numbers(name)[..] else {
         return unknown("source ports", "how many connections a server can be given");
     };
     let port = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
     let many = ports_in_range(port(first), port(last));
     let rest = TimeWaitPolicy::from_sysctls(
-        picture.number(REUSE),
-        picture.number("net.ipv4.tcp_timestamps"),
-        picture.number("net.ipv4.tcp_tw_reuse_delay"),
+        snapshot.number(REUSE),
+        snapshot.number("net.ipv4.tcp_timestamps"),
+        snapshot.number("net.ipv4.tcp_tw_reuse_delay"),
     );
     let rest = rest.port_rest_time(false);
     let rate = sustained_rate(many, 1, Duration::ZERO, rest).0;
@@ -114,12 +116,13 @@ fn check_ports(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
         goal.per_second,
         goal.connections
     );
-    // A range that is wider already stays so.
+    // A range that is wider already is not narrowed.
     let least = first.min(1_024);
     let most = last.max(u64::from(u16::MAX));
     let change = if (first, last) != (least, most) {
         setting_change(name, format!("{least} {most}"))
-    } else if rest == LINUX_TIME_WAIT && goal.per_second > rate && picture.number(REUSE).is_some() {
+    } else if rest == LINUX_TIME_WAIT && goal.per_second > rate && snapshot.number(REUSE).is_some()
+    {
         setting_change(REUSE, 1)
     } else {
         let times = (goal.per_second / rate).max(goal.connections as f64 / f64::from(many));
@@ -131,17 +134,17 @@ fn check_ports(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
     finding("source ports", good, format!("{first} to {last}"), why, change)
 }
 
-fn check_time_wait(picture: &HostSnapshot) -> HostFinding {
+fn check_time_wait(snapshot: &HostSnapshot) -> HostFinding {
     let name = "net.ipv4.tcp_max_tw_buckets";
-    let Some(most) = picture.number(name) else {
+    let Some(most) = snapshot.number(name) else {
         return unknown("TIME_WAIT", "how many closed connections are remembered");
     };
-    let good = most >= WIDEST_RANGE && picture.time_wait < most;
-    let found = format!("{} of at most {most}", picture.time_wait);
+    let good = most >= WIDEST_RANGE && snapshot.time_wait < most;
+    let found = format!("{} of at most {most}", snapshot.time_wait);
     let why = "beyond that closed connections are forgotten at once, and late packets may reach new ones; the 60 s are \
                compiled in, tcp_tw_reuse says where a port may be taken before, tcp_fin_timeout is something else, and \
                tcp_tw_recycle is gone since Linux 4.12";
-    // Where all places are taken there must be more of them, however many there are.
+    // If all buckets are used there must be more of them, however many there are.
     let more = most.saturating_mul(2).min(MOST_BUCKETS).max(most);
     finding(
         "TIME_WAIT",
@@ -152,8 +155,8 @@ fn check_time_wait(picture: &HostSnapshot) -> HostFinding {
     )
 }
 
-fn check_files(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
-    let (soft, hard) = picture.descriptors;
+fn check_files(snapshot: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
+    let (soft, hard) = snapshot.descriptors;
     let needed = goal.connections * 2 + SPARE_FILES;
     let why = format!(
         "{} connections at a time take two descriptors each; a unit of systemd has its own limit (LimitNOFILE=)",
@@ -166,7 +169,7 @@ fn check_files(picture: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
     finding("open files", soft >= needed, format!("{soft}, could be {hard}"), why, change)
 }
 
-fn check_queues(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
+fn check_queues(snapshot: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
     let fast = goal.link.0 >= TEN_GIGABIT;
     let rows = [
         (
@@ -189,7 +192,7 @@ fn check_queues(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding>
         ),
     ];
     let row = |(check, name, least, why): (&'static str, &str, u64, &str)| {
-        picture.number(name).map_or_else(
+        snapshot.number(name).map_or_else(
             || unknown(check, why),
             |found| {
                 finding(
@@ -205,8 +208,8 @@ fn check_queues(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding>
     rows.into_iter().map(row).collect()
 }
 
-/// A connection's buffers must hold what is under way, and half of a buffer holds payload at worst.
-fn check_buffers(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
+/// A connection's buffers must hold the bytes in flight; at worst half of a buffer holds payload.
+fn check_buffers(snapshot: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding> {
     let under_way = bandwidth_delay_product(goal.link, goal.round_trip).0;
     let needed = (under_way * 2.0).ceil() as u64;
     let row = |(check, name): (&'static str, &str)| {
@@ -217,14 +220,14 @@ fn check_buffers(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<HostFinding
             goal.round_trip.as_secs_f64() * 1e3,
             under_way / 1e6
         );
-        let [least, usual, most] = picture.numbers(name)[..] else { return unknown(check, &why) };
+        let [least, usual, most] = snapshot.numbers(name)[..] else { return unknown(check, &why) };
         let change = setting_change(name, format!("{least} {usual} {needed}"));
         finding(check, most >= needed, format!("{most} B at most"), why, change)
     };
     [("receive buffer", "net.ipv4.tcp_rmem"), ("send buffer", "net.ipv4.tcp_wmem")].map(row).into()
 }
 
-fn check_switches(picture: &HostSnapshot) -> Vec<HostFinding> {
+fn check_switches(snapshot: &HostSnapshot) -> Vec<HostFinding> {
     let rows = [
         (
             "window scaling",
@@ -247,7 +250,7 @@ fn check_switches(picture: &HostSnapshot) -> Vec<HostFinding> {
         ),
     ];
     let row = |(check, name, wanted, why): (&'static str, &str, u64, &str)| {
-        picture.number(name).map_or_else(
+        snapshot.number(name).map_or_else(
             || unknown(check, why),
             |found| {
                 finding(
@@ -263,10 +266,10 @@ fn check_switches(picture: &HostSnapshot) -> Vec<HostFinding> {
     rows.into_iter().map(row).collect()
 }
 
-/// Only where the kernel tracks connections at all.
-fn check_conntrack(picture: &HostSnapshot, goal: &HostWorkload) -> Option<HostFinding> {
+/// Checked only where the kernel tracks connections at all.
+fn check_conntrack(snapshot: &HostSnapshot, goal: &HostWorkload) -> Option<HostFinding> {
     let name = "net.netfilter.nf_conntrack_max";
-    let most = picture.number(name)?;
+    let most = snapshot.number(name)?;
     let needed = goal.connections * 4;
     let why = format!(
         "the firewall remembers each connection, on both sides of a proxy and two minutes after its end: {needed} are wanted; \
@@ -281,31 +284,33 @@ fn check_conntrack(picture: &HostSnapshot, goal: &HostWorkload) -> Option<HostFi
     ))
 }
 
-fn check_governor(picture: &HostSnapshot) -> HostFinding {
-    if picture.governors.is_empty() {
+fn check_governor(snapshot: &HostSnapshot) -> HostFinding {
+    if snapshot.governors.is_empty() {
         return unknown(
             "governor",
             "nothing governs the processors' frequency here, as in most virtual machines",
         );
     }
-    let all = picture.governors.iter().map(|(name, many)| format!("{name} on {many}"));
+    let all = snapshot.governors.iter().map(|(name, many)| format!("{name} on {many}"));
     let found = all.collect::<Vec<_>>().join(", ");
-    let good = picture.governors.keys().all(|name| name == "performance");
+    let good = snapshot.governors.keys().all(|name| name == "performance");
     let why =
         "processors that slow down between requests answer later, and figures waver".to_owned();
     let command = "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo performance > $f; done";
     finding("governor", good, found, why, SettingChange::Command(command.to_owned()))
 }
 
-fn check_interface(one: &HostInterface, processors: u32) -> Vec<HostFinding> {
+fn check_interface(interface: &HostInterface, processors: u32) -> Vec<HostFinding> {
     let mut out = Vec::new();
-    let off: Vec<&str> =
-        WANTED_ON.into_iter().filter(|name| one.offloads.get(*name) == Some(&false)).collect();
-    let harmful = one.offloads.get(LRO) == Some(&true);
-    if one.offloads.is_empty() {
-        out.push(unknown("offloads", &format!("{}: its driver tells nothing", one.name)));
+    let off: Vec<&str> = WANTED_ON
+        .into_iter()
+        .filter(|name| interface.offloads.get(*name) == Some(&false))
+        .collect();
+    let harmful = interface.offloads.get(LRO) == Some(&true);
+    if interface.offloads.is_empty() {
+        out.push(unknown("offloads", &format!("{}: its driver tells nothing", interface.name)));
     } else {
-        let mut found = format!("{}: ", one.name);
+        let mut found = format!("{}: ", interface.name);
         match off.as_slice() {
             [] => found.push_str("all on"),
             off => found.push_str(&format!("off: {}", off.join(", "))),
@@ -315,20 +320,21 @@ fn check_interface(one: &HostInterface, processors: u32) -> Vec<HostFinding> {
         }
         let mut words: Vec<String> = off.iter().map(|name| format!("{name} on")).collect();
         words.extend(harmful.then(|| format!("{LRO} off")));
-        let command = format!("ethtool -K {} {}", one.name, words.join(" "));
+        let command = format!("ethtool -K {} {}", interface.name, words.join(" "));
         let why = "without them each packet costs a walk of its own; large-receive-offload breaks what is forwarded";
         let good = off.is_empty() && !harmful;
         out.push(finding("offloads", good, found, why.to_owned(), SettingChange::Command(command)));
     }
-    let good = one.queues > 1 || one.spread || processors < 2;
+    let good = interface.queues > 1 || interface.spread || processors < 2;
     let found = format!(
         "{}: {} receive queues, {}",
-        one.name,
-        one.queues,
-        if one.spread { "spread in software" } else { "not spread in software" }
+        interface.name,
+        interface.queues,
+        if interface.spread { "spread in software" } else { "not spread in software" }
     );
     let why = "with one queue one processor receives everything; `doctor cores` computes queues and masks for this machine";
-    let change = SettingChange::Command(format!("steelyard doctor cores {} --apply", one.name));
+    let change =
+        SettingChange::Command(format!("steelyard doctor cores {} --apply", interface.name));
     out.push(finding("steering", good, found, why.to_owned(), change));
     out
 }
@@ -342,12 +348,13 @@ const WANTED_ON: [&str; 5] = [
     "generic-receive-offload",
 ];
 const LRO: &str = "large-receive-offload";
-/// Ports of the widest range; as many connections may rest towards each server.
+/// Ports of the widest range, 1,024 to 65,535; as many connections may be in TIME_WAIT towards each server.
 const WIDEST_RANGE: u64 = 64_512;
-/// The largest number that the kernel takes there.
+/// The kernel stores the limit in an int.
 const MOST_BUCKETS: u64 = i32::MAX as u64;
 /// Descriptors beside connections: listeners, logs, probes.
 const SPARE_FILES: u64 = 256;
+// Links from this rate on are checked for scaled buffers.
 const TEN_GIGABIT: f64 = 1e10;
 
 #[cfg(test)]

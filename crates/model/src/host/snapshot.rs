@@ -1,4 +1,4 @@
-//! A machine's settings as they were read, and what it is wanted for. Plain data.
+//! A snapshot of a machine's settings, and the load that it should carry. Plain data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,15 +13,15 @@ pub struct HostSnapshot {
     pub processors: u32,
     /// Settings below /proc/sys by their names with dots; those that could not be read are absent.
     pub settings: BTreeMap<String, String>,
-    /// Descriptors that a process may open, and may allow itself.
+    /// The soft and the hard limit of file descriptors of a process.
     pub descriptors: (u64, u64),
     pub time_wait: u64,
-    /// Processors by the governor of their frequency; empty: nothing governs it here.
+    /// Processors by their frequency governor; empty: no governor here.
     pub governors: BTreeMap<String, u32>,
     pub interfaces: Vec<HostInterface>,
 }
 
-/// An interface of a device.
+/// A network interface with a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HostInterface {
@@ -29,15 +29,15 @@ pub struct HostInterface {
     pub queues: u32,
     /// Whether some queue's packets are spread in software (RPS).
     pub spread: bool,
-    /// Offloads by ethtool's names, and whether they are on; empty: the driver does not tell.
+    /// Offloads by ethtool's names, and whether they are on; empty: the driver reports none.
     pub offloads: BTreeMap<String, bool>,
 }
 
-/// What the machine is wanted for.
+/// The load that the machine should carry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HostWorkload {
-    /// Connections at a time, each with one to a server.
+    /// Concurrent connections, each with one to a server.
     pub connections: u64,
     /// New connections a second to one server from one address.
     pub per_second: f64,
@@ -47,13 +47,12 @@ pub struct HostWorkload {
 }
 
 impl HostSnapshot {
-    /// A setting's numbers; none where it is absent or holds something else.
+    /// A setting's numbers; none if it is absent or holds something else.
     pub fn numbers(&self, name: &str) -> Vec<u64> {
         let words = self.settings.get(name).into_iter().flat_map(|value| value.split_whitespace());
         words.map_while(|word| word.parse().ok()).collect()
     }
 
-    /// A setting's first number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.numbers(name).first().copied()
     }

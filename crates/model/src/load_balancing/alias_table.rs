@@ -1,7 +1,7 @@
-//! Draws in proportion to weights in constant time: Walker's alias method in whole numbers, so that the
-//! proportions are exact.
+//! Random draws in proportion to weights in constant time: Walker's alias method in integers, so that the proportions
+//! are exact.
 //!
-//! It knows no servers: positions and weights only.
+//! It knows positions and weights, no servers.
 
 use super::rng::Rng;
 
@@ -9,13 +9,13 @@ use super::rng::Rng;
 #[derive(Clone, Debug)]
 pub(super) struct AliasTable {
     columns: Vec<AliasColumn>,
-    /// Sum of the weights: the height of each column.
+    /// The sum of the weights: the height of each column.
     height: u64,
     /// All weights are the same.
     pub is_uniform: bool,
 }
 
-/// A draw that lands in this column below `cut` means the column's own position, above it the other's.
+/// A draw in this column below `threshold` selects the column's own position, above it the alias.
 #[derive(Clone, Copy, Debug)]
 struct AliasColumn {
     threshold: u64,
@@ -46,7 +46,7 @@ impl AliasTable {
         AliasTable { columns, height, is_uniform: even }
     }
 
-    /// A position, in proportion to its weight; 0 when there is none.
+    /// A position, in proportion to its weight; 0 if the table is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         let at = rng.below(self.columns.len() as u64) as usize;

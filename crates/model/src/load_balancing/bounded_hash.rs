@@ -1,7 +1,8 @@
-//! Consistent hashing with bounded loads (Mirrokni, Thorup, Zadimoghaddam 2018) over a Maglev table: a key has its
-//! server while that has less in flight than its share of all, times the load factor; else the next in the table.
+//! Consistent hashing with bounded loads (Mirrokni, Thorup, Zadimoghaddam 2018) over a Maglev table. A key's server
+//! takes the exchange while it has less in flight than its share of all, times the load factor; else the next server in
+//! the table.
 //!
-//! What all servers have in flight is counted anew every few choices, not at each: the bound follows a moment later.
+//! The exchanges in flight of all servers are summed every few picks, not at each: the bound follows a moment later.
 
 use crate::snapshot::PoolView;
 
@@ -9,7 +10,7 @@ use super::eligible_servers::EligibleServers;
 use super::maglev::Maglev;
 use super::request::{PickRequest, PickResult};
 
-/// Servers counted at a choice, on average.
+/// Servers that a pick counts, on average: bounds the cost of summing large pools.
 const SERVERS_COUNTED_PER_PICK: u32 = 16;
 
 #[derive(Clone, Debug)]
@@ -17,9 +18,9 @@ pub(super) struct BoundedHash {
     maglev: Maglev,
     load_factor: u16,
     weight: u64,
-    /// In flight over all servers when they were counted.
+    /// Exchanges in flight over all servers when they were last summed.
     in_flight: u64,
-    /// Choices until they are counted again.
+    /// Picks until the next sum.
     picks_until_recount: u32,
 }
 
@@ -62,7 +63,8 @@ impl BoundedHash {
         let weight = self.weight;
         let has_room = |at: usize| {
             let slot = &eligible.servers[at];
-            let flying = view.servers.get(slot.index).map_or(0, |it| it.stats.in_flight.get());
+            let flying =
+                view.servers.get(slot.index).map_or(0, |server| server.stats.in_flight.get());
             // Below the ceiling of factor × share × all.
             u64::from(flying) < (factor * all * u64::from(slot.weight)).div_ceil(100 * weight)
         };
@@ -78,7 +80,7 @@ impl BoundedHash {
             return;
         }
         let flying =
-            |index: usize| view.servers.get(index).map_or(0, |it| it.stats.in_flight.get());
+            |index: usize| view.servers.get(index).map_or(0, |server| server.stats.in_flight.get());
         self.in_flight = eligible.servers.iter().map(|slot| u64::from(flying(slot.index))).sum();
         self.picks_until_recount = eligible.servers.len() as u32 / SERVERS_COUNTED_PER_PICK;
     }

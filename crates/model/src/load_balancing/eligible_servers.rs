@@ -1,10 +1,12 @@
-//! Who may be chosen at all: the same for every policy and for both planes.
+//! The servers that may be chosen at all: the same for every policy and for both planes.
 //!
-//! Once per snapshot: servers that take work by state, weight and address. First those that are up, by rank: the
-//! lowest priority, within it those of our own locality, then the next while too little capacity is up. If none is
-//! up, those without evidence (`unknown`), by rank too; then servers of last resort; if there is none either, what
-//! the pool's all-down policy says. Draining and disabled servers never. At each choice: servers tried before and
-//! servers at their connection cap. It does not order or weigh the rest: the policies do.
+//! Once per snapshot, servers are selected by state, weight and address. First the servers that are up, by rank: the
+//! lowest priority, within it those of the balancer's own locality, then the next rank while too little capacity is up.
+//! If none is up, servers without evidence (`unknown`), by rank too; then servers of last resort; then the pool's
+//! all-down policy. Never draining or disabled servers.
+//!
+//! At each pick, servers tried before and servers at their connection cap are skipped. The policies order and weigh the
+//! rest.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +16,18 @@ use crate::snapshot::{PoolView, ServerState, ServerView};
 
 use super::request::{PickRequest, PickResult};
 
-/// One server that may be chosen. Policies speak of it by its position among the eligible.
+/// A server that may be chosen. Policies refer to it by its position among the eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EligibleServer {
     pub index: usize,
     pub id: ServerId,
-    /// Its weight now, never 0.
+    /// The effective weight, never 0.
     pub weight: u16,
-    /// Connections in use at a time; `None`: no cap.
+    /// The cap of concurrent connections; `None`: no cap.
     cap: Option<u32>,
 }
 
-/// The servers that one snapshot lets take work, in the order of the view.
+/// The servers of a snapshot that may take work, in the order of the view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EligibleServers {
     /// In the order of the view.
@@ -33,26 +35,26 @@ pub struct EligibleServers {
     pub tier: EligibleTier,
 }
 
-/// Whose turn it is in a pool.
+/// Which servers of a pool are eligible, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EligibleTier {
     #[default]
     Empty,
-    /// Of servers that are up, to this priority.
+    /// Servers that are up, to this priority.
     Up(Priority),
-    /// Nothing is up: of servers without evidence, to this priority.
+    /// No server is up: servers without evidence, to this priority.
     Unknown(Priority),
-    /// No other server may take work: of those of last resort.
+    /// No other server may take work: servers of last resort.
     LastResort,
-    /// Not even of those: of every enabled server, as `all-down = "spread"` says.
+    /// Not even those: every enabled server, as `all-down = "spread"` says.
     AllDown,
 }
 
-/// Rank, then whether it is elsewhere.
+/// Priority, then whether the server is in another locality.
 type FailoverLevel = (Priority, bool);
 
 impl EligibleServers {
-    /// Whoever may take work in this picture of the pool.
+    /// Selects the servers of a snapshot of the pool that may take work.
     pub fn from_view(view: &PoolView) -> EligibleServers {
         for state in [ServerState::Up, ServerState::Unknown] {
             if let Some((priority, slots)) = servers_by_level(view, state) {
@@ -88,23 +90,23 @@ impl EligibleServers {
         !ask.tried.contains(&slot.id) && below_cap(view, slot)
     }
 
-    /// The choice of the server at this position.
+    /// The result that selects the server at this position.
     #[inline]
     pub fn choice(&self, at: usize) -> PickResult {
         self.servers.get(at).map_or(PickResult::None, |slot| PickResult::Server(slot.index))
     }
 
-    /// Looks at every server once, from position `from` on, and takes the first that may have this exchange:
-    /// the last resort of every policy, and what tells a full pool from an empty one.
+    /// The first server from position `from` on that may take this exchange: the fallback of every policy, which also
+    /// tells a full pool from an empty one.
     ///
-    /// A server that was tried is taken only when every eligible one was: one that is at its cap is worth waiting
-    /// for, one that just failed is not.
+    /// A server that was tried is taken only if every eligible one was: a server at its cap is worth waiting for, a
+    /// server that just failed is not.
     pub fn first_available(&self, view: &PoolView, ask: &PickRequest, from: usize) -> PickResult {
         let count = self.servers.len();
         if count == 0 {
             return PickResult::None;
         }
-        let mut again = None;
+        let mut retry = None;
         let mut full = false;
         for step in 0..count {
             let at = (from % count + step) % count;
@@ -113,26 +115,26 @@ impl EligibleServers {
             match (tried, below_cap(view, slot)) {
                 (false, true) => return self.choice(at),
                 (false, false) => full = true,
-                (true, true) => again = again.or(Some(at)),
+                (true, true) => retry = retry.or(Some(at)),
                 (true, false) => {}
             }
         }
-        match again {
+        match retry {
             Some(at) if !full => self.choice(at),
             _ => PickResult::AllAtCap,
         }
     }
 }
 
-/// Servers in a state, level by level until enough capacity is among them; with the last priority that was needed.
+/// Servers in a state, level by level until their capacity is enough; with the last priority that was needed.
 fn servers_by_level(
     view: &PoolView,
     state: ServerState,
 ) -> Option<(Priority, Vec<EligibleServer>)> {
-    // Weight in force may be the judge's: capacity is what the file says.
+    // The effective weight may come from the weight controller: capacity is the configured weight.
     let capacity = |server: &ServerView| u64::from(server.config.weight.get()).max(1);
     let mut able: BTreeMap<FailoverLevel, u64> = BTreeMap::new();
-    for server in view.servers.iter().filter(|it| it.state == state && takes_work(it)) {
+    for server in view.servers.iter().filter(|server| server.state == state && takes_work(server)) {
         if server.config.priority != Priority::LAST_RESORT {
             *able.entry(failover_level(view, server)).or_default() += capacity(server);
         }
@@ -185,7 +187,7 @@ fn takes_work(server: &ServerView) -> bool {
     server.weight.get() > 0 && server.address.is_some()
 }
 
-/// An exchange in flight holds one connection; shelved ones hold none back, they can be used or closed.
+/// An exchange in flight uses one connection. Idle pooled connections do not count: they can be reused or closed.
 #[inline]
 fn below_cap(view: &PoolView, slot: &EligibleServer) -> bool {
     let Some(cap) = slot.cap else { return true };

@@ -1,8 +1,8 @@
-//! Fastest: the one of two that has answered sooner of late, by the mean time to the first byte.
+//! Fastest: of two servers the one with the shorter mean time to the first byte.
 //!
-//! Two means within a tenth of each other are equal, a server without a measurement is equal to any other, and one
-//! choice in `EXPLORE` looks at weights alone: a server that was slow once is measured again. It does not look at
-//! what is in flight; `peak-ewma` and `prequal` do.
+//! Two means within a tenth of each other are equal, and a server without a measurement equals any other. One pick in
+//! `EXPLORE` uses weights alone, so that a server that was slow once is measured again. Exchanges in flight are
+//! ignored; `peak-ewma` and `prequal` use them.
 
 use crate::snapshot::PoolView;
 
@@ -11,7 +11,7 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
-/// A mean must be below so much of the other to be better.
+/// A mean must be below this part of the other to be better: smaller differences are noise.
 const CLEAR_RATIO: f32 = 0.9;
 
 #[derive(Clone, Debug)]

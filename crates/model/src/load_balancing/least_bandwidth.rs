@@ -1,10 +1,10 @@
-//! Least-bandwidth: the one of two that moves fewer bytes a second per weight, both ways together, the more surely the
-//! more they differ.
+//! Least-bandwidth: of two servers the one that moves fewer bytes a second per weight, both directions together. The
+//! larger the difference, the surer the choice.
 //!
-//! Each worker looks at the byte counters of all workers every `SAMPLE` and keeps a smoothed rate a server. Between
-//! two looks it adds to a server's rate, for each exchange that it gives there, what an exchange moves on average:
-//! otherwise everybody would send everything to the one that was idle at the last look. It does not know how much an
-//! exchange will move.
+//! Each worker reads the byte counters of all workers every `SAMPLE_INTERVAL` and smooths a rate for each server.
+//! Between two samples, each exchange that the worker assigns adds an average exchange's bytes to the server's rate.
+//! Otherwise every worker would send everything to the server that was idle at the last sample. How much an exchange
+//! will really move is unknown.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
-/// Between two looks at the counters.
+/// Time between two samples of the counters: bounds the cost of summing all workers' counters.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
-/// How much a look counts against those before: about a second is looked back.
+/// The weight of a sample against earlier ones: the smoothed rate covers about a second.
 const SMOOTHING: f32 = 0.25;
 
 #[derive(Clone, Debug)]
 pub(super) struct LeastBandwidth {
     two_choices: TwoChoices,
-    /// When the counters were read last; none before the first choice.
+    /// When the counters were last sampled; `None` before the first pick.
     sampled_at: Option<MonotonicTime>,
     /// By position among the eligible.
     rates: Vec<BandwidthEstimate>,
@@ -38,7 +38,7 @@ pub(super) struct LeastBandwidth {
 struct BandwidthEstimate {
     bytes: u64,
     smooth: f32,
-    /// Given since the last look, in bytes a second.
+    /// Added by picks since the last sample, in bytes a second.
     assigned: f32,
 }
 
@@ -71,7 +71,7 @@ impl LeastBandwidth {
             };
             let second = per_weight(second);
             let first = per_weight(first);
-            // What was moved in the last second is no measure to follow at once: equal servers would take turns.
+            // A preference that followed the last second fully would make equal servers alternate.
             !explores && draw < 0.5 + (first - second) / (first + second).max(f32::MIN_POSITIVE)
         });
         if let PickResult::Server(index) = choice

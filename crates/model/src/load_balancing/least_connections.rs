@@ -1,8 +1,8 @@
 //! Least-connections: of all servers the one with the fewest exchanges (`tcp`: connections) in flight per weight.
 //!
-//! Exact where `least-request` compares two: right for few servers and long connections. Every choice looks at every
-//! server, up to `LOOKED_AT` of them from a random one on; among equals the first from there, so that workers do not
-//! agree on one. It keeps no counters of its own.
+//! Exact where `least-request` compares two: right for few servers and long connections. Every pick looks at every
+//! server, up to `LOOKED_AT` of them from a random one on. Among equals the first from there wins, so that workers do
+//! not agree on one. It has no counters of its own.
 
 use crate::snapshot::PoolView;
 
@@ -10,7 +10,7 @@ use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 
-/// Servers that one choice looks at, at most.
+/// Servers that a pick looks at: bounds its cost in large pools.
 const LOOKED_AT: usize = 256;
 
 pub(super) fn pick(
@@ -26,7 +26,7 @@ pub(super) fn pick(
         let at = if from + step < count { from + step } else { from + step - count };
         let slot = &eligible.servers[at];
         let Some(server) = view.servers.get(slot.index) else { continue };
-        // The exchange that is to be placed counts: of two idle servers the heavier takes it.
+        // The exchange to be placed counts: of two idle servers the heavier takes it.
         let flying = u64::from(server.stats.in_flight.get()) + 1;
         let weight = u64::from(slot.weight);
         let fewer = best.is_none_or(|(most, by, _)| flying * by < most * weight);

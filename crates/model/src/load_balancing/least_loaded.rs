@@ -1,9 +1,10 @@
-//! Least-loaded: the one of two that reports less load of itself (`model::load`), the more surely the more they differ.
+//! Least-loaded: of two servers the one that reports less load (`load_report`). The larger the difference, the surer
+//! the choice.
 //!
-//! A report is as old as the agent's interval, and everybody who follows it at once sends everything to the one that was
-//! idle then. So the less loaded one is preferred by `SURELY` of the difference beyond an even chance: small differences
-//! move little, and servers that are alike stay alike. The unknown load of a server whose agent is lost is equal to any.
-//! One choice in `EXPLORE` looks at weights alone. It does not look at what is in flight.
+//! A report is as old as the agent's interval. If every worker followed it at once, all would choose the server that
+//! was idle then. So the preference of the less loaded server is an even chance plus `CLEAR_RATIO` of the difference:
+//! small differences move little, and equal servers stay equal. The unknown load of a server whose agent is lost equals
+//! any other. One pick in `EXPLORE` uses weights alone. Exchanges in flight are ignored.
 
 use crate::snapshot::PoolView;
 
@@ -12,8 +13,8 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
-/// So much of the difference of two loads is the preference of the smaller. With 0.7 what a report moves is undone by the
-/// next one when servers are alike; from a difference of 0.72 on the choice is sure.
+/// The preference of the smaller load, as a part of the difference. With 0.7, the next report undoes what a report
+/// moves if servers are equal; from a difference of 0.72 on the choice is sure.
 const CLEAR_RATIO: f64 = 0.7;
 
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ impl LeastLoaded {
                     .stats
                     .load
                     .load()
-                    .map(|said| said.value)
+                    .map(|report| report.value)
             };
             match (load(second), load(first)) {
                 (Some(second), Some(first)) if !explores => {

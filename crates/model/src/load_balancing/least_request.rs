@@ -1,8 +1,7 @@
-//! Least-request: the one of two with fewer exchanges in flight per weight, over those that all workers count
-//! together.
+//! Least-request: of two servers the one with fewer exchanges in flight per weight, counted over all workers.
 //!
-//! An idle server never loses against one that is not, so each gets at least its weight's share as long as it is
-//! idle: nobody starves. It keeps no counters of its own and does not look at answer times.
+//! An idle server never loses against a busy one, so each server gets at least its weight's share while it is idle:
+//! none starves. It has no counters of its own and ignores response times.
 
 use crate::snapshot::PoolView;
 
@@ -35,15 +34,20 @@ impl LeastRequest {
     }
 }
 
-/// Whether the server at `one` has less in flight per weight than the one at `other`.
+/// Whether the server at `first` has less in flight per weight than the one at `second`.
 #[inline]
-fn is_less_loaded(eligible: &EligibleServers, view: &PoolView, one: usize, other: usize) -> bool {
-    let one = &eligible.servers[one];
-    let other = &eligible.servers[other];
-    match (view.servers.get(one.index), view.servers.get(other.index)) {
+fn is_less_loaded(
+    eligible: &EligibleServers,
+    view: &PoolView,
+    first: usize,
+    second: usize,
+) -> bool {
+    let first = &eligible.servers[first];
+    let second = &eligible.servers[second];
+    match (view.servers.get(first.index), view.servers.get(second.index)) {
         (Some(a), Some(b)) => {
-            u64::from(a.stats.in_flight.get()) * u64::from(other.weight)
-                < u64::from(b.stats.in_flight.get()) * u64::from(one.weight)
+            u64::from(a.stats.in_flight.get()) * u64::from(second.weight)
+                < u64::from(b.stats.in_flight.get()) * u64::from(first.weight)
         }
         _ => false,
     }

@@ -1,19 +1,20 @@
-//! Maglev: a table that gives equal clients equal servers, and moves few clients when servers come or go
-//! (Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, §3.4).
+//! Maglev: a table that gives equal clients equal servers, and moves few clients when servers come or go (Eisenbud et
+//! al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, §3.4).
 //!
-//! The table is a function of names, weights and size alone, so that all workers, planes and members agree. The
-//! construction, exactly, for a table of `M` entries (`M` prime):
+//! The table depends on names, weights and size alone, so that all workers, planes and members agree. The construction,
+//! exactly, for a table of `M` entries (`M` prime):
 //!
-//! 1. Each server has a permutation of the entries: the `j`-th is `(offset + j·stride) mod M`, with
-//!    `offset = hash(name, Offset) mod M` and `stride = hash(name, Stride) mod (M − 1) + 1`; `hash` is the published
-//!    one of `model::hash`.
+//! 1. Each server has a permutation of the entries: the `j`-th is `(offset + j·stride) mod M`, with `offset =
+//!    hash(name, Offset) mod M` and `stride = hash(name, Stride) mod (M − 1) + 1`; `hash` is the published one of
+//!    `model::hash`.
 //! 2. Servers are sorted by weight, largest first, then by the bytes of their names.
 //! 3. In round `r` = 1, 2, … a server of weight `w` has a turn when `⌊r·w/w₁⌋ > ⌊(r−1)·w/w₁⌋`, where `w₁` is the
-//!    largest weight; turns are taken in the sorted order. At its turn a server takes the first entry of its
-//!    permutation that nobody has. The construction ends with the last free entry.
+//!    largest weight; turns are taken in the sorted order. At its turn a server takes the first free entry of its
+//!    permutation. The construction ends with the last free entry.
 //!
-//! A client has the entry `hash(address, Client) mod M`, or that of the hash of what `hash-on` names; when its server cannot take the exchange the client steps
-//! to the next entries, in turn. Connections are not remembered here: `sticky` tables are another matter.
+//! A client has the entry `hash(address, Client) mod M`, or that of the hash of what `hash-on` names. If its server
+//! cannot take the exchange, the client steps to the next entries, in turn. Connections are not remembered here:
+//! `sticky` tables do that.
 
 use crate::hash::{self, HashPurpose};
 use crate::snapshot::PoolView;
@@ -21,7 +22,7 @@ use crate::snapshot::PoolView;
 use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 
-/// Entries looked at before every server is looked at in turn.
+/// Entries that a pick steps through before it looks at every server: bounds its cost when many servers are full.
 const STEPS: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Maglev {
     size: u32,
     /// Names and weights that the table was made of, in the order of the eligible.
     members: Vec<(String, u16)>,
-    /// Positions among the eligible; empty when there is none.
+    /// Positions among the eligible; empty if there is none.
     entries: Vec<u32>,
 }
 
@@ -40,14 +41,14 @@ impl Maglev {
         Maglev { size, members, entries }
     }
 
-    /// Makes the table anew unless the names and weights of the eligible are the same.
+    /// Rebuilds the table unless the names and weights of the eligible are the same.
     pub fn refresh(&mut self, eligible: &EligibleServers, view: &PoolView, size: u32) {
         if self.size != size || self.members != members(eligible, view) {
             *self = Maglev::new(eligible, view, size);
         }
     }
 
-    /// The choice for a key: the hash of a client's address, or of what `hash-on` names.
+    /// The server for a key: the hash of a client's address, or of what `hash-on` names.
     #[inline]
     pub fn pick(
         &self,
@@ -69,8 +70,8 @@ impl Maglev {
         }
     }
 
-    /// The first server from the key's entry on that may take the exchange and of which this is so; `None`: it is
-    /// not among the next entries.
+    /// The first server from the key's entry on that may take the exchange and fulfils the condition; `None`: not among
+    /// the next entries.
     #[inline]
     pub fn find_from_entry(
         &self,
@@ -106,8 +107,8 @@ fn members(eligible: &EligibleServers, view: &PoolView) -> Vec<(String, u16)> {
         .collect()
 }
 
-/// The table for these names and weights: each entry is an index into `members`. Members of weight 0 get no entry;
-/// the table is empty when nobody has weight. Permutations need a prime: another size is raised to the next one
+/// The table for these names and weights: each entry is an index into `members`. Members of weight 0 get no entry; the
+/// table is empty if all weights are 0. Permutations need a prime size, so another size is raised to the next prime
 /// (the configuration accepts primes only). The order of `members` does not matter.
 pub fn build_table(members: &[(String, u16)], size: u32) -> Vec<u32> {
     let size = prime_from(size);
@@ -143,10 +144,9 @@ pub fn build_table(members: &[(String, u16)], size: u32) -> Vec<u32> {
     entries
 }
 
-/// An entry that nobody has yet.
 const FREE: u32 = u32::MAX;
 
-/// One server's way through the table.
+/// The permutation of the table that one server follows.
 struct MaglevPermutation {
     next: u64,
     stride: u64,

@@ -1,8 +1,8 @@
-//! Peak EWMA: the one of two with the smaller product of answer time and exchanges in flight per weight (the measure
-//! of Finagle's load balancer).
+//! Peak EWMA: of two servers the one with the smaller product of response time and exchanges in flight per weight (the
+//! measure of Finagle's load balancer).
 //!
-//! A slow answer raises the time at once, quick ones lower it slowly, and silence lowers it too, so that a server
-//! that was slow is asked again. A server without a measurement takes work while it has none in flight.
+//! A slow response raises the time at once, quick ones lower it slowly, and silence lowers it too, so that a slow
+//! server is tried again. A server without a measurement takes work while it has none in flight.
 
 use crate::monotonic_time::MonotonicTime;
 use crate::snapshot::PoolView;
@@ -12,7 +12,7 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::TwoChoices;
 
-/// The time of a server that has something in flight and never answered: longer than any that did.
+/// The time of a server that has something in flight and never answered: longer than any measured time.
 const UNKNOWN_LATENCY: f32 = 1e9;
 
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl PeakEwma {
     }
 }
 
-/// What one more exchange would cost there.
+/// The cost of one more exchange at this server.
 #[inline]
 fn cost(eligible: &EligibleServers, view: &PoolView, at: usize, now: MonotonicTime) -> f32 {
     let slot = &eligible.servers[at];

@@ -1,12 +1,10 @@
-//! Prequal: of a few drawn servers, those that are unusually busy are set aside, and of the rest the one that answers
-//! soonest takes the exchange (after Wydrowski et al., "Load is not what you should balance: Introducing Prequal",
-//! NSDI 2024).
+//! Prequal: of a few drawn servers, unusually busy ones are set aside, and of the rest the fastest takes the exchange
+//! (after Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024).
 //!
-//! The paper probes servers for requests in flight and latency; here both are seen in passing, by all workers
-//! together, so that every server is as good as probed at every choice. A server is hot when it has more in flight
-//! per weight than `HOT` of what was seen at the last choices; when all that were drawn are hot the one with the
-//! least in flight is taken. One choice in `EXPLORE` asks nothing but the weights, and a server that nothing is known
-//! of counts as the soonest while it has nothing in flight: no server starves. It sends no probes.
+//! The paper probes servers for requests in flight and latency; here all workers see both in passing, which is as good
+//! as a probe at every pick. A server is hot when it has more in flight per weight than `HOT_RANK` of the recent
+//! samples. If all drawn servers are hot, the one with the least in flight is taken. One pick in `EXPLORE` uses weights
+//! alone, and a server without a measurement counts as the fastest while it has nothing in flight: no server starves.
 
 use crate::snapshot::PoolView;
 
@@ -15,15 +13,15 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
-/// Servers drawn at a choice.
+/// Servers drawn at a pick.
 const CANDIDATES: usize = 4;
-/// What was seen of so many draws decides what is hot.
+/// Recent samples of in-flight load that decide what is hot.
 const IN_FLIGHT_SAMPLES: usize = 64;
-/// The part of what was seen below which a server is cold: the paper's 0.84.
+/// The rank in these samples above which a server is hot: the paper's 0.84.
 const HOT_RANK: usize = IN_FLIGHT_SAMPLES * 84 / 100;
-/// Between two looks at what was seen, in choices.
+/// Picks between two sorts of the samples: bounds the cost of a pick.
 const SORT_EVERY: u32 = 16;
-/// Two means must differ by so much for one to be sooner.
+/// A mean below this part of the other is faster: smaller differences are noise.
 const CLEAR_RATIO: f32 = 0.9;
 
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub(super) struct Prequal {
     recent_in_flight: [f32; IN_FLIGHT_SAMPLES],
     next: usize,
     picks: u32,
-    /// What lies above it is hot.
+    /// Servers above it are hot.
     hot_threshold: f32,
 }
 
@@ -99,7 +97,7 @@ impl Prequal {
             (true, false) => false,
             (false, true) => true,
             (false, false) if this.latency < best.latency * CLEAR_RATIO => true,
-            // As soon as each other: the less busy one.
+            // Equally fast: the less busy server.
             (false, false) => {
                 this.latency * CLEAR_RATIO < best.latency && this.in_flight < best.in_flight
             }
@@ -111,7 +109,7 @@ impl Prequal {
         self.next = (self.next + 1) % IN_FLIGHT_SAMPLES;
     }
 
-    /// Now and then: what is hot.
+    /// Updates the threshold of hot servers every `SORT_EVERY` picks.
     fn update_hot_threshold(&mut self) {
         self.picks = self.picks.wrapping_add(1);
         if self.picks.is_multiple_of(SORT_EVERY) {

@@ -1,23 +1,23 @@
-//! The question that a choice answers, and the answer.
+//! The input and the result of a pick.
 //!
-//! It holds no rule: `eligible` says who may be chosen, each policy says who is.
+//! Plain data: `eligible_servers.rs` says which servers may be chosen, each policy chooses one.
 
 use std::net::IpAddr;
 
 use crate::id::ServerId;
 use crate::monotonic_time::MonotonicTime;
 
-/// What is known when a server is wanted.
+/// The input of a pick.
 #[derive(Clone, Copy, Debug)]
 pub struct PickRequest<'a> {
-    /// The client's address: what `maglev` and `source` hash.
+    /// The client's address, which `maglev` and `source` hash.
     pub client: IpAddr,
-    /// The hash of what `hash-on` names (`model::hash`); `None`: it is the address, or the request lacks it.
+    /// The hash of what `hash-on` names (`model::hash`); `None`: that is the address, or the request lacks it.
     pub hash_key: Option<u64>,
-    /// Servers that this exchange has tried already. None of them is chosen while an untried one may take work,
-    /// or could if it were not at its connection cap.
+    /// Servers that this exchange has tried already. None of them is chosen while an untried one may take work, or
+    /// could if it were not at its connection cap.
     pub tried: &'a [ServerId],
-    /// Now, on the worker's clock: what ages measured times.
+    /// The worker's clock, which ages measured times.
     pub now: MonotonicTime,
 }
 
@@ -30,9 +30,9 @@ impl<'a> PickRequest<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PickResult {
-    /// This one: an index into `PoolView::servers`.
+    /// An index into `PoolView::servers`.
     Server(usize),
-    /// Servers may take work, but each that is left is at its connection cap: wait in the queue.
+    /// Servers may take work, but all untried ones are at their connection cap: wait in the queue.
     AllAtCap,
     /// No server may take work.
     None,

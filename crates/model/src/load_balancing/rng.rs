@@ -1,14 +1,14 @@
-//! Random draws from a seed: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
+//! Random numbers from a seed: SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators").
 //!
-//! Good enough to spread work and to replay a simulation; of no use for secrets. It never asks the system for
-//! entropy: the caller brings the seed.
+//! Good enough to spread work and to replay a simulation; not for secrets. The caller passes the seed; the system is
+//! never asked for entropy.
 
-/// A generator. Each worker has its own.
+/// A generator; each worker has its own.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// The same seed gives the same draws.
+    /// The same seed gives the same numbers.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }

@@ -1,17 +1,18 @@
-//! Smooth weighted round-robin: an endless sequence of turns in which each server has its share at every moment,
-//! not only in the end.
+//! Smooth weighted round-robin: an endless sequence of turns in which each server has its share at every moment, not
+//! only in the end.
 //!
-//! The usual smooth algorithm adds every server's weight at each choice, which costs a look at every server; the
-//! whole sequence written down would have up to 256 turns a server. Here servers of equal weight form a class and
-//! take the class's turns one after the other; turns are dealt to classes by earliest deadline. With `W` the sum
-//! of all weights and `S` that of a class, its `k`-th turn of a cycle may not come before turn `⌊k·W/S⌋` and is due
-//! by `(k+1)·W/S`. One processor meets such deadlines at full load (Liu and Layland 1973; the windows are those of
-//! Baruah et al., "Proportionate progress", 1996), hence a class is never a whole turn ahead of or behind its share, and
-//! any `W` turns in a row hold exactly `w` turns of each server of weight `w`.
+//! The usual smooth algorithm adds every server's weight at each pick, which costs a look at every server; the whole
+//! sequence written down would have up to 256 turns a server. Here servers of equal weight form a class and take the
+//! class's turns one after the other; turns are dealt to classes by earliest deadline. With `W` the sum of all weights
+//! and `S` that of a class, its `k`-th turn of a cycle may not come before turn `⌊k·W/S⌋` and is due by `(k+1)·W/S`.
 //!
-//! A choice costs a few steps in a heap of at most 256 classes, next to nothing when weights are equal. Every worker has its own order
-//! within classes and its own beginning, so that workers do not visit servers in step. A server that cannot take
-//! its turn loses it; it is not made up for later. It does not look at load.
+//! One processor meets such deadlines at full load (Liu and Layland 1973; the windows are those of Baruah et al.,
+//! "Proportionate progress", 1996). Hence a class is never a whole turn ahead of or behind its share, and any `W` turns
+//! in a row hold exactly `w` turns of each server of weight `w`.
+//!
+//! A pick costs a few steps in a heap of at most 256 classes, next to nothing if weights are equal. Every worker has
+//! its own order within classes and its own beginning, so that workers do not visit servers in step. A server that
+//! cannot take its turn loses it; it is not made up for later. Load is ignored.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,11 +24,11 @@ use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 use super::rng::{Rng, mix};
 
-/// Turns offered before every server is looked at in turn.
+/// Turns offered before every server is looked at in turn: bounds the cost of a pick when many servers are full.
 const TURNS: usize = 16;
 /// The first turn of a worker is drawn from this many.
 const BEGINNINGS: u64 = 256;
-/// Parts of a turn in which times are kept, so that a refresh loses no fraction of a turn.
+/// Parts of a turn in which times are stored, so that a refresh loses no fraction of a turn.
 const TURN: i64 = 1024;
 
 #[derive(Clone, Debug)]
@@ -38,11 +39,11 @@ pub(super) struct RoundRobin {
     classes: Vec<WeightClass>,
     /// Classes that may have a turn, by deadline.
     ready: BinaryHeap<Reverse<(i64, usize)>>,
-    /// Classes that had theirs, by release.
+    /// Classes that had their turn, by release.
     resting: BinaryHeap<Reverse<(i64, usize)>>,
     /// Turns in a cycle: the sum of all weights.
     cycle: i64,
-    /// The turn that comes next, in turns.
+    /// The next turn, in turns.
     turn: i64,
 }
 
@@ -52,7 +53,7 @@ struct WeightClass {
     weight: u16,
     /// In the order of `rank`.
     ring: Vec<ClassMember>,
-    /// Who of the ring has the class's next turn.
+    /// The member of the ring that has the class's next turn.
     next: usize,
     /// Turns in a cycle: the sum of the members' weights.
     share: i64,
@@ -62,7 +63,7 @@ struct WeightClass {
     turns_taken: i64,
     /// The turn before which the class may not have its next.
     release: i64,
-    /// By when it is due, in parts of a turn.
+    /// When the turn is due, in parts of a turn.
     deadline: i64,
 }
 
@@ -90,8 +91,8 @@ impl RoundRobin {
         made
     }
 
-    /// Takes new servers and weights. A class that stays keeps how far it is ahead or behind, and who is next; a
-    /// new class begins somewhere within its first interval, or else every worker would send to it first.
+    /// Takes new servers and weights. A class that stays keeps its lead or lag, and its next member. A new class begins
+    /// somewhere within its first interval; otherwise every worker would send to it first.
     pub fn refresh(&mut self, eligible: &EligibleServers) {
         let mut new = weight_classes(eligible, self.seed);
         let cycle: i64 = new.iter().map(|class| class.share).sum();
@@ -118,7 +119,7 @@ impl RoundRobin {
         self.turn = 0;
     }
 
-    /// How long it is until the class may have its next turn, if its turns came every `interval`, in parts of one.
+    /// The time until the class may have its next turn, if its turns came every `interval`, in parts of a turn.
     fn time_to_next_turn(&self, class: &WeightClass, interval: i64) -> i64 {
         let left = class.turn_time(class.turns_taken, self.cycle) - self.turn * TURN;
         let scaled = i128::from(left) * i128::from(interval) * i128::from(class.share);
@@ -142,7 +143,7 @@ impl RoundRobin {
         eligible.first_available(view, ask, last + 1)
     }
 
-    /// Deals one turn: to the released class that is due first. `None` when there is no class.
+    /// Deals one turn: to the released class that is due first. `None` if there is no class.
     #[inline]
     fn next_turn(&mut self) -> Option<usize> {
         while let Some(Reverse((release, at))) = self.resting.peek().copied() {
@@ -150,7 +151,8 @@ impl RoundRobin {
                 if !self.ready.is_empty() {
                     break;
                 }
-                // After a refresh all may be ahead of their share: time is nothing but turns, so it passes at once.
+                // After a refresh all classes may be ahead of their share. Time is nothing but turns, so it is advanced
+                // at once.
                 self.turn = release;
             }
             self.resting.pop();
@@ -188,13 +190,13 @@ impl WeightClass {
         self.deadline = self.turn_time(self.turns_taken + 1, cycle);
     }
 
-    /// When this turn of the present cycle would come if turns could be cut, in parts of a turn.
+    /// When this turn of the present cycle would come if turns were divisible, in parts of a turn.
     fn turn_time(&self, turn: i64, cycle: i64) -> i64 {
         self.origin + turn * cycle * TURN / self.share
     }
 }
 
-/// The eligible by weight, each class in the worker's own order, all at the beginning.
+/// The eligible servers by weight, each class in the worker's own order, all at the beginning.
 fn weight_classes(eligible: &EligibleServers, seed: u64) -> Vec<WeightClass> {
     let mut order: Vec<(u16, ClassMember)> = eligible
         .servers
@@ -218,12 +220,12 @@ fn weight_classes(eligible: &EligibleServers, seed: u64) -> Vec<WeightClass> {
         .collect()
 }
 
-/// All of them; there is room for as many without another allocation.
+/// All classes, with capacity for as many without another allocation.
 fn resting_heap(classes: &[WeightClass]) -> BinaryHeap<Reverse<(i64, usize)>> {
     classes.iter().enumerate().map(|(at, class)| Reverse((class.release, at))).collect()
 }
 
-/// A server's place in this worker's order; it depends on nothing else, so that it outlives every refresh.
+/// A server's place in this worker's order. It depends on nothing else, so it outlives every refresh.
 fn rank(id: ServerId, seed: u64) -> u64 {
     mix(seed ^ mix(u64::from(id.0) + 1))
 }

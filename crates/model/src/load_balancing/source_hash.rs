@@ -1,7 +1,7 @@
 //! Source affinity: Maglev over the client's network instead of its address.
 //!
-//! Clients behind the same prefix go to the same server, so that a client whose address changes within its
-//! network stays. It remembers nothing.
+//! Clients behind the same prefix go to the same server, so a client whose address changes within its network keeps its
+//! server. It stores no clients.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,8 +1,8 @@
 //! The power of two choices (Mitzenmacher, "The power of two choices in randomized load balancing"): two servers are
-//! drawn in proportion to their weights, and the better of them takes the exchange; between equals the first drawn.
+//! drawn in proportion to their weights, and the better one takes the exchange; between equals the first drawn.
 //!
-//! Drawing by weight matters: drawn evenly, a server could not get more than its chance of being drawn (19 % of ten
-//! servers), whatever its weight. What is better, the policy says.
+//! Drawing by weight matters: with even draws a server could not get more than its chance of being drawn (19 % of ten
+//! servers), whatever its weight. The policy compares the two.
 
 use crate::snapshot::PoolView;
 
@@ -11,16 +11,16 @@ use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 
-/// Draws for the first candidate before every server is looked at in turn.
+/// Draws for the first candidate before every server is looked at in turn: bounds the cost of a pick when many are
+/// full.
 const FIRST_DRAWS: usize = 8;
-/// Draws for a second candidate that differs from the first. Few: where one server holds nearly all the weight
-/// the others must not be compared with it at every choice, they would get far more than their share.
+/// Draws for a second candidate that differs from the first. Few: if one server holds nearly all the weight, the others
+/// must not be compared with it at every pick, or they would get far more than their share.
 const SECOND_DRAWS: usize = 2;
-/// Where the measure alone could starve a server, one choice in so many asks nothing but the weights: each server
-/// is measured again and again, and has at least this part of its share.
+/// If the measure alone could starve a server, one pick in this many uses weights alone. Each server is then measured
+/// regularly, and has at least this part of its share.
 pub(super) const EXPLORE: u64 = 16;
 
-/// Servers to draw from.
 #[derive(Clone, Debug)]
 pub(super) struct TwoChoices {
     table: AliasTable,
@@ -69,7 +69,7 @@ impl TwoChoices {
     }
 }
 
-/// Now and then, and only then, nothing but the weights are asked.
+/// One pick in `EXPLORE`: use weights alone.
 pub(super) fn should_explore(rng: &mut Rng) -> bool {
     rng.below(EXPLORE) == 0
 }

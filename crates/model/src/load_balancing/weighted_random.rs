@@ -1,6 +1,6 @@
 //! Weighted random choice.
 //!
-//! It needs no state between choices and no agreement between workers. It does not look at load.
+//! It needs no state between picks and no agreement between workers. Load is ignored.
 
 use crate::snapshot::PoolView;
 
@@ -9,7 +9,7 @@ use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 
-/// Draws before every server is looked at in turn.
+/// Draws before every server is looked at in turn: bounds the cost of a pick when many servers are full.
 const DRAWS: usize = 8;
 
 #[derive(Clone, Debug)]

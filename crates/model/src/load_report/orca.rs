@@ -1,16 +1,16 @@
-//! ORCA load reports (xDS `data/orca/v3`): as JSON, as the text of the answer field `endpoint-load-metrics`, or as the
-//! protobuf message in base64 that the same field may carry.
+//! ORCA load reports (xDS `data/orca/v3`): as JSON, as the text of the response field `endpoint-load-metrics`, or as
+//! the protobuf message in base64 that the same field may carry.
 //!
-//! Of a report only what this product uses is read; what it means for choosing is decided elsewhere.
+//! Only the fields that this product uses are read; their use in load balancing is decided elsewhere.
 
 use serde::Deserialize;
 
-/// Bytes of a report.
+/// The longest report: bounds the work for a hostile or broken server.
 pub const MAX_REPORT_BYTES: usize = 16 * 1_024;
-/// The field of answers that bears a report.
+/// The response field with a report.
 pub const HEADER_NAME: &str = "endpoint-load-metrics";
 
-/// What a report says; absent is not known.
+/// The values of a report; absent means not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct OrcaReport {
@@ -20,27 +20,25 @@ pub struct OrcaReport {
     /// The share of its memory in use.
     #[serde(alias = "memUtilization")]
     pub mem_utilization: f64,
-    /// What the application itself thinks; where it is given it counts alone.
+    /// The application's own value; if present, it alone counts.
     #[serde(alias = "applicationUtilization")]
     pub application_utilization: f64,
 }
 
-/// Why a report was not understood.
+/// Why a report cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrcaError {
-    /// Longer than any report is.
     #[error("the load report is longer than {MAX_REPORT_BYTES} bytes")]
     TooLong,
-    /// Not one of its forms.
     #[error("the load report is none")]
     Malformed,
-    /// It has none of the values that are used.
+    /// The report has none of the values that are used.
     #[error("the load report says nothing of utilisation")]
     Empty,
 }
 
 impl OrcaReport {
-    /// The one value: the application's own, else the processors'; `None`: neither is given.
+    /// The value that counts: the application's own, else the processors'; `None`: neither is present.
     pub fn utilization(&self) -> Option<f64> {
         let given = |value: f64| (value > 0.0 || value.is_nan()).then_some(value);
         given(self.application_utilization)
@@ -49,9 +47,10 @@ impl OrcaReport {
     }
 }
 
-/// Understands a report in any of its forms: what a field holds, or a body.
+/// Parses a report in any of its forms: the value of a field, or a body.
 ///
 /// # Errors
+///
 /// See `OrcaError`.
 pub fn parse(text: &[u8]) -> Result<OrcaReport, OrcaError> {
     if text.len() > MAX_REPORT_BYTES {
@@ -74,7 +73,7 @@ fn json(text: &str) -> Result<OrcaReport, OrcaError> {
     serde_json::from_str(text.trim()).map_err(|_| OrcaError::Malformed)
 }
 
-/// `cpu_utilization=0.3, mem_utilization=0.8`; others are passed over.
+/// `cpu_utilization=0.3, mem_utilization=0.8`; other names are skipped.
 fn pairs(text: &str) -> Result<OrcaReport, OrcaError> {
     let mut orca = OrcaReport::default();
     let mut any = false;

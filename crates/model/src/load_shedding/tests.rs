@@ -1,4 +1,4 @@
-//! Shedding over simulated queues: bursts pass, overload is held at the target, higher classes come first.
+//! Load shedding in simulated queues: bursts pass, overload is held at the target, higher classes come first.
 
 use super::*;
 use crate::load_balancing::Rng;
@@ -16,7 +16,7 @@ fn terms() -> LoadSheddingConfig {
 
 #[test]
 fn rows_of_single_intervals() {
-    // The longest wait at moments of one interval, how many were served in it, and the room afterwards.
+    // The longest wait at moments of one interval, how many were served in it, and the limit afterwards.
     for (waits, served, room) in [
         // Empty once: a burst.
         (vec![(0, 300), (100, 400), (499, 0)], 10, None),
@@ -75,7 +75,7 @@ impl SheddingSimulation {
         }
     }
 
-    /// From one moment to another, so many a second come and are taken, on average.
+    /// From one moment to another, this many a second come and are taken, on average.
     fn run(&mut self, millis: std::ops::Range<u64>, comes: u64, takes: u64, classes: u64) {
         for now in millis {
             for _ in 0..comes.div_ceil(1_000) {
@@ -88,9 +88,11 @@ impl SheddingSimulation {
             for _ in 0..takes.div_ceil(1_000) {
                 if self.rng.below(1_000 * takes.div_ceil(1_000)) < takes {
                     let first = self.line.iter().next().copied();
-                    if let Some(one) = first.and_then(|who| self.line.remove(|it| *it == who)) {
+                    if let Some(request) =
+                        first.and_then(|who| self.line.remove(|waiting| *waiting == who))
+                    {
                         self.shed.record_served();
-                        self.waits.push((now, one.class, now - one.item));
+                        self.waits.push((now, request.class, now - request.item));
                     }
                     self.look(now);
                 }
@@ -98,7 +100,7 @@ impl SheddingSimulation {
         }
     }
 
-    /// The longest and the middle wait of those served from then on.
+    /// The longest and the median wait of those served from then on.
     fn waited(&self, from: u64) -> (u64, u64) {
         let mut waits: Vec<u64> =
             self.waits.iter().filter(|(now, ..)| *now >= from).map(|(.., wait)| *wait).collect();
@@ -153,7 +155,7 @@ fn the_lowest_class_is_shed_and_the_highest_hardly_waits() {
         // Each of three classes is half of what servers take.
         world.run(0..20_000, 1_500, 1_000, 3);
         let of = |class: PriorityClass| {
-            world.lost.iter().filter(|(now, it)| *now > 3_000 && *it == class).count()
+            world.lost.iter().filter(|(now, shed)| *now > 3_000 && *shed == class).count()
         };
         assert_eq!(of(2), 0, "seed {seed}");
         assert!(of(0) > 10 * of(1).max(1), "seed {seed}: {} and {}", of(0), of(1));

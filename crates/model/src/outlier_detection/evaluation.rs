@@ -1,6 +1,6 @@
-//! The arithmetic of one server's ejection: what goes in, what it comes to, and the words for both.
+//! The arithmetic of one server's ejection: the inputs, the decision, and the text of both.
 //!
-//! It keeps nothing from one look to the next: `Court` does.
+//! It stores nothing between evaluations: `OutlierDetector` does.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::OutlierDetectionConfig;
 
-/// Cut answers below which their rate proves nothing.
+/// Truncated answers below which their rate proves nothing.
 pub const MIN_TRUNCATED: u64 = 3;
 
 /// What was counted of a server.
@@ -124,7 +124,7 @@ impl OutlierEvaluation {
         (enough && reaches(self.own.bad, terms.rate)).then_some(EjectionReason::Rate)
     }
 
-    /// The others together fail at more than half of its rate; where too little came to them, half of them fail.
+    /// The others together fail at more than half of its rate; with few answers of others, half of them fail.
     fn all_fail(&self, terms: &OutlierDetectionConfig) -> bool {
         if self.others.total() < u64::from(terms.volume) {
             return self.of > 1 && self.others_failing * 2 > self.of - 1;

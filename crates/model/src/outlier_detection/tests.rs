@@ -1,4 +1,4 @@
-//! Looks at pools whose servers answer as each row says, and what holds over many seeds.
+//! Pools whose servers answer as each row says, and properties over many seeds.
 
 use super::*;
 use crate::load_balancing::Rng;
@@ -19,7 +19,7 @@ struct OutlierSimulation {
 
 impl OutlierSimulation {
     fn of(servers: u32) -> OutlierSimulation {
-        let one = |id| OutlierObservation {
+        let observation = |id| OutlierObservation {
             id: ServerId(id),
             eligibility: ServerEligibility::Available,
             counts: OutlierCounts::default(),
@@ -29,7 +29,7 @@ impl OutlierSimulation {
             court: OutlierDetector::default(),
             terms: OutlierDetectionConfig::default(),
             now: MonotonicTime(1),
-            seen: (0..servers).map(one).collect(),
+            seen: (0..servers).map(observation).collect(),
             rng: Rng::new(1),
         }
     }
@@ -53,7 +53,7 @@ impl OutlierSimulation {
         orders
     }
 
-    /// Looks until something is ordered; `None`: nothing was within so many looks.
+    /// Evaluates until an order comes; `None`: no order within this many evaluations.
     fn until(
         &mut self,
         looks: u32,
@@ -77,7 +77,7 @@ fn ejects(orders: &[OutlierAction], at: u32, ground: EjectionReason) -> bool {
 
 #[test]
 fn each_ground_puts_out_the_one_server_that_fails() {
-    // Good, bad and cut answers of the first server in a tenth of a second; the others give ten good ones.
+    // Good, bad and truncated answers of the first server in a tenth of a second; the others give ten good ones.
     let rows = [
         ("all fail", (0, 10, 0), Some((1, EjectionReason::Failures))),
         ("one in a second, all fail", (0, 0, 0), None),
@@ -88,7 +88,7 @@ fn each_ground_puts_out_the_one_server_that_fails() {
         ("one of fifty is cut", (49, 1, 1), None),
         ("all good", (10, 0, 0), None),
     ];
-    for (what, (good, bad, cut), want) in rows {
+    for (case, (good, bad, cut), want) in rows {
         let mut world = OutlierSimulation::of(3);
         world.look();
         let got = world.until(30, |world| {
@@ -97,10 +97,10 @@ fn each_ground_puts_out_the_one_server_that_fails() {
             world.answers(2, 10, 0, 0);
         });
         match want {
-            None => assert_eq!(got, None, "{what}"),
+            None => assert_eq!(got, None, "{case}"),
             Some((most, ground)) => {
-                let (looks, orders) = got.unwrap_or_else(|| panic!("{what}: nothing"));
-                assert!(looks <= most && ejects(&orders, 0, ground), "{what}: {looks} {orders:?}");
+                let (looks, orders) = got.unwrap_or_else(|| panic!("{case}: nothing"));
+                assert!(looks <= most && ejects(&orders, 0, ground), "{case}: {looks} {orders:?}");
             }
         }
     }
@@ -115,7 +115,7 @@ fn what_all_suffer_puts_nobody_out() {
     assert_eq!(world.verdict(2), OutlierDecision::AllFail(EjectionReason::Rate));
     let mut world = OutlierSimulation::of(4);
     world.look();
-    // So few that no rate says anything: all of them fail in a row.
+    // Too few for a rate: all of them fail in a row.
     let none = world.until(50, |world| (0..4).for_each(|at| world.answers(at, 0, 1, 0)));
     assert_eq!(none, None);
     assert!(matches!(world.verdict(0), OutlierDecision::AllFail(_)));
@@ -148,14 +148,16 @@ fn no_more_than_the_share_is_out_and_those_that_are_down_count() {
                     world.answers(at, if fails { 0 } else { 20 }, if fails { 5 } else { 0 }, 0);
                 }
                 let orders = world.look();
-                ejected +=
-                    orders.iter().filter(|it| matches!(it, OutlierAction::Eject { .. })).count();
+                ejected += orders
+                    .iter()
+                    .filter(|order| matches!(order, OutlierAction::Eject { .. }))
+                    .count();
             }
             if bad + 2 > servers as usize / 2 + down {
                 break;
             }
         }
-        // One server alone that is put out comes back at once: nothing else is up.
+        // A single server that is ejected comes back at once: no other is up.
         let ejected = if servers == 1 { ejected.min(1) } else { ejected };
         assert_eq!(ejected, want, "{servers} servers, {share} %, {down} down");
     }

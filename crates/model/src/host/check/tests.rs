@@ -1,4 +1,4 @@
-//! Planted settings, and what must be said of them.
+//! Planted settings, and the findings that they must cause.
 
 use super::*;
 use crate::capacity::quantity::BitRate;
@@ -12,7 +12,7 @@ fn goal() -> HostWorkload {
     }
 }
 
-fn picture() -> HostSnapshot {
+fn snapshot() -> HostSnapshot {
     let settings = [
         ("net.ipv4.ip_local_port_range", "32768 60999"),
         ("net.ipv4.tcp_max_tw_buckets", "262144"),
@@ -42,18 +42,18 @@ fn picture() -> HostSnapshot {
     }
 }
 
-fn poor(picture: &HostSnapshot, goal: &HostWorkload) -> Vec<(&'static str, String)> {
-    let found = check_host(picture, goal).into_iter();
-    let poor = found.filter(|one| one.verdict == HostCheckResult::Poor);
-    poor.map(|one| (one.check, one.change.unwrap().command())).collect()
+fn poor(snapshot: &HostSnapshot, goal: &HostWorkload) -> Vec<(&'static str, String)> {
+    let findings = check_host(snapshot, goal).into_iter();
+    let poor = findings.filter(|finding| finding.verdict == HostCheckResult::Poor);
+    poor.map(|finding| (finding.check, finding.change.unwrap().command())).collect()
 }
 
 #[test]
 fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
-    assert_eq!(poor(&picture(), &goal()), []);
+    assert_eq!(poor(&snapshot(), &goal()), []);
     let mut rows: Vec<(&str, HostSnapshot, &str)> = Vec::new();
     let mut plant = |check, change: &dyn Fn(&mut HostSnapshot), command| {
-        let mut planted = picture();
+        let mut planted = snapshot();
         change(&mut planted);
         rows.push((check, planted, command));
     };
@@ -87,10 +87,10 @@ fn what_fits_is_good_and_each_planted_setting_is_named_with_its_command() {
     plant("offloads", &lro, "large-receive-offload off");
     plant("steering", &|p| p.interfaces[0].queues = 1, "doctor cores eth0");
     for (check, planted, command) in rows {
-        let found = poor(&planted, &goal());
+        let findings = poor(&planted, &goal());
         assert!(
-            matches!(found.as_slice(), [(name, with)] if *name == check && with.contains(command)),
-            "{check}: {found:?}"
+            matches!(findings.as_slice(), [(name, with)] if *name == check && with.contains(command)),
+            "{check}: {findings:?}"
         );
     }
 }
@@ -100,13 +100,13 @@ fn the_goal_decides() {
     let of = |change: &dyn Fn(&mut HostWorkload)| {
         let mut goal = goal();
         change(&mut goal);
-        poor(&picture(), &goal).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
+        poor(&snapshot(), &goal).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
     };
     assert_eq!(of(&|goal| goal.per_second = 500.0), ["source ports"]);
     assert_eq!(of(&|goal| goal.connections = 20_000), ["open files"]);
-    // Where the range is as wide as it can be ports are taken again earlier, and then there are more addresses.
+    // The widest range needs earlier reuse of ports, and then more addresses.
     let commands = |reuse: &str, per_second: f64| {
-        let mut planted = picture();
+        let mut planted = snapshot();
         let mut wanted = goal();
         let range = ("net.ipv4.ip_local_port_range".to_owned(), "1024 65535".to_owned());
         planted.settings.extend([range, ("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned())]);
@@ -129,7 +129,7 @@ fn the_goal_decides() {
     );
 }
 
-/// A goal that nothing fits.
+/// A goal that no setting fits.
 fn vast() -> HostWorkload {
     HostWorkload {
         connections: 10_000_000,
@@ -141,7 +141,7 @@ fn vast() -> HostWorkload {
 
 #[test]
 fn no_setting_is_ever_lowered() {
-    let names: Vec<String> = picture().settings.into_keys().collect();
+    let names: Vec<String> = snapshot().settings.into_keys().collect();
     let values = ["0", "1", "2", "258048", "262144", "524288", "1000000", "2147483647"];
     let ranges = ["1 65535", "1024 65535", "1023 65000", "32768 60999", "60000 60010"];
     let sizes = ["4096 131072 2000000", "4096 131072 90000000", "1 2 3"];
@@ -157,7 +157,7 @@ fn no_setting_is_ever_lowered() {
             .flat_map(|value| [0, 262_144, u64::MAX].map(|used| (value, used)))
             .flat_map(|row| [goal(), vast()].map(|goal| (row, goal)))
         {
-            let mut planted = HostSnapshot { time_wait, ..picture() };
+            let mut planted = HostSnapshot { time_wait, ..snapshot() };
             planted.settings.insert(name.clone(), (*value).to_owned());
             for finding in check_host(&planted, &goal) {
                 let Some(SettingChange::Setting(setting, wanted)) = finding.change else {
@@ -166,12 +166,12 @@ fn no_setting_is_ever_lowered() {
                 let before = planted.numbers(&setting);
                 let after = numbers(&wanted);
                 assert_eq!(before.len(), after.len(), "{setting} {wanted}");
-                // The first port of a range is the one that grows downwards.
+                // The first port of a range grows downwards.
                 let down = usize::from(setting == "net.ipv4.ip_local_port_range");
                 let pairs = || before.iter().zip(&after).skip(down);
-                let kept = pairs().all(|(before, after)| after >= before)
+                let grows = pairs().all(|(before, after)| after >= before)
                     && (down == 0 || after[0] <= before[0]);
-                assert!(kept, "{setting}: {before:?} becomes {after:?}");
+                assert!(grows, "{setting}: {before:?} becomes {after:?}");
             }
         }
     }
@@ -184,12 +184,12 @@ fn numbers(text: &str) -> Vec<u64> {
 #[test]
 fn a_full_table_of_closed_connections_grows() {
     for (most, wanted) in [("262144", "=524288"), ("65000", "=258048"), ("200000", "=400000")] {
-        let mut full = HostSnapshot { time_wait: 262_144, ..picture() };
+        let mut full = HostSnapshot { time_wait: 262_144, ..snapshot() };
         full.settings.insert("net.ipv4.tcp_max_tw_buckets".to_owned(), most.to_owned());
-        let found = poor(&full, &goal());
+        let findings = poor(&full, &goal());
         assert!(
-            matches!(found.as_slice(), [("TIME_WAIT", with)] if with.contains(wanted)),
-            "{most}: {found:?}"
+            matches!(findings.as_slice(), [("TIME_WAIT", with)] if with.contains(wanted)),
+            "{most}: {findings:?}"
         );
     }
 }
@@ -198,32 +198,35 @@ fn a_full_table_of_closed_connections_grows() {
 fn ports_that_the_kernel_gives_again_carry_more() {
     let busy = HostWorkload { per_second: 5_000.0, ..goal() };
     let of = |reuse: &str| {
-        let mut picture = picture();
-        picture.settings.insert("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned());
-        let found = check_host(&picture, &busy).remove(0);
-        (found.verdict, found.why)
+        let mut snapshot = snapshot();
+        snapshot.settings.insert("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned());
+        let finding = check_host(&snapshot, &busy).remove(0);
+        (finding.verdict, finding.why)
     };
     for (reuse, verdict, rest) in [
         ("0", HostCheckResult::Poor, "60 s"),
         ("2", HostCheckResult::Poor, "60 s"),
         ("1", HostCheckResult::Good, "1 s"),
     ] {
-        let (found, why) = of(reuse);
-        assert!(found == verdict && why.contains(&format!("rests {rest}")), "{reuse}: {why}");
+        let (result, why) = of(reuse);
+        assert!(result == verdict && why.contains(&format!("rests {rest}")), "{reuse}: {why}");
     }
 }
 
 #[test]
 fn what_cannot_be_read_is_unknown_and_not_good() {
-    let found = check_host(
+    let findings = check_host(
         &HostSnapshot { descriptors: (1 << 20, 1 << 20), ..HostSnapshot::default() },
         &goal(),
     );
-    let good: Vec<&str> = found
+    let good: Vec<&str> = findings
         .iter()
-        .filter(|one| one.verdict == HostCheckResult::Good)
-        .map(|one| one.check)
+        .filter(|finding| finding.verdict == HostCheckResult::Good)
+        .map(|finding| finding.check)
         .collect();
     assert_eq!(good, ["open files"]);
-    assert!(found.iter().all(|one| one.verdict != HostCheckResult::Poor), "{found:?}");
+    assert!(
+        findings.iter().all(|finding| finding.verdict != HostCheckResult::Poor),
+        "{findings:?}"
+    );
 }
