@@ -1,8 +1,8 @@
 //! The path of a request in the forms in which servers may read it.
 //!
-//! Servers disagree about `%2F`, `\`, `;params`, `//`, `..` and paths that are encoded twice. `readings` takes each step
-//! that some server takes, once done and once left out, and returns every result. It compares nothing with rules, and it
-//! does not know letter case, trailing dots or blanks, or what a framework makes of a path.
+//! Servers disagree about `%2F`, `\`, `;params`, `//`, `..` and paths that are encoded twice. `possible_readings` takes
+//! each step that some server takes, once done and once left out, and returns every result. Rules are compared
+//! elsewhere. Letter case, trailing dots or blanks, and what a framework makes of a path are out of scope.
 
 mod limit;
 mod text;
@@ -13,31 +13,31 @@ use limit::{MAX_DECODINGS, TooManyReadings, add_reading};
 use text::PathText;
 pub(crate) use text::push_encoded;
 
-/// What a path may mean.
+/// The possible readings of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathReadings {
     One,
     /// One of these, the usual one first.
     Several(Vec<Vec<u8>>),
-    /// More than is looked at.
+    /// More than `MAX_READINGS`.
     TooMany,
 }
 
-/// Whether every server reads this path as it stands: one scan without a branch, and true for nearly all.
+/// Whether every server reads this path as written: one scan without a branch, and true for nearly all paths.
 #[inline]
 pub fn is_plain(path: &[u8]) -> bool {
-    let mut found = 0;
+    let mut special = 0;
     let mut before = 0;
     for &byte in path {
         let class = CLASSES[usize::from(byte)];
-        found |= (class & SPECIAL) | ((class >> 1) & before & SLASH);
+        special |= (class & SPECIAL) | ((class >> 1) & before & SLASH);
         before = class;
     }
-    found == 0
+    special == 0
 }
 
 const SLASH: u8 = 1;
-/// Not plain behind a slash.
+/// Not plain after a slash.
 const AFTER_SLASH: u8 = 2;
 const SPECIAL: u8 = 4;
 
@@ -52,8 +52,8 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
-/// The usual reading: visible characters decoded but for `/`, `%`, `?` and `#`, dot segments resolved, several slashes
-/// one (RFC 3986 §6.2.2).
+/// The usual reading: visible characters are decoded except `/`, `%`, `?` and `#`, dot segments are resolved, and
+/// repeated slashes are merged (RFC 3986 §6.2.2).
 pub fn usual_form(path: &[u8]) -> Vec<u8> {
     if !path.starts_with(b"/") {
         return path.to_vec();
@@ -62,7 +62,7 @@ pub fn usual_form(path: &[u8]) -> Vec<u8> {
     transform::normalize_segments(decoded).comparison_form()
 }
 
-/// Everything that servers may take a path for.
+/// All readings that servers may have of a path.
 pub fn possible_readings(path: &[u8]) -> PathReadings {
     if is_plain(path) || !path.starts_with(b"/") {
         return PathReadings::One;
@@ -83,8 +83,8 @@ pub fn possible_readings(path: &[u8]) -> PathReadings {
     if all.len() == 1 { PathReadings::One } else { PathReadings::Several(all) }
 }
 
-/// The form in which a path may be sent on: what needs no `%` is decoded, what needs one has it, dot segments are
-/// resolved, several slashes are one. `%2F`, `%5C`, `%3B` and `;` stay what they are.
+/// The form in which a path is forwarded: only characters that need an encoding have one, dot segments are resolved,
+/// and repeated slashes are merged. `%2F`, `%5C`, `%3B` and `;` stay as they are.
 pub fn normal_form(path: &[u8]) -> Vec<u8> {
     if !path.starts_with(b"/") {
         return path.to_vec();
@@ -92,7 +92,7 @@ pub fn normal_form(path: &[u8]) -> Vec<u8> {
     transform::normalize_segments(PathText::from_bytes(path)).sendable_form()
 }
 
-/// What a configuration writes of a path, in the form in which paths are compared.
+/// A path from the configuration, in the form in which paths are compared.
 pub fn comparison_form(written: &[u8]) -> Vec<u8> {
     if !written.contains(&b'%') {
         return written.to_vec();
@@ -100,8 +100,7 @@ pub fn comparison_form(written: &[u8]) -> Vec<u8> {
     transform::decoded(&PathText::from_bytes(written), false).comparison_form()
 }
 
-/// Whether some server would leave the place where this path stands: because of dot segments, or of a host at its
-/// beginning.
+/// Whether some server would leave the prefix of this path: because of dot segments, or of a host at its beginning.
 pub fn escapes_prefix(path: &[u8]) -> bool {
     if is_plain(path) {
         return false;
@@ -124,7 +123,7 @@ fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
     read = decoded_variants(read)?;
     let mut newest = read.clone();
     for level in 1.. {
-        // Between two that decode, one may resolve.
+        // A server may resolve between two decodings.
         for between in [transform::without_empty, transform::without_dots] {
             transform::apply_to_each(&mut newest, between)?;
         }
@@ -143,7 +142,7 @@ fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
     for step in [
         transform::without_backslashes,
         transform::without_parameters,
-        // Resolved before it is cut, and once more at the end.
+        // Resolved before the cut, and once more at the end.
         transform::without_empty,
         transform::without_dots,
         transform::cut_at_parameters,
@@ -158,7 +157,7 @@ fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
     Ok(read)
 }
 
-/// Each text decoded, strictly and leniently, with `%2F` as a slash and as what it is.
+/// Each text decoded, strictly and leniently, with `%2F` as a slash and as itself.
 fn decoded_variants(mut read: Vec<PathText>) -> Result<Vec<PathText>, TooManyReadings> {
     transform::apply_to_each(&mut read, transform::leniently_decoded)?;
     let mut out = Vec::with_capacity(read.len());

@@ -1,11 +1,11 @@
-//! Parameters of a query as servers may read them: as they stand there, decoded, and decoded further. It knows no rule.
+//! Parameters of a query as servers may read them: as written, decoded, and decoded further. It knows no rule.
 
 use std::borrow::Cow;
 
 /// How often a parameter may be encoded: as paths.
 const LEVELS: usize = 3;
 
-/// What a `+` is.
+/// The meaning of a `+`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlusMeaning {
     /// A blank, as in forms.
@@ -20,61 +20,61 @@ pub enum QuerySeparators {
 }
 
 impl QuerySeparators {
-    /// Those that make a difference in a query.
+    /// The separators that make a difference in a query.
     pub fn relevant_in(query: &[u8]) -> &'static [QuerySeparators] {
         let all = &[QuerySeparators::Ampersand, QuerySeparators::Both];
         if query.contains(&b';') { all } else { &all[..1] }
     }
 }
 
-/// Whether some parameter of this name has a value that fits, in one of the ways in which servers usually read a query:
-/// split at `&` or also at `;`, as it stands or decoded, `+` a blank or itself.
+/// Whether some parameter of this name has a matching value, in one of the ways in which servers usually read a query:
+/// split at `&` or also at `;`, as written or decoded, `+` a blank or itself.
 pub fn any_value_matches(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
     QuerySeparators::relevant_in(query).iter().any(|separators| {
-        let mut found = false;
+        let mut matched = false;
         visit_values(query, *separators, name, &mut |value| {
-            found = found || matches_decoded(value, &fits_)
+            matched = matched || matches_decoded(value, &fits_)
         });
-        found
+        matched
     })
 }
 
-/// Whether one has such a value for a server that decodes further: twice or three times, `%uXXXX` as IIS does, and names
-/// as PHP and Rails do, to which `us.er` is `us_er` and `user[]` is `user`.
+/// The same for servers that decode further: twice or three times, `%uXXXX` as IIS does, and names as PHP and Rails do,
+/// to which `us.er` is `us_er` and `user[]` is `user`.
 pub fn any_deep_decoded_matches(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
     let special = |b: &u8| matches!(b, b'%' | b'+' | b'.' | b'[');
     if !query.iter().any(special) {
         return false;
     }
     QuerySeparators::relevant_in(query).iter().any(|separators| {
-        pairs(query, *separators).any(|(found, value)| {
-            is_deep_decoded_name(found, name) && decoded_forms(value).iter().any(|it| fits(it))
+        pairs(query, *separators).any(|(key, value)| {
+            is_deep_decoded_name(key, name) && decoded_forms(value).iter().any(|form| fits(form))
         })
     })
 }
 
-/// Whether a name is the wanted one for such a server. Cheap for those that are not: a query may have thousands.
-fn is_deep_decoded_name(found: &[u8], name: &[u8]) -> bool {
-    let is = |it: &[u8]| it == name || is_php_name(it, name);
-    let may_become = found.len() > name.len() && has_codes(found);
-    is(found) || may_become && decoded_forms(found).iter().any(|it| is(it))
+/// Whether a name is the wanted one for such a server. Cheap for other names: a query may have thousands.
+fn is_deep_decoded_name(key: &[u8], name: &[u8]) -> bool {
+    let is = |form: &[u8]| form == name || is_php_name(form, name);
+    let may_become = key.len() > name.len() && has_codes(key);
+    is(key) || may_become && decoded_forms(key).iter().any(|form| is(form))
 }
 
-/// Visits the values of the parameters of this name, as it stands or decoded, in their order.
+/// Visits the values of the parameters of this name, as written or decoded, in their order.
 pub fn visit_values(
     query: &[u8],
     separators: QuerySeparators,
     name: &[u8],
     visit: &mut dyn FnMut(&[u8]),
 ) {
-    for (found, value) in pairs(query, separators) {
-        if found == name || has_codes(found) && matches_decoded(found, &|it| it == name) {
+    for (key, value) in pairs(query, separators) {
+        if key == name || has_codes(key) && matches_decoded(key, &|form| form == name) {
             visit(value);
         }
     }
 }
 
-/// Whether a text fits as it stands or decoded.
+/// Whether a text matches as written or decoded.
 pub fn matches_decoded(text: &[u8], fits: &dyn Fn(&[u8]) -> bool) -> bool {
     fits(text)
         || has_codes(text)
@@ -94,7 +94,7 @@ fn pairs(query: &[u8], separators: QuerySeparators) -> impl Iterator<Item = (&[u
     })
 }
 
-/// A text as it stands, and decoded again and again.
+/// A text as written, and after each further decoding.
 fn decoded_forms(text: &[u8]) -> Vec<Vec<u8>> {
     let mut all = vec![text.to_vec()];
     let mut newest = all.clone();
@@ -132,13 +132,13 @@ fn narrow_unicode(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether PHP makes a variable of this name of it: it ends at a zero byte or at its index, has no blanks at its beginning,
-/// and blanks and dots in it are `_`.
-fn is_php_name(found: &[u8], name: &[u8]) -> bool {
-    let found = found.trim_ascii_start();
+/// Whether PHP maps a parameter to a variable of this name: it ends at a zero byte or at its index, has no leading
+/// blanks, and blanks and dots in it become `_`.
+fn is_php_name(key: &[u8], name: &[u8]) -> bool {
+    let key = key.trim_ascii_start();
     let same = |(a, b): (&u8, &u8)| a == b || *b == b'_' && matches!(a, b'.' | b' ');
-    let ended = matches!(found.get(name.len()), None | Some(0 | b'['));
-    ended && found.len() >= name.len() && found.iter().zip(name).all(same)
+    let ended = matches!(key.get(name.len()), None | Some(0 | b'['));
+    ended && key.len() >= name.len() && key.iter().zip(name).all(same)
 }
 
 pub fn decoded(text: &[u8], plus: PlusMeaning) -> Cow<'_, [u8]> {
@@ -191,9 +191,10 @@ mod tests {
             ("user[]=7", "user", "7", false),
             ("", "", "", false),
         ] {
-            let found =
-                any_value_matches(query.as_bytes(), name.as_bytes(), |it| it == value.as_bytes());
-            assert_eq!(found, want, "{query} {name} {value}");
+            let matched = any_value_matches(query.as_bytes(), name.as_bytes(), |bytes| {
+                bytes == value.as_bytes()
+            });
+            assert_eq!(matched, want, "{query} {name} {value}");
         }
     }
 
@@ -216,9 +217,9 @@ mod tests {
             // A URL within a parameter is one value.
             ("next=%2Fa%3Fx%26user%3D7", "user", "7", false),
         ] {
-            let fits = |it: &[u8]| it == value.as_bytes();
-            let found = any_deep_decoded_matches(query.as_bytes(), name.as_bytes(), fits);
-            assert_eq!(found, want, "{query} {name} {value}");
+            let fits = |bytes: &[u8]| bytes == value.as_bytes();
+            let matched = any_deep_decoded_matches(query.as_bytes(), name.as_bytes(), fits);
+            assert_eq!(matched, want, "{query} {name} {value}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The last requests that were refused for what they were, in bounded memory: who sent what, and which rule it broke.
+//! The last requests that were refused for their form, in bounded memory: who sent what, and which rule it broke.
 //!
-//! Texts come escaped and cut. One client has a share at most, so that whoever is refused all the time does not push out
-//! everybody else; what had to go is counted. It reads no clock and writes nothing down.
+//! Texts come escaped and truncated. One client has a share at most, so that one that is refused all the time does not
+//! displace all others; displaced requests are counted. It reads no clock and writes nothing down.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use crate::admission::ClientKey;
 use crate::cause::Cause;
 
-/// Requests that are kept.
+/// Requests that are stored: bounds the memory of the log.
 pub const CAPACITY: usize = 256;
 
-/// Of those, at most so many of one client: an IPv4 address, or a /64 of IPv6.
+/// Of those, at most this many of one client: an IPv4 address, or a /64 of IPv6.
 pub const CLIENT_SHARE: usize = CAPACITY / 4;
 
 const _: () = assert!(CLIENT_SHARE > 0 && CLIENT_SHARE < CAPACITY);
 
-/// Whether a request that ended so was refused for what it was, and not for want of something.
+/// Whether a request with this cause was refused for its form, and not for want of a resource.
 pub fn is_refusal(cause: Cause) -> bool {
     use Cause::{AmbiguousPath, AmbiguousRequest, BadRequest, BodyTooLarge, HeadTooLarge};
     use Cause::{Misdirected, PlainOnTls, TargetTooLong};
@@ -30,27 +30,27 @@ pub fn is_refusal(cause: Cause) -> bool {
 /// A request that was refused. Texts are escaped: printable ASCII, other bytes as `\xNN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRequestRecord {
-    /// When, milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub unix_ms: u64,
-    /// Its id, as in the access log.
+    /// The id of the request, as in the access log.
     pub id: String,
     pub service: String,
     pub client: SocketAddr,
     pub protocol: &'static str,
-    /// Its method; empty: none could be told.
+    /// The method; empty: not recognized.
     pub method: String,
-    /// The host it was for; empty: none was said.
+    /// The requested host; empty: none was named.
     pub host: String,
-    /// Its target; all of the first line where that has no method.
+    /// The target; all of the first line if the line has no method.
     pub target: String,
     pub cause: Cause,
-    /// Which rule it broke.
+    /// The rule that the request broke.
     pub defect: Option<&'static str>,
     pub field: String,
-    /// After how many bytes.
+    /// The offset of the defect, bytes.
     pub at: Option<u64>,
     pub found: String,
-    /// What it was answered; 0: nothing.
+    /// The status of the local reply; 0: none was sent.
     pub status: u16,
 }
 
@@ -61,22 +61,24 @@ pub struct RefusedRequestRing {
     lost: LostRefusals,
 }
 
-/// Requests that are not kept any more, since the start.
+/// Requests that are no longer stored, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostRefusals {
-    /// Newer ones took their places.
+    /// Displaced by newer requests.
     pub evicted: u64,
-    /// Their client had its share.
+    /// Displaced since their client had its share.
     pub over_share: u64,
 }
 
 impl RefusedRequestRing {
-    /// Keeps it. The oldest of its client goes where that has its share, else the oldest of all where there is no room.
+    /// Stores a request. The oldest of its client is removed if that has its share, else the oldest of all if there is
+    /// no room.
     pub fn add(&mut self, request: RefusedRequestRecord) {
         let client = ClientKey::from_address(request.client.ip());
         if self.per_client.get(&client).is_some_and(|count| *count >= CLIENT_SHARE) {
-            let of_client =
-                |one: &RefusedRequestRecord| ClientKey::from_address(one.client.ip()) == client;
+            let of_client = |record: &RefusedRequestRecord| {
+                ClientKey::from_address(record.client.ip()) == client
+            };
             if let Some(oldest) = self.requests.iter().position(of_client) {
                 self.remove(oldest);
                 self.lost.over_share += 1;
@@ -100,12 +102,12 @@ impl RefusedRequestRing {
         }
     }
 
-    /// Nothing is kept or lost.
+    /// Nothing is stored or lost.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.lost == LostRefusals::default()
     }
 
-    /// Takes what another one has, which is empty then.
+    /// Moves all records of another ring into this one.
     pub fn merge_from(&mut self, other: &mut RefusedRequestRing) {
         let other = std::mem::take(other);
         self.lost.evicted += other.lost.evicted;
@@ -117,23 +119,23 @@ impl RefusedRequestRing {
         self.requests.iter().rev()
     }
 
-    /// What is not kept any more.
     pub fn lost_counts(&self) -> LostRefusals {
         self.lost
     }
 }
 
-/// What all workers have refused. Each keeps its own and brings it from time to time, so that none waits for this.
+/// Refused requests of all workers. Each worker fills a ring of its own and merges it from time to time, so that no
+/// request waits for this lock.
 #[derive(Debug, Default)]
 pub struct RefusedRequestLog(Mutex<RefusedRequestRing>);
 
 impl RefusedRequestLog {
-    /// Takes what a worker has.
+    /// Merges the ring of a worker.
     pub fn merge_from(&self, worker: &mut RefusedRequestRing) {
         self.with_ring(|ring| ring.merge_from(worker));
     }
 
-    /// Looks at what is kept.
+    /// Gives access to the stored requests.
     pub fn with_ring<T>(&self, at: impl FnOnce(&mut RefusedRequestRing) -> T) -> T {
         at(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -204,12 +206,12 @@ mod tests {
             for (at, client) in clients.iter().enumerate() {
                 ring.add(request(&format!("192.0.2.{client}:1"), at as u64));
                 let LostRefusals { evicted, over_share } = ring.lost_counts();
-                let kept = ring.newest().count();
-                prop_assert_eq!(kept as u64 + evicted + over_share, at as u64 + 1);
-                prop_assert!(kept <= CAPACITY);
-                let of = |one: u8| ring.newest().filter(|it| it.client.ip().to_string().ends_with(&format!(".{one}"))).count();
-                prop_assert!((0..6).all(|one| of(one) <= CLIENT_SHARE));
-                prop_assert_eq!(ring.per_client.values().sum::<usize>(), kept);
+                let stored = ring.newest().count();
+                prop_assert_eq!(stored as u64 + evicted + over_share, at as u64 + 1);
+                prop_assert!(stored <= CAPACITY);
+                let of = |last: u8| ring.newest().filter(|record| record.client.ip().to_string().ends_with(&format!(".{last}"))).count();
+                prop_assert!((0..6).all(|last| of(last) <= CLIENT_SHARE));
+                prop_assert_eq!(ring.per_client.values().sum::<usize>(), stored);
             }
         }
     }

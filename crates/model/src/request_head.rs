@@ -1,15 +1,15 @@
-//! Parts of a request head, found in place: fields, cookies, parameters, the host and the path as rules compare them.
+//! Parts of a request head, located in place: fields, cookies, parameters, the host and the path as rules compare them.
 //!
-//! The head was parsed and written by the codec, so its form is known: this only looks, and never panics on other bytes.
+//! The codec parsed and wrote the head, so its form is known: this module only reads, and never panics on other bytes.
 
 use std::borrow::Cow;
 
 use crate::path;
 
-/// The longest host that is compared; a longer one is like none.
+/// The longest host that is compared; a longer one counts as none. Bounds the buffer of a parsed head.
 const HOST: usize = 256;
 
-/// A head with what is asked of it again and again.
+/// A head with the parts that rules read repeatedly.
 #[derive(Clone, Debug)]
 pub struct ParsedHead<'h> {
     bytes: &'h [u8],
@@ -22,7 +22,7 @@ pub struct ParsedHead<'h> {
 }
 
 impl<'h> ParsedHead<'h> {
-    /// A head whose request line begins with a method of so many bytes and has its target there.
+    /// A head whose request line begins with a method of this length, and whose target has this range.
     pub fn new(bytes: &'h [u8], method: usize, target: (usize, usize)) -> ParsedHead<'h> {
         let target = bytes.get(target.0..target.1).unwrap_or_default();
         let raw = target.split(|b| *b == b'?').next().unwrap_or_default();
@@ -51,22 +51,22 @@ impl<'h> ParsedHead<'h> {
         self.method
     }
 
-    /// The target as it stands there.
+    /// The target as written.
     pub fn target(&self) -> &'h [u8] {
         self.target
     }
 
-    /// The path in its usual reading: see `path::usual`.
+    /// The path in its usual reading: see `path::usual_form`.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// The path as it stands there.
+    /// The path as written.
     pub fn raw_path(&self) -> &'h [u8] {
         self.raw
     }
 
-    /// Whether every server reads the path as it stands there.
+    /// Whether every server reads the path as written.
     pub fn path_is_plain(&self) -> bool {
         matches!(self.path, Cow::Borrowed(_))
     }
@@ -77,12 +77,12 @@ impl<'h> ParsedHead<'h> {
         self.target.get(at..).unwrap_or_default()
     }
 
-    /// The host asked for, lower case, without its port.
+    /// The requested host, lower case, without its port.
     pub fn host(&self) -> &[u8] {
         self.host.get(..self.host_len).unwrap_or_default()
     }
 
-    /// The host as it stands there.
+    /// The host as written.
     pub fn authority(&self) -> &'h [u8] {
         self.field(b"host").next().unwrap_or_default()
     }
@@ -92,8 +92,8 @@ impl<'h> ParsedHead<'h> {
         fields(self.bytes, name)
     }
 
-    /// The values of the fields of this name, and of those whose name some server takes for it: gateways (CGI, WSGI,
-    /// FastCGI) turn `-` into `_`, and some of them every sign.
+    /// The values of the fields of this name, and of fields whose name some server treats as the same: gateways (CGI,
+    /// WSGI, FastCGI) turn `-` into `_`, and some of them every sign.
     pub fn field_spellings<'n>(
         &self,
         name: &'n [u8],
@@ -102,10 +102,10 @@ impl<'h> ParsedHead<'h> {
             if line.get(name.len()) != Some(&b':') {
                 return None;
             }
-            let (found, value) = line.split_at(name.len());
-            let exact = found.eq_ignore_ascii_case(name);
+            let (field, value) = line.split_at(name.len());
+            let exact = field.eq_ignore_ascii_case(name);
             let spelled = FieldSpelling { exact, value: value[1..].trim_ascii() };
-            (exact || same_name(found, name)).then_some(spelled)
+            (exact || same_name(field, name)).then_some(spelled)
         })
     }
 
@@ -120,29 +120,29 @@ impl<'h> ParsedHead<'h> {
     }
 }
 
-/// The value of a field whose name is the wanted one for some server.
+/// The value of a field whose name equals the wanted one for some server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldSpelling<'h> {
     pub exact: bool,
-    /// The value, blanks around it taken off.
+    /// The value, without blanks around it.
     pub value: &'h [u8],
 }
 
-/// Whether a server may take two names for one: to gateways every character that is no letter and no digit is the same.
-pub fn same_name(one: &[u8], other: &[u8]) -> bool {
+/// Whether a server may treat two names as one: to gateways all characters but letters and digits are the same.
+pub fn same_name(a: &[u8], b: &[u8]) -> bool {
     let separator = |byte: u8| !byte.is_ascii_alphanumeric();
     let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
-    one.len() == other.len() && one.iter().zip(other).all(same)
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// The lines of the fields of a head.
+/// The field lines of a head.
 fn field_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = head.split(|b| *b == b'\n').skip(1);
-    // The empty line ends the head; what follows is the body.
+    // The empty line ends the head; the body follows.
     lines.map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty())
 }
 
-/// The values of the header fields of this name, blanks around them taken off.
+/// The values of the header fields of this name, without blanks around them.
 pub fn fields<'h, 'n>(
     head: &'h [u8],
     name: &'n [u8],
@@ -151,8 +151,8 @@ pub fn fields<'h, 'n>(
         if line.get(name.len()) != Some(&b':') {
             return None;
         }
-        let (found, value) = line.split_at(name.len());
-        found.eq_ignore_ascii_case(name).then(|| value[1..].trim_ascii())
+        let (field, value) = line.split_at(name.len());
+        field.eq_ignore_ascii_case(name).then(|| value[1..].trim_ascii())
     })
 }
 
@@ -162,8 +162,8 @@ pub fn cookies<'h, 'n>(
     name: &'n [u8],
 ) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
     all.split(|b| *b == b';').filter_map(move |pair| {
-        let (found, value) = split(pair, b'=')?;
-        (found.trim_ascii() == name).then(|| value.trim_ascii())
+        let (cookie, value) = split(pair, b'=')?;
+        (cookie.trim_ascii() == name).then(|| value.trim_ascii())
     })
 }
 
@@ -174,8 +174,8 @@ pub fn parameters<'h, 'n>(
 ) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
     let query = split(target, b'?').map(|(_, query)| query).unwrap_or_default();
     query.split(|b| *b == b'&').filter_map(move |pair| {
-        let (found, value) = split(pair, b'=').unwrap_or((pair, b""));
-        (!pair.is_empty() && found == name).then_some(value)
+        let (parameter, value) = split(pair, b'=').unwrap_or((pair, b""));
+        (!pair.is_empty() && parameter == name).then_some(value)
     })
 }
 

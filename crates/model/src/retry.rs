@@ -1,10 +1,10 @@
-//! Whether a failed attempt may be repeated, and where: one judgement over facts.
+//! Whether a failed attempt may be repeated, and where: one decision over facts.
 //!
-//! The rule: idempotent requests whose answer had not begun may be repeated; any other only when provably
-//! nothing of it was received (RFC 9110 §9.2.2). Nothing is repeated that the client has seen part of, or whose
-//! bytes are no longer all held; nor, unless asked for, what a server has taken and not answered in time, or answered
-//! against the rules: it does not become better by being done twice. It does not choose the server (`load_balancing` does) and
-//! performs nothing.
+//! The rule: idempotent requests whose response had not begun may be repeated; others only if the server provably
+//! received nothing (RFC 9110 §9.2.2). Nothing is repeated whose response the client has partly seen, or whose request
+//! bytes are no longer all buffered. A request that the server received and did not answer in time, or answered
+//! malformed, is repeated only if configured: a second time seldom helps. The server is chosen by `load_balancing`;
+//! nothing is performed here.
 
 pub mod backoff;
 pub mod budget;
@@ -12,38 +12,36 @@ pub mod budget;
 use crate::cause::{Cause, Side};
 pub use crate::config::RetryConditions;
 
-/// What is known of a failed attempt.
+/// The facts of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
-    /// The method is idempotent.
     pub idempotent: bool,
-    /// Bytes of an answer were sent to the client, an informational one included.
+    /// Bytes of a response were sent to the client, an informational one included.
     pub response_started: bool,
-    /// Every byte of the request that was read from the client is still held. True of any attempt that sent
+    /// Every byte of the request that was read from the client is still buffered. True of any attempt that sent
     /// nothing.
     pub body_replayable: bool,
-    /// The attempt used a connection that had carried an exchange before, and nothing of an answer came on it.
+    /// The attempt used a reused connection, and nothing of a response came on it.
     pub stale_connection: bool,
-    /// The server provably received nothing of the request: no connection was established, its FIN was there
-    /// before we wrote, or it acknowledged no byte.
+    /// The server provably received nothing of the request: no connection was established, its FIN had arrived before
+    /// the request was written, or it acknowledged no byte.
     pub provably_unreceived: bool,
     /// Attempts made, this one included; replays (`RetryDecision::ReplaySameServer`) are not counted.
     pub attempts: u32,
-    /// Attempts allowed after the first (`Pool::retries`).
+    /// Retries that the pool allows.
     pub limit: u8,
-    /// What is asked for (`Pool::retry`).
+    /// The retry conditions of the pool.
     pub conditions: RetryConditions,
     pub cause: Cause,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Send it again to the same server on a fresh connection: the idle one was stale, which says nothing of
-    /// the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
+    /// Send the request again to the same server on a fresh connection: the idle one was stale, which says nothing
+    /// about the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
     ReplaySameServer,
     /// Try another server: counts as an attempt.
     OtherServer,
-    /// End with this cause.
     GiveUp(Cause),
 }
 
@@ -62,8 +60,8 @@ pub fn decide_retry(facts: &FailedAttempt) -> RetryDecision {
     RetryDecision::GiveUp(facts.cause)
 }
 
-/// Failures that another attempt can mend: those of a server or of the path to it. What the client did and what
-/// a limit or an order of ours ended stays ended, except for want of a source port, which is one server's matter.
+/// Failures that a retry can mend: those of a server or of the path to it. What the client, a limit or an order of the
+/// balancer ended stays ended, except for want of a source port, which concerns one server only.
 fn is_repeatable(cause: Cause) -> bool {
     match cause.side() {
         Side::Server | Side::Network => true,
@@ -72,7 +70,7 @@ fn is_repeatable(cause: Cause) -> bool {
     }
 }
 
-/// Whether another attempt after this failure needs no asking, or was asked for.
+/// Whether a retry after this failure is always allowed, or configured.
 fn is_retry_allowed(facts: &FailedAttempt) -> bool {
     match facts.cause {
         Cause::FirstByteTimeout | Cause::ServerWriteTimeout => facts.conditions.on_timeout,
@@ -81,7 +79,7 @@ fn is_retry_allowed(facts: &FailedAttempt) -> bool {
     }
 }
 
-/// Causes that only come up before there is a connection, so that nothing was sent.
+/// Causes that only occur before there is a connection, so that nothing was sent.
 fn is_never_sent(cause: Cause) -> bool {
     matches!(
         cause,
@@ -92,7 +90,7 @@ fn is_never_sent(cause: Cause) -> bool {
     )
 }
 
-/// How a connection ends that the server gave up while it was idle.
+/// How an idle connection ends that the server gave up.
 fn is_stale_close(cause: Cause) -> bool {
     matches!(cause, Cause::ServerClosed | Cause::ServerReset)
 }

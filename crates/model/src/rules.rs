@@ -1,8 +1,9 @@
-//! Rules of proxied services, made ready: which one takes a request or a connection, and why the others do not.
+//! Rules of proxied services, compiled: which rule matches a request or a connection, and why others do not.
 //!
-//! A `Table` is compiled once for a service's configuration and never changes; what rules count lives beside it
-//! (`live`) and stays through changes. Finding is a lookup by host and path (`index`), then the candidates in their order:
-//! the first that fits counts. Nothing here reads a clock or opens anything; time and the state of pools come in.
+//! A `RuleTable` is compiled once for a service's configuration and never changes; the counters of rules live beside it
+//! (`RuleStats`) and survive changes. A match is a lookup by host and path (`RuleIndex`), then the candidates in their
+//! order: the first that matches counts. Nothing here reads a clock or opens anything; time and the state of pools come
+//! in.
 
 pub mod condition;
 pub mod context;

@@ -4,9 +4,9 @@
 //! The table depends on names, weights and size alone, so that all workers, planes and members agree. The construction,
 //! exactly, for a table of `M` entries (`M` prime):
 //!
-//! 1. Each server has a permutation of the entries: the `j`-th is `(offset + j·stride) mod M`, with `offset =
-//!    hash(name, Offset) mod M` and `stride = hash(name, Stride) mod (M − 1) + 1`; `hash` is the published one of
-//!    `model::hash`.
+//! 1. Each server has a permutation of the entries: the `j`-th is `(offset + j·stride) mod M`, with
+//!    `offset = hash(name, Offset) mod M` and `stride = hash(name, Stride) mod (M − 1) + 1`; `hash` is the published
+//!    one of `model::hash`.
 //! 2. Servers are sorted by weight, largest first, then by the bytes of their names.
 //! 3. In round `r` = 1, 2, … a server of weight `w` has a turn when `⌊r·w/w₁⌋ > ⌊(r−1)·w/w₁⌋`, where `w₁` is the
 //!    largest weight; turns are taken in the sorted order. At its turn a server takes the first free entry of its

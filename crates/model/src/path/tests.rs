@@ -80,12 +80,12 @@ fn each_step_that_a_server_may_take_is_taken_and_left_out() {
         ("/%c1%a1b", &["/%C1%A1b", "/ab", "/b"]),
         ("/%u0061b", &["/%25u0061b", "/ab", "/u0061b"]),
     ] {
-        let mut found = all(path);
+        let mut readings = all(path);
         let mut want = want.to_vec();
-        assert_eq!(found[0], want[0], "{path}");
-        found.sort();
+        assert_eq!(readings[0], want[0], "{path}");
+        readings.sort();
         want.sort_unstable();
-        assert_eq!(found, want, "{path}");
+        assert_eq!(readings, want, "{path}");
     }
 }
 
@@ -146,8 +146,8 @@ fn what_a_server_may_reach_is_among_the_readings() {
         "/public/a%3Fb%2f..%2f..%2fadmin%2Fx%3Fz",
         "/public/a%00%2f..%2f..%2fadmin%2Fx",
     ] {
-        let found = all(path);
-        assert!(found.iter().any(|one| one == "/admin/x"), "{path}: {found:?}");
+        let readings = all(path);
+        assert!(readings.iter().any(|reading| reading == "/admin/x"), "{path}: {readings:?}");
     }
 }
 
@@ -192,7 +192,7 @@ fn a_path_that_may_lead_elsewhere_is_told() {
     }
 }
 
-/// Pieces of which hostile paths are made.
+/// Pieces that hostile paths are made of.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "/", "a", "..", ".", "%2F", "%2f", "%5C", "\\", ";", "%3B", "//", "%2e", "%25", "2F", "%",
@@ -210,8 +210,8 @@ proptest! {
             PathReadings::Several(all) => {
                 prop_assert!(all.len() > 1 && all.len() <= MAX_READINGS);
                 prop_assert_eq!(&all[0], &usual);
-                for one in &all {
-                    prop_assert!(one.iter().all(u8::is_ascii_graphic), "{:?}", one);
+                for reading in &all {
+                    prop_assert!(reading.iter().all(u8::is_ascii_graphic), "{:?}", reading);
                 }
             }
         }

@@ -1,12 +1,12 @@
-//! A path as characters, of which some are still encoded. It takes no step of its own: `step` does.
+//! A path as characters, some of which are still encoded. The steps that servers take are in `path/transform.rs`.
 
-/// What marks a character that is still encoded.
+/// Marks a character that is still encoded.
 const ENCODED: u16 = 0x100;
 
-/// Characters that stay encoded at first, since decoding them may change what a path means.
+/// Characters that stay encoded at first, since decoding them may change the meaning of a path.
 const SPECIAL: &[u8] = b"/\\;%?#";
 
-/// A path, as far as it has been read.
+/// A path after some steps of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PathText(pub(super) Vec<u16>);
 
@@ -26,12 +26,12 @@ pub(super) const fn is_encoded(character: u16) -> bool {
 }
 
 impl PathText {
-    /// A path as it was sent. What is visible and means nothing by itself is decoded at once (RFC 3986 §6.2.2.2).
+    /// A path as it was sent. Visible characters without a special meaning are decoded at once (RFC 3986 §6.2.2.2).
     pub(super) fn from_bytes(path: &[u8]) -> PathText {
         PathText(path.iter().copied().map(u16::from).collect()).decode_once_more()
     }
 
-    /// Read for percent-encodings once more.
+    /// Decodes percent-encodings once more.
     pub(super) fn decode_once_more(&self) -> PathText {
         let mut out = Vec::with_capacity(self.0.len());
         let mut rest = &self.0[..];
@@ -49,22 +49,21 @@ impl PathText {
         PathText(out)
     }
 
-    /// Whether it would be another one if it were decoded once more.
+    /// Whether decoding once more would change the path.
     pub(super) fn has_escapes(&self) -> bool {
         (0..self.0.len()).any(|at| escape(self.0[at], &self.0[at + 1..]).is_some())
     }
 
-    /// Whether it has dot segments.
     pub(super) fn has_dots(&self) -> bool {
         self.segments().any(|segment| segment == [DOT] || segment == [DOT, DOT])
     }
 
-    /// Whether it begins with what a URL parser takes for a host.
+    /// Whether the path begins with what a URL parser takes for a host.
     pub(super) fn has_authority(&self) -> bool {
         self.0.starts_with(&[SLASH, SLASH])
     }
 
-    /// What stands between slashes, from the first slash on.
+    /// The segments between slashes, from the first slash on.
     pub(super) fn segments(&self) -> impl Iterator<Item = &[u16]> {
         self.0.split(|character| *character == SLASH).skip(1)
     }
@@ -74,7 +73,7 @@ impl PathText {
         self.write_encoded(|byte| byte.is_ascii_graphic() && !b"%?#".contains(&byte))
     }
 
-    /// The form in which it may be sent (RFC 3986 §3.3).
+    /// The form in which the path may be sent (RFC 3986 §3.3).
     pub(super) fn sendable_form(&self) -> Vec<u8> {
         self.write_encoded(|byte| {
             byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte)
@@ -98,7 +97,6 @@ impl PathText {
 pub(super) const SLASH: u16 = b'/' as u16;
 pub(super) const DOT: u16 = b'.' as u16;
 
-/// Appends a byte percent-encoded.
 pub(crate) fn push_encoded(out: &mut Vec<u8>, byte: u8) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
@@ -114,7 +112,7 @@ fn escape(first: u16, after: &[u16]) -> Option<u8> {
     Some(hex(high)? << 4 | hex(low)?)
 }
 
-/// The value of a digit that is not encoded.
+/// The value of a hexadecimal digit that is not encoded.
 pub(super) fn hex(character: u16) -> Option<u8> {
     let digit = char::from(u8::try_from(character).ok()?).to_digit(16)?;
     u8::try_from(digit).ok()

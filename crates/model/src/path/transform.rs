@@ -1,4 +1,4 @@
-//! The steps that servers take when they read a path. Each returns `None` where it changes nothing.
+//! The steps that servers take when they read a path. Each returns `None` if it changes nothing.
 
 use super::limit::{TooManyReadings, add_reading};
 use super::text::{DOT, PathText, SLASH, byte_of, encoded, hex, is_encoded};
@@ -7,7 +7,7 @@ const PERCENT: u16 = b'%' as u16;
 const BACKSLASH: u16 = b'\\' as u16;
 const SEMICOLON: u16 = b';' as u16;
 
-/// Adds to all texts what a step makes of each.
+/// Adds the results of a step to the texts.
 pub(super) fn apply_to_each(
     read: &mut Vec<PathText>,
     step: fn(&PathText) -> Option<PathText>,
@@ -20,23 +20,23 @@ pub(super) fn apply_to_each(
     Ok(())
 }
 
-/// Encoded characters decoded; an encoded slash only where it counts as one.
+/// Decodes encoded characters; an encoded slash only if `slash` is set.
 pub(super) fn decoded(text: &PathText, slash: bool) -> PathText {
     let keep = |character: u16| !slash && byte_of(character) == b'/';
-    let one = |&character: &u16| match is_encoded(character) && !keep(character) {
+    let decode = |&character: &u16| match is_encoded(character) && !keep(character) {
         true => u16::from(byte_of(character)),
         false => character,
     };
-    PathText(text.0.iter().map(one).collect())
+    PathText(text.0.iter().map(decode).collect())
 }
 
-/// Several slashes one, and dot segments resolved.
+/// Merges repeated slashes and resolves dot segments.
 pub(super) fn normalize_segments(text: PathText) -> PathText {
     let text = without_empty(&text).unwrap_or(text);
     without_dots(&text).unwrap_or(text)
 }
 
-/// Dot segments resolved (RFC 3986 §5.2.4).
+/// Resolves dot segments (RFC 3986 §5.2.4).
 pub(super) fn without_dots(text: &PathText) -> Option<PathText> {
     if !text.has_dots() {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn without_dots(text: &PathText) -> Option<PathText> {
             out.extend_from_slice(segment);
             continue;
         }
-        // What ends with a dot segment is a directory.
+        // A path that ends with a dot segment is a directory.
         if segments.peek().is_none() {
             out.push(SLASH);
         }
@@ -69,8 +69,8 @@ pub(super) fn without_empty(text: &PathText) -> Option<PathText> {
 /// `\` is `/` (URL Standard, special schemes).
 pub(super) fn without_backslashes(text: &PathText) -> Option<PathText> {
     let has = text.0.contains(&BACKSLASH);
-    let one = |&character: &u16| if character == BACKSLASH { SLASH } else { character };
-    has.then(|| PathText(text.0.iter().map(one).collect()))
+    let replace = |&character: &u16| if character == BACKSLASH { SLASH } else { character };
+    has.then(|| PathText(text.0.iter().map(replace).collect()))
 }
 
 /// Each segment ends at its `;` (path parameters, RFC 3986 §3.3).
@@ -106,7 +106,7 @@ fn cut_before(text: &PathText, at: impl Fn(u16) -> bool) -> Option<PathText> {
     Some(PathText(text.0[..end].to_vec()))
 }
 
-/// A host at the beginning is taken off, however many slashes stand before it (URL Standard).
+/// Removes a host at the beginning, however many slashes precede it (URL Standard).
 pub(super) fn without_authority(text: &PathText) -> Option<PathText> {
     if !text.has_authority() {
         return None;
@@ -116,7 +116,7 @@ pub(super) fn without_authority(text: &PathText) -> Option<PathText> {
     Some(rest.map_or(PathText(vec![SLASH]), |at| PathText(text.0[host + at..].to_vec())))
 }
 
-/// Control characters, bytes that are no UTF-8 and `%` without its digits are dropped.
+/// Drops control characters, bytes that are no UTF-8 and `%` without its digits.
 pub(super) fn without_strange(text: &PathText) -> Option<PathText> {
     let mut out = Vec::with_capacity(text.0.len());
     let mut rest = &text.0[..];
@@ -134,14 +134,15 @@ pub(super) fn without_strange(text: &PathText) -> Option<PathText> {
     (out.len() < text.0.len()).then_some(PathText(out))
 }
 
-/// How many bytes the character at the beginning has in UTF-8; 0: it is none.
+/// How many bytes the first character has in UTF-8; 0: invalid.
 fn utf8_length(rest: &[u16]) -> usize {
     let bytes: Vec<u8> = rest.iter().take(4).map_while(|byte| u8::try_from(*byte).ok()).collect();
-    let valid = |length: &usize| bytes.get(..*length).is_some_and(|it| str::from_utf8(it).is_ok());
+    let valid =
+        |length: &usize| bytes.get(..*length).is_some_and(|prefix| str::from_utf8(prefix).is_ok());
     (2..=4).find(valid).unwrap_or(0)
 }
 
-/// ASCII in too many bytes of UTF-8 (RFC 3629 §3 forbids it), and `%uXXXX`: both as the character that is meant.
+/// ASCII in too many bytes of UTF-8 (forbidden by RFC 3629 §3) and `%uXXXX`: both as the intended character.
 pub(super) fn leniently_decoded(text: &PathText) -> Option<PathText> {
     let mut out = Vec::with_capacity(text.0.len());
     let mut rest = &text.0[..];
@@ -159,7 +160,7 @@ pub(super) fn leniently_decoded(text: &PathText) -> Option<PathText> {
             }
         }
     }
-    // What needs no encoding is decoded at once, as elsewhere.
+    // Characters that need no encoding are decoded at once, as elsewhere.
     changed.then(|| PathText::from_bytes(&PathText(out).sendable_form()))
 }
 

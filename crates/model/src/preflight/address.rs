@@ -1,6 +1,6 @@
-//! Is the service's address the server's own, where nobody asks for it by ARP?
+//! Checks that the service's address is assigned to the server, on a link that does not answer ARP.
 //!
-//! Routes that come with a wide subnet are judged elsewhere.
+//! Routes that come with a wide subnet are checked in `preflight/routes.rs`.
 
 use std::net::IpAddr;
 
@@ -17,10 +17,10 @@ const DOUBTED: &str =
     "the kernel does not use an address that another host may have; on a server others do have it";
 
 pub fn check_service_address(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     service: IpAddr,
 ) -> Vec<PreflightFinding> {
-    let places = addresses_of(picture, service);
+    let places = addresses_of(snapshot, service);
     if places.is_empty() {
         return vec![address_finding(
             service,
@@ -31,22 +31,22 @@ pub fn check_service_address(
     }
     places
         .into_iter()
-        .map(|(name, link, address)| judge_address(service, name, link, address))
+        .map(|(name, link, address)| check_address(service, name, link, address))
         .collect()
 }
 
 fn addresses_of(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     service: IpAddr,
 ) -> Vec<(&str, &InterfaceState, &InterfaceIp)> {
-    let links = picture.interfaces.iter();
+    let links = snapshot.interfaces.iter();
     let all = links.flat_map(|(name, link)| {
         link.addresses.iter().map(move |address| (name.as_str(), link, address))
     });
     all.filter(|(_, _, address)| address.ip == service).collect()
 }
 
-fn judge_address(
+fn check_address(
     service: IpAddr,
     name: &str,
     link: &InterfaceState,
@@ -90,7 +90,7 @@ fn address_finding(
     PreflightFinding::wrong(PreflightCheck::ServiceAddress, service, found, why, commands)
 }
 
-/// The command that gives the address.
+/// The command that assigns the address.
 fn add_address_command(service: IpAddr) -> String {
     if service.is_ipv4() {
         format!("ip addr add {service}/32 dev lo")

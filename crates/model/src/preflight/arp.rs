@@ -1,6 +1,6 @@
-//! Does the server keep silent about the service's address when neighbours ask by ARP, and when it asks itself?
+//! Checks that the server neither answers ARP requests for the service's address nor uses it as a sender.
 //!
-//! Version 6 needs nothing: neighbour discovery answers only for addresses of the link that is asked on (RFC 4861
+//! IPv6 needs no check: neighbour discovery answers only for addresses of the link that the request came on (RFC 4861
 //! §7.2.3), and the address is on the loopback.
 
 use super::finding::{PreflightCheck, PreflightFinding};
@@ -10,10 +10,11 @@ const ANSWERS: &str = "the server answers ARP for the service's address, and the
 const ANNOUNCES: &str =
     "the server's own ARP questions carry the service's address, and neighbours learn it from them";
 
-/// Of every link that takes part in ARP.
-pub fn check_arp(picture: &PreflightSnapshot) -> Vec<PreflightFinding> {
-    let links = picture.interfaces.iter().filter(|(_, link)| link.up && link.arp && !link.loopback);
-    let all = &picture.all_settings;
+/// Checks every link that takes part in ARP.
+pub fn check_arp(snapshot: &PreflightSnapshot) -> Vec<PreflightFinding> {
+    let links =
+        snapshot.interfaces.iter().filter(|(_, link)| link.up && link.arp && !link.loopback);
+    let all = &snapshot.all_settings;
     links
         .flat_map(|(name, link)| {
             [check_arp_ignore(name, link, all), check_arp_announce(name, link, all)]
@@ -29,7 +30,7 @@ fn check_arp_ignore(name: &str, link: &InterfaceState, all: &Ipv4Settings) -> Pr
         return PreflightFinding::good(PreflightCheck::ArpIgnore, name, found);
     }
     let commands = vec!["sysctl -w net.ipv4.conf.all.arp_ignore=1".to_owned()];
-    // Of the two the larger acts, and it is this link's own.
+    // The larger of both settings acts, and here that is the link's own.
     let own = (link.settings.arp_ignore > 2)
         .then(|| format!("sysctl -w net.ipv4.conf.{name}.arp_ignore=1"));
     let commands = commands.into_iter().chain(own).collect();

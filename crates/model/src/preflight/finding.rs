@@ -1,26 +1,26 @@
-//! What an examination of a server says: good or wrong, with the commands that mend it.
+//! Preflight findings: good or wrong, with the commands that fix them.
 //!
-//! The sentences are made by the checks.
+//! The checks write the sentences.
 
 use serde::Serialize;
 
-/// What was looked at. The names are those of `--json`.
+/// A preflight check. The names are those of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreflightCheck {
-    /// The service's address is the server's own, on a link that answers no question about it.
+    /// The service's address is assigned to the server, on a link that answers no ARP for it.
     ServiceAddress,
-    /// No route but the address' own covers it.
+    /// No route but the address's own covers it.
     ExtraRoute,
-    /// There is a way back to clients.
+    /// The server has a route back to clients.
     ReturnRoute,
-    /// The server answers no ARP question for the service's address (arp_ignore).
+    /// The server answers no ARP request for the service's address (arp_ignore).
     ArpIgnore,
-    /// The server does not tell the service's address as its own (arp_announce).
+    /// The server does not announce the service's address by ARP (arp_announce).
     ArpAnnounce,
-    /// Packets from clients are not dropped for where they come from (rp_filter).
+    /// Packets from clients are not dropped for their source (rp_filter).
     ReversePath,
-    /// Something unpacks what the balancer encapsulates.
+    /// A decapsulator exists for the balancer's encapsulation.
     Decapsulation,
     /// Segments leave room for the outer headers.
     SegmentSize,
@@ -42,38 +42,34 @@ impl PreflightCheck {
     }
 }
 
-/// Whether it is as it must be.
+/// Whether the state is as required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PreflightResult {
-    /// As it must be.
     Good,
     /// Traffic will fail, or the network is disturbed.
     Wrong,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PreflightFinding {
-    /// What.
     pub check: PreflightCheck,
-    /// Whether it is as it must be.
+    /// Whether the state is as required.
     pub verdict: PreflightResult,
-    /// The address or link that it is about.
+    /// The address or link that was checked.
     pub about: String,
-    /// What is so.
     pub found: String,
-    /// Why that is wrong; empty when it is good.
+    /// Why that is wrong; empty if good.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// What mends it, for a root shell; empty when it is good.
+    /// Commands that fix it, for a root shell; empty if good.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
 
 impl PreflightFinding {
-    /// It is as it must be.
     pub(super) fn good(
         check: PreflightCheck,
         about: impl ToString,

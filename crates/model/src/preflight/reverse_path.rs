@@ -1,4 +1,5 @@
-//! The path of packets into the server and of answers out of it: source checks, unpacking, room for outer headers.
+//! Checks the path of packets into the server and of answers out of it: reverse path filters, decapsulation, room for
+//! outer headers.
 //!
 //! Sizes are of whole IP packets; a segment is what remains without IP and TCP headers.
 
@@ -13,12 +14,12 @@ const NO_ROOM: &str = "clients send segments as large as the server offers; with
 const HEADERS_V4: u32 = 20 + 20;
 const HEADERS_V6: u32 = 40 + 20;
 
-/// Links that would drop clients' packets for their source: strict ones that no default route leaves by.
-pub fn check_reverse_path(picture: &PreflightSnapshot) -> Vec<PreflightFinding> {
+/// Links that would drop clients' packets for their source: strict ones that no default route uses.
+pub fn check_reverse_path(snapshot: &PreflightSnapshot) -> Vec<PreflightFinding> {
     let outward: Vec<&str> =
-        default_routes(picture, true).map(|route| route.link.as_str()).collect();
-    let judged = |(name, link): (&String, &InterfaceState)| {
-        let acting = link.settings.rp_filter.max(picture.all_settings.rp_filter);
+        default_routes(snapshot, true).map(|route| route.link.as_str()).collect();
+    let check_link = |(name, link): (&String, &InterfaceState)| {
+        let acting = link.settings.rp_filter.max(snapshot.all_settings.rp_filter);
         let found = format!("rp_filter {acting} on {name}");
         if acting != 1 || outward.contains(&name.as_str()) {
             return PreflightFinding::good(PreflightCheck::ReversePath, name, found);
@@ -26,22 +27,29 @@ pub fn check_reverse_path(picture: &PreflightSnapshot) -> Vec<PreflightFinding> 
         let command = format!("sysctl -w net.ipv4.conf.{name}.rp_filter=2");
         PreflightFinding::wrong(PreflightCheck::ReversePath, name, found, STRICT, vec![command])
     };
-    let links = picture.interfaces.iter().filter(|(_, link)| link.up && !link.loopback);
-    links.filter(|(_, link)| link.addresses.iter().any(|a| a.ip.is_ipv4())).map(judged).collect()
+    let links = snapshot.interfaces.iter().filter(|(_, link)| link.up && !link.loopback);
+    links
+        .filter(|(_, link)| link.addresses.iter().any(|a| a.ip.is_ipv4()))
+        .map(check_link)
+        .collect()
 }
 
-pub fn check_decapsulation(picture: &PreflightSnapshot, wanted: Encapsulation) -> PreflightFinding {
+pub fn check_decapsulation(
+    snapshot: &PreflightSnapshot,
+    wanted: Encapsulation,
+) -> PreflightFinding {
     let name = wanted.name();
-    let takes = picture.decapsulators.iter().find(|one| one.takes.contains(&wanted));
-    if let Some(found) = takes {
-        let place = found.link.as_ref().map_or("every link".to_owned(), |link| link.clone());
+    let takes =
+        snapshot.decapsulators.iter().find(|decapsulator| decapsulator.takes.contains(&wanted));
+    if let Some(decapsulator) = takes {
+        let place = decapsulator.link.as_ref().map_or("every link".to_owned(), |link| link.clone());
         return PreflightFinding::good(
             PreflightCheck::Decapsulation,
             name,
             format!("unpacked on {place}"),
         );
     }
-    let link = inbound_link(picture);
+    let link = inbound_link(snapshot);
     let command = format!("steelyard decap load --interface {link} --from NETWORK");
     PreflightFinding::wrong(
         PreflightCheck::Decapsulation,
@@ -52,18 +60,18 @@ pub fn check_decapsulation(picture: &PreflightSnapshot, wanted: Encapsulation) -
     )
 }
 
-/// Whether segments that clients send leave room; of the routes that answers take.
+/// Whether segments that clients send leave room, on the routes that answers take.
 pub fn check_segment_size(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     wanted: Encapsulation,
     path_mtu: Option<u32>,
     v4: bool,
 ) -> Vec<PreflightFinding> {
     let headers = if v4 { HEADERS_V4 } else { HEADERS_V6 };
-    let judged = |route: &RouteEntry| {
-        let link = picture.interfaces.get(&route.link);
+    let check_route = |route: &RouteEntry| {
+        let link = snapshot.interfaces.get(&route.link);
         let mtu = path_mtu.unwrap_or_else(|| link.map_or(0, |link| link.mtu));
-        // The larger outer header: which of both the balancer uses is not known here.
+        // The larger outer header: whether the balancer uses IPv4 or IPv6 is not known here.
         let most = mtu.saturating_sub(wanted.overhead(true) + headers);
         let offered = link.map_or(0, |link| link.mtu).saturating_sub(headers);
         let offered = route.advmss.unwrap_or(offered);
@@ -77,17 +85,17 @@ pub fn check_segment_size(
         let command = format!("ip route change {whole} {via}dev {} advmss {most}", route.link);
         PreflightFinding::wrong(PreflightCheck::SegmentSize, about, found, NO_ROOM, vec![command])
     };
-    default_routes(picture, v4).map(judged).collect()
+    default_routes(snapshot, v4).map(check_route).collect()
 }
 
-fn default_routes(picture: &PreflightSnapshot, v4: bool) -> impl Iterator<Item = &RouteEntry> {
+fn default_routes(snapshot: &PreflightSnapshot, v4: bool) -> impl Iterator<Item = &RouteEntry> {
     let same =
         move |route: &&RouteEntry| route.prefix == 0 && !route.local && route.to.is_ipv4() == v4;
-    picture.routes.iter().filter(same)
+    snapshot.routes.iter().filter(same)
 }
 
 /// The link that packets from the balancer most likely come in by.
-fn inbound_link(picture: &PreflightSnapshot) -> &str {
-    let default = default_routes(picture, true).chain(default_routes(picture, false)).next();
+fn inbound_link(snapshot: &PreflightSnapshot) -> &str {
+    let default = default_routes(snapshot, true).chain(default_routes(snapshot, false)).next();
     default.map_or("INTERFACE", |route| &route.link)
 }

@@ -1,7 +1,7 @@
-//! Routes: none but the address' own may cover a service's address, and there must be a way back to clients.
+//! Route checks: only the address's own route may cover a service's address, and there must be a route back to clients.
 //!
-//! An alias with the mask of its network brings a route for the whole network with it: the server then takes
-//! packets for its neighbours as its own.
+//! An alias with the mask of its network adds a route for the whole network: the server then treats packets for its
+//! neighbours as its own.
 
 use std::net::IpAddr;
 
@@ -15,29 +15,29 @@ const LEAVES_SERVER: &str =
 const NO_RETURN_ROUTE: &str = "the server answers clients directly and has no route to them";
 
 /// Routes that cover the service beyond its own address.
-pub fn check_extra_routes(picture: &PreflightSnapshot, service: IpAddr) -> Vec<PreflightFinding> {
+pub fn check_extra_routes(snapshot: &PreflightSnapshot, service: IpAddr) -> Vec<PreflightFinding> {
     let full = if service.is_ipv4() { 32 } else { 128 };
     let on_loopback = |route: &&RouteEntry| {
-        picture.interfaces.get(&route.link).is_some_and(|link| link.loopback || !link.arp)
+        snapshot.interfaces.get(&route.link).is_some_and(|link| link.loopback || !link.arp)
     };
-    let covering = picture.routes.iter().filter(|route| route.covers(service));
+    let covering = snapshot.routes.iter().filter(|route| route.covers(service));
     let wide = covering.filter(|route| route.prefix > 0 && route.prefix < full);
-    let found: Vec<PreflightFinding> = wide
+    let findings: Vec<PreflightFinding> = wide
         .filter(on_loopback)
-        .map(|route| extra_route_finding(picture, service, route))
+        .map(|route| extra_route_finding(snapshot, service, route))
         .collect();
-    if found.is_empty() {
+    if findings.is_empty() {
         return vec![PreflightFinding::good(
             PreflightCheck::ExtraRoute,
             service,
             "no route but its own covers it",
         )];
     }
-    found
+    findings
 }
 
 fn extra_route_finding(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     service: IpAddr,
     route: &RouteEntry,
 ) -> PreflightFinding {
@@ -45,9 +45,9 @@ fn extra_route_finding(
     let found = format!("{to}/{prefix} by {link} in table {table}");
     let kind = if *local { "local " } else { "" };
     let by_hand = format!("ip route del {kind}{to}/{prefix} dev {link} table {table}");
-    let links = picture.interfaces.get(link);
+    let links = snapshot.interfaces.get(link);
     let addresses = links.into_iter().flat_map(|link| &link.addresses);
-    // The route came with an address; with that it goes.
+    // The route came with an address; removing the address removes the route.
     let source =
         addresses.into_iter().find(|address| address.prefix == *prefix && route.covers(address.ip));
     let commands = source.map_or_else(
@@ -64,18 +64,18 @@ fn extra_route_finding(
     PreflightFinding::wrong(PreflightCheck::ExtraRoute, service, found, why, commands)
 }
 
-/// A way back to clients of the service's version.
+/// The route back to clients, in the service's IP version.
 pub fn check_return_route(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     service: IpAddr,
 ) -> Option<PreflightFinding> {
     let same = |route: &&RouteEntry| route.to.is_ipv4() == service.is_ipv4();
     let usable = |route: &&RouteEntry| {
         !route.local
             && route.table != "local"
-            && picture.interfaces.get(&route.link).is_some_and(|l| l.up)
+            && snapshot.interfaces.get(&route.link).is_some_and(|l| l.up)
     };
-    let mut routes = picture.routes.iter().filter(same).filter(usable);
+    let mut routes = snapshot.routes.iter().filter(same).filter(usable);
     if let Some(default) = routes.find(|route| route.prefix == 0) {
         let via = default.via.map(|via| format!("via {via} ")).unwrap_or_default();
         let found = format!("default {via}by {}", default.link);

@@ -1,31 +1,31 @@
-//! A server's links, addresses, routes and settings, as they were at one moment, and what it is wanted for.
+//! A snapshot of a server's links, addresses, routes and settings, and the requirements that it is checked against.
 //!
-//! Plain data; whoever reads the machine fills it.
+//! Plain data; the caller reads the machine.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What the server is to be ready for.
+/// What the server must be ready for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightRequirements {
     pub services: Vec<IpAddr>,
-    /// How packets come encapsulated; `None`: with the link-layer address rewritten only.
+    /// The encapsulation of packets; `None`: only the link-layer address is rewritten.
     pub tunnel: Option<Encapsulation>,
-    /// The largest packet that the path from the balancer carries, bytes; `None`: what the link carries.
+    /// The largest packet that the path from the balancer carries, bytes; `None`: the link's MTU.
     pub path_mtu: Option<u32>,
 }
 
-/// How packets are wrapped for a tunnel.
+/// The encapsulation of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
-    /// In a bare IP header (RFC 2003, RFC 2473).
+    /// A bare IP header (RFC 2003, RFC 2473).
     Ipip,
-    /// In IP and a basic GRE header (RFC 2784).
+    /// IP and a basic GRE header (RFC 2784).
     Gre,
-    /// In IP and UDP: GUE variant 1, without a header of its own (draft-ietf-intarea-gue §4).
+    /// IP and UDP: GUE variant 1, without a header of its own (draft-ietf-intarea-gue §4).
     Gue,
 }
 
@@ -39,7 +39,7 @@ impl Encapsulation {
         }
     }
 
-    /// Bytes that it adds, an outer header of version 6 assumed where `outer_v6`.
+    /// Bytes that the encapsulation adds, with an IPv6 outer header if `outer_v6`.
     pub fn overhead(self, outer_v6: bool) -> u32 {
         let ip = if outer_v6 { 40 } else { 20 };
         ip + match self {
@@ -56,19 +56,16 @@ pub struct PreflightSnapshot {
     pub interfaces: BTreeMap<String, InterfaceState>,
     /// Routes of every table.
     pub routes: Vec<RouteEntry>,
-    /// Settings that hold for every link besides its own (`net.ipv4.conf.all`).
+    /// Settings that apply to every link besides its own (`net.ipv4.conf.all`).
     pub all_settings: Ipv4Settings,
-    /// Decapsulators that are loaded.
     pub decapsulators: Vec<Decapsulator>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceState {
-    /// Whether it is up.
     pub up: bool,
-    /// Whether it is a loopback.
     pub loopback: bool,
-    /// Whether it takes part in ARP.
+    /// Whether the link takes part in ARP.
     pub arp: bool,
     /// The largest packet, bytes.
     pub mtu: u32,
@@ -80,41 +77,39 @@ pub struct InterfaceState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceIp {
     pub ip: IpAddr,
-    /// Bits of its subnet.
     pub prefix: u8,
-    /// Whether it is not yet, or not at all, usable because another host may have it (RFC 4862 §5.4).
+    /// Whether the address is unusable, now or for good, because another host may have it (RFC 4862 §5.4).
     pub duplicate_suspected: bool,
 }
 
-/// Settings of a link below `net.ipv4.conf`; of `all` and the link's own the larger one acts.
+/// Settings of a link below `net.ipv4.conf`; the larger of `all` and the link's own acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ipv4Settings {
-    /// Which ARP questions are answered.
+    /// Which ARP requests are answered.
     pub arp_ignore: u8,
-    /// Which addresses are told.
+    /// Which addresses ARP announces.
     pub arp_announce: u8,
-    /// How sources are judged.
+    /// How sources of packets are checked.
     pub rp_filter: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
-    /// Where to; an unspecified address with 0 bits is the default.
+    /// The destination; an unspecified address with 0 bits is the default.
     pub to: IpAddr,
-    /// Bits of the subnet.
     pub prefix: u8,
     pub via: Option<IpAddr>,
     pub link: String,
-    /// Whether it means the machine itself.
+    /// Whether the route leads to the machine itself.
     pub local: bool,
-    /// Which table, by the name that `ip` gives it.
+    /// The routing table, by the name that `ip` gives it.
     pub table: String,
-    /// The segment size that is told to peers, bytes.
+    /// The segment size that peers are offered, bytes.
     pub advmss: Option<u32>,
 }
 
 impl RouteEntry {
-    /// Whether it is for this address.
+    /// Whether the route covers this address.
     pub fn covers(&self, ip: IpAddr) -> bool {
         match (self.to, ip) {
             (IpAddr::V4(to), IpAddr::V4(ip)) => {
@@ -132,7 +127,7 @@ impl RouteEntry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decapsulator {
-    /// The link it works on; `None`: all.
+    /// The link that it works on; `None`: all.
     pub link: Option<String>,
     pub takes: Vec<Encapsulation>,
 }

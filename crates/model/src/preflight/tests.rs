@@ -1,4 +1,4 @@
-//! Servers that are right, and each way to be wrong.
+//! Servers that are ready, and each way not to be.
 
 use std::net::IpAddr;
 
@@ -24,7 +24,7 @@ fn route(to: &str, prefix: u8, link: &str) -> RouteEntry {
     }
 }
 
-/// A server that is ready for direct return in both versions.
+/// A server that is ready for direct server return in both IP versions.
 fn ready() -> PreflightSnapshot {
     let lo = InterfaceState {
         up: true,
@@ -65,13 +65,13 @@ fn both() -> PreflightRequirements {
     }
 }
 
-/// What is wrong, and the commands against it.
+/// Wrong findings, and the commands that fix them.
 fn wrong(
-    picture: &PreflightSnapshot,
+    snapshot: &PreflightSnapshot,
     wanted: &PreflightRequirements,
 ) -> Vec<(PreflightCheck, String)> {
     let findings =
-        check_server(picture, wanted).into_iter().filter(|f| f.verdict == PreflightResult::Wrong);
+        check_server(snapshot, wanted).into_iter().filter(|f| f.verdict == PreflightResult::Wrong);
     findings.map(|finding| (finding.check, finding.commands.join("; "))).collect()
 }
 
@@ -105,8 +105,8 @@ fn the_address_must_be_where_nobody_asks_for_it() {
     assert_eq!(wrong(&down, &both())[0].1, "ip link set lo up");
     let mut doubted = ready();
     doubted.interfaces.get_mut("lo").unwrap().addresses[2].duplicate_suspected = true;
-    let found = wrong(&doubted, &both());
-    assert!(found.len() == 1 && found[0].1.contains("nodad"), "{found:?}");
+    let findings = wrong(&doubted, &both());
+    assert!(findings.len() == 1 && findings[0].1.contains("nodad"), "{findings:?}");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_wide_alias_brings_routes_that_must_go_with_it() {
     by_hand.routes.push(route("198.51.0.0", 16, "lo"));
     let command = "ip route del 198.51.0.0/16 dev lo table main";
     assert_eq!(wrong(&by_hand, &both()), [(PreflightCheck::ExtraRoute, command.to_owned())]);
-    // A route by a real link is only used where the address is not the server's own.
+    // A route by a real link is used only if the address is not assigned to the server.
     let mut ordinary = ready();
     ordinary.routes.push(route("198.51.100.0", 24, "eth0"));
     assert_eq!(wrong(&ordinary, &both()), []);
@@ -141,20 +141,20 @@ fn clients_must_be_reachable() {
 
 #[test]
 fn the_larger_of_both_settings_acts() {
-    let found = |all: Ipv4Settings, own: Ipv4Settings| {
-        let mut picture = ready();
-        picture.all_settings = all;
-        picture.interfaces.get_mut("eth0").unwrap().settings = own;
-        wrong(&picture, &both()).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
+    let wrong_checks = |all: Ipv4Settings, own: Ipv4Settings| {
+        let mut snapshot = ready();
+        snapshot.all_settings = all;
+        snapshot.interfaces.get_mut("eth0").unwrap().settings = own;
+        wrong(&snapshot, &both()).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
     };
     let none = Ipv4Settings::default();
     let settings =
         |arp_ignore, arp_announce| Ipv4Settings { arp_ignore, arp_announce, rp_filter: 0 };
-    assert_eq!(found(none, none), [PreflightCheck::ArpIgnore, PreflightCheck::ArpAnnounce]);
-    assert_eq!(found(none, settings(1, 2)), []);
-    assert_eq!(found(settings(8, 2), none), []);
+    assert_eq!(wrong_checks(none, none), [PreflightCheck::ArpIgnore, PreflightCheck::ArpAnnounce]);
+    assert_eq!(wrong_checks(none, settings(1, 2)), []);
+    assert_eq!(wrong_checks(settings(8, 2), none), []);
     assert_eq!(
-        found(settings(3, 1), none),
+        wrong_checks(settings(3, 1), none),
         [PreflightCheck::ArpIgnore, PreflightCheck::ArpAnnounce]
     );
     let only_v6 = PreflightRequirements { services: vec![ip("2001:db8:e::10")], ..both() };

@@ -1,14 +1,15 @@
-//! How long is waited before a further attempt: exponential back-off with full jitter.
+//! The wait before a retry: exponential back-off with full jitter.
 //!
-//! The time is drawn evenly between nothing and the bound, which doubles: what failed together does not come again
+//! The time is drawn evenly between zero and the bound, which doubles: requests that failed together do not come again
+//! together (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). It knows no clock.
 //! together (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). It knows no clock.
 
 use std::time::Duration;
 
 use crate::config::RetryConfig;
 
-/// Before further attempt number `attempt` (the first is 1). `fresh`: a server that was not tried is up: the first
-/// further attempt goes there at once. `draw` is 64 random bits.
+/// The wait before retry number `attempt` (the first is 1). `fresh`: an untried server is up, and the first retry goes
+/// there at once. `draw` is 64 random bits.
 pub fn backoff(terms: &RetryConfig, attempt: u32, fresh: bool, draw: u64) -> Duration {
     let doublings = match (attempt, fresh) {
         (0 | 1, true) => return Duration::ZERO,

@@ -1,21 +1,21 @@
-//! How many further attempts a pool may make: a share of its requests over a sliding window, and a floor.
+//! The retry budget of a pool: a share of its requests over a sliding window, and a floor.
 //!
-//! A worker counts its requests and attempts in parts of the window of its own, and only whoever wants a further attempt
-//! looks at those of all workers: a request costs no shared cache line. Two workers that look at the same moment may
-//! each take the last one, so at most one attempt a worker is made beyond the budget.
+//! Each worker counts its requests and retries in its own window; only a retry sums the windows of all workers. So a
+//! request touches no shared cache line. Two workers that sum at the same moment may each take the last retry, so at
+//! most one retry a worker is made beyond the budget.
 //!
-//! Without a budget a server that fails gets as much more load as `retries` says, just when it has least to give
-//! (Beyer et al., Site Reliability Engineering, 2016, ch. 22: "Addressing Cascading Failures"). It knows no clock.
+//! Without a budget a failing server gets as much more load as `retries` says, just when it can serve least (Beyer et
+//! al., Site Reliability Engineering, 2016, ch. 22: "Addressing Cascading Failures"). It knows no clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config::RetryConfig;
 use crate::monotonic_time::MonotonicTime;
 
-/// Parts of a window: what leaves it leaves by a tenth at a time.
+/// Parts of a window: it slides by a tenth at a time.
 const PARTS: usize = 10;
 
-/// One worker's counts of the last while. One thread writes, any reads.
+/// One worker's recent counts. One thread writes, any reads.
 #[derive(Debug, Default)]
 pub struct RetryBudgetWindow {
     buckets: [RetryWindowPart; PARTS],
@@ -23,13 +23,13 @@ pub struct RetryBudgetWindow {
 
 #[derive(Debug, Default)]
 struct RetryWindowPart {
-    /// Which turn of the window it counts; 0: none yet.
+    /// The turn of the window that this part counts; 0: none yet.
     turn: AtomicU64,
     requests: AtomicU64,
     retries: AtomicU64,
 }
 
-/// What happened within a window, over all workers.
+/// Requests and retries within a window, over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetryUsage {
     pub requests: u64,
@@ -43,7 +43,7 @@ impl RetryBudgetWindow {
         add(&self.part_for(window_turn(terms, now)).requests);
     }
 
-    /// Counts a further attempt. Only the window's owner may call it.
+    /// Counts a retry. Only the window's owner may call it.
     pub fn record_retry(&self, terms: &RetryConfig, now: MonotonicTime) {
         add(&self.part_for(window_turn(terms, now)).retries);
     }
@@ -73,19 +73,19 @@ impl RetryBudgetWindow {
     }
 }
 
-/// What all workers did within the window that ends now.
+/// The sum of all workers within the window that ends now.
 pub fn sum_usage<'a>(
     windows: impl Iterator<Item = &'a RetryBudgetWindow>,
     terms: &RetryConfig,
     now: MonotonicTime,
 ) -> RetryUsage {
     let turn = window_turn(terms, now);
-    windows.map(|window| window.read_usage(turn)).fold(RetryUsage::default(), |sum, one| {
-        RetryUsage { requests: sum.requests + one.requests, retries: sum.retries + one.retries }
+    windows.map(|window| window.read_usage(turn)).fold(RetryUsage::default(), |sum, part| {
+        RetryUsage { requests: sum.requests + part.requests, retries: sum.retries + part.retries }
     })
 }
 
-/// How many further attempts a window with so many requests may have; `None`: any number.
+/// The retries of a window with this many requests; `None`: unlimited.
 pub fn retry_limit(terms: &RetryConfig, requests: u64) -> Option<u64> {
     let share = requests.saturating_mul(u64::from(terms.budget?)) / 100;
     let millis = u64::try_from(terms.window.as_millis()).unwrap_or(u64::MAX);
@@ -93,7 +93,7 @@ pub fn retry_limit(terms: &RetryConfig, requests: u64) -> Option<u64> {
     Some(share.saturating_add(floor))
 }
 
-/// Whether one more may be made.
+/// Whether one more retry is allowed.
 pub fn has_budget(terms: &RetryConfig, spent: RetryUsage) -> bool {
     retry_limit(terms, spent.requests).is_none_or(|most| spent.retries < most)
 }

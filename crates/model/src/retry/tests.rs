@@ -18,7 +18,7 @@ fn facts(bits: u8, cause: Cause) -> FailedAttempt {
 
 const ALL_WISHES: RetryConditions = RetryConditions { on_timeout: true, on_malformed: true };
 
-/// The causes an attempt can end with that another one may mend.
+/// Causes of a failed attempt that a retry may mend.
 const MENDABLE: [Cause; 15] = [
     Cause::NoSourcePort,
     Cause::ServerRefused,
@@ -37,17 +37,17 @@ const MENDABLE: [Cause; 15] = [
     Cause::BadResponse,
 ];
 
-/// Bits: 1 idempotent, 2 answer begun, 4 replayable, 8 reused, 16 unreceived; R: replay, A: another, -: give up.
-/// One character for each of the 32 combinations, for a connection that closed before an answer.
+/// Bits: 1 idempotent, 2 response begun, 4 replayable, 8 reused, 16 unreceived; R: replay, A: another, -: give up. One
+/// character for each of the 32 combinations, for a connection that closed before a response.
 const CLOSED: &str = concat!(
-    "----", // nothing held, fresh
-    "-A--", // held, fresh: idempotent and not begun only
-    "----", // nothing held, reused
-    "-R--", // held, reused
-    "----", // unreceived, nothing held
-    "AA--", // unreceived, held: any method
-    "----", // unreceived, nothing held, reused
-    "RR--", // unreceived, held, reused: any method
+    "----", // not buffered, fresh
+    "-A--", // buffered, fresh: idempotent and not begun only
+    "----", // not buffered, reused
+    "-R--", // buffered, reused
+    "----", // unreceived, not buffered
+    "AA--", // unreceived, buffered: any method
+    "----", // unreceived, not buffered, reused
+    "RR--", // unreceived, buffered, reused: any method
 );
 
 #[test]
@@ -102,23 +102,32 @@ fn what_a_server_took_is_sent_again_only_where_that_is_asked_for() {
     let timeouts = [Cause::FirstByteTimeout, Cause::ServerWriteTimeout];
     for cause in Cause::ALL {
         for bits in 0..32 {
-            let asked = facts(bits, *cause);
-            let unasked = FailedAttempt { conditions: RetryConditions::default(), ..asked };
+            let configured = facts(bits, *cause);
+            let unconfigured =
+                FailedAttempt { conditions: RetryConditions::default(), ..configured };
             let needs = timeouts.contains(cause) || *cause == Cause::BadResponse;
             match needs {
                 true => {
-                    assert_eq!(decide_retry(&unasked), RetryDecision::GiveUp(*cause), "{unasked:?}")
+                    assert_eq!(
+                        decide_retry(&unconfigured),
+                        RetryDecision::GiveUp(*cause),
+                        "{unconfigured:?}"
+                    )
                 }
-                false => assert_eq!(decide_retry(&unasked), decide_retry(&asked), "{unasked:?}"),
+                false => assert_eq!(
+                    decide_retry(&unconfigured),
+                    decide_retry(&configured),
+                    "{unconfigured:?}"
+                ),
             }
-            let one = |on_timeout| FailedAttempt {
+            let with = |on_timeout| FailedAttempt {
                 conditions: RetryConditions { on_timeout, on_malformed: !on_timeout },
-                ..asked
+                ..configured
             };
             assert_eq!(
-                decide_retry(&one(timeouts.contains(cause))),
-                decide_retry(&asked),
-                "{asked:?}"
+                decide_retry(&with(timeouts.contains(cause))),
+                decide_retry(&configured),
+                "{configured:?}"
             );
         }
     }
@@ -185,7 +194,7 @@ fn rows() {
             RetryDecision::GiveUp(Cause::ServerUnreachable),
         ),
     ];
-    for (what, facts, want) in rows {
-        assert_eq!(decide_retry(&facts), want, "{what}");
+    for (case, facts, want) in rows {
+        assert_eq!(decide_retry(&facts), want, "{case}");
     }
 }

@@ -1,7 +1,7 @@
-//! A condition made ready to be held against a request, a connection or the state of a pool.
+//! Compiled conditions, which are evaluated against a request, a connection or the state of a pool.
 //!
-//! Every check is a pure question but for `rate`, which takes one of what is left; the configuration sees to it that
-//! nothing is asked behind it.
+//! Every check is pure except `rate`, which takes a token; the configuration makes sure that nothing is evaluated after
+//! it.
 
 use regex::bytes::{Regex, RegexSet};
 
@@ -22,43 +22,35 @@ pub enum CompiledCondition {
     All(Box<[CompiledCondition]>),
     Any(Box<[CompiledCondition]>),
     Not(Box<CompiledCondition>),
-    /// One of these hosts.
     Host(Vec<HostPattern>),
-    /// One of these paths.
     Path(Box<[PathCheck]>),
     Regex(RegexSet, Vec<Regex>),
-    /// One of these methods.
     Method(Vec<String>),
-    /// One of these named values.
     Value(NamedValues),
-    /// One of these networks.
     Client(Vec<IpPrefix>),
-    /// A port of the client.
     ClientPort(u16, u16),
-    /// One of these names.
     Sni(Vec<HostPattern>),
-    /// A type of service.
+    /// The type of service byte.
     Tos(u8),
     /// A time of the week.
     Time(Option<DailyWindow>, u8),
     State(StateCheck),
-    /// What cannot hold: an expression that compiles no more.
+    /// Never matches: an expression that no longer compiles.
     Never,
 }
 
-/// What a condition is held against, but for the path.
+/// The input of a condition, except for the path.
 pub struct ConditionInput<'a> {
-    /// The rule that asks, by its position.
+    /// The rule whose condition this is, by its position.
     pub rule: usize,
     pub pool: usize,
-    /// It refuses what fits.
+    /// The rule denies what it matches.
     pub refuses: bool,
-    /// The request or connection.
     pub context: &'a RuleContext<'a>,
     pub state: &'a dyn RuleState,
 }
 
-/// A question about state.
+/// A condition on the state of pools and rates.
 #[derive(Clone, Debug)]
 pub enum StateCheck {
     Rate,
@@ -78,14 +70,16 @@ pub enum PathCheck {
 }
 
 impl CompiledCondition {
-    /// Compiles a condition. `pool` gives names of pools their positions.
+    /// Compiles a condition. `pool` resolves names of pools to positions.
     pub fn new(
         condition: &Condition,
         case: PathCase,
         pool: &mut dyn FnMut(&str) -> usize,
     ) -> CompiledCondition {
         let mut several = |list: &[Condition]| -> Box<[CompiledCondition]> {
-            list.iter().map(|one| CompiledCondition::new(one, case, &mut *pool)).collect()
+            list.iter()
+                .map(|condition| CompiledCondition::new(condition, case, &mut *pool))
+                .collect()
         };
         match condition {
             Condition::All(all) => CompiledCondition::All(several(all)),
@@ -95,7 +89,7 @@ impl CompiledCondition {
             }
             Condition::Host(hosts) => CompiledCondition::Host(hosts.clone()),
             Condition::Path(paths) => CompiledCondition::Path(
-                paths.iter().filter_map(|one| PathCheck::new(one, case)).collect(),
+                paths.iter().filter_map(|path| PathCheck::new(path, case)).collect(),
             ),
             Condition::PathRegex(patterns) => match compile_patterns(patterns, case) {
                 Some((set, each)) => CompiledCondition::Regex(set, each),
@@ -132,52 +126,52 @@ impl CompiledCondition {
         }
     }
 
-    /// For which readings of a path it holds: for sure, and perhaps. What does not look at the path is asked once, so that
-    /// all readings meet the same state, and one request takes one of a `rate`.
-    pub fn match_readings(&self, asked: &ConditionInput<'_>, paths: &[&[u8]]) -> ReadingMatch {
+    /// The readings of a path that the condition matches: certainly, and possibly. Conditions that do not depend on the
+    /// path are evaluated once, so that all readings meet the same state, and one request takes one token of a `rate`.
+    pub fn match_readings(&self, input: &ConditionInput<'_>, paths: &[&[u8]]) -> ReadingMatch {
         let count = paths.len();
         match self {
             CompiledCondition::All(all) => {
                 let mut fit = ReadingMatch::from_truth(TernaryTruth::Yes, count);
-                for one in all {
+                for condition in all {
                     if fit.possible.is_empty() {
                         break;
                     }
-                    fit = fit.and(one.match_readings(asked, paths));
+                    fit = fit.and(condition.match_readings(input, paths));
                 }
                 fit
             }
             CompiledCondition::Any(any) => {
                 let mut fit = ReadingMatch::from_truth(TernaryTruth::No, count);
-                for one in any {
-                    fit = fit.or(one.match_readings(asked, paths));
+                for condition in any {
+                    fit = fit.or(condition.match_readings(input, paths));
                     if fit.certain.is_complete(count) {
                         break;
                     }
                 }
                 fit
             }
-            CompiledCondition::Not(not) => not.match_readings(asked, paths).not(count),
+            CompiledCondition::Not(not) => not.match_readings(input, paths).not(count),
             CompiledCondition::Path(_) | CompiledCondition::Regex(..)
-                if asked.context.head.is_none() =>
+                if input.context.head.is_none() =>
             {
                 ReadingMatch::from_truth(TernaryTruth::No, count)
             }
             CompiledCondition::Path(wanted) => {
                 ReadingMatch::from_readings(ReadingSet::matching(paths, |path| {
-                    wanted.iter().any(|one| one.matches(path))
+                    wanted.iter().any(|path_check| path_check.matches(path))
                 }))
             }
             CompiledCondition::Regex(set, _) => {
                 ReadingMatch::from_readings(ReadingSet::matching(paths, |path| set.is_match(path)))
             }
-            other => ReadingMatch::from_truth(other.evaluate(asked), count),
+            other => ReadingMatch::from_truth(other.evaluate(input), count),
         }
     }
 
-    /// Whether what looks at no path holds.
-    fn evaluate(&self, asked: &ConditionInput<'_>) -> TernaryTruth {
-        let view = asked.context;
+    /// Evaluates a condition that does not depend on the path.
+    fn evaluate(&self, input: &ConditionInput<'_>) -> TernaryTruth {
+        let view = input.context;
         let of_head =
             |ask: &dyn Fn(&ParsedHead<'_>) -> TernaryTruth| view.head.map_or(TernaryTruth::No, ask);
         let holds = match self {
@@ -185,11 +179,11 @@ impl CompiledCondition {
                 return of_head(&|head| method_truth(methods, head.method()));
             }
             CompiledCondition::Value(values) => {
-                return of_head(&|head| values.evaluate(head, asked.refuses));
+                return of_head(&|head| values.evaluate(head, input.refuses));
             }
-            CompiledCondition::Host(hosts) => {
-                view.head.is_some_and(|head| hosts.iter().any(|one| matches_host(one, head.host())))
-            }
+            CompiledCondition::Host(hosts) => view
+                .head
+                .is_some_and(|head| hosts.iter().any(|pattern| matches_host(pattern, head.host()))),
             CompiledCondition::Client(networks) => {
                 let client = view.client.ip().to_canonical();
                 networks.iter().any(|network| network.contains(client))
@@ -197,13 +191,13 @@ impl CompiledCondition {
             CompiledCondition::ClientPort(first, last) => {
                 (*first..=*last).contains(&view.client.port())
             }
-            CompiledCondition::Sni(names) => view
-                .sni
-                .is_some_and(|sni| names.iter().any(|one| matches_host(one, sni.as_bytes()))),
+            CompiledCondition::Sni(names) => view.sni.is_some_and(|sni| {
+                names.iter().any(|pattern| matches_host(pattern, sni.as_bytes()))
+            }),
             CompiledCondition::Tos(tos) => view.tos == Some(*tos),
             CompiledCondition::Time(hours, days) => matches_time(*hours, *days, view.unix_seconds),
-            CompiledCondition::State(state) => state.matches(asked.rule, asked.pool, asked.state),
-            // The first five are asked elsewhere.
+            CompiledCondition::State(state) => state.matches(input.rule, input.pool, input.state),
+            // The first five are evaluated by `match_readings`.
             CompiledCondition::All(_)
             | CompiledCondition::Any(_)
             | CompiledCondition::Not(_)
@@ -214,33 +208,37 @@ impl CompiledCondition {
         TernaryTruth::from(holds)
     }
 
-    /// Whether a path is one of those that it asks for, whatever else it asks for.
+    /// Whether a path is one of those that the condition names, whatever else it requires.
     pub fn matches_path(&self, path: &[u8]) -> bool {
         let mut takes = true;
         self.visit_required(&mut |check| match check {
-            CompiledCondition::Path(paths) => takes &= paths.iter().any(|one| one.matches(path)),
+            CompiledCondition::Path(paths) => {
+                takes &= paths.iter().any(|path_check| path_check.matches(path))
+            }
             CompiledCondition::Regex(set, _) => takes &= set.is_match(path),
             _ => {}
         });
         takes
     }
 
-    /// What the last `*` of the rule's path stood for, and the groups of its expression.
+    /// The text that the last `*` of the rule's path matched, and the groups of its expression.
     pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
         let mut rest = &b""[..];
         let mut groups = [&b""[..]; 9];
         self.visit_required(&mut |check| match check {
             CompiledCondition::Path(paths) => {
-                let prefix = paths.iter().find_map(|one| match one {
-                    PathCheck::Prefix(prefix, _) if one.matches(path) => path.get(prefix.len()..),
+                let prefix = paths.iter().find_map(|path_check| match path_check {
+                    PathCheck::Prefix(prefix, _) if path_check.matches(path) => {
+                        path.get(prefix.len()..)
+                    }
                     _ => None,
                 });
                 rest = prefix.unwrap_or(rest);
             }
             CompiledCondition::Regex(_, each) => {
-                let found = each.iter().find_map(|one| one.captures(path));
+                let captures = each.iter().find_map(|regex| regex.captures(path));
                 for (at, group) in groups.iter_mut().enumerate() {
-                    let text = found.as_ref().and_then(|found| found.get(at + 1));
+                    let text = captures.as_ref().and_then(|captures| captures.get(at + 1));
                     *group = text.map_or(*group, |text| text.as_bytes());
                 }
             }
@@ -249,11 +247,13 @@ impl CompiledCondition {
         (rest, groups)
     }
 
-    /// Visits what must hold for sure: not what stands under `any` or `not`.
+    /// Visits the conditions that must hold: not those under `any` or `not`.
     fn visit_required<'c>(&'c self, visit: &mut dyn FnMut(&'c CompiledCondition)) {
         match self {
-            CompiledCondition::All(all) => all.iter().for_each(|one| one.visit_required(visit)),
-            one => visit(one),
+            CompiledCondition::All(all) => {
+                all.iter().for_each(|condition| condition.visit_required(visit))
+            }
+            condition => visit(condition),
         }
     }
 }
@@ -269,18 +269,19 @@ impl StateCheck {
             StateCheck::Bandwidth(bits) => facts.rule_bits(rule) < *bits,
             StateCheck::SharedBandwidth(bits) => facts.service_bits() < *bits,
             StateCheck::Servers(of, wanted) => {
-                let found = facts.pool_load(of.unwrap_or(pool));
+                let pool_load = facts.pool_load(of.unwrap_or(pool));
                 let within = |range: Option<NumberRange>, number: u64| {
                     range.is_none_or(|r| r.contains(number))
                 };
-                // Servers that tell nothing are in no range.
+                // Servers that report no load are in no range.
                 let load =
                     |range: Option<NumberRange>,
                      ask: &dyn Fn(NumberRange, (u64, u64, u64)) -> bool| {
-                        range.is_none_or(|range| found.load.is_some_and(|load| ask(range, load)))
+                        range
+                            .is_none_or(|range| pool_load.load.is_some_and(|load| ask(range, load)))
                     };
-                within(wanted.up, found.up)
-                    && within(wanted.busy, found.in_flight_per_server)
+                within(wanted.up, pool_load.up)
+                    && within(wanted.busy, pool_load.in_flight_per_server)
                     && load(wanted.load, &|range, (_, mean, _)| range.contains(mean))
                     && load(wanted.each_load, &|range, (low, _, high)| {
                         range.contains(low) && range.contains(high)
@@ -301,9 +302,9 @@ impl PathCheck {
     }
 
     fn matches(&self, path: &[u8]) -> bool {
-        let same = |one: &[u8], other: &[u8], case| match case {
-            PathCase::Exact => one == other,
-            PathCase::Ignore => one.eq_ignore_ascii_case(other),
+        let same = |a: &[u8], b: &[u8], case| match case {
+            PathCase::Exact => a == b,
+            PathCase::Ignore => a.eq_ignore_ascii_case(b),
         };
         match self {
             PathCheck::Exact(exact, case) => same(exact, path, *case),
@@ -315,18 +316,18 @@ impl PathCheck {
     }
 }
 
-/// Whether a method is one of these. Some servers take one in other letters for it.
+/// Whether a method is one of these. Some servers ignore the case of methods.
 fn method_truth(methods: &[String], method: &[u8]) -> TernaryTruth {
     let some =
-        |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|one| same(one.as_bytes(), method));
-    match some(|one, other| one == other) {
+        |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|name| same(name.as_bytes(), method));
+    match some(|a, b| a == b) {
         true => TernaryTruth::Yes,
         false if some(<[u8]>::eq_ignore_ascii_case) => TernaryTruth::Unsure,
         false => TernaryTruth::No,
     }
 }
 
-/// Whether a host, lower case, fits.
+/// Whether a host, lower case, matches.
 pub fn matches_host(pattern: &HostPattern, host: &[u8]) -> bool {
     match pattern {
         HostPattern::Exact(name) => name.as_bytes() == host,
@@ -338,7 +339,7 @@ fn matches_time(hours: Option<DailyWindow>, days: u8, seconds: i64) -> bool {
     let on = |seconds: i64| days & (1 << weekday(seconds)) != 0;
     let Some(hours) = hours else { return on(seconds) };
     let minute = u16::try_from(seconds.rem_euclid(DAY) / 60).unwrap_or(0);
-    // What passes midnight belongs to the day on which it begins.
+    // A span that passes midnight belongs to the day on which it begins.
     let begun_yesterday = hours.from >= hours.to && minute < hours.to;
     hours.contains(minute) && on(if begun_yesterday { seconds - DAY } else { seconds })
 }

@@ -1,27 +1,27 @@
-//! The question which rule takes something, the state that conditions may look at, and the answer. It decides nothing.
+//! The input of a rule match, the state that conditions may read, and the result. It decides nothing.
 
 use std::net::SocketAddr;
 
 use crate::config::ActiveCountScope;
 use crate::request_head::ParsedHead;
 
-/// What is known when a rule is wanted.
+/// The input of a rule match.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleContext<'a> {
     pub client: SocketAddr,
-    /// The name that a TLS client asked for, lower case.
+    /// The server name that a TLS client requested, lower case.
     pub sni: Option<&'a str>,
-    /// The type of service byte of the client's first packet, where it is known.
+    /// The type of service byte of the client's first packet, if known.
     pub tos: Option<u8>,
-    /// The request; `None` for a connection whose bytes are not looked at.
+    /// The request; `None`: a connection whose bytes are not parsed.
     pub head: Option<&'a ParsedHead<'a>>,
-    /// Now, seconds since 1970 of local time.
+    /// Local time, seconds since 1970.
     pub unix_seconds: i64,
 }
 
-/// The state that rules may look at. Rules are named by their position, pools by that in `Table::pools`.
+/// The state that rules may read. Rules are named by their position, pools by their position in `RuleTable::pools`.
 pub trait RuleState {
-    /// What is under way.
+    /// The exchanges under way.
     fn active_count(&self, rule: usize, pool: usize, counted: ActiveCountScope) -> u64;
     /// Connections that the service accepted in the last whole second.
     fn arrivals_per_second(&self) -> u64;
@@ -32,9 +32,9 @@ pub trait RuleState {
     fn pool_load(&self, pool: usize) -> PoolLoad;
     /// Whether some server of a pool may take work, other than because all are down.
     fn has_server(&self, pool: usize) -> bool;
-    /// Takes one of what the rule's `rate` lets through; false: there is none left.
+    /// Takes a token of the rule's `rate`; false: none is left.
     fn take_rate_token(&self, rule: usize) -> bool;
-    /// A rule fitted and was passed over for want of a server.
+    /// Counts that a rule matched and was skipped for want of a server.
     fn record_passed_over(&self, rule: usize);
 }
 
@@ -43,24 +43,24 @@ pub trait RuleState {
 pub struct PoolLoad {
     /// Servers that are up and take work.
     pub up: u64,
-    /// Under way at each of them, on average.
+    /// Exchanges in flight at each of them, on average.
     pub in_flight_per_server: u64,
-    /// Load in percent of those that tell: lowest, average, highest.
+    /// Load in percent of servers that report it: lowest, average, highest.
     pub load: Option<(u64, u64, u64)>,
 }
 
-/// Which rule it is.
+/// The result of a rule match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleMatch {
-    /// None: the service's pool.
+    /// No rule: the service's pool.
     DefaultPool,
     Rule(usize),
-    /// This one, whose pool has no server, and which wants 503 then.
+    /// This rule, whose pool has no server, and which is configured to answer 503 then.
     NoServer(usize),
-    /// None: the path can be read in several ways, and this rule fits only some of them; `None`: in more ways than are
-    /// looked at.
+    /// No rule: the path can be read in several ways, and this rule matches only some of them; `None`: there are more
+    /// readings than are examined.
     AmbiguousPath(Option<usize>),
-    /// None: the method, a field, a cookie or a parameter can be read in several ways, and this rule fits only some of
-    /// them.
+    /// No rule: the method, a field, a cookie or a parameter can be read in several ways, and this rule matches only
+    /// some of them.
     AmbiguousRequest(usize),
 }

@@ -1,6 +1,7 @@
-//! Conditions in words, and why a rule does not fit. For people: nothing is decided by it.
+//! Conditions in words, and why a rule does not match. For people: nothing is decided by it.
 //!
-//! Values of header fields, cookies and parameters may be secrets, and whoever may look reads these words: they are left out.
+//! Values of header fields, cookies and parameters may be secrets, and every viewer reads these texts: they are left
+//! out.
 
 use std::fmt::{self, Display};
 
@@ -11,8 +12,8 @@ use crate::config::{
     RuleActionConfig, RuleConfig,
 };
 
-/// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` gives names
-/// their positions; `own` is the rule's pool.
+/// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` resolves names
+/// to positions; `own` is the rule's pool.
 pub fn explain_mismatch(
     rule: &RuleConfig,
     at: usize,
@@ -22,21 +23,20 @@ pub fn explain_mismatch(
     facts: &dyn RuleState,
 ) -> Option<String> {
     let path = view.head.map(|head| head.path()).unwrap_or_default();
-    let asked = ConditionInput { rule: at, pool: own, refuses: false, context: view, state: facts };
+    let input = ConditionInput { rule: at, pool: own, refuses: false, context: view, state: facts };
     let fails = |condition: &Condition| {
         let check = CompiledCondition::new(condition, case, &mut |name| pool(name));
-        check.match_readings(&asked, &[path]).possible.is_empty()
+        check.match_readings(&input, &[path]).possible.is_empty()
     };
     let flat = match &rule.when {
         Condition::All(all) => all.as_slice(),
-        one => std::slice::from_ref(one),
+        condition => std::slice::from_ref(condition),
     };
     flat.iter()
-        .find(|one| fails(one))
-        .map(|one| format!("{} does not hold", describe_condition(one)))
+        .find(|condition| fails(condition))
+        .map(|condition| format!("{} does not hold", describe_condition(condition)))
 }
 
-/// A condition in words.
 pub fn describe_condition(condition: &Condition) -> String {
     match condition {
         Condition::All(all) if all.is_empty() => "always".into(),
@@ -74,7 +74,7 @@ pub fn describe_condition(condition: &Condition) -> String {
     }
 }
 
-/// What a rule does, in words.
+/// A rule's action, in words.
 pub fn describe_action(rule: &RuleConfig) -> String {
     match &rule.action {
         RuleActionConfig::Pool(None) => "the service's pool".into(),
@@ -104,9 +104,9 @@ fn names(matches: &[NameValuePattern]) -> Vec<String> {
     matches.iter().map(NameValuePattern::without_value).collect()
 }
 
-fn describe_list(what: &str, values: &[impl Display]) -> String {
+fn describe_list(noun: &str, values: &[impl Display]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    format!("{what} {}", values.join(", "))
+    format!("{noun} {}", values.join(", "))
 }
 
 fn describe_server_state(state: &PoolCondition) -> String {
@@ -137,10 +137,10 @@ mod tests {
             [pool.p]\nservers = [\"10.0.0.1:80\"]\n";
         let checked = load(text, "f").unwrap_or_else(|error| panic!("{error}"));
         let rule = &checked.config.services["s"].rules[0];
-        let said = describe_condition(&rule.when);
+        let description = describe_condition(&rule.when);
         for part in ["header x-key: (value), via", "query token=(value)", "cookie sid=(value)"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(description.contains(part), "{part}: {description}");
         }
-        assert!(!said.contains("hunter2"), "{said}");
+        assert!(!description.contains("hunter2"), "{description}");
     }
 }

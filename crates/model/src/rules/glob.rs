@@ -5,33 +5,33 @@ use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use crate::config::{PathCase, Pattern};
 use crate::path::comparison_form;
 
-/// Bytes that a compiled glob may have.
+/// Bytes that a compiled glob may have: bounds the memory of a rule.
 const GLOB_BYTES: usize = 256 * 1_024;
 
-/// A part of a glob.
 enum GlobPart<'g> {
     Anything,
     Star,
     One,
-    /// What stands for itself.
+    /// Text that stands for itself.
     Text(&'g str),
 }
 
-/// Expressions, each for the whole path; `None`: one compiles no more.
+/// Expressions, each for the whole path; `None`: one no longer compiles.
 pub(super) fn compile_patterns(
     patterns: &[Pattern],
     case: PathCase,
 ) -> Option<(RegexSet, Vec<Regex>)> {
-    let whole: Vec<String> = patterns.iter().map(|one| format!("^(?:{})$", one.text())).collect();
+    let whole: Vec<String> =
+        patterns.iter().map(|pattern| format!("^(?:{})$", pattern.text())).collect();
     let set = RegexSetBuilder::new(&whole)
         .case_insensitive(case == PathCase::Ignore)
         .size_limit(GLOB_BYTES * whole.len())
         .build();
-    let each = whole.iter().filter_map(|one| compile_regex(one, case)).collect();
+    let each = whole.iter().filter_map(|pattern| compile_regex(pattern, case)).collect();
     Some((set.ok()?, each))
 }
 
-/// A glob for a whole path. What stands for itself has the form in which paths are compared.
+/// A glob for a whole path. Literal text is brought into the form in which paths are compared.
 pub(super) fn compile_path_glob(glob: &str, case: PathCase) -> Option<Regex> {
     let mut text = String::from("(?s-u)^");
     for part in parse_glob(glob, false) {
@@ -49,7 +49,6 @@ pub(super) fn compile_path_glob(glob: &str, case: PathCase) -> Option<Regex> {
     compile_regex(&text, case)
 }
 
-/// A glob for a whole value.
 pub(super) fn compile_value_glob(glob: &str) -> Option<Regex> {
     let mut text = String::from("(?s-u)^");
     for part in parse_glob(glob, true) {
@@ -63,7 +62,7 @@ pub(super) fn compile_value_glob(glob: &str) -> Option<Regex> {
     compile_regex(&text, PathCase::Exact)
 }
 
-/// A value that stands for itself alone, its escapes taken off; `None`: it is a glob.
+/// A value without wildcards, its escapes removed; `None`: it is a glob.
 pub(super) fn unescape_literal(value: &str) -> Option<String> {
     let text = |part: GlobPart<'_>| match part {
         GlobPart::Text(own) => Some(own.to_owned()),
@@ -72,7 +71,7 @@ pub(super) fn unescape_literal(value: &str) -> Option<String> {
     parse_glob(value, true).into_iter().map(text).collect()
 }
 
-/// The parts of a glob. `escapes`: a `\` before `*`, `?` or `\` makes it stand for itself.
+/// The parts of a glob. `escapes`: a `\` before `*`, `?` or `\` makes it literal.
 fn parse_glob(glob: &str, escapes: bool) -> Vec<GlobPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = glob;

@@ -1,29 +1,29 @@
-//! Finds the rules that may fit a host and a path without looking at the others.
+//! Finds the rules that may match a host and a path without evaluating the others.
 //!
-//! Each rule lies under the names and paths that its conditions ask for: exact ones, names below a name, beginnings of
-//! paths. What cannot be told so lies under "any". A lookup gives the candidates in the order of the rules; whether
-//! they fit is `check`'s matter. Beginnings of paths are sorted, each with the longest other one that it begins with: the
-//! last one that is not above a path leads to all that the path begins with.
+//! Each rule is indexed under the names and paths that its conditions require: exact ones, names below a name, path
+//! prefixes. Rules without such a condition are indexed under "any". A lookup yields the candidates in the order of the
+//! rules; whether they match is evaluated afterwards. Prefixes are sorted, each with the longest other one that it
+//! begins with. The last prefix that is not above a path leads to all prefixes of the path.
 
 use std::collections::HashMap;
 
 use crate::config::{Condition, HostPattern, PathCase, PathPattern};
 use crate::path::comparison_form;
 
-/// Places under which one rule may lie; with more it lies under "any".
+/// Index entries of one rule; a rule with more is indexed under "any". Bounds the size of the index.
 const MAX_INDEX_ENTRIES: usize = 256;
 
 /// Lists that are merged without a heap.
 const LISTS: usize = 16;
 
-/// What a rule asks of name and path.
+/// The names and paths that a rule requires.
 #[derive(Clone, Debug, Default)]
 pub struct RuleKeys {
     names: Option<Vec<HostPattern>>,
     paths: Option<Vec<PathKey>>,
 }
 
-/// A path, or what it begins with, in the form in which paths are looked up.
+/// A path, or a path prefix, in the form in which paths are looked up.
 #[derive(Clone, Debug)]
 enum PathKey {
     Exact(Box<[u8]>),
@@ -42,8 +42,8 @@ impl RuleKeys {
 
     fn gather(&mut self, condition: &Condition, case: PathCase) {
         match condition {
-            Condition::All(all) => all.iter().for_each(|one| self.gather(one, case)),
-            // Of a request, a rule that also asks for `sni` is checked in full.
+            Condition::All(all) => all.iter().for_each(|condition| self.gather(condition, case)),
+            // For a request, a rule that also requires `sni` is evaluated in full.
             Condition::Host(names) => self.names = Some(names.clone()),
             Condition::Path(paths) => {
                 self.paths =
@@ -53,12 +53,12 @@ impl RuleKeys {
         }
     }
 
-    /// The same for connections, whose name is the one that TLS asks for.
+    /// The same for connections, whose name is the TLS server name.
     pub fn from_connection_condition(condition: &Condition) -> RuleKeys {
         let mut keys = RuleKeys::default();
         if let Condition::All(all) = condition {
-            for one in all {
-                if let Condition::Sni(names) = one {
+            for condition in all {
+                if let Condition::Sni(names) = condition {
                     keys.names = Some(names.clone());
                 }
             }
@@ -88,7 +88,6 @@ pub fn lookup_form(mut path: Vec<u8>, case: PathCase) -> Vec<u8> {
     path
 }
 
-/// Rules by name and path.
 #[derive(Debug, Default)]
 pub struct RuleIndex {
     exact: HashMap<Box<[u8]>, PathIndex>,
@@ -100,7 +99,7 @@ pub struct RuleIndex {
 struct PathIndex {
     exact: HashMap<Box<[u8]>, Vec<u32>>,
     prefixes: Vec<PathPrefixNode>,
-    /// The first bytes of each, as a number: most of a search looks at nothing else.
+    /// The first bytes of each, as a number: most of a search reads nothing else.
     prefix_keys: Vec<u64>,
     any: Vec<u32>,
 }
@@ -109,12 +108,12 @@ struct PathIndex {
 struct PathPrefixNode {
     text: Box<[u8]>,
     rules: Vec<u32>,
-    /// The longest other one that it begins with.
+    /// The longest other prefix that it begins with.
     parent: Option<u32>,
 }
 
 impl RuleIndex {
-    /// Of the rules' keys, in their order.
+    /// Indexes the rules by their keys, in their order.
     pub fn new(keys: &[RuleKeys]) -> RuleIndex {
         let mut index = RuleIndex::default();
         for (at, keys) in keys.iter().enumerate() {
@@ -146,24 +145,24 @@ impl RuleIndex {
         index
     }
 
-    /// The rules that may fit, in their order.
+    /// The rules that may match, in their order.
     pub fn candidates<'i>(&'i self, name: &[u8], path: &[u8]) -> RuleCandidates<'i> {
-        let mut found = RuleCandidates::default();
-        self.any.find(path, &mut found);
+        let mut candidates = RuleCandidates::default();
+        self.any.find(path, &mut candidates);
         if !self.exact.is_empty()
             && let Some(paths) = self.exact.get(name)
         {
-            paths.find(path, &mut found);
+            paths.find(path, &mut candidates);
         }
         if !self.by_parent_domain.is_empty() {
             let dots = name.iter().enumerate().filter(|(_, b)| **b == b'.');
             for (at, _) in dots {
                 if let Some(paths) = self.by_parent_domain.get(&name[at..]) {
-                    paths.find(path, &mut found);
+                    paths.find(path, &mut candidates);
                 }
             }
         }
-        found
+        candidates
     }
 }
 
@@ -181,13 +180,13 @@ impl PathIndex {
         }
     }
 
-    /// Sorts the beginnings, joins equal ones and finds their parents.
+    /// Sorts the prefixes, joins equal ones and finds their parents.
     fn build_prefixes(&mut self) {
         self.prefixes.sort_by(|a, b| a.text.cmp(&b.text).then(a.rules.cmp(&b.rules)));
-        self.prefixes.dedup_by(|later, kept| {
-            let same = later.text == kept.text;
+        self.prefixes.dedup_by(|later, earlier| {
+            let same = later.text == earlier.text;
             if same {
-                later.rules.iter().for_each(|rule| push(&mut kept.rules, *rule));
+                later.rules.iter().for_each(|rule| push(&mut earlier.rules, *rule));
             }
             same
         });
@@ -206,17 +205,17 @@ impl PathIndex {
         }
     }
 
-    fn find<'i>(&'i self, path: &[u8], found: &mut RuleCandidates<'i>) {
-        found.add(&self.any);
+    fn find<'i>(&'i self, path: &[u8], candidates: &mut RuleCandidates<'i>) {
+        candidates.add(&self.any);
         if !self.exact.is_empty()
             && let Some(rules) = self.exact.get(path)
         {
-            found.add(rules);
+            candidates.add(rules);
         }
         let mut at = self.count_not_above(path).checked_sub(1);
         while let Some(prefix) = at.and_then(|at| self.prefixes.get(at)) {
             if path.starts_with(&prefix.text) {
-                found.add(&prefix.rules);
+                candidates.add(&prefix.rules);
             }
             at = prefix.parent.map(|parent| parent as usize);
         }
@@ -224,7 +223,7 @@ impl PathIndex {
 }
 
 impl PathIndex {
-    /// How many beginnings are not above a path.
+    /// How many prefixes are not above a path.
     fn count_not_above(&self, path: &[u8]) -> usize {
         let wanted = head(path);
         let below = self.prefix_keys.partition_point(|head| *head < wanted);
@@ -234,7 +233,7 @@ impl PathIndex {
     }
 }
 
-/// The first eight bytes as a number that sorts as they do; what is shorter counts as if zeros followed.
+/// The first eight bytes as a number that sorts as they do; shorter texts are padded with zeros.
 fn head(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let n = text.len().min(8);

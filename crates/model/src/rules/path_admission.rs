@@ -1,21 +1,21 @@
-//! What a service makes of a path that can be read in several ways before any rule is asked.
+//! Handles a path with several readings before any rule is evaluated.
 
 use crate::config::PathNormalization;
 use crate::path::{PathReadings, normal_form, possible_readings};
 use crate::request_head::ParsedHead;
 
-/// What becomes of a request.
+/// What happens to the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathAdmission {
-    /// Rules are asked as it is.
+    /// Rules are evaluated for the path as it is.
     Unchanged,
-    /// It goes on with this target.
+    /// The request continues with this target.
     Rewritten(Vec<u8>),
-    /// It is refused: its path is ambiguous.
+    /// The request is refused: its path is ambiguous.
     Refused,
 }
 
-/// Whether a request goes on, and with which target.
+/// Whether a request continues, and with which target.
 pub fn admit_path(normalization: PathNormalization, head: &ParsedHead<'_>) -> PathAdmission {
     let raw = head.raw_path();
     match normalization {
@@ -36,7 +36,7 @@ pub fn admit_path(normalization: PathNormalization, head: &ParsedHead<'_>) -> Pa
     }
 }
 
-/// Writes a message once more, with another target. Returns where that lies.
+/// Writes a message with another target. Returns the range of the target.
 pub fn write_with_target(
     message: &[u8],
     head: &ParsedHead<'_>,

@@ -1,7 +1,7 @@
-//! How many a second, shared by all workers: one bucket, or one for each client in a bounded table.
+//! Rate limits, shared by all workers: one bucket, or one for each client in a bounded table.
 //!
-//! A bucket is one number, the moment at which it would be full again (the generic cell rate algorithm, ITU-T I.371
-//! annex A), so taking from it is one exchange of a word. It reads no clock.
+//! A bucket is one number, the time at which it would be full again (the generic cell rate algorithm, ITU-T I.371 annex
+//! A), so taking a token is one compare-and-exchange. It reads no clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,14 +12,14 @@ use crate::monotonic_time::MonotonicTime;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Parts of a table that are locked apart.
+/// Parts of a table, each with its own lock, so that workers rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// How fast it fills, and how much it holds.
+/// How fast a bucket fills, and how much it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefillRate {
     token_interval: u64,
-    /// How far ahead the moment may lie, nanoseconds.
+    /// How far ahead the full time may lie, nanoseconds.
     burst: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct TokenBucket {
     full_at: AtomicU64,
 }
 
-/// What a rule lets through.
+/// The rate limit of a rule.
 #[derive(Debug)]
 pub struct RuleRateLimiter {
     rate: RefillRate,
@@ -45,7 +45,7 @@ impl RefillRate {
         RefillRate { token_interval: step, burst: step.saturating_mul(u64::from(burst.max(1)) - 1) }
     }
 
-    /// The moment at which it is full again, after one was taken; `None`: there is none left.
+    /// When the bucket is full again after a token was taken; `None`: no token is left.
     fn full_after_take(self, full_at: u64, now: MonotonicTime) -> Option<u64> {
         let from = full_at.max(now.0);
         (from - now.0 <= self.burst).then(|| from.saturating_add(self.token_interval))
@@ -57,7 +57,7 @@ impl TokenBucket {
         TokenBucket { rate: speed, full_at: AtomicU64::new(0) }
     }
 
-    /// Takes one; false: there is none left.
+    /// Takes a token; false: none is left.
     pub fn try_take(&self, now: MonotonicTime) -> bool {
         let order = Ordering::Relaxed;
         self.full_at
@@ -79,7 +79,7 @@ impl RuleRateLimiter {
         }
     }
 
-    /// Whether one more of a client is let through; `None`: of all together.
+    /// Takes a token of a client; `None`: of all clients together.
     pub fn try_take(&self, key: Option<u64>, now: MonotonicTime) -> bool {
         let (Some(key), Some(each)) = (key, &self.per_client) else {
             return self.total.try_take(now);
@@ -87,24 +87,23 @@ impl RuleRateLimiter {
         let shard = &each[(key >> 32) as usize % SHARDS];
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(full_at) = shard.touch(key) {
-            let taken = self.rate.full_after_take(*full_at, now);
-            *full_at = taken.unwrap_or(*full_at);
-            return taken.is_some();
+            let full_again = self.rate.full_after_take(*full_at, now);
+            *full_at = full_again.unwrap_or(*full_at);
+            return full_again.is_some();
         }
         let gone = shard.insert(key, now.0.saturating_add(self.rate.token_interval));
-        // One that is full again is as if it had never been there.
+        // A bucket that is full again is as if it had never been there.
         if gone.is_some_and(|full_at| full_at > now.0) {
             self.evicted.fetch_add(1, Ordering::Relaxed);
         }
         true
     }
 
-    /// Clients that were forgotten before their bucket was full again.
+    /// Clients that were evicted before their bucket was full again.
     pub fn evicted(&self) -> u64 {
         self.evicted.load(Ordering::Relaxed)
     }
 
-    /// Clients that are remembered.
     pub fn client_count(&self) -> u64 {
         let len = |shard: &Mutex<LruMap<u64>>| {
             shard.lock().unwrap_or_else(PoisonError::into_inner).len() as u64

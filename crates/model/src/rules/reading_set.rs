@@ -1,45 +1,41 @@
-//! Which readings of a path something holds for, and whether the rest of the request leaves a doubt.
+//! Sets of readings of a path that a condition matches, and whether the rest of the request is ambiguous.
 
 /// Some of the readings of a path, by their positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadingSet(u64);
 
 impl ReadingSet {
-    /// The first so many.
+    /// The first `count` readings.
     pub fn all(count: usize) -> ReadingSet {
         ReadingSet((1 << count.min(63)) - 1)
     }
 
-    /// Those for which something holds.
+    /// The readings for which a condition holds.
     pub fn matching(paths: &[&[u8]], holds: impl Fn(&[u8]) -> bool) -> ReadingSet {
         let each = paths.iter().enumerate();
         ReadingSet(each.fold(0, |those, (at, path)| those | u64::from(holds(path)) << at))
     }
 
-    /// Those that are in both.
     #[must_use]
     pub fn and(self, other: ReadingSet) -> ReadingSet {
         ReadingSet(self.0 & other.0)
     }
 
-    /// Those that are in one of both.
     #[must_use]
     pub fn or(self, other: ReadingSet) -> ReadingSet {
         ReadingSet(self.0 | other.0)
     }
 
-    /// Those that are not in the other.
     #[must_use]
     pub fn without(self, other: ReadingSet) -> ReadingSet {
         ReadingSet(self.0 & !other.0)
     }
 
-    /// Whether there are none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether they are all of so many.
+    /// Whether it is all of `count` readings.
     pub fn is_complete(self, count: usize) -> bool {
         self == ReadingSet::all(count)
     }
@@ -59,9 +55,9 @@ impl From<bool> for TernaryTruth {
     }
 }
 
-/// For which readings of a path a condition holds, however the rest of the request is read, and for which in some
-/// reading of the rest. Each condition is asked alone: two that look at the same field may leave a doubt where there is
-/// none, and never the other way round.
+/// The readings of a path for which a condition holds, however the rest of the request is read, and those for which it
+/// holds in some reading of the rest. Each condition is evaluated alone: two that read the same field may seem
+/// ambiguous where they are not, never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadingMatch {
     /// In every reading of the rest.
@@ -71,7 +67,7 @@ pub struct ReadingMatch {
 }
 
 impl ReadingMatch {
-    /// What does not depend on the path, for so many readings of it.
+    /// A condition that does not depend on the path, for `count` readings of it.
     pub fn from_truth(truth: TernaryTruth, count: usize) -> ReadingMatch {
         let when = |holds: bool| if holds { ReadingSet::all(count) } else { ReadingSet::default() };
         ReadingMatch {
@@ -80,7 +76,7 @@ impl ReadingMatch {
         }
     }
 
-    /// What depends on the path alone.
+    /// A condition that depends on the path alone.
     pub fn from_readings(those: ReadingSet) -> ReadingMatch {
         ReadingMatch { certain: those, possible: those }
     }
@@ -102,7 +98,7 @@ impl ReadingMatch {
         }
     }
 
-    /// It does not hold, of so many readings.
+    /// The negation, for `count` readings.
     #[must_use]
     pub fn not(self, count: usize) -> ReadingMatch {
         let all = ReadingSet::all(count);
@@ -110,5 +106,5 @@ impl ReadingMatch {
     }
 }
 
-/// There are fewer readings than bits.
+/// The bit set holds all readings.
 const _: () = assert!(crate::path::MAX_READINGS < 64);

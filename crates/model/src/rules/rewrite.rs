@@ -1,31 +1,30 @@
-//! What a rule changes in a request's head, and what in the head of its answer.
+//! The changes that a rule makes to the head of a request and of its response.
 //!
-//! A head is written once more, with another target and other fields; body bytes behind it are carried along. Framing
-//! and hop-by-hop fields are the codec's: the configuration refuses them here.
+//! A head is written anew, with another target and other fields; body bytes after it are copied. Framing and hop-by-hop
+//! fields belong to the codec: the configuration rejects them here.
 
 use crate::config::RewriteConfig;
 use crate::config::template::{Template, TemplateValues};
 use crate::path;
 use crate::request_head::{ParsedHead, same_name};
 
-/// Changes of a request.
 #[derive(Debug)]
 pub struct RequestRewrite {
     path: Option<Template>,
     strip: Option<Vec<u8>>,
     prefix: Option<Vec<u8>>,
-    /// Names of fields that go, lower case.
+    /// Names of removed fields, lower case.
     removed_headers: Vec<Vec<u8>>,
-    /// Lines that come, each with its end.
+    /// Added lines, each with its line end.
     added_lines: Vec<u8>,
 }
 
-/// Changes of an answer.
+/// Changes of a response.
 #[derive(Clone, Debug, Default)]
 pub struct ResponseRewrite {
-    /// Names of fields that go, lower case.
+    /// Names of removed fields, lower case.
     pub removed_headers: Vec<String>,
-    /// Lines that come, each with its end.
+    /// Added lines, each with its line end.
     pub added_lines: Vec<u8>,
 }
 
@@ -52,9 +51,9 @@ impl RequestRewrite {
         }
     }
 
-    /// Writes `message`, which begins with that head, once more. `base` is the spelling of its path that the rule fits,
-    /// `rest` and `groups` are the parts that the rule found in it. Returns where the target lies then; `None`: a server
-    /// could take the new path for one elsewhere.
+    /// Writes `message`, which begins with that head, with the changes. `base` is the spelling of its path that the
+    /// rule matched, `rest` and `groups` are its captures. Returns the range of the new target; `None`: a server could
+    /// read the new path as another place.
     pub fn apply(
         &self,
         message: &[u8],
@@ -116,7 +115,7 @@ impl RequestRewrite {
         let mut path = stripped.unwrap_or(with.path);
         let prefix = self.prefix.as_deref().unwrap_or_default();
         out.extend_from_slice(prefix.strip_suffix(b"/").unwrap_or(prefix));
-        // Two slashes at the beginning would be a host to some.
+        // Two slashes at the beginning would be a host to some servers.
         while path.starts_with(b"//") {
             path = &path[1..];
         }
@@ -159,7 +158,7 @@ fn field_line(field: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Where the line after the one at `at` begins; the end where there is none.
+/// Where the line after the one at `at` begins; the end if there is none.
 fn next_line_start(message: &[u8], at: usize) -> usize {
     let rest = message.get(at..).unwrap_or_default();
     rest.iter().position(|b| *b == b'\n').map_or(message.len(), |end| at + end + 1)

@@ -1,4 +1,4 @@
-//! The rules of a service in force: compiled, with what they count and the pools that they mean.
+//! The active rules of a service: compiled, with their counters and their pools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use super::table::RuleTable;
 use crate::config::{RuleConfig, ServiceConfig};
 use crate::id::PoolId;
 
-/// The rules of a service in force.
+/// The active rules of a service.
 #[derive(Debug)]
 pub struct ServiceRules {
     pub table: RuleTable,
-    /// The pools that they mean, in the order of `Table::pools`.
+    /// The rules' pools, in the order of `RuleTable::pools`.
     pub pools: Vec<PoolId>,
-    /// What each counts, in the order of the rules.
+    /// The counters of each rule, in the order of the rules.
     pub stats: Vec<Arc<RuleStats>>,
-    /// What all of them look at.
+    /// The gauges that all rules read.
     pub gauges: Arc<RuleGauges>,
 }
 
 impl ServiceRules {
-    /// Of a service; `None`: it has no rules, or one means a pool that is not there. What rules counted that are the
-    /// same as `before` stays.
+    /// The rules of a service; `None`: it has no rules, or one names a pool that does not exist. Counters of rules that
+    /// are the same as `before` are reused.
     pub fn new(
         service: &ServiceConfig,
         pool: impl Fn(&str) -> Option<PoolId>,
@@ -31,7 +31,7 @@ impl ServiceRules {
     ) -> Option<ServiceRules> {
         let table = RuleTable::new(service)?;
         let pools = table.pools().iter().map(|name| pool(name)).collect::<Option<Vec<_>>>()?;
-        // Rules that are the same twice keep their order.
+        // Rules that occur twice keep their order.
         let mut known: HashMap<&RuleConfig, Vec<&Arc<RuleStats>>> = HashMap::new();
         if let Some((old, ruling)) = before {
             for (rule, live) in old.rules.iter().zip(&ruling.stats).rev() {
