@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=tests/rows/plain.bpf.c");
     compile("bpf/bundle.bpf.c", "bundle.bpf.o")?;
     compile("bpf/uplink.bpf.c", "uplink.bpf.o")?;
-    // What their cost is measured against: tests load it, the product does not.
+    // Tests measure the cost against this program; the product does not load it.
     compile("tests/rows/plain.bpf.c", "plain.bpf.o")
 }
 

@@ -1,6 +1,6 @@
 //! The dispatcher: attaches one program to an interface and puts tenants into its slots, all pinned.
 //!
-//! An interface that another program holds is left alone. It does not know what tenants do.
+//! An interface with another program is left alone. The dispatcher does not know what tenants do.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -16,39 +16,39 @@ use crate::typed_map::{MapError, TypedMap};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dispatch.bpf.o"));
 
-/// Where the links are pinned, by the names of interfaces.
+/// The directory of the pinned links, named after interfaces.
 const LINKS: &str = "links";
 const GENERIC: u32 = 1 << 1;
 const NATIVE: u32 = 1 << 2;
 
-/// Places in the order of call; the numbers of `bpf/tenant.h`.
+/// Slots in the order of call; the numbers of `bpf/tenant.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DispatcherSlot {
-    /// Captures: sees everything first.
+    /// Captures: gets every packet first.
     Tap = 0,
     Links = 1,
     Balance = 2,
-    /// What a server unwraps.
+    /// Decapsulation on a server.
     Decap = 3,
 }
 
-/// Where the program is to run.
+/// Where the program should run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BpfAttachMode {
-    /// In the driver where it can, in the stack otherwise.
+    /// In the driver where possible, else in the stack.
     #[default]
     Auto,
     Native,
-    /// In the stack, after the kernel made its packet.
+    /// In the stack, after the kernel built its packet.
     Generic,
 }
 
-/// Why the dispatcher does not stand before an interface.
+/// Why the dispatcher cannot be attached to an interface.
 #[derive(Debug, Error)]
 pub enum AttachError {
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// Another program has the slot.
+    /// Another program is attached already.
     #[error(
         "interface `{interface}` already runs the packet program `{name}` (number {id}): remove it with `ip link set dev {interface} xdp off`, or leave the interface out"
     )]
@@ -74,19 +74,19 @@ pub enum AttachError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Slot(#[from] MapError),
-    /// The directory for pins.
+    /// The directory of the pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
 }
 
-/// An interface that the dispatcher stands before.
+/// An interface with the dispatcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedInterface {
     pub interface: String,
     pub index: u32,
     /// Whether the program runs in the driver.
     pub native: bool,
-    /// Whether it stood there before.
+    /// Whether the dispatcher was attached before.
     pub adopted: bool,
 }
 
@@ -97,7 +97,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Loads it; slots that are pinned are kept.
+    /// Loads the dispatcher and reuses pinned slots.
     pub fn open(home: &PinDirectory) -> Result<Dispatcher, AttachError> {
         let loaded = load(
             home,
@@ -114,7 +114,8 @@ impl Dispatcher {
         Ok(Dispatcher { pin_directory: home.clone(), loaded })
     }
 
-    /// Puts a tenant's program into its slot, in place of what is there. Interfaces have it at once.
+    /// Puts a tenant's program into its slot and replaces the previous one. The change applies to all interfaces at
+    /// once.
     pub fn install(&self, slot: DispatcherSlot, program: impl AsFd) -> Result<(), AttachError> {
         let fd = program.as_fd().as_raw_fd().unsigned_abs();
         Ok(self.slots()?.set(&(slot as u32), &fd)?)
@@ -125,7 +126,7 @@ impl Dispatcher {
         Ok(self.slots()?.remove(&(slot as u32))?)
     }
 
-    /// Stands before an interface. Where it stood already it goes on, with this build's program.
+    /// Attaches to an interface. An existing link continues with this build's program.
     pub fn attach(
         &self,
         name: &str,
@@ -140,7 +141,7 @@ impl Dispatcher {
         Ok(AttachedInterface { interface: interface.name, index: interface.index, native, adopted })
     }
 
-    /// Leaves an interface, which may be gone; `false` when it was not there.
+    /// Detaches from an interface, which may be gone; `false` when it was not attached.
     pub fn detach(&self, name: &str) -> Result<bool, AttachError> {
         let path = self.pin_path(name)?;
         match std::fs::remove_file(&path) {
@@ -169,7 +170,7 @@ impl Dispatcher {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(AttachError::Pin { act: "open", path, source }),
         };
-        // An interface that was removed and made anew has another number: its old link is of no use.
+        // An interface that was removed and recreated has another index: its old link is useless.
         if sys::link_ifindex(link.as_fd()).ok() != Some(interface.index) {
             self.detach(&interface.name)?;
             return Ok(false);

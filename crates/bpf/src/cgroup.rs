@@ -1,5 +1,5 @@
-//! Programs that see what the sockets of a control group do, by pinned links that outlive the process. Which program belongs
-//! where is the tenant's business.
+//! Programs at the sockets of a control group, by pinned links that outlive the process. The tenant decides which
+//! program goes where.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::sys;
 
 pub use crate::sys::ConnectHook;
 
-/// Why a program does not stand.
+/// Why a program cannot be attached.
 #[derive(Debug, Error)]
 pub enum CgroupError {
-    /// The directory for pins.
+    /// The directory of the pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
     #[error(transparent)]
@@ -36,14 +36,14 @@ pub enum CgroupError {
 /// Programs of one tenant.
 #[derive(Clone, Copy, Debug)]
 pub struct CgroupPrograms {
-    /// In errors: `programs for own connections`.
+    /// Their name in errors: `programs for own connections`.
     pub what: &'static str,
     /// The directory of their pins below the home.
     pub pins: &'static str,
 }
 
 impl CgroupPrograms {
-    /// Has a program of an object see what a group's sockets do; another one before it is replaced at once.
+    /// Attaches a program of an object to a group's sockets; an earlier one is replaced atomically.
     ///
     /// # Errors
     /// The group is missing, or the kernel refuses.
@@ -62,7 +62,7 @@ impl CgroupPrograms {
             move |source| CgroupError::Link { act, what, group, source }
         };
         match sys::pinned(&path) {
-            // A link that somebody detached is of no use: another one is made.
+            // A link that another program detached is useless: a new one is made.
             Ok(link) => match sys::link_update(link.as_fd(), program.as_fd()) {
                 Err(error) if error.raw_os_error() == Some(Errno::NOLINK.raw_os_error()) => {
                     fs::remove_file(&path).map_err(failed("renew"))?;

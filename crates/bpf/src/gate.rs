@@ -1,7 +1,8 @@
-//! The dead man's gate: until when a shared address may be answered for. Past that the kernel keeps it shut, whoever
-//! lives.
+//! Fencing: the gate of the dead-man timer. It passes packets for a shared address only until its lease ends. After
+//! that the kernel blocks them, whether or not a process lives.
 //!
-//! Program, map and links are pinned under the home, so it shuts without any process. It does not decide for how long.
+//! Program, map and links are pinned under the home, so the gate works without any process. The caller decides the
+//! length of leases.
 
 use std::net::IpAddr;
 
@@ -15,35 +16,35 @@ use crate::value::MapValue;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gate.bpf.o"));
 
-/// Name of the tenant: its pins lie under `HOME/gate`.
+/// Name of the tenant; its pins lie under `HOME/gate`.
 const TENANT: &str = "gate";
-/// Where the links are pinned, by interface and side.
+/// The directory of the pinned links, by interface and direction.
 const HOOKS: TcxPrograms = TcxPrograms { what: "gate", pins: "gate-links" };
 /// Raised when the maps of `bpf/gate.bpf.c` change.
 const VERSION: u32 = 1;
-/// Its programs, by side.
+/// The programs by direction.
 const PROGRAMS: [(TcDirection, &str, &str); 2] =
     [(TcDirection::Ingress, "gate_in", "in"), (TcDirection::Egress, "gate_out", "out")];
 
-/// Why it does not stand.
+/// Why the gate cannot be loaded or attached.
 #[derive(Debug, Error)]
 pub enum GateError {
-    /// The directory for pins.
+    /// The directory of the pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
     Table(#[from] MapError),
-    /// Its place at an interface.
+    /// The gate cannot be attached to an interface.
     #[error(transparent)]
     Hook(#[from] TcxError),
 }
 
-/// What it kept from passing, packets.
+/// Blocked packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockedPackets {
-    /// Questions where the address is, and answers.
+    /// Address resolution: requests and replies of ARP and neighbour discovery.
     pub resolution: u64,
     pub inbound: u64,
     pub outbound: u64,
@@ -56,7 +57,7 @@ pub struct AddressGate {
     leases: TypedMap<AddressKey, u64>,
 }
 
-/// An address as the map has it: IPv4 as `::ffff:a.b.c.d`.
+/// An address in the map: IPv4 as `::ffff:a.b.c.d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AddressKey([u8; 16]);
 
@@ -84,7 +85,7 @@ impl MapValue for AddressKey {
 }
 
 impl AddressGate {
-    /// Loads it; what is pinned is kept, so that an address stays shut or held over a restart.
+    /// Loads the gate and reuses pinned maps, so that leases survive a restart.
     ///
     /// # Errors
     /// Rights, kernel or pins are missing.
@@ -103,7 +104,7 @@ impl AddressGate {
         Ok(AddressGate { pin_directory: home.clone(), loaded, leases: holds })
     }
 
-    /// Stands at an interface, both sides; `false`: it stood there already.
+    /// Attaches to both directions of an interface; `false`: it was attached already.
     ///
     /// # Errors
     /// The interface is missing, or the kernel refuses.
@@ -116,7 +117,7 @@ impl AddressGate {
         Ok(new)
     }
 
-    /// Leaves an interface, which may be gone.
+    /// Detaches from an interface, which may be gone.
     ///
     /// # Errors
     /// A pin cannot be removed.
@@ -127,7 +128,7 @@ impl AddressGate {
         Ok(())
     }
 
-    /// From now on the address may be answered for until then: nanoseconds of CLOCK_MONOTONIC. 0 shuts it at once.
+    /// Leases an address until this time, in nanoseconds of CLOCK_MONOTONIC. 0 blocks it at once.
     ///
     /// # Errors
     /// The map refuses.
@@ -135,7 +136,7 @@ impl AddressGate {
         Ok(self.leases.set(&AddressKey::from_ip(ip), &until)?)
     }
 
-    /// Until when; `None`: the address is no business of the gate.
+    /// The end of an address's lease; `None`: the gate does not guard the address.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -143,7 +144,7 @@ impl AddressGate {
         Ok(self.leases.get(&AddressKey::from_ip(ip))?)
     }
 
-    /// The address is no business of the gate any more.
+    /// Stops guarding an address.
     ///
     /// # Errors
     /// The map refuses.
@@ -152,7 +153,7 @@ impl AddressGate {
         Ok(())
     }
 
-    /// What it kept from passing since it was loaded first.
+    /// Blocked packets since the gate was first loaded.
     ///
     /// # Errors
     /// The map cannot be read.

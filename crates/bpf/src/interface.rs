@@ -1,4 +1,4 @@
-//! Interfaces by name, and who holds their XDP slot. Attaches nothing.
+//! Interfaces by name, and the program in their XDP slot. Attaches nothing.
 
 use std::io;
 
@@ -7,10 +7,9 @@ use thiserror::Error;
 
 use crate::sys;
 
-/// Why an interface cannot be asked.
 #[derive(Debug, Error)]
 pub enum InterfaceError {
-    /// There is none of this name.
+    /// No interface has this name.
     #[error("there is no interface `{0}`: `ip link` lists those that exist")]
     Missing(String),
     #[error("cannot ask which packet program interface `{name}` runs")]
@@ -21,7 +20,6 @@ pub enum InterfaceError {
     },
 }
 
-/// An interface that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkInterface {
     pub name: String,
@@ -31,9 +29,9 @@ pub struct NetworkInterface {
 /// A program in an XDP slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedProgram {
-    /// The kernel's number of the program.
+    /// The program's id in the kernel.
     pub id: u32,
-    /// Its name; empty when the kernel knows none.
+    /// The program's name; empty when the kernel has none.
     pub name: String,
     /// Whether it runs in the driver.
     pub native: bool,
@@ -47,7 +45,7 @@ impl NetworkInterface {
         Ok(NetworkInterface { name: name.to_owned(), index })
     }
 
-    /// The program that holds the slot.
+    /// The program in the interface's XDP slot.
     pub fn attached_program(&self) -> Result<Option<AttachedProgram>, InterfaceError> {
         let (mode, id, _) = self.xdp_state()?;
         if mode == NONE {
@@ -59,14 +57,14 @@ impl NetworkInterface {
     }
 }
 
-/// What becomes of frames that programs send out of an interface.
+/// Whether an interface sends the frames of XDP_TX and XDP_REDIRECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpTransmitSupport {
-    /// Its driver sends them.
+    /// The driver sends them.
     Supported,
-    /// Its driver loses them, as a virtual cable does whose far end has neither a program nor GRO.
+    /// The driver drops them, as a virtual Ethernet pair does whose far end has neither a program nor GRO.
     Dropped,
-    /// The kernel does not say (before Linux 6.3).
+    /// The kernel does not report it (before Linux 6.3).
     Unknown,
 }
 
@@ -81,8 +79,8 @@ impl XdpTransmitSupport {
 }
 
 impl NetworkInterface {
-    /// What becomes of frames that programs in drivers send out of it, as things stand. Some drivers send them only while
-    /// a program is attached to them.
+    /// Whether the interface sends frames of XDP programs now. Some drivers send them only while a program is attached
+    /// to them.
     pub fn transmit_support(&self) -> Result<XdpTransmitSupport, InterfaceError> {
         let (_, _, features) = self.xdp_state()?;
         Ok(XdpTransmitSupport::from_features(features))

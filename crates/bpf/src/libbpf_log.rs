@@ -1,5 +1,4 @@
-//! What libbpf and the verifier said while an object was loaded, made short: the line that names the reason, and what to
-//! do about it. It loads nothing.
+//! Shortens the log of libbpf and the verifier: the line with the reason, and a remedy. It loads nothing.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -7,15 +6,15 @@ use std::sync::Once;
 
 use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 
-/// The most that is kept: the end of a verifier's log has the reason.
+/// The longest part of a log that is stored: its end contains the verifier's reason.
 const MAX_LOG_BYTES: usize = 1 << 16;
 
 thread_local! {
-    /// What was said to this thread, while it listens.
+    /// The log of this thread during a capture.
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs something, and gives back what libbpf said meanwhile to this thread.
+/// Calls `run` and returns libbpf's log of this thread meanwhile.
 pub fn capture_log<T>(run: impl FnOnce() -> T) -> (T, String) {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
@@ -39,12 +38,12 @@ fn record_message(_: PrintLevel, text: String) {
                 said.drain(..from);
             }
         }
-        // Nobody waits for it here. When that cannot be written there is nobody to tell.
+        // No capture runs. Ignored: without standard error there is no other place to write.
         None => drop(std::io::stderr().write_all(text.as_bytes())),
     });
 }
 
-/// Why the kernel refused, in one line, and what to do.
+/// Why the kernel refused, in one line, and the remedy.
 pub fn explain_refusal(said: &str, kind: ErrorKind) -> (String, &'static str) {
     if let Some((program, reason)) = verifier_message(said) {
         let why = format!("its verifier says of `{program}`: {reason}");
@@ -67,7 +66,7 @@ pub fn explain_refusal(said: &str, kind: ErrorKind) -> (String, &'static str) {
     (why, remedy)
 }
 
-/// The program that the verifier refused, and the last thing it said of it.
+/// The program that the verifier rejected, and its last message.
 fn verifier_message(said: &str) -> Option<(&str, &str)> {
     let (before, log) = said.rsplit_once("-- BEGIN PROG LOAD LOG --")?;
     let program = before.rsplit_once("prog '")?.1.split('\'').next()?;

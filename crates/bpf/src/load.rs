@@ -1,6 +1,7 @@
-//! Loads one object of a tenant: its maps are pinned and found again, its ABI is checked, never guessed.
+//! Loads one object of a tenant: reuses pinned maps after a check of their ABI.
 //!
-//! A pinned map keeps its size; what does not fit is refused or, on request, replaced with everything in it lost.
+//! A pinned map has a fixed size. A map that does not fit is rejected or, on request, replaced, which loses its
+//! contents.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,7 +16,7 @@ use crate::pin_directory::{PinDirectory, PinDirectoryError};
 use crate::typed_map::{MapError, TypedMap};
 use crate::value::MapValue;
 
-/// Name of the file beside the pins' directory that says which ABI the maps have.
+/// Name of the file beside the pin directory that records the ABI of the maps.
 const MAPS: &str = "maps";
 
 #[derive(Clone, Copy, Debug)]
@@ -25,51 +26,47 @@ pub struct ProgramSpec<'a> {
     pub object: &'a [u8],
     /// Raised when the meaning of maps changes.
     pub version: u32,
-    /// Fingerprint of the maps' form.
+    /// Fingerprint of the layout of the maps.
     pub fingerprint: u64,
-    /// Entries of maps that differ from what the object says. A map that is pinned already keeps its own.
+    /// Sizes of maps that differ from those in the object. A pinned map has its own.
     pub sizes: &'a [(&'a str, u32)],
-    /// Programs to load; the others of the object are left out. Empty: all.
+    /// Programs to load; others of the object are left out. Empty: all.
     pub only: &'a [&'a str],
-    /// Whether maps of another ABI, or of other sizes, are thrown away.
+    /// Whether maps of another ABI or size are replaced.
     pub replace: bool,
 }
 
-/// Why an object was not loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The directory for pins.
+    /// The directory of the pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
-    /// The maps that are pinned belong to another build.
+    /// The pinned maps belong to another build.
     #[error(
         "the packet plane that runs has ABI {found}, this program has {expected}: its connections cannot be taken over; `steelyard stop` ends it, or start with `--replace`"
     )]
     Abi {
         found: String,
-        /// What was to be loaded.
+        /// The ABI of this build.
         expected: String,
     },
-    /// The object is not one.
+    /// The object file is invalid.
     #[error("the packet program cannot be read")]
     Open(#[source] libbpf_rs::Error),
-    /// A map cannot be set up.
     #[error("map `{name}` of the packet program cannot be set up")]
     Map {
         name: String,
         #[source]
         source: libbpf_rs::Error,
     },
-    /// The kernel refused it.
     #[error("the kernel refused the packet program: {why}; {remedy}")]
     Kernel {
-        /// What it says, in one line.
+        /// The kernel's reason in one line.
         why: String,
         remedy: &'static str,
         #[source]
         source: libbpf_rs::Error,
     },
-    /// The object lacks a map or program.
     #[error("the packet program has no `{0}`")]
     Missing(String),
     /// The record of the ABI.
@@ -77,15 +74,15 @@ pub enum LoadError {
     Table(#[from] MapError),
 }
 
-/// A loaded object; its maps stay when it is dropped, for they are pinned.
+/// A loaded object; its pinned maps outlive it.
 #[derive(Debug)]
 pub struct LoadedObject {
     object: Object,
-    /// Whether the maps were there before.
+    /// Whether the maps existed before.
     pub adopted: bool,
 }
 
-/// Version and fingerprint as they are pinned.
+/// The pinned version and fingerprint.
 struct AbiRecord {
     version: u32,
     fingerprint: u64,
@@ -111,7 +108,7 @@ impl AbiRecord {
     }
 }
 
-/// Loads `program`, with the maps that are pinned for its tenant, or new ones that it pins.
+/// Loads `program` with its tenant's pinned maps, or with new ones, which are pinned.
 pub fn load(home: &PinDirectory, program: &ProgramSpec<'_>) -> Result<LoadedObject, LoadError> {
     let expected = AbiRecord { version: program.version, fingerprint: program.fingerprint };
     let info = home.root().join(program.tenant).join("abi");
@@ -141,7 +138,7 @@ pub fn load(home: &PinDirectory, program: &ProgramSpec<'_>) -> Result<LoadedObje
 }
 
 fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<Object, LoadError> {
-    // The ELF reader wants its bytes at an even place.
+    // The ELF reader needs aligned bytes.
     let aligned: Vec<u64> = program.object.chunks(8).map(read_word).collect();
     let bytes: Vec<u8> = aligned.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let bytes = &bytes[..program.object.len()];
@@ -197,19 +194,17 @@ fn pin_abi(abi: &AbiRecord, path: &PathBuf) -> Result<(), LoadError> {
 }
 
 impl LoadedObject {
-    /// A map by name, with the types of its entries.
     pub fn table<K: MapValue, V: MapValue>(&self, name: &str) -> Result<TypedMap<K, V>, LoadError> {
         Ok(TypedMap::new(name, self.map(name)?)?)
     }
 
-    /// A map by name.
     pub fn map(&self, name: &str) -> Result<MapHandle, LoadError> {
         let found = self.object.maps().find(|map| map.name() == name);
         let map = found.ok_or_else(|| LoadError::Missing(name.to_owned()))?;
         MapHandle::try_from(&map).map_err(|source| LoadError::Map { name: name.to_owned(), source })
     }
 
-    /// Entries of every map.
+    /// The size of every map.
     pub fn sizes(&self) -> BTreeMap<String, u32> {
         let entry = |map: libbpf_rs::Map<'_>| {
             (map.name().to_string_lossy().into_owned(), map.max_entries())
@@ -217,20 +212,18 @@ impl LoadedObject {
         self.object.maps().map(entry).collect()
     }
 
-    /// A program by name, to be put into a slot.
+    /// A program by name, to be attached.
     pub fn program(&self, name: &str) -> Result<ProgramHandle<'_>, LoadError> {
         let found = self.object.progs_mut().find(|program| program.name() == name);
         found.map(ProgramHandle).ok_or_else(|| LoadError::Missing(name.to_owned()))
     }
 }
 
-/// A program in the kernel.
 pub struct ProgramHandle<'a>(libbpf_rs::ProgramMut<'a>);
 
-/// What a trial run gave.
+/// The result of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestRun {
-    /// The program's return value.
     pub return_code: u32,
     pub packet: Vec<u8>,
     /// Mean time of one run.
@@ -272,7 +265,7 @@ impl ProgramHandle<'_> {
     }
 }
 
-/// Bytes that a program may add to a packet in a trial.
+/// Bytes that a program may add to a packet in a test run.
 const ROOM: usize = 512;
 
 impl AsFd for ProgramHandle<'_> {

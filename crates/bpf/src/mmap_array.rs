@@ -1,7 +1,7 @@
-//! An array map laid into memory: sweeping it costs no call to the kernel an entry.
+//! An array map in shared memory: reading all entries needs no system call for each.
 //!
-//! Words are read and exchanged atomically, because the datapath writes them at the same time. What they mean is the
-//! tenant's business.
+//! Words are read and exchanged atomically, because the datapath writes them at the same time. The tenant knows their
+//! meaning.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,12 +15,11 @@ pub struct MappedArray {
 }
 
 impl MappedArray {
-    /// Lays `bytes` of the map (entries times their size) into memory.
+    /// Maps `bytes` of the array (entries times their size) into memory.
     pub fn new(map: impl AsFd, bytes: usize) -> io::Result<MappedArray> {
         Ok(MappedArray { region: sys::MappedRegion::new(map.as_fd(), bytes)? })
     }
 
-    /// How many 64-bit words there are.
     pub fn word_count(&self) -> usize {
         self.region.word_count()
     }
@@ -30,27 +29,26 @@ impl MappedArray {
         self.region.word(index).map_or(0, |word| word.load(std::sync::atomic::Ordering::Acquire))
     }
 
-    /// Puts a word there; nothing beyond the end.
+    /// Stores a word; ignores an index beyond the end.
     pub fn store(&self, index: usize, new: u64) {
         if let Some(word) = self.region.word(index) {
             word.store(new, std::sync::atomic::Ordering::Release);
         }
     }
 
-    /// Takes the word away and leaves 0.
+    /// Replaces the word by 0 and returns it.
     pub fn take_word(&self, index: usize) -> u64 {
         let word = self.region.word(index);
         word.map_or(0, |word| word.swap(0, std::sync::atomic::Ordering::AcqRel))
     }
 
-    /// Sets bits of the word.
     pub fn set_bits(&self, index: usize, bits: u64) {
         if let Some(word) = self.region.word(index) {
             word.fetch_or(bits, std::sync::atomic::Ordering::AcqRel);
         }
     }
 
-    /// Puts `new` where `old` is; `false` when something else was there.
+    /// Replaces `old` by `new`; `false` when the word was another one.
     pub fn compare_exchange(&self, index: usize, old: u64, new: u64) -> bool {
         use std::sync::atomic::Ordering::{AcqRel, Acquire};
         let word = self.region.word(index);

@@ -1,4 +1,4 @@
-//! The directory of a BPF file system under which everything is pinned. Says why it cannot be had; loads nothing.
+//! The directory of a BPF file system for all pins, and the reasons why it may be unusable. Loads nothing.
 
 use std::fs::File;
 use std::io;
@@ -11,20 +11,19 @@ use thiserror::Error;
 use crate::pin_lifetime;
 use crate::pin_owner::{self, ClaimError, ClaimScope, PinOwner};
 
-/// Where BPF file systems are mounted by custom.
+/// The usual mount point of BPF file systems.
 const CUSTOM: &str = "/sys/fs/bpf";
 const MAGIC: u64 = 0xcafe_4a11;
 const NET_ADMIN: u32 = 12;
 /// `CAP_SYS_ADMIN`, which includes `CAP_BPF`.
 const SYS_ADMIN: u32 = 21;
-/// `CAP_PERFMON`, without which the kernel lets no program calculate with pointers to what it holds.
+/// `CAP_PERFMON`: without it the kernel allows no program to calculate with pointers.
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
 
-/// Why BPF cannot be used here.
 #[derive(Debug, Error)]
 pub enum PinDirectoryError {
-    /// The process may not.
+    /// The process lacks capabilities.
     #[error(
         "loading packet programs needs {missing}: run as root, or choose the drop-in of the plane for the service \
          (/usr/share/steelyard/systemd)"
@@ -33,20 +32,19 @@ pub enum PinDirectoryError {
         /// The missing capabilities by name.
         missing: String,
     },
-    /// The kernel does not describe its types.
+    /// The kernel provides no type information (BTF).
     #[error(
         "the kernel has no type information (/sys/kernel/btf/vmlinux): a kernel with CONFIG_DEBUG_INFO_BTF=y is needed"
     )]
     NoBtf,
-    /// The directory is no place for pins.
+    /// The directory is not on a BPF file system.
     #[error("`{}` is not on a BPF file system: mount one with `mount -t bpf bpf {}`", path.display(), path.display())]
     NotBpf {
         path: PathBuf,
-        /// Why one could not be mounted.
+        /// Why no file system could be mounted.
         #[source]
         source: io::Error,
     },
-    /// The directory cannot be made or read.
     #[error("cannot {act} `{}`", path.display())]
     Directory {
         act: &'static str,
@@ -54,21 +52,20 @@ pub enum PinDirectoryError {
         #[source]
         source: io::Error,
     },
-    /// Another process has the directory.
+    /// Another process owns the directory.
     #[error(transparent)]
     Claim(#[from] ClaimError),
 }
 
-/// A directory for pins.
 #[derive(Clone, Debug)]
 pub struct PinDirectory {
     root: PathBuf,
-    /// Held while it is ours.
+    /// Locked while the directory is ours.
     _lock: Option<Arc<File>>,
 }
 
 impl PinDirectory {
-    /// Checks rights and kernel, and makes the directory. Where no BPF file system is mounted at `/sys/fs/bpf` one is.
+    /// Checks rights and kernel, and makes the directory. Mounts a BPF file system at `/sys/fs/bpf` where none is.
     pub fn open(root: &Path) -> Result<PinDirectory, PinDirectoryError> {
         check_permissions(PointerArithmetic::Unused)?;
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -76,7 +73,7 @@ impl PinDirectory {
         }
         if root.starts_with(CUSTOM) && !is_bpf(Path::new(CUSTOM)) {
             mount_at(Path::new(CUSTOM))?;
-            // Without the mark nothing but a warning is lost.
+            // Ignored: without the mark only a warning is missing.
             let _ = pin_lifetime::mark_mount(Path::new(CUSTOM));
         }
         let home = PinDirectory { root: root.to_owned(), _lock: None };
@@ -88,10 +85,10 @@ impl PinDirectory {
         Ok(home)
     }
 
-    /// The same as a daemon's own: as long as this or a clone of it is there, no other daemon gets it.
+    /// Like `open`, and owns the directory: while this value or a clone exists, no other daemon gets it.
     ///
     /// # Errors
-    /// As `open`, and where another process has it.
+    /// As `open`, and where another process owns it.
     pub fn claim(
         root: &Path,
         owner: &PinOwner,
@@ -113,7 +110,8 @@ impl PinDirectory {
         Ok(path)
     }
 
-    /// Removes a directory below it with all pins; packets that relied on them go to the host. No error when missing.
+    /// Removes a directory below it with all pins; packets that relied on them go to the host. No error when it is
+    /// missing.
     pub fn remove(&self, name: &str) -> Result<(), PinDirectoryError> {
         let path = self.root.join(name);
         match std::fs::remove_dir_all(&path) {
@@ -124,7 +122,7 @@ impl PinDirectory {
         }
     }
 
-    /// Removes the directory and every pin in it. A directory that was made for us by somebody else stays, empty.
+    /// Removes the directory and all its pins. A directory that another user made for us stays, empty.
     pub fn clear(&self) -> Result<(), PinDirectoryError> {
         let left = self.remove("");
         let is_empty = || std::fs::read_dir(&self.root).is_ok_and(|mut left| left.next().is_none());
@@ -147,7 +145,6 @@ impl PinDirectory {
     }
 }
 
-/// Mounts a BPF file system at an existing directory.
 pub fn mount_at(path: &Path) -> Result<(), PinDirectoryError> {
     mount("bpf", path, "bpf", MountFlags::empty(), None)
         .map_err(|error| PinDirectoryError::NotBpf { path: path.to_owned(), source: error.into() })
@@ -157,7 +154,7 @@ fn is_bpf(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 & 0xffff_ffff == MAGIC)
 }
 
-/// Whether programs calculate with pointers, which takes a right of its own.
+/// Whether programs calculate with pointers, which needs its own capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointerArithmetic {
     Unused,
@@ -167,7 +164,7 @@ pub enum PointerArithmetic {
 /// Checks that this process may load such programs.
 ///
 /// # Errors
-/// `NotPermitted`, with all that is missing.
+/// `NotPermitted`, with all missing capabilities.
 pub fn check_permissions(pointers: PointerArithmetic) -> Result<(), PinDirectoryError> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -179,7 +176,7 @@ pub fn check_permissions(pointers: PointerArithmetic) -> Result<(), PinDirectory
     Err(PinDirectoryError::NotPermitted { missing: missing.join(" and ") })
 }
 
-/// Names of the capabilities that a set of them lacks.
+/// Names of the capabilities that are missing in a set.
 fn missing_capabilities(held: u64, pointers: PointerArithmetic) -> Vec<&'static str> {
     let has = |bit: u32| held & (1 << bit) != 0;
     let mut out = Vec::new();

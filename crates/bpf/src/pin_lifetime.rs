@@ -1,27 +1,26 @@
-//! Whether what is pinned outlives the process: a BPF file system is gone with the last mount namespace that has it.
+//! Whether pins outlive the process: a BPF file system vanishes with the last mount namespace that has it.
 //!
-//! It judges by the first process: who has mounted the same file system there keeps it.
+//! The first process of the system decides: if it has mounted the same file system, the pins stay.
 
 use std::fs::read_to_string;
 use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// The mark of a file system that we mounted: a symbolic link to nowhere.
+/// The mark of a file system that we mounted: a dangling symbolic link.
 const MARK: &str = "steelyard-mounted";
-/// The inode of the machine's own namespace of processes (`PROC_PID_INIT_INO`).
+/// The inode of the host's own PID namespace (`PROC_PID_INIT_INO`).
 const MACHINE: u64 = 0xefff_fffc;
 
-/// How a process sees the file system of its pins.
+/// How the file system of the pins is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MountVisibility {
     /// The first process has it mounted too.
     init_has_mount: bool,
-    /// This process is the first one.
     is_init: bool,
-    /// This is a container's namespace of processes.
+    /// This is the PID namespace of a container.
     container: bool,
-    /// One of ours mounted it.
+    /// A process of ours mounted it.
     mounted_by_us: bool,
 }
 
@@ -40,14 +39,14 @@ impl MountVisibility {
     }
 }
 
-/// Why pins in a directory on a BPF file system are gone when the process dies. `None`: they are not, as far as can be seen,
-/// or there is no such directory.
+/// Why the pins in a directory vanish with the process. `None`: as far as can be seen they do not, or there is no such
+/// directory.
 pub fn lifetime_warning(root: &Path) -> Option<&'static str> {
     let found = std::fs::metadata(root).ok()?;
     let device = device_numbers(found.dev());
     let mounted = |of: &str| read_to_string(format!("/proc/{of}/mountinfo")).ok();
     let own = mount_of(&mounted("self")?, &device)?;
-    // Where the first process is hidden nothing can be told.
+    // Where the first process is hidden nothing is known.
     let first = mounted("1")?;
     let namespace = std::fs::metadata("/proc/self/ns/pid").map_or(MACHINE, |found| found.ino());
     let sight = MountVisibility {
@@ -59,12 +58,11 @@ pub fn lifetime_warning(root: &Path) -> Option<&'static str> {
     sight.warning()
 }
 
-/// Marks a file system that was just mounted as ours.
+/// Marks a newly mounted file system as ours.
 pub(crate) fn mark_mount(at: &Path) -> io::Result<()> {
     symlink("steelyard", at.join(MARK))
 }
 
-/// A device's numbers as mountinfo has them.
 fn device_numbers(number: u64) -> String {
     let major = rustix::fs::major(number);
     let minor = rustix::fs::minor(number);
@@ -87,7 +85,7 @@ mod tests {
 
     #[test]
     fn who_keeps_the_file_system_decides() {
-        // First process has it, we are the first, in a container, mounted by us: whether it is doubted.
+        // The first process has it, we are the first, in a container, mounted by us; whether a warning follows.
         let rows = [
             ([true, false, false, false], false),
             ([true, false, false, true], false),

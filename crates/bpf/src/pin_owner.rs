@@ -1,10 +1,10 @@
-//! Whose a directory of pins is: a record in it, and a lock that goes with the process. It removes nothing.
+//! The owner of a pin directory: a record in it, and a lock that ends with the process. It removes nothing.
 //!
-//! What a daemon of another network namespace left stands at interfaces there, whose numbers mean others here: those pins are
-//! removed when its directory is taken over, and tables stay.
+//! Pins of a daemon in another network namespace belong to interfaces there, whose indexes mean other interfaces here.
+//! Those pins are removed when the directory changes its owner; tables stay.
 //!
-//! The record is a symbolic link, since a BPF file system holds no files. A lock is of the directory itself, so that it is
-//! seen from every namespace in which the same file system is mounted; numbers of processes would not be.
+//! The record is a symbolic link, because a BPF file system holds no files. The lock is on the directory itself, so it
+//! is visible in every namespace with the same file system; process numbers would not be.
 
 use std::fmt;
 use std::fs::File;
@@ -17,30 +17,28 @@ use rustix::io::Errno;
 
 use thiserror::Error;
 
-/// The record's name. BPF file systems take no dots in names.
+/// The record's name. BPF file systems allow no dots in names.
 const RECORD: &str = "owner";
 /// The network namespace of the thread.
 const NAMESPACE: &str = "/proc/thread-self/ns/net";
-/// Attempts at a directory that others claim or remove meanwhile.
+/// Attempts to claim a directory while others claim or remove it: bounds the race.
 const ATTEMPTS: usize = 16;
 
-/// Why a directory is not had.
 #[derive(Debug, Error)]
 pub enum ClaimError {
-    /// Another daemon has it, and lives.
+    /// Another daemon owns it, and lives.
     #[error(
         "`{}` is another daemon's, which runs: {holder}; give this one a place of its own by `packets.pins`, such as \
          \"/sys/fs/bpf/steelyard-2\", or stop the other one",
         path.display()
     )]
     Foreign { path: PathBuf, holder: OwnerRecord },
-    /// Another process of the same daemon has it, or one that left no record.
+    /// Another process of the same daemon owns it, or one without a record.
     #[error(
         "another process writes to the packet plane in `{}`: stop it, or let this one take over",
         path.display()
     )]
     Locked { path: PathBuf },
-    /// It cannot be opened, locked or marked.
     #[error("cannot {act} `{}`", path.display())]
     Directory {
         act: &'static str,
@@ -50,34 +48,34 @@ pub enum ClaimError {
     },
 }
 
-/// A daemon, as its pins know it: its restarts and upgrades are the same one.
+/// A daemon's identity, the same over its restarts and upgrades.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PinOwner {
     /// The inode of its network namespace.
     pub namespace: u64,
     pub state: PathBuf,
-    /// That directory's inode, for containers have directories of the same name. 0: there is none.
+    /// The inode of the state directory, because containers have directories of the same name. 0: there is none.
     pub inode: u64,
 }
 
-/// What a record says.
+/// The contents of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerRecord {
     pub owner: PinOwner,
-    /// The process that wrote it, as that one knows its number.
+    /// The process that wrote it, by its number in its own namespace.
     pub pid: u32,
 }
 
-/// Who may hold a directory at once.
+/// How many processes may own a directory at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimScope {
     Process,
-    /// All processes of one daemon: during an upgrade there are two.
+    /// All processes of one daemon: an upgrade has two.
     Daemon,
 }
 
 impl PinOwner {
-    /// This thread's, with its state below that directory.
+    /// The identity of this thread's daemon, with its state directory.
     pub fn current(state: &Path) -> PinOwner {
         let inode = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.ino());
         PinOwner {
@@ -105,10 +103,11 @@ impl fmt::Display for OwnerRecord {
     }
 }
 
-/// Makes the directory this owner's, or says whose it is. What a daemon left that lives no more is taken over.
+/// Makes this owner the directory's owner. The directory of a dead daemon changes its owner.
 ///
 /// # Errors
-/// `Foreign`: another daemon lives that has it. `Held`: it is another process's of the same daemon, or of who left no record.
+/// `Foreign`: another live daemon owns it. `Locked`: another process of the same daemon owns it, or one without a
+/// record.
 pub(crate) fn claim(
     root: &Path,
     owner: &PinOwner,
@@ -146,7 +145,7 @@ pub(crate) fn claim(
         write_owner(root, owner).map_err(failed("mark"))?;
         if sharing == ClaimScope::Daemon {
             lock(&directory, FlockOperation::LockShared).map_err(failed("lock"))?;
-            // Between two locks the kernel lets others in.
+            // The kernel lets others in between two locks.
             if !is_owned_by(root, owner) {
                 continue;
             }
@@ -156,7 +155,7 @@ pub(crate) fn claim(
     Err(ClaimError::Locked { path: root.to_owned() })
 }
 
-/// Removes what stands at interfaces of another network namespace.
+/// Removes the pins at interfaces of another network namespace.
 fn detach_foreign_interfaces(root: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(root)? {
         let entry = entry?;
@@ -167,12 +166,12 @@ fn detach_foreign_interfaces(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a directory of this name has pins of what stands at interfaces.
+/// Whether a directory of this name has pins at interfaces.
 fn has_interface_links(name: &str) -> bool {
     name == "links" || name.ends_with("-links") || name.ends_with("-hooks")
 }
 
-/// Another daemon that lives and has the directory.
+/// Another live daemon that owns the directory.
 pub fn foreign_owner(root: &Path, owner: &PinOwner) -> Option<OwnerRecord> {
     let found = read_owner(root).filter(|found| !found.owner.is_same(owner))?;
     let directory = File::open(root).ok()?;
@@ -180,7 +179,7 @@ pub fn foreign_owner(root: &Path, owner: &PinOwner) -> Option<OwnerRecord> {
     free.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock).then_some(found)
 }
 
-/// Whether nobody else has claimed the directory, be that one alive or not: what is in it may be removed.
+/// Whether no other daemon, live or dead, has claimed the directory: then its pins may be removed.
 pub fn is_own(root: &Path, owner: &PinOwner) -> bool {
     read_owner(root).is_none_or(|found| found.owner.is_same(owner))
 }
@@ -197,7 +196,7 @@ fn claim_error(root: &Path, owner: &PinOwner, found: Option<OwnerRecord>) -> Cla
     }
 }
 
-/// Whether the directory that is open is the one there.
+/// Whether the open directory is still the one at the path.
 fn is_current(root: &Path, directory: &File) -> bool {
     let there = std::fs::metadata(root).map(|found| (found.dev(), found.ino()));
     let open = directory.metadata().map(|found| (found.dev(), found.ino()));
@@ -294,7 +293,7 @@ mod tests {
             there.copied().collect::<Vec<&str>>()
         };
         drop(claim(root, &owner(1, 7), ClaimScope::Process).unwrap());
-        // Another daemon of the same namespace finds the same interfaces.
+        // Another daemon of the same namespace uses the same interfaces.
         drop(claim(root, &owner(1, 8), ClaimScope::Process).unwrap());
         assert_eq!(left(), names);
         drop(claim(root, &owner(2, 8), ClaimScope::Process).unwrap());

@@ -1,4 +1,4 @@
-//! The calls to libbpf and the kernel that have no safe wrapper, each behind a safe function. No policy.
+//! Safe functions for calls to libbpf and the kernel without a safe wrapper. No policy.
 
 #![allow(
     unsafe_code,
@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// What libbpf returns: a number, or a negative `errno`.
+/// libbpf's result: a number, or a negative `errno`.
 fn check_result(result: i32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(result) }
 }
@@ -41,16 +41,14 @@ pub fn link_xdp(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Where a program sees packets of the network stack.
+/// The direction of packets at a traffic control hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcDirection {
-    /// As they come in.
     Ingress,
-    /// As they go out.
     Egress,
 }
 
-/// Attaches a program of traffic control through a link, behind those that are there.
+/// Attaches a program of traffic control through a link, behind existing ones.
 pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: TcDirection) -> io::Result<OwnedFd> {
     let target = i32::try_from(ifindex).map_err(io::Error::other)?;
     let kind = match side {
@@ -65,16 +63,16 @@ pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: TcDirection) -> io:
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What a socket does when a program sees it.
+/// The socket operation that a program handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectHook {
-    /// It connects, a socket of IPv4.
+    /// An IPv4 socket connects.
     Connect4,
-    /// It connects, a socket of IPv6.
+    /// An IPv6 socket connects.
     Connect6,
 }
 
-/// Attaches a program to the sockets of a control group through a link, beside those that are there.
+/// Attaches a program to the sockets of a control group through a link, beside existing ones.
 pub fn link_cgroup(
     program: BorrowedFd<'_>,
     group: BorrowedFd<'_>,
@@ -94,7 +92,7 @@ pub fn link_cgroup(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The interface that a link of `link_tcx` is attached to; 0 when it is gone.
+/// The interface of a `link_tcx` link; 0 when it is gone.
 pub fn tcx_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut info = libbpf_sys::bpf_link_info::default();
     let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
@@ -107,7 +105,7 @@ pub fn tcx_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(unsafe { info.__bindgen_anon_1.tcx.ifindex })
 }
 
-/// Puts another program behind a link, at once.
+/// Replaces the program of a link atomically.
 pub fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.
     let done = unsafe {
@@ -116,14 +114,13 @@ pub fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<
     check_result(done).map(drop)
 }
 
-/// Pins an object of BPF at a path of a BPF file system.
+/// Pins a BPF object at a path of a BPF file system.
 pub fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
     let path = c_path(path)?;
     // SAFETY: the path is a terminated string that lives for the call.
     check_result(unsafe { libbpf_sys::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
 }
 
-/// Opens a pinned object.
 pub fn pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = c_path(path)?;
     // SAFETY: the path is a terminated string that lives for the call.
@@ -132,7 +129,7 @@ pub fn pinned(path: &Path) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The interface that an XDP link is attached to; 0 when it is gone.
+/// The interface of an XDP link; 0 when it is gone.
 pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut info = libbpf_sys::bpf_link_info::default();
     let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
@@ -145,8 +142,8 @@ pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
 }
 
-/// How an interface's XDP slot is filled: `XDP_ATTACHED_…` of `linux/if_link.h`, the program's number, and what its driver
-/// can do, `NETDEV_XDP_ACT_…` of `linux/netdev.h`; 0 where the kernel does not say.
+/// The state of an interface's XDP slot: `XDP_ATTACHED_…` of `linux/if_link.h`, the program's id, and the driver's
+/// features, `NETDEV_XDP_ACT_…` of `linux/netdev.h`; 0 where the kernel does not report them.
 pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
     let index = i32::try_from(ifindex).map_err(io::Error::other)?;
     let mut options = libbpf_sys::bpf_xdp_query_opts {
@@ -158,8 +155,8 @@ pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
     Ok((options.attach_mode, options.prog_id, options.feature_flags))
 }
 
-/// Reads `count` entries of a per-CPU array from `first` on, one call for all: for each entry the values of every
-/// possible CPU, each padded to eight bytes. `bytes` is what one entry takes so. Fewer come where the array ends.
+/// Reads `count` entries of a per-CPU array from `first` on in one call: for each entry the values of all possible
+/// CPUs, each padded to eight bytes. `bytes` is the size of one entry. At the array's end there are fewer.
 pub fn read_each_cpu(
     map: BorrowedFd<'_>,
     first: u32,
@@ -169,7 +166,7 @@ pub fn read_each_cpu(
     let mut keys = vec![0u32; count as usize];
     let mut values = vec![0u8; count as usize * bytes];
     let mut found = count;
-    // An array's batch begins behind a key; without one it begins at 0.
+    // A batch of an array begins behind its key; without a key it begins at 0.
     let mut before = first.wrapping_sub(1);
     let mut after = 0u32;
     let begin = if first == 0 { std::ptr::null_mut() } else { (&raw mut before).cast() };
@@ -195,7 +192,6 @@ pub fn read_each_cpu(
     Ok(values)
 }
 
-/// Shared memory of a map.
 #[derive(Debug)]
 pub struct MappedRegion {
     start: NonNull<AtomicU64>,

@@ -1,5 +1,5 @@
-//! Programs of traffic control at an interface, by pinned links that outlive the process. Which program belongs where is
-//! the tenant's business.
+//! Programs of traffic control at an interface, by pinned links that outlive the process. The tenant decides which
+//! program goes where.
 
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -14,17 +14,17 @@ use crate::sys;
 
 pub use crate::sys::TcDirection;
 
-/// Why a program does not stand.
+/// Why a program cannot be attached.
 #[derive(Debug, Error)]
 pub enum TcxError {
-    /// The directory for pins.
+    /// The directory of the pins.
     #[error(transparent)]
     Home(#[from] PinDirectoryError),
     #[error(transparent)]
     Interface(#[from] InterfaceError),
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A link cannot be made, pinned or opened; links of this kind came with Linux 6.6.
+    /// A link cannot be made, pinned or opened; tcx links exist since Linux 6.6.
     #[error("cannot {act} the {what} of interface `{interface}`, which needs Linux 6.6")]
     Link {
         act: &'static str,
@@ -39,13 +39,13 @@ pub enum TcxError {
 #[derive(Clone, Copy, Debug)]
 pub struct TcxPrograms {
     pub what: &'static str,
-    /// The directory of their pins below the home; its name ends in `-hooks` or `-links`, by which `owner` knows it.
+    /// The directory of their pins below the home; its name ends in `-hooks` or `-links`, which `pin_owner` recognises.
     pub pins: &'static str,
 }
 
 impl TcxPrograms {
-    /// Has a program of an object stand at one side of an interface; another one of the same ending is replaced at once.
-    /// `false`: it stood there already.
+    /// Attaches a program of an object to one direction of an interface; one with the same ending is replaced
+    /// atomically. `false`: it was attached already.
     ///
     /// # Errors
     /// The interface is missing, or the kernel refuses.
@@ -65,7 +65,7 @@ impl TcxPrograms {
             move |source| TcxError::Link { act, what, interface, source }
         };
         match sys::pinned(&path) {
-            // An interface that was removed and made anew has another number: its old link is of no use.
+            // An interface that was removed and recreated has another index: its old link is useless.
             Ok(link) if sys::tcx_ifindex(link.as_fd()).ok() == Some(interface.index) => {
                 let renewed = sys::link_update(link.as_fd(), program.as_fd());
                 return renewed.map(|()| false).map_err(failed("renew"));
@@ -79,7 +79,7 @@ impl TcxPrograms {
         sys::pin(link.as_fd(), &path).map(|()| true).map_err(failed("pin"))
     }
 
-    /// Leaves an interface, which may be gone.
+    /// Detaches from an interface, which may be gone.
     ///
     /// # Errors
     /// The pin cannot be removed.
@@ -95,7 +95,7 @@ impl TcxPrograms {
     }
 
     fn pin_path(&self, home: &PinDirectory, name: &str, ending: &str) -> Result<PathBuf, TcxError> {
-        // Names in a BPF file system have no dots; interfaces may.
+        // Names in a BPF file system have no dots; interfaces may have some.
         Ok(home.subdirectory(self.pins)?.join(format!("{}-{ending}", name.replace('.', "%"))))
     }
 }

@@ -1,4 +1,4 @@
-//! A map with the types of its key and value. What the values mean is not known here.
+//! A map with the types of its key and value. The tenant knows their meaning.
 
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,10 +9,8 @@ use thiserror::Error;
 use crate::sys;
 use crate::value::MapValue;
 
-/// Why a map was not read or written.
 #[derive(Debug, Error)]
 pub enum MapError {
-    /// The program has no such map.
     #[error("the program has no map `{0}`")]
     Missing(String),
     /// Keys or values have another size: the program was built from another ABI.
@@ -33,13 +31,12 @@ pub enum MapError {
     },
 }
 
-/// Entries that are read with one call to the kernel.
+/// Entries that are read in one call: bounds the buffer.
 const BATCH: u32 = 4_096;
 
-/// Entries of a per-CPU array that are read with one call: what they take grows with the CPUs.
+/// Entries of a per-CPU array that are read in one call: the buffer grows with the number of CPUs.
 const RUN: usize = 512;
 
-/// A map of `K` to `V`.
 #[derive(Debug)]
 pub struct TypedMap<K, V> {
     name: String,
@@ -48,7 +45,7 @@ pub struct TypedMap<K, V> {
 }
 
 impl<K: MapValue, V: MapValue> TypedMap<K, V> {
-    /// Takes a map whose sizes must be those of the types.
+    /// Wraps a map whose sizes must match the types.
     pub fn new(name: &str, map: MapHandle) -> Result<TypedMap<K, V>, MapError> {
         let check = |part, found: u32, expected| {
             let found = found as usize;
@@ -62,7 +59,6 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
         Ok(TypedMap { name: name.to_owned(), map, types: PhantomData })
     }
 
-    /// How many entries fit.
     pub fn capacity(&self) -> u32 {
         self.map.max_entries()
     }
@@ -72,13 +68,12 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
         Ok(found.map_err(|source| self.map_error("read", source))?.map(|bytes| V::read(&bytes)))
     }
 
-    /// Writes one entry, new or not.
     pub fn set(&self, key: &K, value: &V) -> Result<(), MapError> {
         let done = self.map.update(&key.bytes(), &value.bytes(), MapFlags::ANY);
         done.map_err(|source| self.map_error("write", source))
     }
 
-    /// Writes many entries with one call to the kernel; `keys` and `values` are of one length.
+    /// Writes many entries in one call; `keys` and `values` have the same length.
     pub fn set_all(&self, entries: &[(K, V)]) -> Result<(), MapError> {
         if entries.is_empty() {
             return Ok(());
@@ -103,12 +98,11 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
         }
     }
 
-    /// All keys at this moment.
     pub fn keys(&self) -> Vec<K> {
         self.map.keys().map(|key| K::read(&key)).collect()
     }
 
-    /// All entries at this moment, many with one call to the kernel.
+    /// All entries at this moment, many in one call.
     pub fn entries(&self) -> Result<Vec<(K, V)>, MapError> {
         let found = self.map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY);
         let found = found.map_err(|source| self.map_error("read", source))?;
@@ -137,8 +131,8 @@ impl<K: MapValue, V: MapValue> TypedMap<K, V> {
 }
 
 impl<V: MapValue> TypedMap<u32, V> {
-    /// Entries of a per-CPU array, those of neighbouring indexes with one call to the kernel: each index with a value
-    /// for each CPU. `indexes` ascend; those beyond the array's end are left out.
+    /// Entries of a per-CPU array, neighbouring indexes in one call: each index with a value for each CPU. `indexes`
+    /// ascend; indexes beyond the array's end are left out.
     pub fn each_cpu_entries(&self, indexes: &[u32]) -> Result<Vec<(u32, Vec<V>)>, MapError> {
         let cpus =
             libbpf_rs::num_possible_cpus().map_err(|source| self.map_error("read", source))?;

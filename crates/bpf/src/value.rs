@@ -1,13 +1,10 @@
-//! Keys and values of maps as plain Rust values: to bytes and back. No map is touched here.
+//! Keys and values of maps as Rust values: to bytes and back. It touches no map.
 
-/// A value of fixed size that a map holds.
 pub trait MapValue: Sized {
     const SIZE: usize;
 
-    /// Writes it to the first `SIZE` bytes of `out`.
     fn write(&self, out: &mut [u8]);
 
-    /// Reads it from the first `SIZE` bytes.
     fn read(bytes: &[u8]) -> Self;
 
     fn bytes(&self) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Makes directories and files at paths that somebody named: never through what another user could have put there.
+//! Makes directories and files at configured paths, and never uses an entry that another user could have put there.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -11,13 +11,13 @@ use rustix::io::Errno;
 
 use crate::safe_path::{PathError, PathStatus, resolve_path};
 
-/// Looks at a path that changes meanwhile.
+/// Attempts at a path that changes meanwhile: bounds a race with another process.
 const TRIES: usize = 8;
 
-/// Makes a directory, and those above it that are missing, with this mode; one that is there stays as it is.
+/// Makes a directory and its missing parents with this mode. An existing directory stays unchanged.
 ///
 /// # Errors
-/// Somebody else could have put there what stands there; the system does not take it.
+/// Another user could have made an entry on the path, or the system refuses.
 pub fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     for _ in 0..TRIES {
         let (mut at, names) = match resolve_path(path)? {
@@ -36,7 +36,7 @@ pub fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
             }
         }
         match made {
-            // Somebody was faster: whoever it was is looked at.
+            // Another process made the directory first: the next round checks its owner.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(()) => return Ok(()),
@@ -45,31 +45,31 @@ pub fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A new file.
+/// Makes a new file.
 ///
 /// # Errors
-/// Something has that name, be it a symbolic link that leads nowhere; its directory is missing or not to be trusted.
+/// The name exists, even as a dangling symbolic link; its directory is missing or not trusted.
 pub fn create(path: &Path, mode: u32) -> io::Result<File> {
     match resolve_path(path) {
         Ok(PathStatus::Present { .. }) => Err(io::ErrorKind::AlreadyExists.into()),
         Ok(PathStatus::Missing { at, names }) => {
             create_new(&missing_file_path(at, names)?, mode, OFlags::empty())
         }
-        // It has the name, whosever it is.
+        // The name exists, whoever owns it.
         Err(error) if fs::symlink_metadata(path).is_ok() => Err(already_exists(error)),
         Err(error) => Err(error),
     }
 }
 
-/// A file to write from its beginning: a new one, or what is there, which may be a device or a pipe.
+/// Opens a file to write from its beginning: a new one, or an existing one, which may be a device or a pipe.
 ///
 /// # Errors
-/// Somebody else could have put there what stands there; the system does not take it.
+/// Another user could have made an entry on the path, or the system refuses.
 pub fn overwrite(path: &Path, mode: u32) -> io::Result<File> {
     open(path, mode, OFlags::TRUNC)
 }
 
-/// A file to write at its end: a new one, or what is there.
+/// Opens a file to write at its end: a new one, or an existing one.
 ///
 /// # Errors
 /// As `overwrite`.
@@ -77,7 +77,7 @@ pub fn append(path: &Path, mode: u32) -> io::Result<File> {
     open(path, mode, OFlags::APPEND)
 }
 
-/// The same; a pipe without a reader is no reason to wait (`O_NONBLOCK`).
+/// Like `append`, but does not wait for a reader of a pipe (`O_NONBLOCK`).
 ///
 /// # Errors
 /// As `overwrite`.
@@ -93,11 +93,11 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>, mode: u32) -> io::Result<()> {
     overwrite(path, mode)?.write_all(text.as_ref())
 }
 
-/// Replaces a file, so that a reader finds the old text or the new one, whole: written beside it under the name
-/// `FILE.new`, synced, renamed over it. `dress` may change the new file before anything is in it.
+/// Replaces a file atomically: writes `FILE.new` beside it, syncs and renames it. `dress` may change the new file while
+/// it is empty.
 ///
 /// # Errors
-/// The directory is missing, read-only or not to be trusted, the disk is full; the old file is untouched then.
+/// The directory is missing, read-only or not trusted, or the disk is full; then the old file is unchanged.
 pub fn replace(
     path: &Path,
     bytes: &[u8],
@@ -110,7 +110,8 @@ pub fn replace(
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&beside, path)?;
-        // So that the rename outlives a power cut; a file system that cannot do that is no reason to fail.
+        // The sync makes the rename survive a power cut. A file system that cannot sync directories is no reason to
+        // fail.
         if let Some(directory) = path.parent().and_then(|it| File::open(it).ok()) {
             let _ = directory.sync_all();
         }
@@ -118,19 +119,19 @@ pub fn replace(
     };
     let fresh = match create(&beside, mode) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Left by one that was killed; whatever it is, it is not written to.
+            // A leftover of a killed process is never written to.
             fs::remove_file(&beside)?;
             create(&beside, mode)?
         }
         other => other?,
     };
     put(fresh).inspect_err(|_| {
-        // Half a file is of no use; it may not be there at all.
+        // Half a file is useless. Ignored: the file may not exist.
         let _ = fs::remove_file(&beside);
     })
 }
 
-/// The name under which `replace` writes.
+/// The name of the temporary file of `replace`.
 pub fn temporary_path(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
@@ -152,7 +153,7 @@ fn open(path: &Path, mode: u32, how: OFlags) -> io::Result<File> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// What was looked at: a symbolic link has come meanwhile, or none.
+/// The path changed since it was resolved: a symbolic link appeared or vanished.
 fn open_existing(path: &Path, how: OFlags) -> io::Result<File> {
     let flags = (how | OFlags::NOFOLLOW).bits();
     OpenOptions::new().write(true).custom_flags(flags.cast_signed()).open(path)
@@ -165,7 +166,7 @@ fn create_new(path: &Path, mode: u32, how: OFlags) -> io::Result<File> {
     options.open(path)
 }
 
-/// A file's path when nothing but itself is missing.
+/// The path of a file whose directory exists.
 fn missing_file_path(at: PathBuf, names: Vec<OsString>) -> io::Result<PathBuf> {
     match <[OsString; 1]>::try_from(names) {
         Ok([name]) => Ok(at.join(plain_name(name)?)),
@@ -173,7 +174,7 @@ fn missing_file_path(at: PathBuf, names: Vec<OsString>) -> io::Result<PathBuf> {
     }
 }
 
-/// What is missing has no parent to go to.
+/// A missing entry has no parent to go to.
 fn plain_name(name: OsString) -> io::Result<OsString> {
     if name == ".." { Err(Errno::NOENT.into()) } else { Ok(name) }
 }
@@ -187,7 +188,7 @@ fn already_exists(error: io::Error) -> io::Error {
     }
 }
 
-/// Whether this directory is one that we made for ourselves: no symbolic link, and nobody else may do anything with it.
+/// Whether this directory is private: no symbolic link, ours, and closed to other users.
 pub fn is_private_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| {
         about.is_dir()

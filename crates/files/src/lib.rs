@@ -1,5 +1,5 @@
-//! Files and directories on a machine that other users share: made exclusively, and trusted by who owns them and who may
-//! use them. It knows nothing of what is in them.
+//! Files and directories on a machine with other users: made exclusively, and trusted by owner and mode. It does not
+//! interpret their contents.
 
 pub mod create;
 pub mod owned_file;

@@ -1,8 +1,8 @@
-//! Files that this program keeps for itself, between one process and the next: read only when nobody else could have put
-//! them there. What is written beside them is `make`'s.
+//! Reads this program's own state files, and only when no other user could have made them. `create` makes the temporary
+//! files beside them.
 //!
-//! The directory is root's or our own, and so is the file; its name is no symbolic link, and nobody else may write it. Who
-//! finds something else says whose it is.
+//! The directory and the file belong to root or to us. The file's name is no symbolic link, and nobody else may write
+//! it. The error names the owner of anything else.
 
 use std::fs::{self, File, Metadata, ReadDir};
 use std::io;
@@ -15,31 +15,31 @@ use thiserror::Error;
 
 use crate::safe_path::{PathStatus, effective_uid, is_ours, resolve_path};
 
-/// Others of its group, and everybody.
+/// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Why what is kept is not read.
+/// Why a state file is not read.
 #[derive(Debug, Error)]
 pub enum OwnedFileError {
-    /// The directory is somebody else's: nothing in it is touched.
+    /// The directory belongs to another user: nothing in it is touched.
     #[error(
         "the directory {} belongs to uid {owner}: expected root or uid {}; remove it, or chown {} {}",
         path.display(), effective_uid(), effective_uid(), path.display()
     )]
     Directory { path: PathBuf, owner: u32 },
-    /// The file is somebody else's.
+    /// The file belongs to another user.
     #[error(
         "{} belongs to uid {owner}: expected root or uid {}; remove it, or chown {} {}",
         path.display(), effective_uid(), effective_uid(), path.display()
     )]
     Foreign { path: PathBuf, owner: u32 },
-    /// The name leads elsewhere.
+    /// The name is a symbolic link.
     #[error("{} is a symbolic link: expected a file; remove it", path.display())]
     Link { path: PathBuf },
     /// A directory, a pipe or a device.
     #[error("{} is not a file", path.display())]
     NotAFile { path: PathBuf },
-    /// Others may write it.
+    /// Other users may write it.
     #[error(
         "{} has the mode {mode:04o}, so others can write it: expected that its owner alone may; chmod go-w {}",
         path.display(), path.display()
@@ -50,7 +50,7 @@ pub enum OwnedFileError {
 impl From<OwnedFileError> for io::Error {
     fn from(error: OwnedFileError) -> io::Error {
         let kind = match error {
-            // Whoever puts away what cannot be read leaves a directory of others alone.
+            // A caller that moves unreadable files away must leave another user's directory alone.
             OwnedFileError::Directory { .. } => io::ErrorKind::PermissionDenied,
             _ => io::ErrorKind::InvalidData,
         };
@@ -58,10 +58,10 @@ impl From<OwnedFileError> for io::Error {
     }
 }
 
-/// Opens a file for reading; `None`: there is none.
+/// Opens a file for reading; `None`: it does not exist.
 ///
 /// # Errors
-/// See `OwnError`; the system does not let us.
+/// See `OwnedFileError`; the system refuses.
 pub fn open(path: &Path) -> io::Result<Option<File>> {
     let Some(place) = file_path(path)? else { return Ok(None) };
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
@@ -73,12 +73,12 @@ pub fn open(path: &Path) -> io::Result<Option<File>> {
         }
         Err(error) => return Err(error),
     };
-    // The open file is judged: its name may be another's by now.
+    // Checks the open file: its name may lead to another one by now.
     check_ownership(path, &file.metadata()?)?;
     Ok(Some(file))
 }
 
-/// Whether a file is there that may be read.
+/// Whether a readable file exists.
 ///
 /// # Errors
 /// As `open`.
@@ -94,10 +94,10 @@ pub fn is_present(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// What is in a directory of ours; `None`: there is no such directory.
+/// The entries of our own directory; `None`: it does not exist.
 ///
 /// # Errors
-/// The directory is somebody else's; the system does not let us.
+/// The directory belongs to another user, or the system refuses.
 pub fn entries(directory: &Path) -> io::Result<Option<ReadDir>> {
     match own_directory(directory)? {
         Some(place) => fs::read_dir(place).map(Some),
@@ -203,7 +203,7 @@ mod tests {
         assert!(text(&file).is_ok(), "others may read it");
     }
 
-    /// The directory itself may be reached by a link that an administrator made.
+    /// The directory itself may be reached by an administrator's symbolic link.
     #[test]
     fn a_directory_behind_a_link_is_read() {
         let room = TemporaryDir::new("own").unwrap();
@@ -237,7 +237,7 @@ mod tests {
                 assert!(said.contains(part), "{part}: {said}");
             }
         }
-        // In a directory that everybody may write a file of ours may have been given a second name.
+        // In a directory that everybody may write, another user may have made a hard link to our file.
         mode(room.path(), 0o1777);
         assert!(text(&directory.join("a")).is_err());
     }

@@ -1,8 +1,8 @@
-//! Reads files that a configuration names, or that somebody else may replace: regular files of a limited size, and nothing
-//! that is waited for.
+//! Reads files that a configuration names or another user may replace: only regular files of a limited size, without
+//! ever waiting.
 //!
-//! A name may lead to a pipe that nobody writes to, to a device, or to a file without end. What is found is said with what
-//! was expected; the path is its caller's to say.
+//! A name may lead to a pipe without a writer, to a device, or to an endless file. The error says what was found and
+//! what was expected; the caller adds the path.
 
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read};
@@ -12,16 +12,15 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use thiserror::Error;
 
-/// Why a file is not read.
 #[derive(Debug, Error)]
 pub enum RegularError {
-    /// Something else has its name.
+    /// The name leads to something else.
     #[error("it is {found}: expected a regular file")]
     NotAFile { found: &'static str },
-    /// It has more than it may.
+    /// The file is too large.
     #[error("it has {found} bytes: expected at most {limit}")]
     TooLarge {
-        /// Its size, or the first that is too many.
+        /// The file's size, or the first size that is too large.
         found: u64,
         limit: u64,
     },
@@ -36,14 +35,14 @@ impl From<RegularError> for io::Error {
 /// Opens a regular file.
 ///
 /// # Errors
-/// It is something else (`RegularError`); the system does not let us.
+/// The file is of another type (`RegularFileError`), or the system refuses.
 pub fn open(path: &Path) -> io::Result<File> {
-    // To open a device may do something to it.
+    // Opening a device may have side effects.
     check_regular(&fs::metadata(path)?)?;
-    // Neither a pipe without a writer nor a file of the kernel's that has nothing yet is waited for.
+    // Do not wait for a pipe without a writer, nor for a kernel file without data.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path)?;
-    // The name may be another's by now.
+    // The name may lead to another file by now.
     check_regular(&file.metadata()?)?;
     Ok(file)
 }
@@ -51,20 +50,20 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a whole file of at most `limit` bytes.
 ///
 /// # Errors
-/// As `open`; it is too large.
+/// As `open`; the file is too large.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_open(open(path)?, limit)
 }
 
-/// The same for text.
+/// Reads a whole text file of at most `limit` bytes.
 ///
 /// # Errors
-/// As `read`; it is not UTF-8.
+/// As `read`; the file is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     read_open_text(open(path)?, limit)
 }
 
-/// The same of a file that is open.
+/// Reads the text of an open file.
 ///
 /// # Errors
 /// As `read_text`.
@@ -74,14 +73,14 @@ pub fn read_open_text(file: File, limit: u64) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// What an open file has.
+/// Reads the bytes of an open file.
 pub(crate) fn read_open(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let about = file.metadata()?.len();
     if about > limit {
         return Err(RegularError::TooLarge { found: about, limit }.into());
     }
     let mut bytes = Vec::new();
-    // It may grow meanwhile, and files of the kernel's say no size.
+    // The file may grow meanwhile, and kernel files report no size.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let found = bytes.len() as u64;
     if found > limit {
@@ -152,14 +151,14 @@ mod tests {
         let file = room.write("six", "sixsix").unwrap();
         assert_eq!(read_text(&file, 6).unwrap(), "sixsix");
         assert_eq!(error_text(&file, 5), "it has 6 bytes: expected at most 5");
-        // Nothing of a file without end is read.
+        // An endless file is not read.
         let sparse = room.path().join("sparse");
         File::create(&sparse).unwrap().set_len(3 << 40).unwrap();
         assert_eq!(
             error_text(&sparse, 1024),
             format!("it has {} bytes: expected at most 1024", 3_u64 << 40)
         );
-        // The kernel says that its files are empty.
+        // The kernel reports size 0 for its files.
         assert_eq!(fs::metadata("/proc/self/status").unwrap().len(), 0);
         assert_eq!(
             error_text(Path::new("/proc/self/status"), 9),

@@ -1,7 +1,7 @@
-//! Where a path leads, and whether somebody else could have put there what stands there. It makes nothing.
+//! Where a path leads, and whether another user could have made an entry on it. It makes nothing.
 //!
-//! A name in a directory that everybody may write (`/tmp`) may have been put there by anybody, before we came: it counts
-//! only when it is root's or our own. A directory that only some may write is its administrator's choice.
+//! In a directory that everybody may write (`/tmp`), any user may have made a name before us: it is used only when it
+//! belongs to root or to us. A directory that only some users may write is its administrator's choice.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -12,34 +12,33 @@ use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 
 const EVERYBODY_WRITES: u32 = 0o002;
-/// In a directory, only the owner of an entry may rename or remove it.
+/// The sticky bit: only the owner of an entry may rename or remove it.
 const STICKY: u32 = 0o1000;
-/// Stands for every owner that this user namespace has no number for (proc(5), `overflowuid`).
+/// Stands for every owner without a number in this user namespace (proc(5), `overflowuid`).
 const NO_NUMBER: u32 = 65_534;
 
-/// Why a place is not used.
 #[derive(Debug, Error)]
 pub enum PathError {
-    /// It is somebody else's, where anybody can put things.
+    /// The entry belongs to another user, in a directory that everybody may write.
     #[error(
         "{} belongs to uid {owner} and stands where everybody may make files: expected one of root or uid {}; \
          remove it or name another place", path.display(), effective_uid()
     )]
     Foreign { path: PathBuf, owner: u32 },
-    /// It has another name elsewhere.
+    /// The file has another name elsewhere.
     #[error(
         "{} has {links} names and stands where everybody may make files: expected a file with one name; remove it or \
          name another place", path.display()
     )]
     Linked {
         path: PathBuf,
-        /// How many names it has.
+        /// The number of hard links.
         links: u64,
     },
-    /// A file where a directory is wanted.
+    /// A file stands where a directory is needed.
     #[error("{} is not a directory", path.display())]
     NotADirectory { path: PathBuf },
-    /// Others could rename what is made there.
+    /// Other users could rename entries of the directory.
     #[error(
         "{} has the mode {mode:04o}, so others can rename what is made there: expected the sticky bit (chmod +t {}), \
          or another place in TMPDIR", path.display(), path.display()
@@ -57,23 +56,22 @@ impl From<PathError> for io::Error {
     }
 }
 
-/// Where a path leads.
 #[derive(Debug)]
 pub(crate) enum PathStatus {
     Present {
-        /// Its path without symbolic links.
+        /// The path without symbolic links.
         path: PathBuf,
         about: Metadata,
     },
     Missing {
-        /// What is there, without symbolic links.
+        /// The existing part, without symbolic links.
         at: PathBuf,
         /// The names that are missing below it.
         names: Vec<OsString>,
     },
 }
 
-/// Follows a path, one name after the other, and refuses what somebody else could have put on it.
+/// Follows a path, name by name, and rejects entries that another user could have made.
 pub(crate) fn resolve_path(path: &Path) -> io::Result<PathStatus> {
     let path = std::path::absolute(path)?;
     let mut at = PathBuf::from("/");
@@ -116,19 +114,19 @@ pub(crate) fn resolve_path(path: &Path) -> io::Result<PathStatus> {
     Ok(PathStatus::Present { path: at, about })
 }
 
-/// A name in a directory that everybody may write.
+/// Checks a name in a directory that everybody may write.
 fn check_shared_directory(path: &Path, found: &Metadata) -> Result<(), PathError> {
     if !is_ours(found.uid()) {
         return Err(PathError::Foreign { path: path.to_owned(), owner: found.uid() });
     }
-    // Anybody may give a file of ours, or of root's, a second name there.
+    // Any user may make a hard link there to a file of ours or of root.
     if !found.is_dir() && found.nlink() > 1 {
         return Err(PathError::Linked { path: path.to_owned(), links: found.nlink() });
     }
     Ok(())
 }
 
-/// What is made in this directory keeps its name: others cannot rename or remove it.
+/// Checks that other users cannot rename or remove entries of this directory.
 pub(crate) fn check_stable_names(path: &Path) -> io::Result<()> {
     let about = fs::metadata(path)?;
     let owner = about.uid();
@@ -142,7 +140,7 @@ pub(crate) fn check_stable_names(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Root's or our own.
+/// Whether the owner is root or us.
 pub(crate) fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == effective_uid()
 }

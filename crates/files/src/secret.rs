@@ -1,8 +1,8 @@
-//! Files that hold secrets, and files that are believed: read only when nobody else could have read or written them.
+//! Reads files with secrets, and files that must be trusted: only when no other user could have read or written them.
 //!
-//! Root owns a file, or we do. Nobody else may write it. What is secret nobody else may read either, but for one case, as
-//! in PostgreSQL: the group of a file that is root's, so that a daemon with a user of its own can read what it cannot
-//! change.
+//! The file belongs to root or to us. No other user may write it. No other user may read a secret either, with one
+//! exception as in PostgreSQL: the group of a file that belongs to root. So a daemon with its own user can read a file
+//! that it cannot change.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -14,16 +14,15 @@ use thiserror::Error;
 use crate::regular_file;
 use crate::safe_path::{effective_uid, is_ours};
 
-/// From whom a file is kept.
+/// What other users must not be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretProtection {
-    /// Nobody but its owner may write it: what is in it is believed, and is no secret.
+    /// Only the owner may write it: the contents are trusted, and no secret.
     NotWritable,
-    /// It holds a secret.
+    /// The file contains a secret.
     NotReadable,
 }
 
-/// Why a file is not read.
 #[derive(Debug, Error)]
 pub enum SecretError {
     #[error("cannot read {}: {source}", path.display())]
@@ -37,7 +36,7 @@ pub enum SecretError {
     NotAFile { path: PathBuf, found: &'static str },
     #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), effective_uid(), effective_uid(), path.display())]
     Owner { path: PathBuf, owner: u32 },
-    /// Others may use it.
+    /// Other users have access.
     #[error(
         "{} has the mode {mode:04o}, so others can {use_it} it: expected {expected}; {mend} {}",
         path.display(), path.display()
@@ -45,30 +44,30 @@ pub enum SecretError {
     Open {
         path: PathBuf,
         mode: u32,
-        /// What others can do.
+        /// What other users can do.
         use_it: &'static str,
-        /// The modes that are good.
+        /// The accepted modes.
         expected: &'static str,
-        /// The command that mends it.
+        /// The command that fixes the mode.
         mend: &'static str,
     },
 }
 
-/// Reads a file of at most `limit` bytes that nobody else could have used.
+/// Reads a file of at most `limit` bytes that no other user could have read or written.
 ///
 /// # Errors
-/// See `SecretError`; what is in the file is never said.
+/// See `SecretError`; no error contains the file's contents.
 pub fn read(path: &Path, limit: u64, kept: SecretProtection) -> Result<Vec<u8>, SecretError> {
     let failed = |source| SecretError::Read { path: path.to_owned(), source };
-    // To open what is no file may do something to it, or wait.
+    // Opening a device or a pipe may have side effects, or wait.
     check_access(path, &fs::metadata(path).map_err(failed)?, kept)?;
     let file = regular_file::open(path).map_err(failed)?;
-    // The open file is judged: its name may be another's by now.
+    // Checks the open file: its name may lead to another one by now.
     check_access(path, &file.metadata().map_err(failed)?, kept)?;
     regular_file::read_open(file, limit).map_err(failed)
 }
 
-/// The same for text.
+/// Like `read`, for text.
 ///
 /// # Errors
 /// See `SecretError`.
@@ -80,10 +79,10 @@ pub fn read_text(path: &Path, limit: u64, kept: SecretProtection) -> Result<Stri
     })
 }
 
-/// Judges a file by what is known of it.
+/// Checks a file by its metadata.
 ///
 /// # Errors
-/// Others could have read or written it.
+/// Other users could have read or written the file.
 pub fn check_access(
     path: &Path,
     about: &Metadata,
@@ -96,10 +95,10 @@ pub fn check_access(
     check_mode(path, about, kept)
 }
 
-/// The same, whoever owns it: for somebody who looks at another user's files.
+/// Like `check_access`, with any owner: for a user who inspects another user's files.
 ///
 /// # Errors
-/// As `judge`.
+/// As `check_access`.
 pub fn check_mode(
     path: &Path,
     about: &Metadata,
@@ -122,7 +121,6 @@ pub fn check_mode(
     }
 }
 
-/// What is wrong with a mode.
 #[derive(Debug, PartialEq, Eq)]
 struct ModeFault {
     use_it: &'static str,
@@ -194,7 +192,7 @@ mod tests {
                 );
             }
         }
-        // The group of a file that is root's is root's choice.
+        // The group of root's file is root's choice.
         assert_eq!(verdict(0o640, true, SecretProtection::NotReadable), None);
         assert_eq!(verdict(0o640, false, SecretProtection::NotReadable), Some("read"));
     }

@@ -1,5 +1,4 @@
-//! Directories in the system's temporary place, for this process alone: with a name that nobody can foresee, made
-//! exclusively, and removed when dropped.
+//! Temporary directories of this process: with an unpredictable name, made exclusively, and removed when dropped.
 
 use std::fmt::Write;
 use std::fs::{self, DirBuilder, File};
@@ -12,25 +11,25 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use crate::create::create;
 use crate::safe_path::{PathError, check_stable_names, effective_uid};
 
-/// Names that are tried: two of 64 random bits are equal by design of somebody who watches, or never.
+/// Names that are tried. Two of 64 random bits are equal only when somebody watches and plants them.
 const TRIES: usize = 16;
 /// Random bytes of a name.
 const RANDOM_BYTES: usize = 8;
 
-/// The directory. Nobody else may read it, and nobody else can put anything in it.
+/// The directory. No other user may read it or make entries in it.
 #[derive(Debug)]
 pub struct TemporaryDir(PathBuf);
 
 impl TemporaryDir {
-    /// A new one; `purpose` stands in its name.
+    /// Makes a directory; its name contains `purpose`.
     ///
     /// # Errors
-    /// The temporary place is not writable, or others could rename what is made in it.
+    /// The temporary place is not writable, or other users could rename its entries.
     pub fn new(purpose: &str) -> io::Result<TemporaryDir> {
         TemporaryDir::with_prefix(&format!("steelyard-{purpose}"))
     }
 
-    /// The same, with a name that begins so.
+    /// Makes a directory whose name begins with `prefix`.
     ///
     /// # Errors
     /// As `new`.
@@ -42,7 +41,7 @@ impl TemporaryDir {
         check_stable_names(place)?;
         for _ in 0..TRIES {
             let path = place.join(format!("{prefix}-{}", random_word()?));
-            // It takes no name that is there, and follows no symbolic link.
+            // `mkdir` uses no existing name and follows no symbolic link.
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return verify_created(path),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -56,15 +55,15 @@ impl TemporaryDir {
         &self.0
     }
 
-    /// A new file in it, readable by its owner alone.
+    /// Makes a file in it that only its owner can read.
     ///
     /// # Errors
-    /// The name is taken, or the disk does not take it.
+    /// The name exists, or the disk is full.
     pub fn create(&self, name: &str) -> io::Result<File> {
         create(&self.0.join(name), 0o600)
     }
 
-    /// A new file in it with this text; its path.
+    /// Makes a file with this text in it and returns its path.
     ///
     /// # Errors
     /// As `create`.
@@ -76,7 +75,7 @@ impl TemporaryDir {
 
 impl Drop for TemporaryDir {
     fn drop(&mut self) {
-        // What cannot be removed now is left to the system's own cleaning.
+        // Ignored: the system's own cleaning removes the rest.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -89,7 +88,7 @@ pub fn temporary_root() -> io::Result<PathBuf> {
     fs::canonicalize(std::env::temp_dir())
 }
 
-/// Sixteen hexadecimal digits that nobody can foresee.
+/// Sixteen unpredictable hexadecimal digits.
 fn random_word() -> io::Result<String> {
     let mut bytes = [0_u8; RANDOM_BYTES];
     let got = getrandom(&mut bytes, GetRandomFlags::empty())?;
@@ -104,7 +103,7 @@ fn random_word() -> io::Result<String> {
     Ok(word)
 }
 
-/// What stands there is what was made.
+/// Checks that the path still leads to the directory that was made.
 fn verify_created(path: PathBuf) -> io::Result<TemporaryDir> {
     let about = fs::symlink_metadata(&path)?;
     if !about.is_dir() {

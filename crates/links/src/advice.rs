@@ -1,4 +1,4 @@
-//! What is wrong with a machine's bundles, what mends it, and which policy suits links as they were measured. Pure: facts
+//! Problems of a machine's bundles, the commands that fix them, and the best policy for the measured links. Pure: facts
 //! go in.
 
 use std::time::Duration;
@@ -6,14 +6,12 @@ use std::time::Duration;
 use crate::delay_equalizer::{ALIKE, LONGEST};
 use crate::packet_train::MeasuredRate;
 
-/// A loss from which a link slows streams down: TCP's rate falls with its square root.
+/// From this loss on a link is reported: TCP's rate falls with the square root of the loss.
 pub const LOSSY: f64 = 0.01;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AdviceInput {
-    /// The kernel can bond links itself.
     pub bonding: bool,
-    /// The kernel speaks MPTCP.
     pub mptcp: bool,
     pub bundles: Vec<BundleFacts>,
 }
@@ -21,9 +19,9 @@ pub struct AdviceInput {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BundleFacts {
     pub name: String,
-    /// Its policy, as written.
+    /// The bundle's policy as configured.
     pub policy: String,
-    /// By how much the longest link is longer than the shortest, one way.
+    /// By how much the one-way delay of the slowest link exceeds that of the fastest.
     pub skew: Duration,
     /// Silence after which a flow may change links.
     pub gap: Option<Duration>,
@@ -33,27 +31,25 @@ pub struct BundleFacts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkFacts {
     pub interface: String,
-    /// Why it is dead, in a sentence.
+    /// Why the link is dead, in a sentence.
     pub down_reason: Option<String>,
-    /// Share of questions without an answer, 0–1.
+    /// Share of probes without a reply, 0–1.
     pub loss: f64,
-    /// How long its packets are held.
+    /// How long the link's packets are held.
     pub hold_time: Duration,
-    /// Reverse path filtering: 1 drops what comes by another link than answers would take. `None`: there is no such
+    /// Reverse path filtering: 1 drops packets that arrive over another link than replies would take. `None`: no such
     /// interface.
     pub reverse_path_filter: Option<u8>,
-    /// What it carries, if that was measured.
+    /// The link's measured rate.
     pub rate: Option<MeasuredRate>,
-    /// Its share, as written.
+    /// The link's share as configured.
     pub capacity: Option<u64>,
-    /// It belongs to another device, which takes what comes by it: a bond, a bridge.
+    /// The device that owns the link and takes its packets: a bond or a bridge.
     pub master: Option<String>,
 }
 
-/// How a finding is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingSeverity {
-    /// As it should be.
     Good,
     Problem,
     Note,
@@ -61,17 +57,16 @@ pub enum FindingSeverity {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkFinding {
-    /// How it is meant.
     pub severity: FindingSeverity,
-    /// What it is about: a bundle, a link, the kernel.
+    /// The subject: a bundle, a link, the kernel.
     pub subject: String,
     pub observation: String,
     pub advice: String,
-    /// What mends it, for a root shell.
+    /// Commands that fix the problem, for a root shell.
     pub commands: Vec<String>,
 }
 
-/// Everything that was found.
+/// All findings.
 pub fn find_problems(facts: &AdviceInput) -> Vec<LinkFinding> {
     let mut out = vec![
         note_finding(
@@ -100,7 +95,7 @@ pub fn find_problems(facts: &AdviceInput) -> Vec<LinkFinding> {
     out
 }
 
-/// Whether order is kept, and what would be better.
+/// Whether packets stay in order, and which policy would be better.
 fn order_finding(bundle: &BundleFacts) -> LinkFinding {
     let BundleFacts { name, policy, skew, gap, links } = bundle;
     let about = format!("bundle {name}");

@@ -1,22 +1,22 @@
-//! What the kernel's own bonding has, as it tells in /proc/net/bonding, and what is to be said of it. Pure: the text goes in.
+//! The state of the kernel's own bonds from /proc/net/bonding, and the findings about it. Pure: the text goes in.
 
 use crate::advice::{FindingSeverity, LinkFinding};
 
-/// A bond of the kernel's.
+/// A bond of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelBond {
     pub name: String,
-    /// Its mode, as the kernel writes it.
+    /// The mode as the kernel writes it.
     pub mode: String,
-    /// By what a flow's link is chosen.
+    /// How a flow's link is chosen.
     pub hash: Option<String>,
-    /// LACP: links that the partner takes, and whether there is a partner.
+    /// LACP: the number of links in the aggregate, and whether there is a partner.
     pub lacp: Option<(usize, bool)>,
-    /// Its links, and whether each is up.
+    /// The links, and whether each is up.
     pub links: Vec<(String, bool)>,
 }
 
-/// Reads a file of /proc/net/bonding.
+/// Parses a file of /proc/net/bonding.
 pub fn read(name: &str, text: &str) -> KernelBond {
     let mut bond = KernelBond { name: name.to_owned(), ..KernelBond::default() };
     let mut ports = 0;
@@ -33,7 +33,7 @@ pub fn read(name: &str, text: &str) -> KernelBond {
             "Partner Mac Address" => partner = value != "00:00:00:00:00:00",
             "Slave Interface" => bond.links.push((value.to_owned(), false)),
             "MII Status" => {
-                // The first is of the bond itself.
+                // The first `MII Status` belongs to the bond itself.
                 if let Some(last) = bond.links.last_mut() {
                     last.1 = value == "up";
                 }
@@ -45,7 +45,7 @@ pub fn read(name: &str, text: &str) -> KernelBond {
     bond
 }
 
-/// What is to be said of it.
+/// The findings about a bond.
 pub fn findings(bond: &KernelBond) -> Vec<LinkFinding> {
     let about = format!("bond {}", bond.name);
     let say = |verdict, found: String, advice: &str, commands: Vec<String>| LinkFinding {

@@ -1,6 +1,6 @@
-//! The bundle's programs in the kernel: loads them, sets them at a bundle's device, writes and reads their maps.
+//! The bundle's programs in the kernel: loads them, attaches them to a bundle's device, writes and reads their maps.
 //!
-//! Everything is pinned, so that packets flow while no process lives. What is written is decided by the caller.
+//! Everything is pinned, so packets flow while no process runs. The caller decides the contents of the maps.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ use crate::table::{BundleEntry, BundleSlot, PacketCount};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bundle.bpf.o"));
 
-/// Name of the tenant: its pins lie under `HOME/links`.
+/// Name of the tenant; its pins lie under `HOME/links`.
 const TENANT: &str = "links";
 /// Raised when the maps of `bpf/bundle.bpf.c` change.
 const VERSION: u32 = 2;
-/// Places in the maps, as the program has them.
+/// Slots in the maps; the same number as in the program.
 const PLACES: u32 = 64;
-/// Counts of a place, as the program has them.
+/// Counters of a slot; the same number as in the program.
 const COUNTS: u32 = 32;
-/// Where its programs stand.
+/// The attached programs.
 const HOOKS: TcxPrograms = TcxPrograms { what: "bundle", pins: "links-hooks" };
-/// The program of a bundle's device, and that of its other end.
+/// The programs of a bundle's device and of its peer device.
 const OUT: (&str, &str) = ("bundle_out", "out");
 const DUE: (&str, &str) = ("bundle_due", "due");
 
-/// What is counted beside the links' packets, by its number in the program: neither loss nor refusal.
+/// Counters beside those of the links, by their number in the program: neither losses nor rejections.
 const KINDS: [(u32, &str); 4] =
     [(16, "held"), (17, "not-held"), (18, "fragmented-datagrams"), (19, "flowlets")];
-/// Why packets were dropped.
+/// Drop reasons by their number in the program.
 const DROPS: [(u32, &str); 6] = [
     (24, "no-link-lives"),
     (25, "not-ip"),
@@ -43,7 +43,7 @@ const DROPS: [(u32, &str); 6] = [
     (29, "not-ours"),
 ];
 
-/// Why it does not stand.
+/// Why a bundle's program cannot be loaded or attached.
 #[derive(Debug, Error)]
 pub enum BundleError {
     #[error(transparent)]
@@ -56,28 +56,26 @@ pub enum BundleError {
         "all {places} places of the bundles' maps are taken: fewer bundles, or `steelyard stop` and a new start"
     )]
     Full { places: u32 },
-    /// The device was never prepared, or is forgotten.
+    /// The device was never given a slot, or was removed.
     #[error("interface {ifindex} has no place in the bundles' maps")]
     Unknown { ifindex: u32 },
 }
 
-/// Both ends of a bundle's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleDevice {
-    /// The number of the device.
+    /// The index of the device.
     pub device: u32,
-    /// The number of its other end, where packets are held.
+    /// The index of the peer device, where packets are held.
     pub peer_device: u32,
 }
 
-/// What a bundle's programs counted since they were loaded.
+/// Counts of a bundle's programs since they were loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BundleCounters {
-    /// Packets and bytes given to each link.
+    /// Packets and bytes of each link.
     pub links: [PacketCount; LINKS],
-    /// Other counts by name.
     pub by_kind: BTreeMap<&'static str, u64>,
-    /// Packets dropped, by why.
+    /// Dropped packets by reason.
     pub dropped: BTreeMap<&'static str, u64>,
 }
 
@@ -90,7 +88,7 @@ pub struct BundleDatapath {
     counts: TypedMap<u32, PacketCount>,
 }
 
-/// Says for how long packets may be given to be held.
+/// Limits how long the program may pass packets to the daemon to be held.
 #[derive(Debug)]
 pub struct HoldLease {
     leases: TypedMap<u32, u64>,
@@ -98,7 +96,7 @@ pub struct HoldLease {
 }
 
 impl BundleDatapath {
-    /// Loads them; what is pinned is kept.
+    /// Loads the programs and reuses pinned maps.
     ///
     /// # Errors
     /// Rights, kernel or pins are missing.
@@ -119,15 +117,15 @@ impl BundleDatapath {
         Ok(BundleDatapath { pin_directory: home.clone(), loaded, slots: places, bundles, counts })
     }
 
-    /// The program of a bundle's device, to be tried.
+    /// The program of a bundle's device, for a test run.
     ///
     /// # Errors
-    /// It is missing.
+    /// The program is missing.
     pub fn program(&self) -> Result<bpf::load::ProgramHandle<'_>, BundleError> {
         Ok(self.loaded.program(OUT.0)?)
     }
 
-    /// Has the programs stand at both ends of a device; `false`: they did already.
+    /// Attaches the programs to both ends of a device; `false`: they were attached already.
     ///
     /// # Errors
     /// An end is missing, or the kernel refuses.
@@ -138,7 +136,7 @@ impl BundleDatapath {
             || due)
     }
 
-    /// Leaves a device, which may be gone.
+    /// Detaches from a device, which may be gone.
     ///
     /// # Errors
     /// A pin cannot be removed.
@@ -147,7 +145,7 @@ impl BundleDatapath {
         Ok(HOOKS.detach(&self.pin_directory, other, DUE.1)?)
     }
 
-    /// Gives both ends of a device their places; what is there is kept.
+    /// Gives both ends of a device their slots; existing slots stay.
     ///
     /// # Errors
     /// The maps are full.
@@ -170,14 +168,14 @@ impl BundleDatapath {
         Ok(())
     }
 
-    /// From the next packet on this holds.
+    /// Activates a bundle's entry from the next packet on.
     ///
     /// # Errors
-    /// The device has no place, or the map refuses.
+    /// The device has no slot, or the map refuses.
     pub fn set_bundle(&self, ends: BundleDevice, entry: &BundleEntry) -> Result<(), BundleError> {
         for ifindex in [ends.peer_device, ends.device] {
             let (at, now) = self.find_slot(ifindex)?.ok_or(BundleError::Unknown { ifindex })?;
-            // Nobody reads the other one, and the change to it is one word.
+            // The program reads only the active copy, and the switch is one word.
             let which = 1 - now.active_copy.min(1);
             self.bundles.set(&(2 * at + which), entry)?;
             self.slots.set(&at, &BundleSlot { ifindex, active_copy: which })?;
@@ -185,7 +183,7 @@ impl BundleDatapath {
         Ok(())
     }
 
-    /// What holds.
+    /// The active entry of a bundle.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -194,7 +192,7 @@ impl BundleDatapath {
         Ok(self.bundles.get(&(2 * at + now.active_copy.min(1)))?)
     }
 
-    /// Forgets a device.
+    /// Removes a device from the maps.
     ///
     /// # Errors
     /// A map refuses.
@@ -211,7 +209,7 @@ impl BundleDatapath {
         self.search_slot(ifindex, ifindex)
     }
 
-    /// The first place that is `of` somebody, in the order in which the program looks for an interface.
+    /// The first slot whose owner is `of`, in the order in which the program looks for an interface.
     fn search_slot(&self, ifindex: u32, of: u32) -> Result<Option<(u32, BundleSlot)>, MapError> {
         for number in 0..PLACES {
             let at = ifindex.wrapping_add(number) % PLACES;
@@ -222,7 +220,7 @@ impl BundleDatapath {
         Ok(None)
     }
 
-    /// What was counted of a device.
+    /// The counters of a device.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -250,10 +248,10 @@ impl BundleDatapath {
         Ok(out)
     }
 
-    /// The lease of a device's packets that are to be held.
+    /// The lease for a device's held packets.
     ///
     /// # Errors
-    /// The map is missing, or the device has no place.
+    /// The map is missing, or the device has no slot.
     pub fn hold_lease(&self, ends: BundleDevice) -> Result<HoldLease, BundleError> {
         let unknown = BundleError::Unknown { ifindex: ends.device };
         let (place, _) = self.find_slot(ends.device)?.ok_or(unknown)?;
@@ -262,7 +260,7 @@ impl BundleDatapath {
 }
 
 impl HoldLease {
-    /// Packets may be given to be held until then, of CLOCK_MONOTONIC; `Moment(0)`: none any more.
+    /// Allows the program to pass packets to be held until this time of CLOCK_MONOTONIC; 0 ends that at once.
     ///
     /// # Errors
     /// The map refuses.

@@ -1,17 +1,17 @@
-//! What follows from how long links are: how long packets of shorter ones are held, and which silence lets a flow
+//! What follows from the delays of links: how long packets of faster links are held, and which silence lets a flow
 //! change links. Pure.
 
 use std::time::Duration;
 
-/// A smaller difference is left alone: TCP bears it, and busy machines measure it between equal links.
+/// A smaller difference is left alone: TCP tolerates it, and busy machines measure as much between equal links.
 pub const ALIKE: Duration = Duration::from_millis(1);
-/// Nothing is held longer; links that differ by more are not equalised.
+/// The longest hold; links that differ by more are not equalised.
 pub const LONGEST: Duration = Duration::from_millis(500);
-/// Silence that lets a flow change links is this at least: a busy processor makes pauses of its own.
+/// The least silence that lets a flow change links: a busy processor causes pauses of its own.
 pub const LEAST_GAP: Duration = Duration::from_micros(500);
 
-/// How long packets of each link are held so that all links take as long as the longest. `None` for a link: it is dead,
-/// or how long it is is not known; nothing is held for it.
+/// How long packets of each link are held so that all links are as slow as the slowest. `None` for a link: the link is
+/// dead or its delay is unknown, and nothing is held for it.
 pub fn hold_times(delays: &[Option<Duration>]) -> Vec<Duration> {
     let longest = delays.iter().flatten().max().copied().unwrap_or_default();
     let hold = |delay: &Option<Duration>| {
@@ -21,12 +21,12 @@ pub fn hold_times(delays: &[Option<Duration>]) -> Vec<Duration> {
     delays.iter().map(hold).collect()
 }
 
-/// Silence after which a flow may change links without being overtaken by itself.
+/// Silence after which a flow may change links without reordering.
 pub fn flowlet_gap(delays: &[Option<Duration>]) -> Duration {
     delay_skew(delays) * 5 / 4 + LEAST_GAP
 }
 
-/// By how much the longest link is longer than the shortest.
+/// By how much the slowest link is slower than the fastest.
 pub fn delay_skew(delays: &[Option<Duration>]) -> Duration {
     let known = || delays.iter().flatten().copied();
     known().max().zip(known().min()).map_or(Duration::ZERO, |(most, least)| most - least)

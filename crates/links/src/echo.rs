@@ -1,51 +1,51 @@
-//! What is sent to a next hop and comes back: ICMP echo (RFC 792, RFC 4443 §4.1), with our clock in it. Pure.
+//! The probe of a next hop: ICMP echo (RFC 792, RFC 4443 §4.1) with our send time in it. Pure.
 //!
-//! A far end that is a balancer too hears the questions, and may be told in one of them that a link has lost its carrier. For
-//! everybody else that is a question like others.
+//! A far end that is a Steelyard too reads the requests. One of them can carry a notice that a link has lost its
+//! carrier. For every other host that is an ordinary request.
 
 use model::monotonic_time::MonotonicTime;
 
-/// Types of question and answer.
+/// ICMP types of request and reply.
 const V4: (u8, u8) = (8, 0);
 const V6: (u8, u8) = (128, 129);
 /// Bytes before the payload: type, code, checksum, identifier, number.
 const HEADER: usize = 8;
-/// A word of our own, and when it was sent.
+/// Bytes of the payload: a token of our own and the send time.
 const PAYLOAD: usize = 16;
-/// Behind those: that a link is down here, and its questions' word.
+/// The marker of a notice that a link is down here; the token of its probes follows.
 const DOWN: [u8; 8] = *b"SLY-DOWN";
 
-/// A question, or the answer to it.
+/// A request, or the reply to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoRequest {
-    /// Whose: answers to others are not ours.
+    /// Identifies our requests: replies with other tokens belong to others.
     pub token: u64,
     pub number: u16,
-    /// When it was sent.
+    /// When the request was sent.
     pub sent: MonotonicTime,
 }
 
-/// A question of somebody else's.
+/// A received request of another host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedEcho {
-    /// The question; its time is of the asker's clock.
+    /// The request; its time is of the sender's clock.
     pub echo: EchoRequest,
-    /// The word of questions by a link that has no carrier at the asker.
+    /// The token of a link's probes, if the sender reports that the link has no carrier.
     pub reports_link_down: Option<u64>,
 }
 
 impl EchoRequest {
-    /// The question as an ICMP message; the kernel computes the checksum of version 6.
+    /// The request as an ICMP message; the kernel computes the checksum of version 6.
     pub fn to_request(&self, v6: bool) -> Vec<u8> {
         self.to_padded_request(v6, 0)
     }
 
-    /// The same, with so many bytes at least.
+    /// The request with at least this many bytes.
     pub fn to_padded_request(&self, v6: bool, bytes: usize) -> Vec<u8> {
         self.encode(v6, &[], bytes)
     }
 
-    /// The question that tells of a link without a carrier, by the word of that link's questions.
+    /// The request that reports a link without a carrier, by the token of that link's probes.
     pub fn to_down_notice(&self, v6: bool, down: u64) -> Vec<u8> {
         self.encode(v6, &[DOWN, down.to_be_bytes()].concat(), 0)
     }
@@ -58,7 +58,7 @@ impl EchoRequest {
         out.extend(self.token.to_be_bytes());
         out.extend(self.sent.0.to_be_bytes());
         out.extend(more);
-        // A checksum counts pairs of bytes.
+        // The checksum is computed over pairs of bytes.
         out.resize(out.len().max(bytes & !1), 0);
         if !v6 {
             let sum = checksum(&out);
@@ -67,7 +67,7 @@ impl EchoRequest {
         out
     }
 
-    /// Reads what a raw socket received: with the IP header for version 4, without for version 6. `None`: something
+    /// Reads a reply from a raw socket: with the IP header for version 4, without for version 6. `None`: something
     /// else.
     pub fn parse_reply(bytes: &[u8], v6: bool) -> Option<EchoRequest> {
         parse_echo(icmp_message(bytes, v6)?, if v6 { V6.1 } else { V4.1 })
@@ -75,7 +75,7 @@ impl EchoRequest {
 }
 
 impl ReceivedEcho {
-    /// Reads what a raw socket received, likewise. `None`: it is no question.
+    /// Reads a request from a raw socket in the same forms. `None`: not a request.
     pub fn read(bytes: &[u8], v6: bool) -> Option<ReceivedEcho> {
         let message = icmp_message(bytes, v6)?;
         let echo = parse_echo(message, if v6 { V6.0 } else { V4.0 })?;
@@ -85,7 +85,7 @@ impl ReceivedEcho {
     }
 }
 
-/// The ICMP message of what a raw socket received.
+/// The ICMP message in a packet from a raw socket.
 fn icmp_message(bytes: &[u8], v6: bool) -> Option<&[u8]> {
     if v6 {
         return Some(bytes);
@@ -158,7 +158,7 @@ mod tests {
             let notice = echo.to_down_notice(v6, down);
             prop_assert!(v6 || checksum(&notice) == 0);
             prop_assert_eq!(ReceivedEcho::read(&came(notice), v6), Some(ReceivedEcho { echo, reports_link_down: Some(down) }));
-            // Whoever knows no notices answers it like any question, and the answer is read like any.
+            // A host that does not know notices replies to one like any request, and the reply is read like any.
             let mut answer = echo.to_down_notice(v6, down);
             answer[0] = if v6 { V6.1 } else { V4.1 };
             prop_assert_eq!(EchoRequest::parse_reply(&came(answer), v6), Some(echo));

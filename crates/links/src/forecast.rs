@@ -1,5 +1,5 @@
-//! What each policy would give over links of measured rates, and which suits them best. Pure; nothing here was measured
-//! through the bundle itself.
+//! What each policy would give over links of measured rates, and which suits them best. Pure; the bundle itself is not
+//! measured.
 
 use model::config::LinkPolicy;
 
@@ -7,23 +7,23 @@ use crate::advice::{BundleFacts, FindingSeverity, LinkFinding};
 use crate::delay_equalizer::{ALIKE, LONGEST};
 use crate::packet_train::format_rate;
 
-/// A share that differs from the rate's by more leaves a link idle.
+/// A share that differs from the link's part of the rates by more than this leaves a link idle.
 const UNEVEN: f64 = 0.25;
-/// A policy that gives one stream so much more is named.
+/// A policy is recommended when it gives one stream at least this many times as much.
 const BETTER: f64 = 1.2;
 
-/// What a policy would give, bits a second.
+/// A policy's expected rates in bits a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PolicyForecast {
     pub policy: LinkPolicy,
-    /// One stream; `None`: it is ruined, for its packets overtake each other.
+    /// The rate of one stream; `None`: reordering ruins it.
     pub single_flow: Option<f64>,
     pub many_flows: f64,
-    /// Of some link only a bound is known: it may give more.
+    /// Only a lower bound is known of some link: the policy may give more.
     pub at_least: bool,
 }
 
-/// What each policy would give over these links; nothing while the rate of one is not known. `equalise`: packets of shorter
+/// The forecast for each policy over these links; empty while a link's rate is unknown. `equalise`: packets of faster
 /// links may be held.
 pub fn forecast_policies(bundle: &BundleFacts, equalise: bool) -> Vec<PolicyForecast> {
     let links = || bundle.links.iter().filter(|link| link.down_reason.is_none());
@@ -33,7 +33,7 @@ pub fn forecast_policies(bundle: &BundleFacts, equalise: bool) -> Vec<PolicyFore
     }
     let shares: Vec<f64> = links().map(|link| link.capacity.unwrap_or(1) as f64).collect();
     let all: f64 = shares.iter().sum();
-    // By shares links fill up together only where shares are as rates are: the first that is full holds the others up.
+    // With shares that do not match the rates, the first full link holds the others up.
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
     let together = least(&mut rates.iter().zip(&shares).map(|(rate, share)| rate * all / share));
     let single = least(&mut rates.iter().copied());
@@ -49,7 +49,7 @@ pub fn forecast_policies(bundle: &BundleFacts, equalise: bool) -> Vec<PolicyFore
     ]
 }
 
-/// What is to be said of a bundle whose links were measured.
+/// The findings about a bundle with measured links.
 pub fn findings(bundle: &BundleFacts, mptcp: bool) -> Vec<LinkFinding> {
     let about = format!("bundle {}", bundle.name);
     let say = |verdict, found: String, advice: String| LinkFinding {
@@ -81,7 +81,7 @@ pub fn findings(bundle: &BundleFacts, mptcp: bool) -> Vec<LinkFinding> {
     out
 }
 
-/// Shares that leave a link idle.
+/// The shares, where they leave a link idle.
 fn idle_link_shares(bundle: &BundleFacts) -> Option<(String, String)> {
     let known = || {
         bundle.links.iter().filter_map(|link| Some((link.rate?.bits, link.capacity.unwrap_or(1))))
@@ -89,7 +89,7 @@ fn idle_link_shares(bundle: &BundleFacts) -> Option<(String, String)> {
     let (rates, shares) = known().fold((0.0, 0.0), |(rates, shares), (rate, share)| {
         (rates + rate as f64, shares + share as f64)
     });
-    // A link of which only a bound is known may be as fast as the others.
+    // A link of which only a lower bound is known may be as fast as the others.
     let told = bundle.links.iter().all(|link| link.rate.is_some_and(|rate| !rate.at_least));
     let off = |(rate, share): (u64, u64)| {
         let rate = rate as f64 / rates;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(of(&forecast_policies(&far, false), RoundRobin).0, None);
         let farther = bundle("hash", 600, &[(500, None), (500, None)]);
         assert_eq!(of(&forecast_policies(&farther, true), RoundRobin).0, None);
-        // Without shares of its own the smaller link holds the larger one up.
+        // Without configured shares the slower link holds the faster one up.
         let odd = bundle("round-robin", 0, &[(900, None), (100, None)]);
         assert_eq!(of(&forecast_policies(&odd, true), RoundRobin), (Some(200), 200));
         let told = bundle("round-robin", 0, &[(900, Some(9)), (100, Some(1))]);

@@ -1,4 +1,4 @@
-//! Packets that are held until they are due, each link's in their order; bounded. Pure: moments go in and come out.
+//! Packets that are held until they are due, in order for each link; bounded. Pure: times go in and come out.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::schedule::LINKS;
 
-/// Packets held at most, of all links of a bundle.
+/// Packets held at most, of all links of a bundle: bounds the memory.
 pub const PACKETS: usize = 65_536;
 /// Bytes held at most: 10 Gbit/s for 50 ms.
 pub const BYTES: usize = 64 << 20;
@@ -26,10 +26,10 @@ impl Default for HoldQueue {
 }
 
 impl HoldQueue {
-    /// Holds a packet of a link for so long; a packet never overtakes one of its own link.
+    /// Holds a packet of a link for this long; packets of one link stay in order.
     ///
     /// # Errors
-    /// The packet, when it does not fit: it is to go at once.
+    /// The packet, when it does not fit: the caller sends it at once.
     pub fn hold_packet(
         &mut self,
         link: usize,
@@ -46,7 +46,7 @@ impl HoldQueue {
         Ok(())
     }
 
-    /// A packet that is due, the earliest first.
+    /// The next packet that is due, the earliest first.
     pub fn take_due(&mut self, now: MonotonicTime) -> Option<Vec<u8>> {
         let due = |row: &VecDeque<(MonotonicTime, Vec<u8>)>| row.front().map(|(due, _)| *due);
         let (due, row) = self
@@ -63,7 +63,7 @@ impl HoldQueue {
         Some(packet)
     }
 
-    /// When the next one is due.
+    /// When the next packet is due.
     pub fn next_due(&self) -> Option<MonotonicTime> {
         self.queues.iter().filter_map(|row| row.front()).map(|(due, _)| *due).min()
     }

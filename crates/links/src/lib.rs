@@ -1,7 +1,7 @@
 //! Bundles of links: several links to one far end, used as one. Uplinks: several gateways, used side by side.
 //!
-//! What a packet does is decided in the kernel by a program of traffic control on the bundle's device (`bpf/`); this
-//! crate computes its tables, judges links, equalises delays, and loads it. It opens no socket and reads no clock.
+//! A program of traffic control on the bundle's device (`bpf/`) forwards each packet in the kernel. This crate computes
+//! its tables, checks links, equalises delays, and loads it. It opens no socket and reads no clock.
 
 pub mod advice;
 pub mod bond;

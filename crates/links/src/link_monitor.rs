@@ -1,4 +1,4 @@
-//! Whether a link lives, how long it is, and what it loses: judged by its carrier and by answers of its next hop. Pure.
+//! Whether a link is alive, its delay and its loss, from its carrier and from replies of its next hop. Pure.
 //!
 //! ```text
 //!          carrier gone here or there, or `fall` questions in a row unanswered
@@ -6,7 +6,7 @@
 //!     ▲                                                            │
 //!     └──── carrier there, and `rise` answers in a row ────────────┘
 //! ```
-//! A link begins alive where it has a carrier: nothing is known against it. Without a probe the carrier alone counts.
+//! A link with a carrier starts alive, because nothing indicates a fault. Without probes only the carrier counts.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,30 +14,26 @@ use std::time::Duration;
 use model::config::LinkProbe;
 use model::monotonic_time::MonotonicTime;
 
-/// Round trips of which the least counts: what waited in queues does not make a link longer, for as long as streams
-/// fill queues without a pause.
+/// Round trips of which the least counts: queueing does not make a link slower, even while streams fill queues for the
+/// length of this window.
 pub const WINDOW: usize = 256;
-/// Questions of which the loss is told.
+/// Probes over which the loss is computed.
 pub const LOSS_WINDOW: usize = 128;
-/// Questions that wait for answers; an older one is forgotten as lost.
+/// Probes that wait for replies; an older one counts as lost.
 const PENDING: usize = 64;
 
-/// Why a link changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
     /// The interface lost its carrier, was set down, or is gone.
     NoCarrier,
-    /// The carrier is there (again).
     Carrier,
-    /// The next hop did not answer.
     NoReply,
-    /// The next hop answers.
     Replies,
-    /// The far end says that it has no carrier.
+    /// The far end reports that it has no carrier.
     RemoteDown,
 }
 
-/// A link under judgement.
+/// A link and its recent probes.
 #[derive(Clone, Debug)]
 pub struct LinkMonitor {
     probe: Option<LinkProbe>,
@@ -55,7 +51,7 @@ pub struct LinkMonitor {
 }
 
 impl LinkMonitor {
-    /// One whose carrier is not known yet: dead until it is.
+    /// A link whose carrier is not known yet: dead until it is.
     pub fn new(probe: Option<LinkProbe>) -> LinkMonitor {
         LinkMonitor {
             probe,
@@ -73,18 +69,16 @@ impl LinkMonitor {
         }
     }
 
-    /// Whether packets may take it.
     pub fn is_alive(&self) -> bool {
         self.carrier && self.is_answering
     }
 
-    /// Whether the interface has a carrier.
     pub fn has_carrier(&self) -> bool {
         self.carrier
     }
 
-    /// The far end says that it has no carrier there; what changed. Answers to questions from now on revive it: they would
-    /// not come if that were so.
+    /// The far end reports that its carrier is gone. Returns the change. Replies to later probes revive the link: they
+    /// would not arrive without a carrier.
     pub fn set_remote_down(&mut self) -> Option<LinkChange> {
         let probe = self.probe.as_ref()?;
         self.successes = 0;
@@ -98,7 +92,7 @@ impl LinkMonitor {
         self.carrier.then_some(LinkChange::RemoteDown)
     }
 
-    /// The carrier is there, or not; what changed.
+    /// Sets whether there is a carrier. Returns the change.
     pub fn set_carrier(&mut self, there: bool) -> Option<LinkChange> {
         if there == self.carrier {
             return None;
@@ -106,7 +100,7 @@ impl LinkMonitor {
         let before = self.is_alive();
         self.carrier = there;
         if there {
-            // What was unanswered without a carrier says nothing.
+            // Unanswered probes without a carrier do not count.
             (self.failures, self.is_answering) = (0, self.is_answering || self.probe.is_none());
         } else {
             self.pending.clear();
@@ -115,7 +109,7 @@ impl LinkMonitor {
         (before != self.is_alive()).then_some(why)
     }
 
-    /// The number of a question that is due now; it is taken as sent.
+    /// The number of a probe that is due now; the probe counts as sent.
     pub fn take_probe(&mut self, now: MonotonicTime) -> Option<u16> {
         let probe = self.probe.as_ref()?;
         if !self.carrier || now < self.next_probe {
@@ -128,7 +122,7 @@ impl LinkMonitor {
         Some(self.number)
     }
 
-    /// An answer came; what changed. Late ones and strangers say nothing.
+    /// A reply arrived. Returns the change. Late and unknown replies do not count.
     pub fn receive_reply(&mut self, number: u16, now: MonotonicTime) -> Option<LinkChange> {
         let at = self.pending.iter().position(|(asked, _)| *asked == number)?;
         let (_, sent) = self.pending.remove(at)?;
@@ -149,7 +143,7 @@ impl LinkMonitor {
         self.carrier.then_some(LinkChange::Replies)
     }
 
-    /// Time passed: questions without an answer in time are lost; what changed.
+    /// Handles elapsed time: probes without a reply in time are lost. Returns the change.
     pub fn expire_probes(&mut self, now: MonotonicTime) -> Option<LinkChange> {
         let timeout = self.probe.as_ref()?.timeout;
         let mut changed = None;
@@ -162,12 +156,12 @@ impl LinkMonitor {
         changed
     }
 
-    /// The least of the last round trips.
+    /// The least of the recent round trips.
     pub fn round_trip(&self) -> Option<Duration> {
         self.round_trips.iter().min().copied()
     }
 
-    /// Of the last questions, the share without an answer, 0–1.
+    /// The share of the last probes without a reply, 0–1.
     pub fn loss(&self) -> f64 {
         if self.recent_results.is_empty() {
             return 0.0;
@@ -184,7 +178,7 @@ impl LinkMonitor {
             return None;
         }
         self.is_answering = false;
-        // What was measured of a path that is gone says nothing about the one that comes.
+        // Round trips of the previous path do not apply to the next one.
         self.round_trips.clear();
         self.carrier.then_some(LinkChange::NoReply)
     }
@@ -259,14 +253,14 @@ mod tests {
         assert_eq!(life.receive_reply(before, at(1)), None, "what was asked before says nothing");
         let first = life.take_probe(at(100)).unwrap();
         assert_eq!((life.receive_reply(first, at(101)), life.is_alive()), (None, false));
-        // Said again in between, it begins anew.
+        // A repeated notice restarts the wait.
         assert_eq!(life.set_remote_down(), None);
         for (ms, wanted) in [(200, None), (300, Some(LinkChange::Replies))] {
             let number = life.take_probe(at(ms)).unwrap();
             assert_eq!(life.receive_reply(number, at(ms + 1)), wanted);
         }
         assert!(life.is_alive());
-        // Without a probe nothing could revive it.
+        // Without probes nothing could revive the link.
         let mut unasked = LinkMonitor::new(None);
         unasked.set_carrier(true);
         assert_eq!((unasked.set_remote_down(), unasked.is_alive()), (None, true));

@@ -1,5 +1,5 @@
-//! Which link a packet takes: the arithmetic of `bpf/bundle.bpf.c` once more, which rows and simulations hold against
-//! it. Pure; the kernel's program does the work.
+//! Which link a packet takes: the same arithmetic as in `bpf/bundle.bpf.c`. Tests compare both; the kernel's program
+//! does the work. Pure.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,23 +10,23 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::schedule::LinkSchedule;
 
-/// What a packet is chosen by.
+/// The parts of a packet that the choice depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketKey {
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// The protocol over IP.
+    /// The protocol above IP.
     pub protocol: u8,
-    /// Source and destination port; 0 for protocols without, and for fragments.
+    /// Source and destination port; 0 for protocols without ports, and for fragments.
     pub ports: (u16, u16),
-    /// Of fragments: the number of their datagram.
+    /// The datagram's identification, for fragments.
     pub fragment: Option<u32>,
 }
 
-/// A fragment's companions follow the first that came for so long.
+/// How long the fragments of a datagram follow the first one.
 pub const FRAGMENT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The state that policies keep.
+/// The state of all policies.
 #[derive(Debug, Default)]
 pub struct LinkSelector {
     turn: u64,
@@ -35,7 +35,7 @@ pub struct LinkSelector {
 }
 
 impl PacketKey {
-    /// Of the flow; fragments of a flow are a flow of their own, for later ones have no ports.
+    /// The hash of the flow. Fragments form a flow of their own, because later ones have no ports.
     pub fn flow_hash(&self) -> u64 {
         let mut hash = SEED;
         match (self.source, self.destination) {
@@ -60,7 +60,7 @@ impl PacketKey {
 }
 
 impl LinkSelector {
-    /// The link of a packet; `alive` says which links may have it. `None`: no link lives.
+    /// The link of a packet; `alive` contains the usable links. `None`: no link is alive.
     pub fn select_link(
         &mut self,
         policy: LinkPolicy,
@@ -110,7 +110,7 @@ impl LinkSelector {
         gap: Duration,
         now: MonotonicTime,
     ) -> Option<u8> {
-        // Flows that fall on one entry are one flow.
+        // Flows that share an entry count as one flow.
         let entry = flow as u16;
         let kept = self.flowlets.get(&entry).copied();
         let kept =
@@ -130,10 +130,10 @@ impl LinkSelector {
     }
 }
 
-/// Where hashes begin: digits of pi, so that nobody had a choice.
+/// The start of the hash: digits of pi, an arbitrary constant without a hidden choice.
 const SEED: u64 = 0x243f_6a88_85a3_08d3;
 
-/// One step of the hash: multiplication spreads low bits upwards, the shifts bring them back.
+/// One step of the hash: the multiplication spreads low bits upwards, the shifts bring them back.
 fn mix(hash: u64, word: u64) -> u64 {
     let mut hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash ^= hash >> 32;

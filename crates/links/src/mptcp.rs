@@ -1,6 +1,5 @@
-//! What the kernel is told of Multipath TCP, and what it tells: endpoints by which connections take further paths, limits,
-//! and which subflows connections have. Messages of generic netlink (`linux/mptcp_pm.h`) and of socket diagnosis
-//! (`linux/inet_diag.h`). Pure.
+//! Messages about Multipath TCP to and from the kernel: endpoints from which connections open subflows, limits, and the
+//! subflows of connections. Generic netlink (`linux/mptcp_pm.h`) and socket diagnosis (`linux/inet_diag.h`). Pure.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,10 +8,10 @@ use model::config::EndpointPurpose;
 
 use crate::netlink::{ACK, DUMP, attribute, message, nested, parse_attributes, text};
 
-/// The numbers of our endpoints: others keep to the lowest, as the kernel gives them.
+/// The numbers of our endpoints. Others use the lowest numbers, because the kernel counts from 1.
 pub const OURS: std::ops::Range<u8> = 232..248;
 
-/// `GENL_ID_CTRL`, its question for a family, and that answer's attribute.
+/// `GENL_ID_CTRL`, its request for a family, and the reply's attribute.
 const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -35,14 +34,14 @@ const SIGNAL: u32 = 1;
 const SUBFLOW: u32 = 2;
 const BACKUP: u32 = 4;
 
-/// `SOCK_DIAG_BY_FAMILY`, protocols, and attributes of questions and answers.
+/// `SOCK_DIAG_BY_FAMILY`, protocols, and attributes of requests and replies.
 const DIAGNOSE: u16 = 20;
 const TCP: u8 = 6;
 const MPTCP: u32 = 262;
 const PROTOCOL: u16 = 3;
 const INFO: u16 = 2;
 const ABOVE: u16 = 19;
-/// States that have a far end: all but those that listen or are over.
+/// States with a far end: all except listening and closed.
 const OPEN: u32 =
     (1 << 1) | (1 << 2) | (1 << 3) | (1 << 4) | (1 << 5) | (1 << 8) | (1 << 9) | (1 << 11);
 /// Bytes of `struct inet_diag_msg`.
@@ -52,24 +51,24 @@ const HEAD: usize = 72;
 pub struct MptcpEndpointEntry {
     pub id: u8,
     pub ip: IpAddr,
-    /// Its flags, as the kernel has them.
+    /// The flags as the kernel defines them.
     pub flags: u32,
-    /// Where its subflows leave; 0: as routed.
+    /// The interface that its subflows leave by; 0: as routed.
     pub ifindex: u32,
 }
 
-/// What is to be done about an endpoint.
+/// A change of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointStep {
     Add(MptcpEndpointEntry),
     Remove(MptcpEndpointEntry),
 }
 
-/// What makes endpoints stand as wanted.
+/// The steps that set the endpoints as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointPlan {
     pub steps: Vec<EndpointStep>,
-    /// Which are ours once all is done, by number and address.
+    /// Our endpoints after the steps, by number and address.
     pub ours: Vec<(u8, IpAddr)>,
 }
 
@@ -78,33 +77,32 @@ pub struct EndpointPlan {
 pub struct MptcpFlow {
     pub local: SocketAddr,
     pub remote: SocketAddr,
-    /// By which a connection and its subflows find each other.
+    /// Connects a connection and its subflows.
     pub token: u32,
-    /// Round trip, microseconds; of a whole connection 0.
+    /// Round trip in microseconds; 0 for a whole connection.
     pub round_trip_us: u32,
-    /// Bytes that the far end has confirmed.
+    /// Bytes that the far end has acknowledged.
     pub sent: u64,
     pub received: u64,
 }
 
 impl MptcpEndpointEntry {
-    /// Connections that begin here open subflows from it.
+    /// Connections from this machine open subflows from the endpoint.
     pub fn opens_subflows(&self) -> bool {
         self.flags & SUBFLOW != 0
     }
 
-    /// The far end is told of it.
+    /// The endpoint is announced to the far end.
     pub fn is_announced(&self) -> bool {
         self.flags & SIGNAL != 0
     }
 
-    /// Used only while nothing else is.
+    /// Used only while no other subflow is.
     pub fn is_backup(&self) -> bool {
         self.flags & BACKUP != 0
     }
 }
 
-/// Flags of an endpoint.
 pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
     flag(purpose.announces_address(), SIGNAL)
@@ -112,15 +110,16 @@ pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
         | flag(backup, BACKUP)
 }
 
-/// What makes these endpoints stand. `kept`: those that were set by us, by number and address. Addresses that somebody else
-/// made endpoints of are left as they are, whatever their numbers: the kernel numbers on from the highest, ours included.
+/// The steps that set these endpoints. `kept`: those that we set before, by number and address. An address that is
+/// another program's endpoint is left alone, whatever its number: the kernel counts on from the highest number, ours
+/// included.
 pub fn plan_endpoints(
     wanted: &[MptcpEndpointEntry],
     there: &[MptcpEndpointEntry],
     kept: &[(u8, IpAddr)],
 ) -> EndpointPlan {
     let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
-    // One that is wanted and has such a number was ours before it was kept which are.
+    // A wanted endpoint with such a number is ours, from a daemon that did not record its endpoints.
     let ours = |spot: &&MptcpEndpointEntry| {
         OURS.contains(&spot.id) && (kept.contains(&(spot.id, spot.ip)) || wants(spot.ip))
     };
@@ -149,7 +148,7 @@ pub fn plan_endpoints(
     plan
 }
 
-/// Asks for the number of the kernel's family.
+/// Requests the number of the kernel's family.
 pub fn family_request() -> Vec<u8> {
     message(
         CONTROL,
@@ -159,19 +158,19 @@ pub fn family_request() -> Vec<u8> {
     )
 }
 
-/// The number, from the answer.
+/// The family's number, from the reply.
 pub fn parse_family(body: &[u8]) -> Option<u16> {
     let all = parse_attributes(body.get(4..)?);
     let (_, id) = all.into_iter().find(|(kind, _)| *kind == FAMILY_ID)?;
     Some(u16::from_ne_bytes(id.try_into().ok()?))
 }
 
-/// Asks for all endpoints.
+/// Requests all endpoints.
 pub fn list_request(family: u16) -> Vec<u8> {
     message(family, DUMP, 1, &generic_header(GET, 1))
 }
 
-/// An endpoint, from an answer.
+/// An endpoint, from a reply.
 pub fn parse_endpoint(body: &[u8]) -> Option<MptcpEndpointEntry> {
     let (_, inner) =
         parse_attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
@@ -192,7 +191,7 @@ pub fn parse_endpoint(body: &[u8]) -> Option<MptcpEndpointEntry> {
     Some(MptcpEndpointEntry { id, ip: ip?, flags: flags & (SIGNAL | SUBFLOW | BACKUP), ifindex })
 }
 
-/// Carries a step out.
+/// The request that carries out a step.
 pub fn change_request(family: u16, step: &EndpointStep) -> Vec<u8> {
     let (command, spot) = match step {
         EndpointStep::Add(spot) => (ADD, spot),
@@ -210,12 +209,12 @@ pub fn change_request(family: u16, step: &EndpointStep) -> Vec<u8> {
     message(family, ACK, 1, &[generic_header(command, 1), nested(ADDRESS, &parts)].concat())
 }
 
-/// Asks for the limits: addresses of the far end that are taken up, and subflows.
+/// Requests the limits: accepted addresses of the far end, and subflows.
 pub fn limits_request(family: u16) -> Vec<u8> {
     message(family, ACK, 1, &generic_header(GET_LIMITS, 1))
 }
 
-/// The limits, from the answer.
+/// The limits, from the reply.
 pub fn parse_limits(body: &[u8]) -> Option<(u32, u32)> {
     let all = parse_attributes(body.get(4..)?);
     let of = |wanted| {
@@ -233,7 +232,7 @@ pub fn set_limits_request(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<
     message(family, ACK, 1, &parts.concat())
 }
 
-/// Asks for connections as a whole, or for sockets of TCP, among which their subflows are.
+/// Requests whole connections, or TCP sockets, which include their subflows.
 pub fn connections_request(v6: bool, whole: bool) -> Vec<u8> {
     let mut body = vec![if v6 { 10 } else { 2 }, TCP, 1 << (INFO - 1), 0];
     body.extend(OPEN.to_ne_bytes());
@@ -244,7 +243,7 @@ pub fn connections_request(v6: bool, whole: bool) -> Vec<u8> {
     message(DIAGNOSE, DUMP, 1, &body)
 }
 
-/// A connection as a whole, from an answer.
+/// A whole connection, from a reply.
 pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
     let info = parse_info(body)?;
     let token = read_u32(info, 12)?;
@@ -253,7 +252,7 @@ pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
     parse_flow(body, token, 0, (sent, received))
 }
 
-/// A subflow, from an answer; `None`: a socket of plain TCP.
+/// A subflow, from a reply; `None`: a socket of plain TCP.
 pub fn parse_subflow(body: &[u8]) -> Option<MptcpFlow> {
     let inner = |bytes, wanted| {
         parse_attributes(bytes).into_iter().find(|(kind, _)| *kind == wanted).map(|(_, v)| v)
@@ -293,7 +292,6 @@ fn parse_flow(
     Some(MptcpFlow { local, remote, token, round_trip_us, sent, received })
 }
 
-/// The header of generic netlink.
 fn generic_header(command: u8, version: u8) -> Vec<u8> {
     vec![command, version, 0, 0]
 }
@@ -330,7 +328,7 @@ mod tests {
         assert_eq!(found.ours, [kept[0], (233, new.ip)]);
         assert_eq!(plan_endpoints(&[], &there, &kept).steps.len(), 2);
         assert!(plan_endpoints(&wanted[1..2], &there[..2], &kept).steps.is_empty());
-        // What a daemon set that kept nothing is known by being wanted.
+        // Endpoints of a daemon that recorded nothing are recognised because they are wanted.
         assert!(plan_endpoints(&wanted[1..2], &there[..2], &[]).steps.is_empty());
     }
 

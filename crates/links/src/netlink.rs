@@ -1,23 +1,23 @@
-//! Bytes of messages to the kernel (netlink) for subsystems that have no client here, and what its answers hold. Pure.
+//! Netlink messages for subsystems without a client library here, and their replies. Pure.
 
 /// Bytes of a message's header.
 pub const HEADER: usize = 16;
 /// `NLM_F_REQUEST`, `NLM_F_ACK`, of `linux/netlink.h`.
 pub const REQUEST: u16 = 1;
-/// The kernel says when it is done.
+/// The kernel acknowledges the request.
 pub const ACK: u16 = 4;
-/// `NLM_F_DUMP`: all there are.
+/// `NLM_F_DUMP`: all entries.
 pub const DUMP: u16 = 0x300;
 pub const CREATE: u16 = 0x400;
-/// Behind those that are there.
+/// `NLM_F_APPEND`: behind the existing entries.
 pub const APPEND: u16 = 0x800;
-/// Types of answers: `NLMSG_ERROR`, `NLMSG_DONE`.
+/// Types of replies: `NLMSG_ERROR`, `NLMSG_DONE`.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// The bit of attributes that hold attributes.
+/// `NLA_F_NESTED`: the attribute contains attributes.
 const NESTED: u16 = 0x8000;
 
-/// A message: its type, flags and number, and what it holds.
+/// A message from its type, flags, number and body.
 pub fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(HEADER + body.len()).unwrap_or(u32::MAX);
     let mut out = length.to_ne_bytes().to_vec();
@@ -39,28 +39,27 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An attribute that holds attributes.
+/// An attribute that contains attributes.
 pub fn nested(kind: u16, parts: &[Vec<u8>]) -> Vec<u8> {
     attribute(kind | NESTED, &parts.concat())
 }
 
-/// A text with its end.
+/// A text with its terminating zero.
 pub fn text(kind: u16, value: &str) -> Vec<u8> {
     attribute(kind, &[value.as_bytes(), &[0]].concat())
 }
 
-/// What the kernel answered.
+/// A reply of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NetlinkReply {
     /// Done, or refused with this `errno`.
     Done(i32),
-    /// All of a list was told.
+    /// The end of a list.
     End,
-    /// A message of this type.
     Payload(u16, Vec<u8>),
 }
 
-/// Answers in what was received; what is cut off is left out.
+/// The replies in received bytes; a truncated one is left out.
 pub fn parse_replies(mut bytes: &[u8]) -> Vec<NetlinkReply> {
     let mut out = Vec::new();
     while let Some(head) = bytes.get(..HEADER) {
@@ -79,7 +78,7 @@ pub fn parse_replies(mut bytes: &[u8]) -> Vec<NetlinkReply> {
     out
 }
 
-/// Attributes by kind, in their order; what is malformed ends them.
+/// The attributes in their order, each with its kind; a malformed one ends the list.
 pub fn parse_attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut out = Vec::new();
     while let [a, b, c, d, ..] = bytes {

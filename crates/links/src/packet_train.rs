@@ -1,45 +1,42 @@
-//! What trains of packets over links tell when their far end sends them back: the rate of a link, and by how much packets
-//! that take turns overtake each other. Pure: moments go in.
+//! What packet trains over links measure when the far end returns them: the rate of a link, and the reordering between
+//! links. Pure: times go in.
 
 use std::fmt;
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// Packets of a train: enough to tell the gaps of a line from those of its ends, few enough for the queue of a slow one.
+/// Packets of a train: enough to measure the gaps of the line, few enough for the queue of a slow one.
 pub const PACKETS: u16 = 40;
-/// Packets that must come back; fewer say nothing.
+/// Packets that must return; with fewer the result is noise.
 const MIN_RECEIVED: usize = 8;
 
-/// A packet of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainPacket {
     pub sent_at: MonotonicTime,
-    /// When it came back.
+    /// When the packet returned.
     pub received_at: Option<MonotonicTime>,
 }
 
-/// The rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredRate {
-    /// Bits a second, headers of the link included.
+    /// Bits a second, including headers of the link.
     pub bits: u64,
-    /// The train took as long to be sent: the link may carry more.
+    /// Sending took as long as the train: the link may be faster.
     pub at_least: bool,
 }
 
-/// In which order packets came back.
+/// The order of the returned packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketOrder {
     pub received: usize,
-    /// Those that came after one that was sent later.
+    /// Packets that arrived after one that was sent later.
     pub reordered: usize,
-    /// By how many at most.
+    /// By how many packets at most.
     pub depth: usize,
 }
 
-/// The rate by which a train of packets of so many bytes came back: the gaps between them are those that the narrowest place
-/// made, there or back.
+/// The rate at which a train of packets of this size returned: the narrowest place in either direction makes the gaps.
 pub fn train_rate(train: &[TrainPacket], bytes: usize) -> Option<MeasuredRate> {
     let back: Vec<(MonotonicTime, MonotonicTime)> =
         train.iter().filter_map(|sent| Some((sent.sent_at, sent.received_at?))).collect();
@@ -55,13 +52,13 @@ pub fn train_rate(train: &[TrainPacket], bytes: usize) -> Option<MeasuredRate> {
     Some(MeasuredRate { bits: bits as u64, at_least: came < went * 5 / 4 })
 }
 
-/// The rate of a link of which several trains tell: the middle one, since a busy machine delays one train or another.
+/// The median rate of several trains, because a busy machine delays single trains.
 pub fn median_rate(mut rates: Vec<MeasuredRate>) -> Option<MeasuredRate> {
     rates.sort_unstable_by_key(|rate| rate.bits);
     rates.get(rates.len() / 2).copied()
 }
 
-/// In which order packets came back, of which each stands where it was sent.
+/// The order in which packets returned; `train` is in the order of sending.
 pub fn packet_order(train: &[TrainPacket]) -> PacketOrder {
     let mut back: Vec<(MonotonicTime, usize)> = train
         .iter()
@@ -137,7 +134,7 @@ mod tests {
     fn packets_of_a_longer_link_are_overtaken() {
         let even = train(&[(0, Some(10)), (1, Some(11)), (2, Some(12))]);
         assert_eq!(packet_order(&even), PacketOrder { received: 3, reordered: 0, depth: 0 });
-        // Every second one takes 5 µs longer: each is passed by those that come within that time.
+        // Every second packet takes 5 µs longer: later packets overtake it within that time.
         let turns: Vec<_> =
             (0..10).map(|n| (n, Some(n + if n % 2 == 0 { 5 } else { 0 }))).collect();
         let found = packet_order(&train(&turns));

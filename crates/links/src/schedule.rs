@@ -1,16 +1,17 @@
-//! In which order links take turns: a short list of link numbers that the kernel walks, or picks from by a hash. Pure.
+//! The order in which links take turns: a short list of link numbers that the kernel walks, or picks from by a hash.
+//! Pure.
 //!
-//! Each link has turns as its capacity says, spread evenly over the list: smooth weighted round robin, as servers are
-//! chosen.
+//! Each link has turns in proportion to its capacity, spread evenly over the list: smooth weighted round robin, as for
+//! servers.
 
 use model::config::LinkPolicy;
 
-/// Links of a bundle at most.
+/// Links of a bundle at most; the size of the array in the program's maps.
 pub const LINKS: usize = 8;
-/// Turns in the list at most; a power of two, for the kernel masks with it.
+/// Turns in the list at most; a power of two, because the kernel's program masks with it.
 pub const SLOTS: usize = 64;
 
-/// A list of turns; empty when no link lives.
+/// A list of turns; empty when no link is alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkSchedule(Vec<u8>);
 
@@ -18,12 +19,12 @@ pub struct LinkSchedule(Vec<u8>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduledLink {
     pub alive: bool,
-    /// Bits a second; 0: as all others.
+    /// Bits a second; 0: the same as all others.
     pub capacity: u64,
 }
 
 impl LinkSchedule {
-    /// The turns of these links, in the order of the configuration; links past [`LINKS`] have none.
+    /// The turns of these links, in the order of the configuration; links beyond [`LINKS`] have none.
     pub fn from_policy(policy: LinkPolicy, links: &[ScheduledLink]) -> LinkSchedule {
         let links = &links[..links.len().min(LINKS)];
         let living = || links.iter().zip(0_u8..).filter(|(link, _)| link.alive);
@@ -41,16 +42,16 @@ impl LinkSchedule {
         &self.0
     }
 
-    /// The link of a turn's number, or of a hash; `None`: no link lives.
+    /// The link for a turn's number or a hash; `None`: no link is alive.
     pub fn pick(&self, number: u64) -> Option<u8> {
         let length = u32::try_from(self.0.len()).ok().filter(|length| *length > 0)?;
-        // As the kernel's program has it: both halves count, for a hash has its bits in both.
+        // As in the kernel's program: both halves count, because a hash has its bits in both.
         let folded = (number ^ (number >> 32)) as u32;
         self.0.get((folded % length) as usize).copied()
     }
 }
 
-/// Turns for each capacity: exact where the ratio fits the list, else by largest remainders, one at least.
+/// Turns for each capacity: exact where the ratio fits the list, else by largest remainders; at least one.
 fn turns_by_capacity(capacities: &[u64]) -> Vec<usize> {
     let common = capacities.iter().copied().fold(0, gcd).max(1);
     let reduced: Vec<u64> = capacities.iter().map(|one| one / common).collect();
@@ -78,7 +79,7 @@ fn turns_by_capacity(capacities: &[u64]) -> Vec<usize> {
     out
 }
 
-/// Each index as often as its weight says, as evenly as can be.
+/// Each index as often as its weight, spread as evenly as possible.
 fn smooth_turns(weights: &[usize]) -> Vec<usize> {
     let total: i64 = weights.iter().map(|weight| *weight as i64).sum();
     let mut current = vec![0_i64; weights.len()];

@@ -1,4 +1,4 @@
-//! Keys and values of the maps of `bpf/bundle.bpf.c`, to bytes and back. What they mean stands there.
+//! Keys and values of the maps of `bpf/bundle.bpf.c`, to bytes and back. The program defines their meaning.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -18,33 +18,32 @@ const MEMBER: usize = 32;
 /// Where the links begin.
 const MEMBERS: usize = 16 + SLOTS;
 
-/// A link as the kernel has it.
+/// A link in the kernel's map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BundleMember {
     pub ifindex: u32,
-    /// It may have packets.
+    /// The link may get packets.
     pub alive: bool,
-    /// Its packets are held first.
+    /// The link's packets are held first.
     pub holds_packets: bool,
-    /// Its next hop for IPv4.
+    /// The link's next hop for IPv4.
     pub v4: Option<Ipv4Addr>,
     pub v6: Option<Ipv6Addr>,
 }
 
-/// A bundle as the kernel has it.
+/// A bundle in the kernel's map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleEntry {
-    /// How links are chosen.
     pub policy: LinkPolicy,
-    /// Turns, at most [`SLOTS`].
+    /// The list of turns, at most [`SLOTS`].
     pub slots: Vec<u8>,
-    /// Silence after which a flow may change links, nanoseconds.
+    /// Silence after which a flow may change links, in nanoseconds.
     pub gap: u64,
     pub members: Vec<BundleMember>,
 }
 
 impl BundleEntry {
-    /// No link at all.
+    /// A bundle without links.
     pub fn empty() -> BundleEntry {
         BundleEntry { policy: LinkPolicy::Hash, slots: Vec::new(), gap: 0, members: Vec::new() }
     }
@@ -99,7 +98,7 @@ impl BundleMember {
             | flag(self.v6.is_some(), HAS_V6);
         self.ifindex.write(out);
         flags.write(&mut out[4..]);
-        // Addresses are in the network's order.
+        // Addresses are in network byte order.
         out[8..12].copy_from_slice(&self.v4.unwrap_or(Ipv4Addr::UNSPECIFIED).octets());
         out[16..32].copy_from_slice(&self.v6.unwrap_or(Ipv6Addr::UNSPECIFIED).octets());
     }
@@ -120,10 +119,10 @@ impl BundleMember {
     }
 }
 
-/// Whose place in the maps it is, and which of its two bundles holds.
+/// The owner of a slot in the maps, and which of its two copies is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BundleSlot {
-    /// The interface's number; 0: nobody's.
+    /// The interface's index; 0: the slot is free.
     pub ifindex: u32,
     pub active_copy: u32,
 }

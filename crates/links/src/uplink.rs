@@ -1,8 +1,8 @@
 //! Uplinks: several gateways, used side by side. Connections stay on the uplink that they began with.
 //!
-//! What a new connection takes is drawn in the kernel by the programs of `bpf/uplink.bpf.c`, which mark it; routing rules
-//! lead marked packets, and packets with an uplink's own address, to that uplink's routing table. Here is decided which
-//! uplinks live, in which shares they are drawn, and which rules and tables are to stand.
+//! The programs of `bpf/uplink.bpf.c` choose a new connection's uplink and mark it. Routing rules lead marked packets,
+//! and packets with an uplink's own address, to that uplink's routing table. This module decides which uplinks are up,
+//! their shares, and the rules and tables.
 
 pub mod datapath;
 pub mod health;

@@ -1,4 +1,4 @@
-//! The addresses that may be answered with now, encoded, and which of them comes first.
+//! The addresses that may be answered now, encoded, and the choice of the first one.
 
 use std::net::IpAddr;
 
@@ -6,18 +6,18 @@ use super::candidate::AnswerCandidate;
 use super::record::{A, AAAA, build_record};
 use super::turn_order::{mix, spread_turn};
 
-/// Weights are multiplied by this, so that the addresses of one candidate can share its weight evenly (every number of
-/// them up to 16 but 11 and 13 divides it, and at 720,720 parts nobody notices the others).
+/// Weights are multiplied by this number, so that the addresses of one candidate share its weight evenly. Every count
+/// up to 16 except 11 and 13 divides it; for those two the rounding error is below 1 in 720,720.
 const PARTS: u64 = 720_720;
 
-/// How the first address is found.
+/// How the first address is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectionOrder {
-    /// Each in turn; the number of the turn.
+    /// Each address in turn; the turn's number.
     RoundRobin(u64),
-    /// In proportion to weights; the number of the turn.
+    /// In proportion to weights; the turn's number.
     Weighted(u64),
-    /// The same for the same client, by weight (highest random weight); the client's hash.
+    /// The same address for the same client, by weight (highest random weight); the client's hash.
     ClientHash(u64),
     First,
 }
@@ -25,7 +25,7 @@ pub enum SelectionOrder {
 /// Addresses of one family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressSet {
-    /// Whole records, one after the other, owned by the name that the question has.
+    /// Whole records, one after the other, owned by the name in the question.
     records: Vec<u8>,
     size: usize,
     members: Vec<AddressMember>,
@@ -34,17 +34,17 @@ pub struct AddressSet {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct AddressMember {
-    /// Index of its candidate.
+    /// Index of the address's candidate.
     candidate: u16,
     address: IpAddr,
     weight: u64,
-    /// Sum of the weights up to this one.
+    /// Sum of the weights up to this address.
     end: u64,
     key: u64,
 }
 
 impl AddressSet {
-    /// The addresses of one family of these candidates. `even`: weights do not count.
+    /// The addresses of one family of these candidates. `even`: ignore weights.
     pub fn new<'c>(
         chosen: impl Iterator<Item = (usize, &'c AnswerCandidate)>,
         v6: bool,
@@ -81,17 +81,15 @@ impl AddressSet {
         });
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// Which comes first; 0 where there is none.
+    /// The position of the first address; 0 for an empty set.
     #[inline]
     pub fn pick(&self, order: SelectionOrder) -> usize {
         let count = self.members.len();
@@ -109,11 +107,12 @@ impl AddressSet {
         }
     }
 
-    /// The member with the highest score for a client: when one goes, only its own clients move (weighted rendezvous).
+    /// The member with the highest score for a client: when a member goes, only its own clients move (weighted
+    /// rendezvous).
     fn rendezvous_member(&self, client: u64) -> usize {
         let score = |member: &AddressMember| {
             let draw = mix(client ^ member.key);
-            // In (0, 1]; the logarithm is not positive, so a greater weight brings it nearer to 0.
+            // In (0, 1]; the logarithm is not positive, so a greater weight moves the score towards 0.
             let unit = ((draw >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
             unit.ln() / member.weight.max(1) as f64
         };
@@ -121,24 +120,21 @@ impl AddressSet {
         scored.max_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(at, _)| at)
     }
 
-    /// The record at this position.
     #[inline]
     pub fn record_bytes(&self, at: usize) -> &[u8] {
         self.records.get(at * self.size..(at + 1) * self.size).unwrap_or_default()
     }
 
-    /// The candidate at this position.
     #[inline]
     pub fn candidate(&self, at: usize) -> Option<usize> {
         self.members.get(at).map(|member| usize::from(member.candidate))
     }
 
-    /// The address at this position.
     pub fn address(&self, at: usize) -> Option<IpAddr> {
         self.members.get(at).map(|member| member.address)
     }
 
-    /// Its part of all weights, 0–1.
+    /// The address's part of all weights, 0–1.
     pub fn share(&self, at: usize) -> f64 {
         let weight = self.members.get(at).map_or(0, |member| member.weight);
         weight as f64 / self.total.max(1) as f64
@@ -206,7 +202,7 @@ mod tests {
             }
             for (hits, weight) in hits.iter().zip(&weights) {
                 let fair = answers as f64 * f64::from(*weight) / total as f64;
-                // Of the golden sequence, for any number of turns up to millions.
+                // The error of the golden-ratio sequence, for up to millions of turns.
                 prop_assert!((*hits as f64 - fair).abs() <= 14.0, "{hits} instead of {fair}");
                 prop_assert!(*weight > 0 || *hits == 0);
             }
@@ -221,7 +217,7 @@ mod tests {
             prop_assert_eq!(picked.len(), count);
         }
 
-        /// Only the clients of the one that goes are moved.
+        /// Only the clients of the removed member move.
         #[test]
         fn a_client_stays_while_its_keeper_is_there(client in any::<u64>(), gone in 0usize..6) {
             let whole = set(&[1, 2, 3, 4, 5, 6]);

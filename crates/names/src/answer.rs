@@ -1,6 +1,7 @@
-//! What is said to a question that could be read: which records, or why there are none.
+//! The answer to a well-formed question: which records, or why there are none.
 //!
-//! One walk: the place of the name, aliases, the records of the type. It looks at no rate and counts nothing: `desk` does.
+//! One walk: the node of the name, aliases, the records of the type. It checks no rate and counts nothing: `responder`
+//! does.
 
 use std::net::IpAddr;
 
@@ -13,36 +14,37 @@ use super::record::{A, AAAA, ANY, CNAME, HINFO_KIND, HTTPS_KIND, IN, NS, SOA_KIN
 use super::zone_data::{NameState, ZoneData};
 use super::zone_plan::{ALIASES, NameNode, NameNodeKind, NamePlan, ZonePlan};
 
-/// How long the record of ANY is kept, seconds: it never changes.
+/// The time to live of the ANY record in seconds: the record never changes, and an hour bounds the cache of a resolver
+/// after an upgrade.
 const MINIMAL_TTL: u32 = 3_600;
 
-/// What is to be said.
+/// Where a question leads.
 #[derive(Clone, Copy, Debug)]
 pub enum QueryTarget<'b> {
-    /// A name of ours.
+    /// A name of our zones.
     Node(&'b NameNode),
-    /// A name that a zone of ours does not have.
+    /// A name that does not exist in one of our zones.
     Missing(&'b ZonePlan),
-    /// Nothing of ours, or nothing that is answered.
+    /// A name outside our zones, or a type that is not answered.
     Refused,
 }
 
-/// Who asks, as far as an answer depends on it.
+/// The properties of a client that an answer may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryClient {
-    /// The network's address that counts.
+    /// The address that the regions are matched with: the client's own, or its subnet's.
     pub address: IpAddr,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrittenAnswer {
-    /// Some record of the type, or an alias.
+    /// At least one record of the type, or an alias.
     pub has_records: bool,
     /// The name at the end of the aliases does not exist.
     pub is_nxdomain: bool,
-    /// Not all that belongs there did fit.
+    /// Not all records did fit.
     pub truncated: bool,
-    /// Bits of the client's address that it depends on.
+    /// Bits of the client's address that the answer depends on.
     pub scope: u8,
     /// The name and the candidate that came first.
     pub first_choice: Option<(usize, Option<usize>)>,
@@ -50,7 +52,7 @@ pub struct WrittenAnswer {
 
 /// Where a question leads, before any alias.
 pub fn find_target<'b>(book: &'b ZoneData, question: &DnsQuestion<'_>) -> QueryTarget<'b> {
-    // Transfers, and the other types that ask for more than records of a name (RFC 6895 §3.1).
+    // Zone transfers and other types that do not ask for records of a name (RFC 6895 §3.1).
     let odd = question.class != IN || (128..=254).contains(&question.kind) || question.kind == 41;
     if odd {
         return QueryTarget::Refused;
@@ -65,7 +67,7 @@ fn find_node<'b>(book: &'b ZoneData, name: &[u8]) -> QueryTarget<'b> {
     book.plan.zone_of(name).map_or(QueryTarget::Refused, QueryTarget::Missing)
 }
 
-/// Writes what belongs to a place. `turn`: the number of this turn for a name and a family.
+/// Writes the records of a target. `turn` returns the turn's number for a name and a family.
 pub fn write_answer(
     book: &ZoneData,
     question: &DnsQuestion<'_>,
@@ -118,7 +120,7 @@ pub fn write_answer(
     written
 }
 
-/// Says that there is nothing, and for how long (RFC 2308 §2).
+/// Writes a negative answer with the time for which it may be cached (RFC 2308 §2).
 fn write_negative(
     zone: &ZonePlan,
     owner: OwnerName,
@@ -131,7 +133,7 @@ fn write_negative(
     written.truncated |= message.write_record(apex, SOA_KIND, ttl, &zone.soa).is_none();
 }
 
-/// A name that exists, and how it stands in the answer.
+/// An existing name, and how it is referred to in the answer.
 struct FoundNode<'b> {
     zone_data: &'b ZoneData,
     node: &'b NameNode,
@@ -242,7 +244,7 @@ impl FoundNode<'_> {
             }
             written.has_records = true;
         }
-        // Addresses are a courtesy: what does not fit is asked for.
+        // The additional addresses are optional: a resolver asks for those that do not fit.
         message.begin_additional();
         let base = self.owner.ancestor(name.domain.wire().len());
         for target in &state.srv {
@@ -295,7 +297,7 @@ impl FoundNode<'_> {
         }
     }
 
-    /// The addresses of a name server that has a name of ours.
+    /// The addresses of a name server whose name is in our zones.
     fn write_glue(&self, owner: OwnerName, name: &[u8], message: &mut MessageWriter<'_>) {
         let Some(NameNodeKind::Name(at)) = self.zone_data.plan.node(name).map(|node| &node.kind)
         else {
@@ -328,20 +330,20 @@ fn candidate_records(
     })
 }
 
-/// What a client sees of a name.
+/// A name as one client sees it.
 #[derive(Debug)]
 pub struct ClientView<'b> {
-    /// The addresses for it.
+    /// The addresses for the client's region.
     pub families: &'b super::zone_data::AddressFamilies,
     pub region: Option<u16>,
-    /// Bits of its address that this depends on.
+    /// Bits of the client's address that the region depends on.
     pub scope: u8,
-    /// Its hash for `sticky`.
+    /// The client's hash for `sticky`.
     hash: u64,
 }
 
 impl<'b> ClientView<'b> {
-    /// What this client sees.
+    /// A name as this client sees it.
     #[inline]
     pub fn for_client(name: &NamePlan, state: &'b NameState, client: IpAddr) -> ClientView<'b> {
         let whole = ClientView { families: &state.default_region, region: None, scope: 0, hash: 0 };
@@ -363,7 +365,7 @@ impl<'b> ClientView<'b> {
         }
     }
 
-    /// How the first address is found; a turn is taken only where turns count.
+    /// How the first address is chosen. A turn is counted only where the policy uses turns.
     #[inline]
     pub fn selection_order(&self, name: &NamePlan, turn: impl FnOnce() -> u64) -> SelectionOrder {
         match name.config.policy {
@@ -374,7 +376,6 @@ impl<'b> ClientView<'b> {
         }
     }
 
-    /// The addresses of one family.
     pub fn address_set(&self, v6: bool) -> &AddressSet {
         self.families.family(v6)
     }

@@ -1,6 +1,6 @@
-//! What a name may be answered with, as things stand: servers of a pool, services, or addresses of the file.
+//! What a name may be answered with now: servers of a pool, services, or addresses of the file.
 //!
-//! Who of a pool may take work is `model::pick`'s word, the same as for requests and packets; here it is only read.
+//! `model::pick` decides which servers of a pool may take work, for requests, packets and names alike.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,19 +10,19 @@ use model::config::{Config, NameConfig, NameSource, PoolConfig};
 use model::load_balancing::eligible_servers::{EligibleServers, EligibleTier};
 use model::snapshot::{PoolView, ServerView, WorkerSnapshot};
 
-/// One of those that a name may be answered with.
+/// One possible answer of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerCandidate {
-    /// The server's, the service's or the address's name.
+    /// The name of the server, service or address.
     pub name: String,
-    /// Where it is; none while a server's name does not resolve.
+    /// The candidate's addresses; empty while a server's name does not resolve.
     pub addresses: Vec<IpAddr>,
-    /// The port that SRV tells; 0: there is none.
+    /// The port for SRV records; 0: none.
     pub port: u16,
     pub weight: u16,
-    /// Whether it may be answered with while another is up too.
+    /// Whether the candidate may be answered while another one is up too.
     pub up: bool,
-    /// Why, in a few words.
+    /// The reason for its state, in a few words.
     pub reason: String,
 }
 
@@ -37,7 +37,7 @@ impl<'s> PoolIndex<'s> {
     }
 }
 
-/// What this name may be answered with, in the order of the file.
+/// The candidates of a name, in the order of the file.
 pub fn name_candidates(
     named: &NameConfig,
     config: &Config,
@@ -66,7 +66,7 @@ pub fn name_candidates(
     }
 }
 
-/// The servers' names, in the order in which `candidates` has them.
+/// The servers' names, in the order of `name_candidates`.
 pub fn candidate_names(named: &NameConfig, config: &Config) -> Vec<String> {
     match &named.source {
         NameSource::Cname(_) => Vec::new(),
@@ -109,7 +109,7 @@ fn server_reason(server: &ServerView, up: bool) -> String {
     }
 }
 
-/// A service is up while somebody behind it takes work.
+/// A service is up while at least one of its servers takes work.
 fn service_candidate(
     name: &str,
     config: &Config,

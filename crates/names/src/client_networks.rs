@@ -1,4 +1,4 @@
-//! Which region a client's network belongs to, and for how large a network that answer holds.
+//! The region of a client's network, and the network size for which that answer holds.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,20 @@ use model::config::IpPrefix;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientNetworks(Vec<(IpPrefix, u16)>);
 
-/// What is known of a client.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkMatch {
-    /// Its region; `None`: it is in none.
+    /// The client's region; `None`: no region.
     pub region: Option<u16>,
-    /// The network that put it there.
+    /// The network that determined the region.
     pub network: Option<IpPrefix>,
-    /// Bits of its address that the answer depends on: every address that shares them gets the same (RFC 7871 §7.2.1).
+    /// Bits of the client's address that the answer depends on: all addresses that share them get the same answer (RFC
+    /// 7871 §7.2.1).
     pub scope: u8,
 }
 
 impl ClientNetworks {
-    /// All of them, by region.
+    /// The networks of all regions.
     pub fn new(regions: impl Iterator<Item = Vec<IpPrefix>>) -> ClientNetworks {
         let numbered = regions.enumerate().flat_map(|(at, networks)| {
             let region = u16::try_from(at).unwrap_or(u16::MAX);
@@ -29,7 +30,8 @@ impl ClientNetworks {
         ClientNetworks(numbered.collect())
     }
 
-    /// Looks an address up: the longest network counts. Every network is looked at, so that the scope is right.
+    /// Looks an address up: the longest matching network counts. Every network is compared, because the scope depends
+    /// on all.
     pub fn find(&self, address: IpAddr) -> NetworkMatch {
         let address = address.to_canonical();
         let mut found = NetworkMatch { region: None, network: None, scope: 0 };
@@ -42,7 +44,7 @@ impl ClientNetworks {
                 }
                 found.scope = found.scope.max(network.bits());
             } else {
-                // One bit more tells the two apart.
+                // One bit more distinguishes the two.
                 found.scope = found.scope.max(common + 1);
             }
         }
@@ -91,7 +93,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a resolver keeps for a scope is right for every client in it.
+        /// An answer that a resolver caches for a scope is correct for every client in that scope.
         #[test]
         fn one_scope_has_one_answer(
             networks in proptest::collection::vec((any::<u32>(), 0u8..=32), 0..12),
@@ -99,7 +101,7 @@ mod tests {
             other in any::<u32>(),
         ) {
             let lists = networks.iter().map(|(ip, bits)| {
-                // Crowded, so that they lie within each other.
+                // Few different prefixes, so that networks lie within each other.
                 vec![IpPrefix::new(IpAddr::V4((ip & 0xf0f0_0000).into()), *bits).unwrap()]
             });
             let networks = ClientNetworks::new(lists);

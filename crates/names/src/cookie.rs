@@ -1,4 +1,5 @@
-//! Cookies of ours: who shows one has got an answer at that address before (RFC 7873, in the form of RFC 9018 §4).
+//! Server cookies: a client that returns one has received an answer at its address before (RFC 7873, in the form of RFC
+//! 9018 §4).
 
 use std::hash::Hasher;
 use std::net::IpAddr;
@@ -7,28 +8,26 @@ use siphasher::sip::SipHasher24;
 
 use super::edns::DnsCookie;
 
-/// How old a cookie may be, seconds (RFC 9018 §4.3).
+/// The maximum age of a cookie in seconds (RFC 9018 §4.3).
 const OLDEST: u32 = 3_600;
-/// How far in the future, for members whose clocks differ.
+/// How far a timestamp may lie in the future, for members whose clocks differ (RFC 9018 §4.3).
 const AHEAD: u32 = 300;
-/// A younger one is given again as it is.
+/// A younger cookie is returned unchanged (RFC 9018 §4.3).
 const FRESH: u32 = 1_800;
-/// The version and what is reserved.
+/// The version and the reserved bytes (RFC 9018 §4).
 const FORM: [u8; 4] = [1, 0, 0, 0];
 
-/// Makes and checks cookies.
 #[derive(Clone, Debug)]
 pub struct CookieSigner {
     secret: [u8; 16],
 }
 
 impl CookieSigner {
-    /// With a secret of the process.
     pub fn new(secret: [u8; 16]) -> CookieSigner {
         CookieSigner { secret }
     }
 
-    /// Whether the cookie is one that this client got from us, and what it is to have from now on.
+    /// Whether the cookie is one that we gave this client, and the cookie to return.
     pub fn verify(
         &self,
         cookie: &DnsCookie,

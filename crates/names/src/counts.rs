@@ -1,8 +1,8 @@
-//! What queries came to: each in exactly one fate, so that the fates of a transport add up to what it received.
+//! Query counters: each query has exactly one fate, so the fates of a transport add up to the queries that it received.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How a query came in.
+/// The transport of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DnsTransport {
     Udp,
@@ -22,12 +22,12 @@ impl DnsTransport {
 
 macro_rules! fates {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What a query came to.
+        /// The result of a query.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fate { $($(#[$doc])* $name,)* }
 
         impl Fate {
-            /// All of them, in their order.
+            /// All fates in their order.
             pub const ALL: &'static [Fate] = &[$(Fate::$name,)*];
 
             pub const fn name(self) -> &'static str {
@@ -39,27 +39,27 @@ macro_rules! fates {
 
 fates! {
     Answered = "answered",
-    /// The name is there, the type is not.
+    /// The name exists, but has no records of the type.
     NoData = "no-data",
-    /// No such name in a zone of ours.
+    /// The name does not exist in one of our zones.
     NoName = "no-name",
-    /// Nothing that we answer for, or a transfer.
+    /// A name outside our zones, or a zone transfer.
     Refused = "refused",
-    /// Its form was wrong, and it was told so.
+    /// The query was malformed; the reply reports that.
     Malformed = "malformed",
     /// Another operation than a query.
     NotImplemented = "not-implemented",
     /// Another version of EDNS than 0.
     BadVersion = "bad-version",
-    /// The answer did not fit: told to come over TCP.
+    /// The answer did not fit: the client must use TCP.
     Truncated = "truncated",
-    /// Above the rate: told to come over TCP.
+    /// Above the rate: the client must use TCP.
     Slipped = "slipped",
     /// Above the rate: no answer.
     Limited = "limited",
-    /// Not even a head: no answer.
+    /// Shorter than a header: no answer.
     Short = "short",
-    /// It was an answer itself: no answer.
+    /// The message was an answer itself: no answer.
     IsAnswer = "is-answer",
     /// The answer could not be sent.
     Unsent = "unsent",
@@ -68,18 +68,17 @@ fates! {
 const FATES: usize = Fate::ALL.len();
 
 impl Fate {
-    /// Whether something is sent.
+    /// Whether a reply is sent.
     pub const fn is_sent(self) -> bool {
         !matches!(self, Fate::Limited | Fate::Short | Fate::IsAnswer | Fate::Unsent)
     }
 }
 
-/// Counters that several threads add to.
 #[derive(Debug, Default)]
 pub struct DnsCounters {
     fates: [[AtomicU64; FATES]; 2],
     received: [AtomicU64; 2],
-    /// Networks that lost their place among the limited ones while they had a debt.
+    /// Networks removed from the rate limiter while they were above their rate.
     pub evicted_networks: AtomicU64,
 }
 
@@ -88,25 +87,22 @@ impl DnsCounters {
         self.received[by as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Queries came to this.
     pub fn add(&self, by: DnsTransport, fate: Fate, count: u64) {
         if let Some(counter) = self.fates[by as usize].get(fate as usize) {
             counter.fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// Received by this transport.
     pub fn received(&self, by: DnsTransport) -> u64 {
         self.received[by as usize].load(Ordering::Relaxed)
     }
 
-    /// So many came to this.
     pub fn by_fate(&self, by: DnsTransport, fate: Fate) -> u64 {
         self.fates[by as usize].get(fate as usize).map_or(0, |it| it.load(Ordering::Relaxed))
     }
 }
 
-/// What one thread counts before it adds to the common counters, so that a batch of queries costs one addition each.
+/// One thread's counters. They are added to the common ones after a batch, so that a batch costs one addition each.
 #[derive(Debug, Default)]
 pub struct CounterBatch([u64; FATES]);
 
@@ -118,7 +114,7 @@ impl CounterBatch {
         }
     }
 
-    /// Adds all to the common ones, and begins anew.
+    /// Adds the counts to the common ones and resets them.
     pub fn flush(&mut self, by: DnsTransport, counts: &DnsCounters) {
         for (fate, count) in Fate::ALL.iter().zip(&mut self.0) {
             if *count > 0 {

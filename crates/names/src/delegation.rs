@@ -1,6 +1,7 @@
-//! Whether the world finds a zone: what to ask a resolver, what its answer proves, and what the zone above must say.
+//! Whether a zone is delegated to us: the query for a resolver, the meaning of its answer, and the records that the
+//! parent zone needs.
 //!
-//! It sends nothing: whoever asks hands the answer in.
+//! It sends nothing: the caller sends the query and passes the answer in.
 
 use std::net::IpAddr;
 
@@ -8,14 +9,13 @@ use hickory_proto::op::{Message, MessageType, Query, ResponseCode};
 use hickory_proto::rr::{Name, RData, RecordType};
 use model::config::{Config, NameSource, ZoneConfig};
 
-/// How a zone is delegated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DelegationStatus {
-    /// To one of our name servers, or more; those of ours that are missing.
+    /// Delegated to at least one of our name servers; the names of those that are missing.
     Correct(Vec<String>),
     Elsewhere(Vec<String>),
     Absent,
-    /// The resolver knows of a zone and gets no answer from who should have it.
+    /// The resolver finds the zone and gets no answer from its name servers.
     Unreachable(String),
 }
 
@@ -38,13 +38,13 @@ impl DelegationStatus {
         }
     }
 
-    /// Whether clients get to every name server of ours.
+    /// Whether the delegation names every name server of ours.
     pub fn is_correct(&self) -> bool {
         *self == DelegationStatus::Correct(Vec::new())
     }
 }
 
-/// Asks a resolver for the name servers of a zone; with its number.
+/// The query for the name servers of a zone.
 pub fn build_query(zone: &ZoneConfig, number: u16) -> Option<Vec<u8>> {
     let mut name = Name::from_ascii(&zone.name).ok()?;
     name.set_fqdn(true);
@@ -55,7 +55,7 @@ pub fn build_query(zone: &ZoneConfig, number: u16) -> Option<Vec<u8>> {
     message.to_vec().ok()
 }
 
-/// What the resolver's answer proves; `None`: it is not the answer to this.
+/// What the resolver's answer proves; `None`: it belongs to another query.
 pub fn check_answer(zone: &ZoneConfig, number: u16, answer: &[u8]) -> Option<DelegationStatus> {
     let message = Message::from_vec(answer).ok()?;
     let head = &message.metadata;
@@ -85,7 +85,7 @@ pub fn check_answer(zone: &ZoneConfig, number: u16, answer: &[u8]) -> Option<Del
     Some(DelegationStatus::Correct(missing))
 }
 
-/// The records that the zone above must have: the delegation, and addresses of name servers that lie within (glue).
+/// The records that the parent zone needs: the delegation, and addresses of name servers within the zone (glue).
 pub fn required_records(zone: &ZoneConfig, config: &Config) -> Vec<String> {
     let mut out: Vec<String> =
         zone.nameservers.iter().map(|server| format!("{}. IN NS {server}.", zone.name)).collect();

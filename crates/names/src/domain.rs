@@ -1,6 +1,6 @@
-//! Names as they stand in messages: labels with their lengths, lower-case, the root's zero at the end (RFC 1035 §3.1).
+//! Domain names in wire form: labels with their lengths, lower-case, the root's zero at the end (RFC 1035 §3.1).
 //!
-//! It follows no compression pointer: `question` reads names of others.
+//! It follows no compression pointer: `question` reads names of received messages.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub const LABEL_MAX: usize = 63;
 pub struct DomainName(Box<[u8]>);
 
 impl DomainName {
-    /// Reads dotted text; a dot at the end is optional, and nothing is escaped. `None`: it is no name.
+    /// Parses dotted text; a final dot is optional, and there are no escapes. `None`: not a valid name.
     pub fn parse(text: &str) -> Option<DomainName> {
         let text = text.strip_suffix('.').unwrap_or(text);
         let mut wire = Vec::with_capacity(text.len() + 2);
@@ -30,7 +30,7 @@ impl DomainName {
         (wire.len() <= NAME_MAX).then(|| DomainName(wire.into()))
     }
 
-    /// The name that is `labels` below this one; `None`: it would be too long.
+    /// The name that is `labels` below this one; `None`: too long.
     pub fn child(&self, labels: &str) -> Option<DomainName> {
         let first = DomainName::parse(labels)?;
         let (_, labels) = first.0.split_last()?;
@@ -38,7 +38,6 @@ impl DomainName {
         (wire.len() <= NAME_MAX).then(|| DomainName(wire.into()))
     }
 
-    /// As it stands in messages.
     pub fn wire(&self) -> &[u8] {
         &self.0
     }
@@ -51,13 +50,13 @@ impl Borrow<[u8]> for DomainName {
 }
 
 impl fmt::Display for DomainName {
-    /// Dotted, without the last dot; the root is a dot.
+    /// Dotted text without the last dot; the root is a dot.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(&format_name(&self.0))
     }
 }
 
-/// Each name that this one ends with, itself first, the root last. `wire` is a whole name.
+/// All suffixes of a name: itself first, the root last. `wire` is a whole name.
 pub fn suffixes(wire: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(wire);
     std::iter::from_fn(move || {
@@ -68,7 +67,7 @@ pub fn suffixes(wire: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// A whole name as dotted text, odd bytes as `\DDD` (RFC 1035 §5.1).
+/// A whole name as dotted text, unusual bytes as `\DDD` (RFC 1035 §5.1).
 pub fn format_name(wire: &[u8]) -> String {
     let mut out = String::new();
     for suffix in suffixes(wire) {

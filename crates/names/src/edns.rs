@@ -1,22 +1,21 @@
-//! What a query says beside its question: the OPT record with its options (RFC 6891, RFC 7871, RFC 7873).
+//! The OPT record of a query with its options (RFC 6891, RFC 7871, RFC 7873).
 //!
-//! It judges form alone. What is made of a subnet or a cookie is `desk`'s and `cookie`'s matter.
+//! It checks only the form. `responder` uses the subnet, `cookie` verifies the cookie.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub const SUBNET: u16 = 8;
 pub const COOKIE: u16 = 10;
-/// Below this a size means this (RFC 6891 §6.2.3).
+/// Smaller sizes mean this one (RFC 6891 §6.2.3).
 pub const SIZE_MIN: u16 = 512;
 
-/// The OPT record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdnsOptions {
-    /// Bytes that the client takes over UDP, at least 512.
+    /// Bytes that the client accepts over UDP, at least 512.
     pub size: u16,
-    /// 0 is the only version that there is.
+    /// 0 is the only defined version.
     pub version: u8,
-    /// It understands DNSSEC; copied into the answer (RFC 3225 §3).
+    /// The client understands DNSSEC; copied into the answer (RFC 3225 §3).
     pub dnssec_ok: bool,
     /// The network of a resolver's client.
     pub subnet: Option<EdnsSubnet>,
@@ -27,7 +26,7 @@ pub struct EdnsOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdnsSubnet {
     pub address: IpAddr,
-    /// How many bits of it are told.
+    /// Bits of the network that the resolver discloses.
     pub bits: u8,
 }
 
@@ -35,7 +34,7 @@ pub struct EdnsSubnet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DnsCookie {
     pub client: [u8; 8],
-    /// What we gave it, if it has the length of ours.
+    /// The server cookie, if it has the length of ours.
     pub server: Option<[u8; 16]>,
 }
 
@@ -50,7 +49,7 @@ impl EdnsOptions {
             subnet: None,
             cookie: None,
         };
-        // Another version may mean something else by its options.
+        // Options of another version may have another meaning.
         if version != 0 {
             return Some(edns);
         }
@@ -72,7 +71,7 @@ impl EdnsOptions {
 }
 
 impl EdnsSubnet {
-    /// Reads the option's value. A query has no scope, and no bits beyond its length (RFC 7871 §6, §7.1.2).
+    /// Reads the option's value. A query has scope 0, and no bits beyond its prefix length (RFC 7871 §6, §7.1.2).
     pub fn read(value: &[u8]) -> Option<EdnsSubnet> {
         let (head, address) = value.split_at_checked(4)?;
         let family = u16::from_be_bytes([head[0], head[1]]);
@@ -99,7 +98,7 @@ impl EdnsSubnet {
         Some(EdnsSubnet { address, bits })
     }
 
-    /// Appends the option for an answer that holds for `scope` bits.
+    /// Appends the option for an answer that is valid for `scope` bits.
     pub fn write(&self, scope: u8, out: &mut Vec<u8>) {
         let length = usize::from(self.bits).div_ceil(8);
         let family: u16 = if self.address.is_ipv4() { 1 } else { 2 };
@@ -115,7 +114,7 @@ impl EdnsSubnet {
 }
 
 impl DnsCookie {
-    /// Reads the option's value: 8 bytes, or 8 and 8 to 32 of a server (RFC 7873 §4).
+    /// Reads the option's value: 8 bytes, or 8 and a server cookie of 8 to 32 (RFC 7873 §4).
     fn read(value: &[u8]) -> Option<DnsCookie> {
         let (client, server) = value.split_at_checked(8)?;
         if !(server.is_empty() || (8..=32).contains(&server.len())) {
@@ -124,7 +123,7 @@ impl DnsCookie {
         Some(DnsCookie { client: client.try_into().ok()?, server: server.try_into().ok() })
     }
 
-    /// Appends the option with the server's part.
+    /// Appends the option with the server cookie.
     pub fn write(&self, server: [u8; 16], out: &mut Vec<u8>) {
         out.extend(COOKIE.to_be_bytes());
         out.extend(24u16.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Which answer a client gets for a name, and why: the same walk as an answer's, told instead of written.
+//! Explains which answer a client gets for a name, and why: the same walk as an answer's, in sentences.
 
 use std::net::IpAddr;
 
@@ -13,32 +13,32 @@ use super::zone_plan::{ALIASES, NameNodeKind, NamePlan};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NameExplanation {
-    /// The zone that it lies in; `None`: in none of ours, and it is refused.
+    /// The name's zone; `None`: none of ours, and the query is refused.
     pub zone: Option<String>,
     /// Sentences, from the question to the answer.
     pub steps: Vec<String>,
-    /// The name whose addresses are given, after aliases.
+    /// The name at the end of the aliases.
     pub name: Option<String>,
     /// Bits of the client's address that the answer depends on.
     pub scope: u8,
-    /// What the name may be answered with.
+    /// The possible answers of the name.
     pub candidates: Vec<ExplainedCandidate>,
 }
 
-/// A candidate and its part in the answers to this client.
+/// A candidate and its share of the answers to this client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCandidate {
     pub name: String,
     pub addresses: Vec<IpAddr>,
     pub weight: u16,
-    /// Whether it may be answered with while another is up too.
+    /// Whether the candidate may be answered while another one is up too.
     pub up: bool,
     pub reason: String,
-    /// Its part of the answers to this client of this type, 0–1.
+    /// The candidate's share of the answers of this type to this client, 0–1.
     pub share: f64,
 }
 
-/// Explains what `client` would be answered for a name and a type.
+/// Explains the answer to `client` for a name and a type.
 pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) -> NameExplanation {
     let mut out = NameExplanation::default();
     let Some(zone) = book.plan.zone_of(name.wire()) else {
@@ -174,7 +174,7 @@ fn explain_policy(plan: &NamePlan, client: IpAddr, view: &ClientView<'_>) -> Str
     }
 }
 
-/// Each candidate's part of the answers, as the first address.
+/// How often each candidate is the first address of an answer.
 fn candidate_shares(
     plan: &NamePlan,
     view: &ClientView<'_>,

@@ -1,7 +1,7 @@
-//! DNS answers for services and servers, decided.
+//! DNS answers for services and servers.
 //!
-//! A query's bytes, the book of what may be answered and the time go in; an answer's bytes and what it came to come out.
-//! It opens no socket, reads no clock and asks nobody: the daemon does.
+//! A query's bytes, the zone data and the time go in; an answer's bytes and the query's fate come out. It opens no
+//! socket, reads no clock and sends no query: the daemon does.
 
 pub mod address_set;
 pub mod answer;

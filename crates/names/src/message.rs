@@ -1,32 +1,31 @@
-//! An answer's bytes, section by section, within the room that there is. It decides nothing.
+//! An answer's bytes, section by section, within a size limit. It decides nothing.
 
 use super::edns::EdnsOptions;
 use super::question::{DnsQuestion, HEAD};
 use super::record::IN;
 
-/// This is an answer.
+/// QR: this is a response.
 const RESPONSE_FLAG: u16 = 0x8000;
-/// We own the name.
+/// AA: we are authoritative for the name.
 const AUTHORITATIVE: u16 = 0x0400;
-/// There was more than fits.
+/// TC: not all records did fit.
 const TRUNCATED: u16 = 0x0200;
-/// Copied: whoever asks wanted recursion, and checks for itself (RFC 1035 §4.1.1, RFC 4035 §3.1.6).
+/// Copied from the query: RD and CD (RFC 1035 §4.1.1, RFC 4035 §3.1.6).
 const COPIED: u16 = 0x0110;
 
 /// Bytes of our OPT record without options.
 pub const OPT: usize = 11;
 
-/// An answer that is being written.
 #[derive(Debug)]
 pub struct MessageWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Bytes that sections may fill.
+    /// Bytes that the sections may fill.
     room: usize,
     counts: [u16; 3],
     section: usize,
 }
 
-/// Where a name that was written stands, and how long it is.
+/// The position and length of a name in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerName {
     at: usize,
@@ -39,20 +38,20 @@ impl OwnerName {
         OwnerName { at: HEAD, length }
     }
 
-    /// The last `length` bytes of that name: one that it lies below.
+    /// The last `length` bytes of that name: an ancestor.
     pub fn ancestor(self, length: usize) -> OwnerName {
         OwnerName { at: self.at + self.length.saturating_sub(length), length }
     }
 
     fn pointer(self) -> [u8; 2] {
-        // Names begin within the first 16 KiB: where an owner is asked for, the message holds little yet.
+        // Compression pointers reach the first 16 KiB. Owner names are written while the message is far smaller.
         let at = u16::try_from(self.at).unwrap_or(HEAD as u16) & 0x3fff;
         (0xc000 | at).to_be_bytes()
     }
 }
 
 impl<'o> MessageWriter<'o> {
-    /// Begins with the question.
+    /// Starts a message with the question.
     pub fn new(out: &'o mut Vec<u8>, question: &DnsQuestion<'_>, room: usize) -> MessageWriter<'o> {
         out.clear();
         out.extend(question.id.to_be_bytes());
@@ -61,17 +60,17 @@ impl<'o> MessageWriter<'o> {
         MessageWriter { out, room, counts: [0; 3], section: 0 }
     }
 
-    /// From now on records belong to the authority section.
+    /// Later records belong to the authority section.
     pub fn begin_authority(&mut self) {
         self.section = 1;
     }
 
-    /// From now on records belong to the additional section.
+    /// Later records belong to the additional section.
     pub fn begin_additional(&mut self) {
         self.section = 2;
     }
 
-    /// A whole record, made for the question's name, under this owner. False: it does not fit.
+    /// Appends a record made for the question's name under this owner. Returns false where it does not fit.
     #[inline]
     pub fn write_prepared(&mut self, owner: OwnerName, record: &[u8]) -> bool {
         if self.out.len() + record.len() > self.room {
@@ -86,7 +85,7 @@ impl<'o> MessageWriter<'o> {
         true
     }
 
-    /// A record; where its data stands. `None`: it does not fit.
+    /// Appends a record and returns the position of its data. `None`: it does not fit.
     pub fn write_record(
         &mut self,
         owner: OwnerName,
@@ -108,7 +107,7 @@ impl<'o> MessageWriter<'o> {
         Some(OwnerName { at, length: data.len() })
     }
 
-    /// The same record under a name that is one label below `above`. False: it does not fit.
+    /// Appends the record under a name one label below `above`. Returns false where it does not fit.
     pub fn write_child(&mut self, label: &[u8], above: OwnerName, record: &[u8]) -> bool {
         let rest = record.get(2..).unwrap_or_default();
         if self.out.len() + label.len() + 2 + rest.len() > self.room {
@@ -121,13 +120,13 @@ impl<'o> MessageWriter<'o> {
         true
     }
 
-    /// Takes everything after the question back.
+    /// Removes everything after the question.
     pub fn truncate(&mut self, question: &DnsQuestion<'_>) {
         self.out.truncate(HEAD + question.section.len());
         self.counts = [0; 3];
     }
 
-    /// Writes OPT with its options, which there was room left for, and the head.
+    /// Writes the header, and OPT with its options, for which space was reserved.
     pub fn finish(
         mut self,
         asked: u16,
@@ -154,12 +153,12 @@ impl<'o> MessageWriter<'o> {
     }
 }
 
-/// An answer of a head alone, to what could not be read as a query.
+/// Writes a header-only answer to bytes that are no readable query.
 pub fn write_bare(query: &[u8], code: u16, out: &mut Vec<u8>) {
     out.clear();
     let Some(head) = query.get(..HEAD) else { return };
     let asked = u16::from_be_bytes([head[2], head[3]]);
-    // Opcode and what is copied stay.
+    // Keeps the opcode and the copied flags.
     let flags = RESPONSE_FLAG | (asked & (0x7800 | COPIED)) | (code & 15);
     out.extend([head[0], head[1]]);
     out.extend(flags.to_be_bytes());

@@ -1,23 +1,23 @@
-//! A query's bytes, read in one walk without allocating (RFC 1035 §4).
+//! Reads a query in one pass without allocating (RFC 1035 §4).
 //!
-//! `hickory-proto` reads the same for the tests; on the way of every query its message of owned names would cost more
-//! than the answer. What is said to a malformed query is `answer`'s matter.
+//! `hickory-proto` reads the same for the tests. In the path of every query, its message with owned names would cost
+//! more than the answer. `responder` decides the reply to a malformed query.
 
 use super::domain::NAME_MAX;
 use super::edns::EdnsOptions;
 
-/// Bytes of a message's head.
+/// Bytes of a message's header.
 pub const HEAD: usize = 12;
-/// Records that may follow the question; OPT and a signature are usual.
+/// Records that may follow the question: bounds the work for one query. OPT and a signature are usual.
 pub const ADDITIONAL_MAX: u16 = 4;
 
 #[derive(Clone, Debug)]
 pub struct DnsQuestion<'q> {
     pub id: u16,
     pub flags: u16,
-    /// The section as it stands in the message: name, type and class.
+    /// The question section as in the message: name, type and class.
     pub section: &'q [u8],
-    /// The record type that is asked for.
+    /// The record type in the question.
     pub kind: u16,
     pub class: u16,
     pub edns: Option<EdnsOptions>,
@@ -25,16 +25,16 @@ pub struct DnsQuestion<'q> {
     length: usize,
 }
 
-/// Why something is no query that can be answered.
+/// Why a message cannot be answered as a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryError {
-    /// It has not even a head.
+    /// Shorter than a header.
     Short,
-    /// It is an answer itself: whoever answers it makes a loop.
+    /// The message is an answer itself: a reply could start a loop.
     IsResponse,
     /// Another operation than a query.
     UnsupportedOpcode,
-    /// Its form is wrong.
+    /// The message is malformed.
     Malformed,
 }
 
@@ -42,7 +42,7 @@ impl<'q> DnsQuestion<'q> {
     /// Reads a message.
     ///
     /// # Errors
-    /// What is wrong with it; with a head, so that it can be answered, unless it is `Short` or `Answer`.
+    /// The reason. Except for `Short` and `IsResponse`, the header is complete, so that a reply is possible.
     pub fn read(bytes: &'q [u8]) -> Result<DnsQuestion<'q>, QueryError> {
         let (head, body) = bytes.split_at_checked(HEAD).ok_or(QueryError::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
@@ -70,14 +70,14 @@ impl<'q> DnsQuestion<'q> {
         Ok(DnsQuestion { id, flags, section, kind, class, edns, name, length })
     }
 
-    /// The name that is asked for, lower-case.
+    /// The name in the question, lower-case.
     pub fn name(&self) -> &[u8] {
         &self.name[..self.length]
     }
 }
 
-/// Copies the name at the beginning of `bytes`, lower-case; its length. No message before the first name could be pointed
-/// at, so a pointer is wrong there.
+/// Copies the name at the beginning of `bytes` in lower-case and returns its length. A compression pointer is an error:
+/// there is no earlier name to point at.
 fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -99,7 +99,7 @@ fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize>
     }
 }
 
-/// The OPT record among those that follow the question; nothing may be left over.
+/// Reads the records after the question; at most one is OPT, and no bytes may follow.
 fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, QueryError> {
     const OPT: u16 = 41;
     let mut edns = None;
@@ -114,7 +114,7 @@ fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, 
         }
         let class = u16::from_be_bytes([fixed[2], fixed[3]]);
         let ttl = u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]);
-        // One at most, of the root (RFC 6891 §6.1.1).
+        // At most one OPT record, owned by the root (RFC 6891 §6.1.1).
         if !root || edns.is_some() {
             return Err(QueryError::Malformed);
         }
@@ -123,7 +123,7 @@ fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, 
     if rest.is_empty() { Ok(edns) } else { Err(QueryError::Malformed) }
 }
 
-/// Passes a name that nobody needs; whether it is the root, and what follows.
+/// Skips a name. Returns whether it is the root, and the rest.
 fn skip_name(bytes: &[u8]) -> Option<(bool, &[u8])> {
     let mut rest = bytes;
     loop {

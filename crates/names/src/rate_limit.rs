@@ -1,8 +1,9 @@
-//! How often one network of clients is answered over UDP, so that nobody can be flooded through us.
+//! Response rate limiting over UDP for each network of clients, so that spoofed queries cannot flood a victim through
+//! us.
 //!
-//! For each network and kind of answer a debt is kept as a time (GCRA): each answer adds its share of a second, and who is
-//! more than a second ahead is refused. The table never grows: a network that finds its row full takes the place of the
-//! one that was silent longest.
+//! GCRA: for each network and class of answer a time is stored. Each answer adds its share of a second, and a network
+//! more than a second ahead is limited. The table never grows: a network whose row is full replaces the one that was
+//! silent longest.
 
 use std::net::IpAddr;
 
@@ -10,23 +11,23 @@ use model::monotonic_time::MonotonicTime;
 
 use super::turn_order::mix;
 
-/// Networks that are remembered at a time, by each thread.
+/// Networks that each thread remembers: bounds its memory.
 const SLOTS: usize = 32_768;
-/// Places that one network may take.
+/// Slots in the row of a network.
 const SLOTS_PER_NETWORK: usize = 4;
 const _: () = assert!(SLOTS.is_multiple_of(SLOTS_PER_NETWORK));
-/// How far ahead a network may be: a second's worth at once.
+/// How far ahead a network may be: one second's answers may come at once.
 const BURST_NANOS: u64 = 1_000_000_000;
-/// Bits of an IPv4 client that count.
+/// Prefix length by which IPv4 clients are grouped.
 pub const MASK4: u8 = 24;
-/// Bits of an IPv6 client that count.
+/// Prefix length by which IPv6 clients are grouped.
 pub const MASK6: u8 = 56;
 
-/// What kind of answer it is: floods of one kind leave the others alone.
+/// The class of an answer: a flood of one class does not limit the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerClass {
     Data,
-    /// Without: no such name, or nothing of that type.
+    /// No such name, or no records of that type.
     Nothing,
     /// A refusal or an error.
     Error,
@@ -35,7 +36,7 @@ pub enum AnswerClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateDecision {
     Pass,
-    /// Say that it should come over TCP: who lied about its address cannot.
+    /// Reply with TC, so that the client uses TCP: a spoofed address cannot.
     Slip,
     Drop,
 }
@@ -45,24 +46,25 @@ pub struct RateLimiter {
     slots: Vec<RateSlot>,
     seed: u64,
     over_limit: u32,
-    /// Networks that took the place of one that still had a debt.
+    /// Networks that replaced one which was above its rate.
     pub evicted_networks: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RateSlot {
     key: u64,
-    /// When its debt is paid, nanoseconds.
+    /// When the network is below its rate again, in nanoseconds.
     debt_paid_at: u64,
 }
 
 impl RateLimiter {
-    /// An empty one; `seed` hides which networks share a row.
+    /// An empty table; `seed` hides which networks share a row.
     pub fn new(seed: u64) -> RateLimiter {
         RateLimiter { slots: Vec::new(), seed, over_limit: 0, evicted_networks: 0 }
     }
 
-    /// One more answer to this client. `rate`: answers a second; `slip`: one in so many above it is told.
+    /// Counts one more answer to this client. `rate`: answers a second; `slip`: one answer in this many above the rate
+    /// is a TC reply.
     pub fn check_rate(
         &mut self,
         client: IpAddr,
@@ -102,11 +104,11 @@ impl RateLimiter {
     }
 }
 
-/// The bits of a client that count, as a number.
+/// The network of a client as a number.
 fn network_key(client: IpAddr) -> u64 {
     match client.to_canonical() {
         IpAddr::V4(v4) => u64::from(v4.to_bits() >> (32 - MASK4)),
-        // No IPv4 network reaches these numbers.
+        // No key of an IPv4 network reaches this bit.
         IpAddr::V6(v6) => (v6.to_bits() >> (128 - MASK6)) as u64 | 1 << 63,
     }
 }
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(ask("192.0.2.77", AnswerClass::Nothing, start), RateDecision::Pass);
         assert_eq!(ask("192.0.3.1", AnswerClass::Data, start), RateDecision::Pass);
         assert_eq!(ask("2001:db8::1", AnswerClass::Data, start), RateDecision::Pass);
-        // A tenth of a second pays for one.
+        // A tenth of a second pays for one answer.
         let later = start + 100_000_000;
         assert_eq!(ask("192.0.2.1", AnswerClass::Data, later), RateDecision::Pass);
         assert_ne!(ask("192.0.2.1", AnswerClass::Data, later), RateDecision::Pass);

@@ -1,6 +1,7 @@
-//! Records in the form in which answers take them: made once, when the book is, and copied from then on.
+//! Records in wire form: built once with the zone data, and copied into answers.
 //!
-//! The data of all types but addresses is written by `hickory-proto`, without compression, so that it may stand anywhere.
+//! `hickory-proto` writes the data of all types but addresses, without compression, so that it is valid at any
+//! position.
 
 use hickory_proto::ProtoError;
 use hickory_proto::rr::rdata::svcb::{Alpn, SVCB, SvcParamKey, SvcParamValue};
@@ -19,18 +20,18 @@ pub const TXT_KIND: u16 = 16;
 pub const AAAA: u16 = 28;
 pub const SRV: u16 = 33;
 pub const HTTPS_KIND: u16 = 65;
-/// Type ANY, of questions alone.
+/// Type ANY, which only questions have.
 pub const ANY: u16 = 255;
 
 pub const IN: u16 = 1;
 
-/// Times of SOA that nobody uses who does not copy the zone, seconds: refresh, retry, expire (RFC 1912 §2.2).
+/// Refresh, retry and expire of SOA in seconds. Only secondary servers use them, and there are none (RFC 1912 §2.2).
 const COPYING: (i32, i32, i32) = (3_600, 600, 604_800);
 
-/// What ANY is answered with (RFC 8482 §4.2).
+/// The data of the answer to ANY (RFC 8482 §4.2).
 const MINIMAL: &str = "RFC8482";
 
-/// A whole record that is owned by the name in the question.
+/// Builds a record owned by the name in the question.
 pub fn build_record(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(12 + data.len());
     out.extend([0xc0, 12]);
@@ -42,7 +43,6 @@ pub fn build_record(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The data of SOA.
 pub fn soa_data(
     server: &DomainName,
     contact: &DomainName,
@@ -55,7 +55,6 @@ pub fn soa_data(
     encode_data(&RData::SOA(SOA::new(server, contact, serial, refresh, retry, expire, minimum)))
 }
 
-/// The data of TXT.
 pub fn txt_data(text: &str) -> Result<Vec<u8>, ProtoError> {
     encode_data(&RData::TXT(TXT::new(vec![text.to_owned()])))
 }
@@ -66,7 +65,6 @@ pub fn https_data(protocols: &[String]) -> Result<Vec<u8>, ProtoError> {
     encode_data(&RData::HTTPS(HTTPS(SVCB::new(1, Name::root(), vec![(SvcParamKey::Alpn, alpn)]))))
 }
 
-/// The data of the record that ANY gets.
 pub fn any_data() -> Result<Vec<u8>, ProtoError> {
     encode_data(&RData::HINFO(HINFO::new(MINIMAL.to_owned(), String::new())))
 }

@@ -1,5 +1,5 @@
-//! The desk where queries are answered: one a thread, with its own turns, rates and cookies. Bytes and time in, bytes and a
-//! fate out.
+//! Answers queries: one responder for each thread, with its own turns, rates and cookies. Bytes and time in, bytes and
+//! a fate out.
 
 use std::net::IpAddr;
 use std::sync::atomic::Ordering;
@@ -16,14 +16,14 @@ use super::rate_limit::{AnswerClass, RateDecision, RateLimiter};
 use super::turn_order::mix;
 use super::zone_data::ZoneData;
 
-/// Over UDP, to a client that has not shown a cookie of ours, an answer is at most so many times as long as the query: what
-/// is longer is asked for over TCP.
+/// Over UDP, an answer to a client without a valid cookie is at most this many times as long as the query: a longer
+/// answer is sent over TCP. Bounds the amplification of spoofed queries.
 pub const AMPLIFICATION: usize = 10;
 
-/// The largest answer over TCP.
+/// The largest answer over TCP: its length field has 16 bits.
 const TCP_MAX: usize = 65_535;
 
-/// Codes of answers (RFC 1035 §4.1.1, RFC 6891 §9).
+/// Response codes (RFC 1035 §4.1.1, RFC 6891 §9).
 mod code {
     pub(super) const GOOD: u16 = 0;
     pub(super) const FORM: u16 = 1;
@@ -33,10 +33,10 @@ mod code {
     pub(super) const BAD_VERSION: u16 = 16;
 }
 
-/// Who asks, how and when.
+/// The client, the transport and the time of a query.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryContext {
-    /// Where the query came from.
+    /// The source address of the query.
     pub source: IpAddr,
     pub transport: DnsTransport,
     pub now: MonotonicTime,
@@ -53,18 +53,18 @@ pub struct DnsResponder {
     options: Vec<u8>,
 }
 
-/// What the OPT record of an answer needs.
+/// The contents of an answer's OPT record.
 struct OptResponse {
     edns: Option<EdnsOptions>,
     cookie: Option<[u8; 16]>,
-    /// The client's network is told back.
+    /// Whether the client's subnet is returned.
     subnet: bool,
-    /// Bytes that it takes.
+    /// Bytes of the record.
     bytes: usize,
 }
 
 impl DnsResponder {
-    /// `secret`: of cookies, the same at every desk of a process. `seed`: another one at each.
+    /// `secret`: for cookies, the same in every responder of a process. `seed`: different in each.
     pub fn new(secret: [u8; 16], seed: u64) -> DnsResponder {
         DnsResponder {
             limiter: RateLimiter::new(seed),
@@ -75,12 +75,12 @@ impl DnsResponder {
         }
     }
 
-    /// Networks that lost their place among the limited since this was asked last.
+    /// Networks evicted from the rate limiter since the last call.
     pub fn take_evicted_networks(&mut self) -> u64 {
         std::mem::take(&mut self.limiter.evicted_networks)
     }
 
-    /// Answers a query into `out`, which is empty where nothing is to be sent.
+    /// Answers a query into `out`; leaves it empty where no reply is sent.
     pub fn answer(
         &mut self,
         book: &ZoneData,
@@ -132,7 +132,7 @@ impl DnsResponder {
         answer_fate(&written)
     }
 
-    /// What cannot be read as a query.
+    /// The reply to bytes that are no readable query.
     fn answer_malformed(
         &mut self,
         book: &ZoneData,
@@ -147,7 +147,7 @@ impl DnsResponder {
             QueryError::UnsupportedOpcode => (code::NOT_IMPLEMENTED, Fate::NotImplemented),
             QueryError::Malformed => (code::FORM, Fate::Malformed),
         };
-        // An answer that only says to come again is of no use to whoever cannot ask.
+        // A client that sends malformed queries gains nothing from a TC reply.
         if self.check_rate(book, asked, AnswerClass::Error, asked.transport == DnsTransport::Tcp)
             != RateDecision::Pass
         {
@@ -157,7 +157,7 @@ impl DnsResponder {
         fate
     }
 
-    /// What OPT is to say, and whether the client showed a cookie of ours.
+    /// The contents of OPT, and whether the client returned a valid cookie.
     fn opt_response(
         &self,
         book: &ZoneData,
@@ -183,7 +183,7 @@ impl DnsResponder {
         (beside, judged.is_some_and(|(good, _)| good))
     }
 
-    /// How long the answer may be.
+    /// The size limit of the answer.
     fn answer_limit(
         &self,
         book: &ZoneData,
@@ -212,10 +212,10 @@ impl DnsResponder {
         }
     }
 
-    /// The number of this turn. A and AAAA count apart: clients ask for both, one after the other.
+    /// The number of this turn. A and AAAA count apart, because clients ask for both, one after the other.
     fn next_turn(&mut self, book: &ZoneData, name: usize, v6: bool) -> u64 {
         while self.turns.len() < book.plan.names.len() {
-            // Threads and machines begin at different places.
+            // Threads and machines begin at different turns.
             let begin = mix(self.seed.wrapping_add(self.turns.len() as u64));
             self.turns.push([begin, begin]);
         }
@@ -250,7 +250,7 @@ impl DnsResponder {
     }
 }
 
-/// What kind of answer this will be, for the rate.
+/// The class of the answer for the rate limiter.
 fn answer_class(
     book: &ZoneData,
     place: QueryTarget<'_>,

@@ -1,14 +1,14 @@
-//! Turns and draws without a source of chance: each follows from a number that counts.
+//! Turns and draws without randomness: each follows from a counter.
 
-/// 2^64 divided by the golden ratio: its multiples fall into every range in proportion to the range's width, with an error
-/// that grows with the logarithm of their number alone (Weyl's sequence).
+/// 2^64 divided by the golden ratio. Its multiples fall into every range in proportion to the range's width, with an
+/// error that grows only with the logarithm of their number (Weyl's sequence).
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The place of this turn among `total` equal ones. `total` is not 0.
+/// The position of this turn among `total` equal ones. `total` is not 0.
 #[inline]
 pub fn spread_turn(turn: u64, total: u64) -> u64 {
     let spread = turn.wrapping_mul(GOLDEN);
-    // Below `total`, so that nothing is cut off.
+    // Less than `total`, so the cast loses nothing.
     ((u128::from(spread) * u128::from(total)) >> 64) as u64
 }
 

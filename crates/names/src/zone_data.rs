@@ -1,5 +1,5 @@
-//! What is answered now: the plan with the state of everything that a name stands for, encoded. Made anew for each
-//! verdict and each configuration, and changed by nobody.
+//! The answers of now: the plan with the current state of all candidates, encoded. Immutable; rebuilt for each health
+//! verdict and each configuration.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,35 +13,35 @@ use super::domain::DomainName;
 use super::record;
 use super::zone_plan::{NamePlan, ZonePlans};
 
-/// Everything that may be answered.
 #[derive(Debug)]
 pub struct ZoneData {
     pub plan: Arc<ZonePlans>,
-    /// The state of each name of the plan, in its order.
+    /// The state of each name, in the plan's order.
     pub states: Vec<NameState>,
-    /// The record that ANY gets.
+    /// The record for questions of type ANY.
     pub minimal: Vec<u8>,
-    /// The largest answer over UDP, bytes.
+    /// The largest answer over UDP in bytes.
     pub udp_size: u16,
-    /// Answers of one kind a second to one network, of this thread; with how many above it are told.
+    /// Answers of one class a second to one network, for this thread; and one in how many above that rate is a TC
+    /// reply.
     pub rate: Option<(u32, Option<u32>)>,
-    /// Subnets of clients are believed.
+    /// Whether the client subnets of resolvers are used.
     pub client_subnet: bool,
     pub cookies: bool,
 }
 
-/// How a name stands.
+/// The state of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameState {
-    /// What it may be answered with.
+    /// The possible answers.
     pub candidates: Vec<AnswerCandidate>,
-    /// None is up: the fallback counts.
+    /// No candidate is up: the fallback is used.
     pub uses_fallback: bool,
-    /// For clients of no region.
+    /// Addresses for clients without a region.
     pub default_region: AddressFamilies,
-    /// For clients of each region.
+    /// Addresses for the clients of each region.
     pub regions: Vec<AddressFamilies>,
-    /// SRV, in the order of the candidates that are given.
+    /// SRV records, in the order of the answered candidates.
     pub srv: Vec<SrvTarget>,
 }
 
@@ -51,7 +51,6 @@ pub struct AddressFamilies {
     pub v6: AddressSet,
 }
 
-/// A target of SRV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SrvTarget {
     pub data: Vec<u8>,
@@ -60,7 +59,7 @@ pub struct SrvTarget {
 }
 
 impl ZoneData {
-    /// As things stand in this snapshot.
+    /// Builds the data from this snapshot.
     pub fn new(plan: Arc<ZonePlans>, config: &Config, snapshot: &WorkerSnapshot) -> ZoneData {
         let pools = PoolIndex::from_snapshot(snapshot);
         let state =
@@ -68,7 +67,7 @@ impl ZoneData {
         let states = plan.names.iter().map(state).collect();
         let NameServerConfig { udp_size, client_subnet, cookies, .. } = config.name_server;
         let threads = u32::try_from(config.name_server.threads).unwrap_or(1).max(1);
-        // A network's queries are spread over the threads by their ports.
+        // A network's queries spread over the threads by their ports, so each thread gets a part of the rate.
         let rate =
             config.name_server.rate.map(|rate| (rate.div_ceil(threads), config.name_server.slip));
         let minimal = record::any_data().unwrap_or_default();
@@ -77,7 +76,7 @@ impl ZoneData {
 }
 
 impl NameState {
-    /// A name with these candidates.
+    /// Builds a name's state from these candidates.
     pub fn new(name: &NamePlan, candidates: Vec<AnswerCandidate>) -> NameState {
         let up = |candidate: &AnswerCandidate| candidate.up && !candidate.addresses.is_empty();
         let mut chosen: Vec<usize> =
@@ -119,14 +118,12 @@ impl NameState {
         NameState { uses_fallback: fallen, default_region: all, regions, srv, candidates }
     }
 
-    /// How many candidates may be answered with.
     pub fn up_candidates(&self) -> usize {
         self.candidates.iter().filter(|it| it.up && !it.addresses.is_empty()).count()
     }
 }
 
 impl AddressFamilies {
-    /// One of the two.
     #[inline]
     pub fn family(&self, v6: bool) -> &AddressSet {
         if v6 { &self.v6 } else { &self.v4 }
@@ -144,7 +141,7 @@ fn build_families<'c>(
     }
 }
 
-/// The addresses of last resort as one more candidate.
+/// The fallback addresses as one more candidate.
 fn fallback_candidate(addresses: &[IpAddr]) -> AnswerCandidate {
     AnswerCandidate {
         name: "last-resort".to_owned(),
@@ -156,7 +153,7 @@ fn fallback_candidate(addresses: &[IpAddr]) -> AnswerCandidate {
     }
 }
 
-/// Priorities of SRV follow the order for `failover`, and are equal otherwise.
+/// SRV priorities follow the order of candidates for `failover`, and are equal otherwise.
 fn srv_targets(
     name: &NamePlan,
     candidates: &[AnswerCandidate],

@@ -1,5 +1,4 @@
-//! What the configuration says that there is: zones, their names and what each is. It changes with the configuration
-//! alone; what is up is the book's matter.
+//! The configured zones and names. It changes only with the configuration; `zone_data` holds the state.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,14 +12,13 @@ use super::client_networks::ClientNetworks;
 use super::domain::{DomainName, LABEL_MAX, suffixes};
 use super::record;
 
-/// Aliases that are followed one after the other.
+/// Aliases that are followed in a row: bounds the work for one query.
 pub const ALIASES: usize = 8;
 
-/// Everything that there is.
 #[derive(Debug, Default)]
 pub struct ZonePlans {
     pub zones: Vec<ZonePlan>,
-    /// The names, in their order.
+    /// The names in their order.
     pub names: Vec<NamePlan>,
     nodes: HashMap<DomainName, NameNode>,
 }
@@ -28,15 +26,13 @@ pub struct ZonePlans {
 #[derive(Debug)]
 pub struct ZonePlan {
     pub domain: DomainName,
-    /// The data of its SOA record.
     pub soa: Vec<u8>,
-    /// The time to live of SOA, where it says that there is nothing (RFC 2308 §3).
+    /// The time to live of SOA in negative answers (RFC 2308 §3).
     pub negative_ttl: u32,
-    /// The time to live of the others.
+    /// The time to live of the zone's other records.
     pub ttl: u32,
-    /// Who answers for it.
+    /// The zone's name servers.
     pub nameservers: Vec<DomainName>,
-    /// The data of its TXT records.
     pub texts: Vec<Vec<u8>>,
 }
 
@@ -44,54 +40,51 @@ pub struct ZonePlan {
 pub struct NamePlan {
     pub config: Arc<NameConfig>,
     pub domain: DomainName,
-    /// The time to live of its answers.
+    /// The time to live of the name's answers.
     pub ttl: u32,
     /// Networks of clients, by region.
     pub networks: ClientNetworks,
-    /// Names below it for single candidates, where SRV needs them; in the candidates' order.
+    /// Names of single candidates below the name, where SRV needs them; in the candidates' order.
     pub targets: Vec<Option<DomainName>>,
-    /// The data of its HTTPS record.
     pub https: Option<Vec<u8>>,
-    /// What is counted of it.
+    /// The name's counters.
     pub counters: Arc<NameCounters>,
 }
 
-/// What is counted of a name. It outlives plans.
+/// Counters of a name, which outlive a plan.
 #[derive(Debug, Default)]
 pub struct NameCounters {
-    /// Answers with addresses of it.
+    /// Answers with addresses of the name.
     pub answers: AtomicU64,
-    /// How often each candidate came first in one, by name.
+    /// How often each candidate came first in an answer, by name.
     pub first_choices: Vec<(String, Arc<AtomicU64>)>,
 }
 
-/// A name that exists.
+/// An existing name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameNode {
-    /// Index of its zone.
     pub zone: usize,
-    /// It is the zone's own name.
+    /// The name is the zone's apex.
     pub apex: bool,
-    /// What it is beside that.
     pub kind: NameNodeKind,
 }
 
-/// What a name is.
+/// The kind of an existing name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameNodeKind {
-    /// There are only names below it.
+    /// An empty non-terminal: names exist only below it.
     Empty,
     Name(usize),
-    /// A single candidate of one of `names`.
+    /// A single candidate of an entry of `names`.
     Target(usize, usize),
-    /// The SRV records of one of `names`.
+    /// The SRV records of an entry of `names`.
     Srv(usize),
-    /// Another name for this one; the time to live of that.
+    /// An alias: its target and its time to live.
     Alias(DomainName, u32),
 }
 
 impl ZonePlans {
-    /// What this configuration says. Counters of names that were there before go on.
+    /// The plan of this configuration. Counters of names that existed before continue.
     pub fn new(config: &Config, serial: u32, before: Option<&ZonePlans>) -> ZonePlans {
         let mut plan = ZonePlans::default();
         for zone in config.zones.values() {
@@ -110,7 +103,7 @@ impl ZonePlans {
         for named in config.names.values() {
             plan.add_name(named, config, old.get(named.name.as_str()).copied());
         }
-        // Names of tables come before those that follow from them.
+        // Configured names take precedence over derived ones.
         for at in 0..plan.names.len() {
             plan.add_srv_names(at);
         }
@@ -118,15 +111,15 @@ impl ZonePlans {
         plan
     }
 
-    /// The name that is exactly this; lower-case.
+    /// The node with exactly this name; lower-case.
     #[inline]
     pub fn node(&self, name: &[u8]) -> Option<&NameNode> {
         self.nodes.get(name)
     }
 
-    /// The zone that a name lies in, whether it exists or not.
+    /// The zone of a name, whether or not the name exists.
     pub fn zone_of(&self, name: &[u8]) -> Option<&ZonePlan> {
-        // Every name from the zone's own down to one that exists is known.
+        // Every name between the apex and an existing name has a node.
         let node = suffixes(name).find_map(|suffix| self.nodes.get(suffix))?;
         self.zones.get(node.zone)
     }
@@ -181,7 +174,7 @@ impl ZonePlans {
         });
     }
 
-    /// Names that follow from SRV records: their own, and those of their targets.
+    /// Adds the names that SRV records need: their own, and those of their targets.
     fn add_srv_names(&mut self, at: usize) {
         let Some(name) = self.names.get(at) else { return };
         let Some(zone) = self.zone_index(&name.domain) else { return };
@@ -198,7 +191,7 @@ impl ZonePlans {
         }
     }
 
-    /// A name; the first thing that it is stands.
+    /// Adds a name; the first kind stays.
     fn insert_node(&mut self, domain: DomainName, zone: usize, what: NameNodeKind) {
         match self.nodes.entry(domain) {
             Entry::Occupied(mut known) if known.get().kind == NameNodeKind::Empty => {
@@ -211,7 +204,7 @@ impl ZonePlans {
         }
     }
 
-    /// Names that are there because others are below them (RFC 8020 §2).
+    /// Adds empty non-terminals (RFC 8020 §2).
     fn add_empty_nodes(&mut self) {
         let known: Vec<(DomainName, usize)> =
             self.nodes.iter().map(|(domain, node)| (domain.clone(), node.zone)).collect();
@@ -229,7 +222,7 @@ impl ZonePlans {
         }
     }
 
-    /// The zone with the longest name that this one ends with.
+    /// The zone with the longest matching suffix.
     fn zone_index(&self, domain: &DomainName) -> Option<usize> {
         suffixes(domain.wire())
             .find_map(|suffix| self.zones.iter().position(|zone| zone.domain.wire() == suffix))

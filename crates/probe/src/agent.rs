@@ -1,41 +1,40 @@
-//! One line of HAProxy's agent-check protocol: what a server says of its load and wishes for itself.
+//! HAProxy's agent-check protocol: one line with a server's load and wishes.
 //!
-//! Words are separated by blanks, tabs or commas; what follows `#` is a reason for people. It judges nothing.
+//! Words are separated by blanks, tabs or commas; text after `#` is a reason for people. The parser decides nothing.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 use crate::lines::LineBuffer;
 
-/// What an agent said.
+/// An agent's reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentReply {
-    /// How much it can take, as a share of what it could when idle: `75%` is 0.75; may exceed 1.
+    /// The requested weight as a share of the configured one: `75%` is 0.75; may exceed 1.
     pub weight_share: Option<f64>,
-    /// It is well or not.
     pub health: Option<AgentHealth>,
-    /// What it wants to be given.
+    /// The command in the reply.
     pub command: Option<AgentCommand>,
     pub reason: String,
-    /// Words that are not known.
+    /// Unknown words.
     pub unknown: u32,
 }
 
-/// How a server says that it is.
+/// The reported health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentHealth {
     Up,
     Down,
 }
 
-/// What a server wants.
+/// A server's command about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentCommand {
     Ready,
     Drain,
-    /// `maint`: nothing at all.
+    /// `maint`: no traffic at all.
     Maintenance,
 }
 
-/// Understands a line; `None`: it says nothing at all.
+/// Parses a line; `None`: an empty line.
 pub fn parse(line: &[u8]) -> Option<AgentReply> {
     let text = String::from_utf8_lossy(line);
     let (words, reason) = text.split_once('#').unwrap_or((&text, ""));
@@ -52,7 +51,7 @@ pub fn parse(line: &[u8]) -> Option<AgentReply> {
             "maint" => says.command = Some(AgentCommand::Maintenance),
             word => match word.strip_suffix('%').and_then(|digits| digits.parse::<f64>().ok()) {
                 Some(percent) if percent >= 0.0 => says.weight_share = Some(percent / 100.0),
-                // `maxconn:N` is understood and not followed: caps are the configuration's.
+                // `maxconn:N` is accepted and ignored: the configuration sets limits.
                 _ if word.starts_with("maxconn:") => {}
                 _ => says.unknown += 1,
             },
@@ -61,7 +60,7 @@ pub fn parse(line: &[u8]) -> Option<AgentReply> {
     any.then_some(says)
 }
 
-/// Asks an agent: says something or nothing, and takes its first line. The verdict's text is that line.
+/// Asks an agent: sends a line or nothing, and reads the first line. The result's text is that line.
 #[derive(Debug)]
 pub struct AgentQuery {
     send: Vec<u8>,
@@ -90,7 +89,7 @@ impl ProbeDialogue for AgentQuery {
     }
 
     fn handle_close(&mut self) -> ProbeResult {
-        // A line without its end, then the connection's end, is a line as well.
+        // A last line without its end counts too.
         match self.lines.partial_line() {
             [] => Err("closed without saying anything".to_owned()),
             rest => Ok(String::from_utf8_lossy(rest).into_owned()),

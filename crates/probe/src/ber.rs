@@ -1,6 +1,6 @@
 //! BER as far as LDAP and SNMP need it (ITU-T X.690): definite lengths, tags of one byte.
 
-/// Contents that an element may have.
+/// The longest contents of an element: bounds the memory for a reply.
 const LONGEST: usize = 64 * 1_024;
 
 /// An element: tag, length, contents.
@@ -28,14 +28,14 @@ pub fn encode_integer(value: i32) -> Vec<u8> {
     encode_element(0x02, &bytes[from..])
 }
 
-/// What came out of a reading.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BerRead<'b> {
-    /// An element and what follows it.
+    /// An element and the rest.
     Complete { tag: u8, contents: &'b [u8], rest: &'b [u8] },
     /// More bytes are needed.
     Incomplete,
-    /// Not BER, or longer than we read.
+    /// Not BER, or too long.
     Invalid,
 }
 
@@ -65,7 +65,7 @@ pub fn read_element(bytes: &[u8]) -> BerRead<'_> {
     }
 }
 
-/// Reads an element of this tag; its contents and what follows.
+/// Reads an element of this tag: its contents and the rest.
 pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match read_element(bytes) {
         BerRead::Complete { tag: found, contents, rest } if found == tag => Some((contents, rest)),
@@ -73,7 +73,7 @@ pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// A whole number's value, if it fits.
+/// An integer's value, if it fits.
 pub fn parse_integer(contents: &[u8]) -> Option<i64> {
     if contents.is_empty() || contents.len() > 8 {
         return None;

@@ -1,12 +1,12 @@
-//! What a dialogue is told about its server beside the plan that all probes of a pool share.
+//! The context of a dialogue: what differs between the servers of a pool with the same probe plan.
 
 use std::net::SocketAddr;
 
-/// One server, one probe.
+/// The context of one probe of one server.
 #[derive(Clone, Debug)]
 pub struct ProbeContext<'c> {
     pub address: SocketAddr,
-    /// Its own name or address, with the port where that is not the protocol's usual one.
+    /// The server's name or address, with the port where it is not the protocol's usual one.
     pub host: &'c str,
     /// The contents of the secret's file, where the plan has one.
     pub secret: Option<&'c [u8]>,
@@ -14,10 +14,10 @@ pub struct ProbeContext<'c> {
 }
 
 impl ProbeContext<'_> {
-    /// Sixteen bytes from the draw, for nonces (RFC 2865 §3 wants them unpredictable over the secret's lifetime).
+    /// Sixteen bytes from `draw`, for nonces (RFC 2865 §3 wants them unpredictable over the secret's lifetime).
     pub fn nonce(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
-        // SplitMix64: two outputs of a state that the draw sets.
+        // SplitMix64: two outputs of a state that `draw` sets.
         for (at, half) in bytes.chunks_exact_mut(8).enumerate() {
             let mut z =
                 self.random.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(at as u64 + 1));

@@ -1,37 +1,35 @@
-//! What every dialogue is: it begins, takes bytes, and ends with a verdict.
+//! The interface of every dialogue: it starts, takes bytes, and ends with a result.
 //!
-//! Over a stream `take` gets whatever came; over datagrams one whole datagram a call. It knows no time: what the shell
-//! says when time is up names what `awaits` says.
+//! Over a stream `take` gets bytes as they arrive; over datagrams each call gets one datagram. A dialogue knows no
+//! time: on a timeout the daemon's message names `awaited`.
 
 use std::fmt::Write;
 
-/// What came of a probe: what was seen, or why it failed, in words for people.
+/// The result of a probe: what was seen, or why it failed, for people.
 pub type ProbeResult = Result<String, String>;
 
-/// Characters of a peer's text that evidence shows at most.
+/// Characters of a peer's text in evidence at most: keeps a log line readable.
 const MAX_SHOWN: usize = 100;
 
-/// What follows a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialogueStep {
-    /// More bytes are needed.
     Wait,
-    /// It is over. What was written for sending may still be sent.
+    /// The probe is over. Bytes in the output may still be sent.
     Done(ProbeResult),
 }
 
 pub trait ProbeDialogue: Send {
-    /// The connection is there (or the datagram socket is).
+    /// The connection or the datagram socket is open.
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep;
 
     fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> DialogueStep;
 
-    /// The peer has closed.
     fn handle_close(&mut self) -> ProbeResult {
         Err(format!("closed before the {}", self.awaited()))
     }
 
-    /// What it waits for, as in "no greeting within 1 s".
+    /// What the dialogue waits for, as in "no greeting within 1 s".
     fn awaited(&self) -> &'static str;
 }
 
@@ -45,7 +43,7 @@ impl DialogueStep {
     }
 }
 
-/// A peer's text as evidence shows it: one line, printable, short.
+/// A peer's text for evidence: one line, printable, short.
 pub fn printable_text(bytes: &[u8]) -> String {
     let line = bytes.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
     let mut text = String::new();

@@ -7,7 +7,6 @@ const QR: u16 = 0x8000;
 const TC: u16 = 0x0200;
 const RD: u16 = 0x0100;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct DnsProbe {
     id: u16,
@@ -16,7 +15,7 @@ pub struct DnsProbe {
 }
 
 impl DnsProbe {
-    /// Asks for this name's records of a type.
+    /// A query for records of this type.
     pub fn new(name: &str, record: u16, id: u16) -> DnsProbe {
         let mut question = Vec::new();
         for label in name.trim_end_matches('.').split('.').filter(|label| !label.is_empty()) {
@@ -26,7 +25,7 @@ impl DnsProbe {
         }
         question.push(0);
         question.extend(record.to_be_bytes());
-        // IN.
+        // Class IN.
         question.extend(1u16.to_be_bytes());
         DnsProbe { id, name: name.to_owned(), question }
     }
@@ -48,7 +47,7 @@ impl ProbeDialogue for DnsProbe {
             return DialogueStep::failure(format!("the answer is not DNS: {} bytes", bytes.len()));
         };
         if id != self.id {
-            // Somebody else's: ours may still come.
+            // A reply to another query: ours may still arrive.
             return DialogueStep::Wait;
         }
         let echoed = bytes.get(HEADER..HEADER + self.question.len());

@@ -13,7 +13,7 @@ pub static FTP: ScriptProtocol = ScriptProtocol {
         },
         ScriptTurn {
             awaited: "answer to SYST",
-            // 500 and 502: not known here; 530: log in first. The server speaks FTP and is at work.
+            // 500 and 502: command unknown; 530: log in first. In each case an FTP server works.
             classify: |line| {
                 classify_code(line, |code| matches!(code, 200..=299 | 500 | 502 | 530))
             },

@@ -7,12 +7,11 @@ use h2::client::SendRequest;
 use crate::dialogue::{ProbeResult, printable_text};
 use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
 
-/// Bytes of an answer's message.
+/// Bytes of a reply's message: a health reply needs two.
 const MESSAGE_BYTES: usize = 1_024;
-/// The path of the call.
 const PATH: &str = "/grpc.health.v1.Health/Check";
 
-/// Asks about a service.
+/// Checks the health of a service.
 pub fn new_dialogue(service: &str, host: &str, tls: bool) -> Http2Dialogue {
     let service = service.to_owned();
     let host = host.to_owned();
@@ -65,7 +64,7 @@ async fn run_check(
     }
 }
 
-/// A failure in `grpc-status`, which stands in trailers, or in the head when there is nothing else.
+/// A failure in `grpc-status`, which stands in the trailers, or in the headers of a reply without a body.
 fn check_grpc_status(fields: &HeaderMap) -> Result<(), String> {
     match fields.get("grpc-status").map(|value| value.as_bytes()) {
         None | Some(b"0") => Ok(()),

@@ -1,4 +1,4 @@
-//! HTTP/1.1: one request, the first final answer, its body as far as it is wanted. It follows no redirect.
+//! HTTP/1.1: one request, the first final response, and its body as far as needed. It follows no redirect.
 
 use std::sync::Arc;
 
@@ -10,12 +10,11 @@ use wire::http1::{
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
 use crate::http_response::{ExpectedResponse, ResponseCheck};
 
-/// The largest answer head that is read, informational ones included.
+/// The largest response head that is read, informational responses included.
 const HEAD_BYTES: usize = 16 * 1024;
-/// Fields of a head.
+/// Header fields of a head at most.
 const HEAD_COUNT: usize = 128;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct Http1Probe {
     expected: Arc<ExpectedResponse>,
@@ -25,7 +24,7 @@ pub struct Http1Probe {
 
 #[derive(Debug)]
 enum Http1State {
-    /// The head so far, and where the answer that counts begins.
+    /// The head so far, and where the final response begins.
     Head {
         bytes: Vec<u8>,
         from: usize,
@@ -45,7 +44,6 @@ enum BodyRemainder {
 }
 
 impl Http1Probe {
-    /// Asks for what is wanted.
     pub fn new(wanted: Arc<ExpectedResponse>, host: &str) -> Http1Probe {
         Http1Probe {
             expected: wanted,
@@ -62,7 +60,7 @@ impl Http1Probe {
         let room = HEAD_BYTES - had;
         let (now, later) = new.split_at(new.len().min(room));
         bytes.extend_from_slice(now);
-        // Only a line's end can complete a head: bytes that drip in one by one are not parsed one by one.
+        // Only the end of a line can complete a head: single bytes that trickle in do not cause a parse each.
         while bytes.len() > *from && may_complete(bytes, had, &limits) {
             let mut slots = HeaderSlots::new();
             let asked = if self.expected.request.method == "HEAD" {
@@ -116,7 +114,7 @@ impl Http1Probe {
                 (self.expected.check_body_part(body, &bytes[..most], status), *left == 0)
             }
             BodyRemainder::Chunks(chunked) => {
-                // What is decoded goes past the bytes to send, and is taken off again.
+                // Decoded bytes are appended to the output buffer for a moment and removed again.
                 let mark = scratch.len();
                 let fed = match chunked.feed(bytes, scratch) {
                     Ok(fed) => fed,

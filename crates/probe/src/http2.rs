@@ -10,7 +10,6 @@ use crate::dialogue::{DialogueStep, ProbeResult};
 use crate::http_response::ExpectedResponse;
 use crate::http2_dialogue::{Http2Dialogue, describe_error, send_request};
 
-/// Asks for what is wanted.
 pub fn new_dialogue(wanted: Arc<ExpectedResponse>, host: &str, tls: bool) -> Http2Dialogue {
     let host = host.to_owned();
     Http2Dialogue::new(move |send| run_request(send, wanted, host, tls))
@@ -30,7 +29,7 @@ async fn run_request(
     let mut body = wanted.begin_body();
     while let Some(part) = stream.data().await {
         let part = part.map_err(|error| describe_error(&error))?;
-        // A window that is not opened again shows as a timeout.
+        // Ignored: a window that does not open again shows as a timeout.
         let _ = stream.flow_control().release_capacity(part.len());
         if let DialogueStep::Done(verdict) = wanted.check_body_part(&mut body, &part, status) {
             return verdict;

@@ -1,6 +1,6 @@
 //! HTTP/2 over bytes in memory: crate h2 between two buffers, polled without a runtime.
 //!
-//! What is asked over it is `http2`'s and `grpc`'s matter.
+//! `http2` and `grpc` define the requests.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,28 +15,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
 
-/// Bytes of ours that may wait to be sent.
+/// Our bytes that may wait to be sent.
 const WAITING_BYTES: usize = 64 * 1_024;
-/// Bytes that a server may send before we take them: the window of the stream and of the connection.
+/// The window of the stream and of the connection: bytes that a server may send before we read them.
 const WINDOW_BYTES: u32 = 64 * 1_024 - 1;
-/// Bytes of an answer's fields.
+/// Bytes of a response's header fields at most.
 const FIELDS_BYTES: u32 = 16 * 1_024;
-/// Bytes that h2 is fed between two looks: it works through them before more come.
+/// Bytes that h2 gets at a time: it processes them before it gets more.
 const FEED_BYTES: usize = 16 * 1_024;
-/// Polls until everything that can happen has: each settles one more layer.
+/// Polls after each input: each one lets one more layer make progress.
 const POLLS: usize = 4;
 
 type DialogueFuture = Pin<Box<dyn Future<Output = ProbeResult> + Send>>;
 
-/// A dialogue under way.
 pub struct Http2Dialogue {
     pipe: Arc<Mutex<BytePipe>>,
     dialogue: DialogueFuture,
-    /// The answer has begun.
+    /// The response has begun.
     response_started: bool,
 }
 
-/// Bytes on their way.
+/// Bytes in transit.
 #[derive(Debug, Default)]
 struct BytePipe {
     incoming: Vec<u8>,
@@ -48,7 +47,7 @@ struct BytePipe {
 struct Http2PipeEnd(Arc<Mutex<BytePipe>>);
 
 impl Http2Dialogue {
-    /// A dialogue over a connection of its own.
+    /// A dialogue over its own connection.
     pub fn new<F>(talk: impl FnOnce(SendRequest<Bytes>) -> F + Send + 'static) -> Http2Dialogue
     where
         F: Future<Output = ProbeResult> + Send + 'static,
@@ -75,7 +74,7 @@ impl Http2Dialogue {
     }
 }
 
-/// Drives the connection and the dialogue over it side by side.
+/// Polls the connection and the dialogue over it together.
 async fn drive_connection<F>(
     end: Http2PipeEnd,
     talk: impl FnOnce(SendRequest<Bytes>) -> F + Send + 'static,
@@ -109,7 +108,7 @@ where
     .await
 }
 
-/// Sends a request and returns its answer's status, fields and body's stream.
+/// Sends a request and returns the response's status, fields and body stream.
 pub async fn send_request(
     send: SendRequest<Bytes>,
     request: Request<()>,
@@ -125,7 +124,7 @@ pub async fn send_request(
     Ok((head.status.as_u16(), head.headers, body))
 }
 
-/// What h2 found wrong.
+/// h2's error as text.
 pub fn describe_error(error: &h2::Error) -> String {
     match (error.is_io(), error.reason()) {
         (true, _) => "closed without an answer".to_owned(),
@@ -151,7 +150,7 @@ impl ProbeDialogue for Http2Dialogue {
                 return DialogueStep::Done(verdict);
             }
         }
-        // h2 takes what it is given as long as it lives: what is left now it will never take.
+        // A live h2 connection consumes all its input: bytes that remain now will never be read.
         if lock(&self.pipe).incoming.len() > FEED_BYTES {
             return DialogueStep::failure("http2: the server sends more than it may");
         }

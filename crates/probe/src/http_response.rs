@@ -1,4 +1,4 @@
-//! What HTTP answers have in common, whatever the version: is the status good, does the body hold what is expected.
+//! Checks of an HTTP response in any version: its status, and the expected content of its body.
 
 use aws_lc_rs::digest::{Context as Hash, SHA256};
 use model::config::HttpProbe;
@@ -6,16 +6,15 @@ use regex::bytes::Regex;
 
 use crate::dialogue::{DialogueStep, ProbeResult};
 
-/// What is expected of an answer.
 #[derive(Clone, Debug)]
 pub struct ExpectedResponse {
     pub request: HttpProbe,
     pub expect: Option<Regex>,
-    /// The body itself is what is wanted: it becomes the verdict's text.
+    /// The body itself is the result: it becomes the probe's text.
     pub returns_body: bool,
 }
 
-/// A body under judgement.
+/// A body under check.
 #[derive(Debug)]
 pub struct ResponseCheck {
     bytes: Vec<u8>,
@@ -32,7 +31,7 @@ impl std::fmt::Debug for DigestState {
 }
 
 impl ExpectedResponse {
-    /// The status has come. `None`: it is good and the body is wanted as well.
+    /// Checks the status. `None`: it is good, and the body is needed too.
     pub fn check_status(&self, status: u16) -> Option<ProbeResult> {
         let HttpProbe { path, method, status: good, .. } = &self.request;
         if !is_in_ranges(good, status) {
@@ -44,13 +43,13 @@ impl ExpectedResponse {
         (!self.request.needs_body() && !self.returns_body).then(|| Ok(self.describe_status(status)))
     }
 
-    /// A body to be judged.
+    /// Starts the check of a body.
     pub fn begin_body(&self) -> ResponseCheck {
         let hash = self.request.digest.as_ref().map(|_| DigestState(Hash::new(&SHA256)));
         ResponseCheck { bytes: Vec::new(), hash, length: 0 }
     }
 
-    /// Some of the body has come.
+    /// Checks a part of the body.
     pub fn check_body_part(
         &self,
         body: &mut ResponseCheck,
@@ -68,7 +67,7 @@ impl ExpectedResponse {
         if self.expect.is_some() || self.returns_body {
             let room = most.saturating_sub(body.bytes.len());
             body.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            // Beyond the limit nothing is looked at: with a digest the rest is still read, up to the same limit.
+            // Beyond the limit only a digest continues, up to the same limit.
             if body.bytes.len() == most && body.hash.is_none() {
                 return DialogueStep::Done(self.check_whole_body(body, status));
             }
@@ -76,7 +75,7 @@ impl ExpectedResponse {
         DialogueStep::Wait
     }
 
-    /// The body is complete.
+    /// Checks the complete body.
     pub fn check_whole_body(&self, body: &mut ResponseCheck, status: u16) -> ProbeResult {
         if self.returns_body {
             return Ok(String::from_utf8_lossy(&body.bytes).into_owned());
@@ -104,7 +103,6 @@ impl ExpectedResponse {
     }
 }
 
-/// Whether a status is in one of the ranges.
 pub fn is_in_ranges(ranges: &[(u16, u16)], status: u16) -> bool {
     ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))
 }

@@ -26,7 +26,7 @@ fn classify_greeting(line: &[u8]) -> ReplyKind {
 
 fn classify_reply(line: &[u8]) -> ReplyKind {
     if let Some(rest) = line.strip_prefix(b"* ") {
-        // Untagged data may come between; BYE says that the server goes.
+        // Untagged lines may come between; BYE means that the server closes.
         return if first_word(rest) == b"BYE" { ReplyKind::NotReady } else { ReplyKind::Continued };
     }
     let Some(rest) = line.strip_prefix(b"p1 ") else { return ReplyKind::OtherProtocol };

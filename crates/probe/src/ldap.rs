@@ -3,15 +3,14 @@
 use crate::ber;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
-/// Bytes of an answer.
+/// Bytes of a reply at most.
 const ANSWER_BYTES: usize = 16 * 1_024;
 const SEQUENCE: u8 = 0x30;
 const BIND_REQUEST: u8 = 0x60;
 const BIND_RESPONSE: u8 = 0x61;
-/// Unsolicited notices, such as that of disconnection, come as this (RFC 4511 §4.4).
+/// Unsolicited notices, such as of a disconnection, have this tag (RFC 4511 §4.4).
 const EXTENDED_RESPONSE: u8 = 0x78;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct LdapProbe {
     request: Vec<u8>,
@@ -19,7 +18,6 @@ pub struct LdapProbe {
 }
 
 impl LdapProbe {
-    /// Binds as this user.
     pub fn new(user: &str, password: &[u8]) -> LdapProbe {
         let credentials = [
             ber::encode_integer(3),
@@ -93,7 +91,7 @@ fn bind_result(message: &[u8]) -> Option<(i64, String)> {
     Some((ber::parse_integer(code)?, text.map(|text| format!(": {text}")).unwrap_or_default()))
 }
 
-/// Result codes that a bind may have (RFC 4511 §4.1.9).
+/// Result codes of a bind (RFC 4511 §4.1.9).
 fn result_name(code: i64) -> String {
     match code {
         1 => "operations error",

@@ -1,7 +1,7 @@
-//! What probes and agents say and understand: bytes in, bytes and a verdict with its evidence out.
+//! Health check protocols: bytes in, bytes and a result with its evidence out.
 //!
-//! One file a protocol, each a state machine without socket, clock or thread; times and sockets are the shell's
-//! (`daemon`). Which verdict takes a server down is `model::health`'s to say.
+//! One file for each protocol, each a state machine without socket, clock or thread. The daemon has the sockets and
+//! timers. `model::health` decides which results take a server down.
 
 pub mod agent;
 mod ber;

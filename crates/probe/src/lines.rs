@@ -1,18 +1,18 @@
-//! Lines out of a stream that ends them with LF or CR LF; bounded.
+//! Lines of a stream that end with LF or CR LF; bounded.
 
-/// Bytes of a line.
+/// Bytes of a line at most.
 const LINE_BYTES: usize = 4_096;
-/// Bytes over the whole dialogue.
+/// Bytes of the whole dialogue at most.
 const TALK_BYTES: usize = 64 * 1_024;
 
-/// What has come and is not a whole line yet.
+/// Received bytes of an incomplete line.
 #[derive(Debug, Default)]
 pub struct LineBuffer {
     partial_line: Vec<u8>,
     total: usize,
 }
 
-/// The peer talks too much.
+/// The peer sends too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineLimit {
     #[error("a line of the answer exceeds {LINE_BYTES} bytes")]
@@ -22,7 +22,7 @@ pub enum LineLimit {
 }
 
 impl LineBuffer {
-    /// Hands every whole line, without its end, to `each` until that has a result.
+    /// Passes every whole line, without its end, to `each` until that returns a result.
     ///
     /// # Errors
     /// A line or the whole is too long.
@@ -51,7 +51,7 @@ impl LineBuffer {
         Ok(None)
     }
 
-    /// The line that has begun.
+    /// The incomplete line.
     pub fn partial_line(&self) -> &[u8] {
         &self.partial_line
     }

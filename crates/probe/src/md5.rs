@@ -1,4 +1,5 @@
-//! MD5 (RFC 1321) and HMAC-MD5 (RFC 2104): RADIUS is made of them. For nothing else: MD5 protects nothing any more.
+//! MD5 (RFC 1321) and HMAC-MD5 (RFC 2104), because RADIUS requires them. For nothing else: MD5 protects nothing any
+//! more.
 
 /// Shifts by round (RFC 1321 §3.4).
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];

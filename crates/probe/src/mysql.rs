@@ -1,16 +1,15 @@
-//! MySQL and MariaDB: the server's handshake, then a log-in without password whose refusal is good enough. A dialogue
-//! that stopped after the handshake would count towards `max_connect_errors` and get us blocked.
+//! MySQL and MariaDB: the server's handshake, then a login without password whose refusal is good enough. A dialogue
+//! that stopped after the handshake would count towards `max_connect_errors`, and the server would block us.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
-/// Bytes of a packet that are taken.
+/// Bytes of a packet at most.
 const PACKET_BYTES: usize = 4_096;
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000;
 const CHARSET: u8 = 33;
-/// Refusals that only a server at work gives: access denied, also to a database, and unknown authentication.
+/// Refusals that only a working server sends: access denied, also to a database, and unknown authentication.
 const REFUSALS: [u16; 6] = [1044, 1045, 1049, 1251, 1698, 2059];
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct MysqlProbe {
     user: String,
@@ -36,7 +35,7 @@ impl MysqlProbe {
                 "the greeting is not mysql: {:?}",
                 printable_text(payload)
             )),
-            // OK, or another way of authentication asked for, or more of the same.
+            // OK, a request for another authentication method, or more data.
             (Some(0 | 1 | 0xfe), Some(version)) => {
                 DialogueStep::success(format!("mysql {version}"))
             }

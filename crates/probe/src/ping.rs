@@ -1,4 +1,5 @@
-//! ICMP echo (RFC 792, RFC 4443 §4): the request's own payload comes back. The shell has the socket, raw or not.
+//! ICMP echo (RFC 792, RFC 4443 §4): the reply must contain the request's payload. The daemon has the socket, raw or
+//! not.
 
 use std::net::IpAddr;
 
@@ -11,7 +12,6 @@ const V6: (u8, u8) = (128, 129);
 /// Bytes before the payload.
 const HEADER: usize = 8;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct PingProbe {
     types: (u8, u8),
@@ -30,7 +30,7 @@ impl PingProbe {
 
 impl ProbeDialogue for PingProbe {
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
-        // The identifier is the kernel's to set on its own ping sockets; the payload is what tells replies apart.
+        // The kernel sets the identifier on its ping sockets; the payload distinguishes replies.
         let mut message = vec![self.types.0, 0, 0, 0, self.nonce[0], self.nonce[1], 0, 1];
         message.extend_from_slice(&self.nonce);
         if self.types == V4 {
@@ -42,7 +42,7 @@ impl ProbeDialogue for PingProbe {
     }
 
     fn receive(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> DialogueStep {
-        // Raw IPv4 sockets hand out the IP header as well.
+        // Raw IPv4 sockets return the IP header too.
         let bytes = match bytes.first() {
             Some(first) if self.types == V4 && first >> 4 == 4 => {
                 bytes.get(usize::from(first & 0xf) * 4..).unwrap_or_default()

@@ -1,15 +1,14 @@
-//! PostgreSQL: a start-up message (protocol 3.0) answered by asking for authentication, or by refusing the user or the
-//! database, which only a server at work does. Not while it starts up, shuts down or has no connection left.
+//! PostgreSQL: a start-up message (protocol 3.0). A request for authentication, or a refusal of the user or database,
+//! proves a working server. A server that starts up, shuts down or has no connection left fails the check.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
-/// Bytes of a message that are taken.
+/// Bytes of a message at most.
 const MESSAGE_BYTES: usize = 16 * 1_024;
 const VERSION: u32 = 196_608;
-/// Classes and codes of errors that say that the server is at work: invalid authorisation, unknown database.
+/// Error classes and codes that prove a working server: invalid authorisation, unknown database.
 const AT_WORK: [&str; 3] = ["28000", "28P01", "3D000"];
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct PostgresProbe {
     user: String,

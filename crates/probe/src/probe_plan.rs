@@ -1,4 +1,4 @@
-//! From a configured probe to dialogues: what can be prepared once is, expressions above all.
+//! Prepares a configured probe once, regular expressions above all, and starts its dialogues.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::snmp::SnmpProbe;
 use crate::telnet::TelnetProbe;
 use crate::{grpc, http2};
 
-/// What carries a probe.
+/// The transport of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeTransport {
     Stream,
@@ -46,7 +46,7 @@ pub struct ProbePlan {
     tls: bool,
     expect: Option<Regex>,
     expected_response: Option<Arc<ExpectedResponse>>,
-    /// An agent is asked for a line; this is said first.
+    /// Reads a line from an agent; sends this line first.
     line: Option<String>,
 }
 
@@ -72,7 +72,7 @@ impl ProbePlan {
         ProbePlan { kind: kind.clone(), tls, expect, expected_response: wanted, line: None }
     }
 
-    /// Prepares the question to an agent; its verdict's text is what the agent said. `None`: nobody is asked.
+    /// Prepares an agent check; its result's text is the agent's line. `None`: no agent over TCP.
     pub fn for_agent(kind: &AgentKind) -> Option<ProbePlan> {
         let (kind, wanted, line) = match kind {
             AgentKind::Answers => return None,
@@ -102,7 +102,7 @@ impl ProbePlan {
         }
     }
 
-    /// The protocol to be agreed on in a TLS handshake.
+    /// The protocol for ALPN in a TLS handshake.
     pub fn alpn(&self) -> Option<&'static [u8]> {
         match self.kind {
             ProbeKind::Http(_) => Some(b"http/1.1"),
@@ -111,12 +111,12 @@ impl ProbePlan {
         }
     }
 
-    /// The file with the secret that the context must bring.
+    /// The file of the secret for the context.
     pub fn secret_path(&self) -> Option<&std::path::Path> {
         self.kind.secret_file()
     }
 
-    /// The program to be run.
+    /// The program to run.
     pub fn program(&self) -> Option<&ProgramProbe> {
         match &self.kind {
             ProbeKind::Program(program) => Some(program),
@@ -124,7 +124,7 @@ impl ProbePlan {
         }
     }
 
-    /// A dialogue with one server; `None`: the connection alone is the probe.
+    /// Starts a dialogue with one server; `None`: the connection alone is the probe.
     pub fn start_dialogue(&self, context: &ProbeContext<'_>) -> Option<Box<dyn ProbeDialogue>> {
         if let Some(line) = &self.line {
             return Some(Box::new(AgentQuery::new(line)));

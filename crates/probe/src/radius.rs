@@ -1,4 +1,4 @@
-//! RADIUS Status-Server (RFC 5997): a signed question and an answer that only who knows the secret can give. It
+//! RADIUS Status-Server (RFC 5997): a signed request, and a reply that only a holder of the secret can sign. It
 //! authenticates nobody.
 
 use crate::context::ProbeContext;
@@ -13,7 +13,6 @@ const MESSAGE_AUTHENTICATOR: u8 = 80;
 const HEADER: usize = 20;
 const PACKET_BYTES: usize = 4_096;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct RadiusProbe {
     secret: Vec<u8>,
@@ -35,7 +34,7 @@ impl ProbeDialogue for RadiusProbe {
         packet.extend(length.to_be_bytes());
         packet.extend(self.authenticator);
         packet.extend([MESSAGE_AUTHENTICATOR, 18]);
-        // Signed with its own place zeroed (RFC 2869 §5.14).
+        // Signed with its own field zeroed (RFC 2869 §5.14).
         let signature = hmac(&self.secret, &[&packet[..], &[0; 16]].concat());
         packet.extend(signature);
         out.append(&mut packet);

@@ -1,5 +1,5 @@
-//! Redis (RESP): PING answered PONG, or a password asked for, which a server at work does. Not while it loads its data
-//! set, lost its primary or runs a script. It sets and reads nothing.
+//! Redis (RESP): PONG as the reply to PING, or a demand for a password, proves a working server. A server that loads
+//! its data set, lost its primary or runs a script fails the check. The check reads and writes no data.
 
 use crate::script::{ReplyKind, ScriptProtocol, ScriptTurn};
 

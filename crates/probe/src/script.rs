@@ -1,46 +1,43 @@
-//! Dialogues of lines in turns: wait for a reply, judge it, say the next. The protocols are tables for it.
+//! Line-based dialogues: wait for a reply, check it, send the next command. Protocols are tables of steps.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 use crate::lines::LineBuffer;
 
-/// What a line of a reply is.
+/// The class of a reply's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyKind {
-    /// The reply goes on.
+    /// More lines of the reply follow.
     Continued,
-    /// The reply is good.
     Good,
-    /// The server says that it is not ready, or refuses.
+    /// The server reports that it is not ready, or refuses.
     NotReady,
-    /// It is not of this protocol.
+    /// The line is not of this protocol.
     OtherProtocol,
 }
 
 #[derive(Debug)]
 pub struct ScriptTurn {
-    /// What is waited for.
+    /// The name of the awaited reply.
     pub awaited: &'static str,
     pub classify: fn(&[u8]) -> ReplyKind,
-    /// What is said after a good reply.
+    /// The command after a good reply.
     pub command: &'static str,
 }
 
 #[derive(Debug)]
 pub struct ScriptProtocol {
-    /// Its name in evidence.
+    /// The protocol's name in evidence.
     pub name: &'static str,
-    /// What is said first.
+    /// The first command.
     pub opening: &'static str,
     pub turns: &'static [ScriptTurn],
 }
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct ScriptProbe {
     protocol: &'static ScriptProtocol,
     at: usize,
     lines: LineBuffer,
-    /// The first good reply.
     first_reply: Option<String>,
 }
 
@@ -93,7 +90,7 @@ impl ProbeDialogue for ScriptProbe {
     }
 }
 
-/// A reply that begins with a code of three digits; `-` after it says that more lines follow.
+/// A reply that begins with a three-digit code; `-` after the code means that more lines follow.
 pub fn classify_code(line: &[u8], good: impl Fn(u16) -> bool) -> ReplyKind {
     let digits = line.get(..3).filter(|digits| digits.iter().all(u8::is_ascii_digit));
     let Some(digits) = digits else { return ReplyKind::OtherProtocol };

@@ -1,10 +1,10 @@
-//! Something said, something expected: over TCP, and over UDP, where without expectation the same must come back.
+//! Sends a text and expects one: over TCP, and over UDP, where without an expectation the same datagram must return.
 
 use regex::bytes::Regex;
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 
-/// Bytes of a stream that are looked at.
+/// Bytes of a stream that are searched at most.
 const STREAM_BYTES: usize = 64 * 1_024;
 
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct StreamExpect {
     send: Vec<u8>,
     expect: Regex,
     received: Vec<u8>,
-    /// How much there was when it was last looked at.
+    /// The length of the text at the last search.
     searched: usize,
 }
 
@@ -23,7 +23,7 @@ pub struct DatagramExpect {
 }
 
 impl StreamExpect {
-    /// Says this and waits for that.
+    /// Sends a text and waits for a match.
     pub fn new(send: &str, expect: Regex) -> StreamExpect {
         StreamExpect { send: send.as_bytes().to_vec(), expect, received: Vec::new(), searched: 0 }
     }
@@ -45,7 +45,7 @@ impl ProbeDialogue for StreamExpect {
         let room = STREAM_BYTES - self.received.len();
         self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let full = self.received.len() == STREAM_BYTES;
-        // Bytes that drip in are looked at each time while they are few, then whenever they have grown by half.
+        // Few bytes are searched on each arrival, more only after they have grown by half.
         let grown =
             self.received.len() < 256 || self.received.len() >= self.searched + self.searched / 2;
         if (full || grown)
@@ -75,7 +75,7 @@ impl ProbeDialogue for StreamExpect {
 }
 
 impl DatagramExpect {
-    /// Says this and waits for that, or for the same.
+    /// Sends a text and waits for a match, or for the same datagram.
     pub fn new(send: &str, expect: Option<Regex>) -> DatagramExpect {
         DatagramExpect { send: send.as_bytes().to_vec(), expect }
     }

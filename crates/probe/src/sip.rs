@@ -4,11 +4,10 @@ use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 use crate::http_response::{format_ranges, is_in_ranges};
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct SipProbe {
     request: String,
-    /// What an answer to us bears in its Call-ID.
+    /// The Call-ID of our request, which a reply repeats.
     call: String,
     status: Vec<(u16, u16)>,
 }

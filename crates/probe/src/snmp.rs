@@ -12,7 +12,6 @@ const GET: u8 = 0xa0;
 const RESPONSE: u8 = 0xa2;
 const VERSION: i32 = 1;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct SnmpProbe {
     oid: String,
@@ -22,7 +21,7 @@ pub struct SnmpProbe {
 }
 
 impl SnmpProbe {
-    /// Asks for this object.
+    /// A request for this object.
     pub fn new(oid: &str, community: &[u8], id: u32, expect: Option<Regex>) -> SnmpProbe {
         let id = (id & 0x7fff_ffff).cast_signed();
         SnmpProbe {
@@ -104,13 +103,13 @@ fn parse_response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
         .map(|(_, rest)| ber::read_element(rest));
     match found {
         Some(ber::BerRead::Complete { tag, contents, .. }) => Some((id, error, tag, contents)),
-        // An error may come without a value.
+        // An error may have no value.
         _ if error != 0 => Some((id, error, 0x05, &[])),
         _ => None,
     }
 }
 
-/// A value as text (RFC 2578 §7.1); exceptions are RFC 3416 §3's.
+/// A value as text (RFC 2578 §7.1); RFC 3416 §3 defines the exceptions.
 fn value_text(tag: u8, value: &[u8]) -> Result<String, &'static str> {
     match tag {
         0x02 => ber::parse_integer(value).map(|n| n.to_string()).ok_or("a number that is none"),
@@ -132,7 +131,7 @@ fn value_text(tag: u8, value: &[u8]) -> Result<String, &'static str> {
     }
 }
 
-/// An object identifier (X.690 §8.19). Its form was checked by the configuration.
+/// An object identifier (X.690 §8.19). The configuration has checked its form.
 fn encode_oid(oid: &str) -> Vec<u8> {
     let numbers: Vec<u32> = oid.split('.').filter_map(|number| number.parse().ok()).collect();
     let [first, second, rest @ ..] = &numbers[..] else { return Vec::new() };

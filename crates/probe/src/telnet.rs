@@ -1,4 +1,4 @@
-//! Telnet (RFC 854): every option is refused, then text comes, the prompt most likely. It does not log in.
+//! Telnet (RFC 854): refuses every option, then reads text, usually the prompt. It does not log in.
 
 use regex::bytes::Regex;
 
@@ -11,12 +11,11 @@ const WONT: u8 = 252;
 const WILL: u8 = 251;
 const SB: u8 = 250;
 const SE: u8 = 240;
-/// Bytes of text that are kept.
+/// Bytes of text that are stored at most.
 const TEXT_BYTES: usize = 16 * 1_024;
-/// Options that are answered; a server that asks more is not one.
+/// Options that are refused at most; a server that sends more is no Telnet server.
 const OPTIONS: u32 = 256;
 
-/// A dialogue under way.
 #[derive(Debug)]
 pub struct TelnetProbe {
     expect: Option<Regex>,
@@ -35,7 +34,7 @@ enum TelnetState {
 }
 
 impl TelnetProbe {
-    /// Waits for text, or for text that contains this.
+    /// Waits for any text, or for a match.
     pub fn new(expect: Option<Regex>) -> TelnetProbe {
         TelnetProbe { expect, text: Vec::new(), state: TelnetState::Text, options: 0 }
     }

@@ -10,7 +10,7 @@ use crate::temporary::TemporaryDir;
 
 const STRANGER: u32 = 12_345;
 
-/// A directory like `/tmp`, and one below it that nobody but us can write.
+/// A directory like `/tmp`, and one below it that only we can write.
 fn shared() -> (TemporaryDir, PathBuf) {
     let room = TemporaryDir::new("shared").unwrap();
     let place = room.path().join("tmp");
@@ -68,12 +68,12 @@ fn a_link_that_another_user_planted_is_not_followed() {
     refused(overwrite(&link, 0o600), "belongs to uid 12345");
     refused(append(&link, 0o600), "belongs to uid 12345");
     refused(make_dir(&link, 0o700), "belongs to uid 12345");
-    // A link to nothing, where the file would be made.
+    // A dangling link at the place of the file.
     let nowhere = place.join("none");
     symlink(room.path().join("made"), &nowhere).unwrap();
     std::os::unix::fs::lchown(&nowhere, Some(STRANGER), None).unwrap();
     refused(overwrite(&nowhere, 0o600), "belongs to uid 12345");
-    // A file of ours with a second name there.
+    // A hard link to a file of ours.
     let second = place.join("second");
     fs::hard_link(&precious, &second).unwrap();
     refused(overwrite(&second, 0o600), "has 2 names");
@@ -107,7 +107,7 @@ fn what_is_ours_is_used_as_before() {
     append(&file, 0o600).unwrap().write_all(b" more").unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "text more");
     assert_eq!(create(&file, 0o600).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-    // A link of ours leads where it leads.
+    // Our own symbolic links are followed.
     let link = room.path().join("link");
     symlink(&file, &link).unwrap();
     write(&link, "through", 0o600).unwrap();

@@ -1,13 +1,13 @@
-//! Two members with a heartbeat, over a service network and paths that lose, delay, reorder and split one by one, with
-//! crashes, clocks that jump, targets that fail, and somebody who repeats what was said. From a seed; another run of one:
+//! Two members with a heartbeat, over a service network and paths that lose, delay, reorder and split independently.
+//! Members crash, clocks jump, targets fail, and an attacker replays packets. Runs are seeded; to repeat one:
 //! `STEELYARD_SEED=n cargo test -p ha --test heartbeat`.
 //!
-//! What must hold at every step:
-//! - two members answer for the address only as long as what they say needs to be heard, while they hear each other by
-//!   the service network or by any path;
-//! - while both live and some path works, the address is not moved by the service network alone;
-//! - after everything has healed exactly one member answers, within the stated time and from then on, and it is the one
-//!   that reaches more, or else the one with the higher priority where taking over is allowed.
+//! At every step:
+//! - two members that hear each other over the service network or any path both answer for the address only as long as
+//!   one message takes;
+//! - while both live and some path works, a failure of the service network alone does not move the address;
+//! - after everything has healed exactly one member answers, within the stated time and from then on. It is the member
+//!   that reaches more, or else the one with the higher priority where preemption is on.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ mod world;
 use dice::{SeededRandom, seeds};
 use world::{FailureKind, HeartbeatSimulation};
 
-/// Seeds of a run in the gate; `tests/prove` takes more.
+/// Seeds of an ordinary run, which keep the test short; `tests/prove` runs more.
 const SEEDS: u64 = 80;
 
 #[test]

@@ -1,4 +1,4 @@
-//! A member: its machine, its heartbeat, its clock, and what its kernel holds. It acts as the daemon's thread does.
+//! A member: its state machine, heartbeat, clock and kernel state. It acts as the daemon's thread does.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use ha::state_machine::{PeerView, VrrpAction, VrrpState, VrrpStateMachine};
 use model::monotonic_time::MonotonicTime;
 
 pub const MS: Duration = Duration::from_millis(1);
-/// Ways between both beside the service network.
+/// Heartbeat paths beside the service network.
 pub const PATHS: usize = 2;
 pub const TARGETS: u16 = 2;
 const GROUP: u8 = 7;
 
-/// What a member sends.
+/// A packet of a member.
 #[derive(Clone)]
 pub enum HeartbeatPacket {
     Advert(Vec<u8>),
@@ -35,14 +35,14 @@ pub struct HeartbeatMember {
     name: &'static str,
     beats: peer_link::PeerLinkSettings,
     pub settle: Duration,
-    /// Targets that it reaches; `None`: it does not know yet.
+    /// Targets that the member reaches; `None`: not known yet.
     pub reach: Option<u16>,
-    /// Ahead of the world's clock, in milliseconds.
+    /// How far this clock is ahead of the simulation's, in milliseconds.
     pub ahead: u64,
     pub alive: bool,
-    /// Stopped by a signal until then.
+    /// Stopped by a signal until this time.
     pub stopped: u64,
-    /// What the kernel holds, whoever lives.
+    /// The kernel's address, which outlives the process.
     pub address: bool,
     pub lease_until: MonotonicTime,
     reported_state: VrrpState,
@@ -89,7 +89,7 @@ impl HeartbeatMember {
         }
     }
 
-    /// A process that finds what the one before it left.
+    /// Starts a process, which finds what the previous one left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
         self.alive = true;
         self.stopped = 0;
@@ -103,7 +103,7 @@ impl HeartbeatMember {
         self.act(now, |machine, now, out| machine.start(now, held, out));
     }
 
-    /// SIGKILL: the address stays where it is.
+    /// SIGKILL: the address stays on the machine.
     pub fn kill(&mut self) {
         self.counts.push(self.machine.counts().clone());
         self.alive = false;
@@ -159,7 +159,7 @@ impl HeartbeatMember {
         self.speak(now);
     }
 
-    /// What the heartbeat says of the other one.
+    /// Updates what the heartbeat reports of the peer.
     fn consult(&mut self, now: MonotonicTime) {
         self.peer_link.handle_timeouts(now, &mut Vec::new());
         let theirs = self.peer_link.peer().and_then(|beat| beat.reach);

@@ -9,23 +9,22 @@ use model::monotonic_time::MonotonicTime;
 use super::dice::SeededRandom;
 use super::member::{HeartbeatMember, HeartbeatPacket, MS, PATHS, TARGETS, settings};
 
-/// How long things go wrong, in milliseconds.
+/// Milliseconds with faults.
 const FAULT_PERIOD_MS: u64 = 15_000;
-/// How long it is watched afterwards.
+/// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 4_000;
-/// The longest way of a packet while its path is well.
+/// The longest delay of a packet on a healthy path.
 const NORMAL_DELAY_MS: u64 = 10;
-/// The longest way while it is not.
+/// The longest delay on a faulty path.
 const FAULTY_DELAY_MS: u64 = 400;
-/// The service network, before the paths.
+/// Index of the service network; the paths follow.
 const SERVICE: usize = 0;
-/// Packets that somebody remembers.
+/// Recorded packets that may be replayed: bounds the memory of a run.
 const REMEMBERED: usize = 4_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     Everything,
-    /// The service network alone.
     Service,
     Reach,
 }
@@ -121,7 +120,8 @@ impl HeartbeatSimulation {
         self.best(holder.unwrap());
     }
 
-    /// Whoever reaches more has it; of equal ones the better, where taking over is allowed.
+    /// The member that reaches more holds the address; with equal reach, the one of higher priority where preemption is
+    /// on.
     fn best(&self, holder: usize) {
         let ours = &self.members[holder];
         let other = &self.members[1 - holder];
@@ -197,7 +197,7 @@ impl HeartbeatSimulation {
         }
     }
 
-    /// One direction of a line, or both, changes.
+    /// Changes one direction of a line, or both.
     fn disturb(&mut self, at: usize) {
         let line = match self.dice.between(0, 4) {
             0 => HeartbeatLine { loss: 100, ..WELL },
@@ -216,7 +216,7 @@ impl HeartbeatSimulation {
         }
     }
 
-    /// Somebody sends again what was sent once, by any path.
+    /// Replays a recorded packet over any path.
     fn repeat(&mut self) {
         for _ in 0..20.min(self.remembered.len()) {
             let which = self.dice.between(0, self.remembered.len() as u64);
@@ -262,7 +262,7 @@ impl HeartbeatSimulation {
 
     fn step(&mut self) {
         let now = self.now;
-        // What is for a member that is stopped waits in its sockets.
+        // Packets for a stopped member wait in its sockets.
         let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
         let due = |one: &mut HeartbeatInFlight| one.at <= now && !stopped[1 - one.from];
         let due: Vec<HeartbeatInFlight> = self.flying.extract_if(.., due).collect();
@@ -305,7 +305,7 @@ impl HeartbeatSimulation {
         }
     }
 
-    /// Who answers for the address.
+    /// The members that answer for the address.
     fn holders(&self) -> Vec<usize> {
         let answers = |at: &usize| {
             self.members[*at].address && self.clock(*at) < self.members[*at].lease_until
@@ -313,7 +313,7 @@ impl HeartbeatSimulation {
         (0..2).filter(answers).collect()
     }
 
-    /// Two answer together no longer than what they say needs to be heard by whatever works both ways.
+    /// Checks that two members answer together only as long as a message takes over a line that works both ways.
     fn judge(&mut self) {
         let both = self.holders().len() == 2;
         let well = |from: usize, line: usize| {
@@ -329,7 +329,7 @@ impl HeartbeatSimulation {
         assert!(time <= longest, "{}: both for {time} ms at {}", self.place(), self.now);
     }
 
-    /// A beat and its answer each way where a path has just healed, an advertisement, and the hold of who was stopped.
+    /// A heartbeat and its reply where a path has just healed, an advertisement, and the hold of a stopped member.
     fn longest(&self) -> u64 {
         let of = |one: &HeartbeatMember| {
             let every = one.settings.interval.max(MS * 50);

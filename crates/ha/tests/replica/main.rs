@@ -1,11 +1,11 @@
-//! Two members, one of which has connections and tells the other, over a network that loses, repeats, delays, reorders
-//! and splits, from a seed. Another run of one: `STEELYARD_SEED=n cargo test -p ha --test replica`.
+//! Two members, one of which has connections and replicates them over a network that loses, repeats, delays, reorders
+//! and splits. Runs are seeded; to repeat one: `STEELYARD_SEED=n cargo test -p ha --test replica`.
 //!
 //! What must hold:
-//! - nothing that arrives makes an entry older than it was, whatever overtakes what;
-//! - after the network has healed, the other member has every entry as it is here, and both say so;
-//! - no more is under way, and no more kept for it, than the window has room for;
-//! - a member whose process or tables begin anew is told of everything.
+//! - no packet replaces an entry by an older one, in whatever order packets arrive;
+//! - after the network has healed, the other member has every entry, and both report that;
+//! - the number of packets in flight, and the memory for them, stay within the window;
+//! - a member whose process or tables begin anew gets everything.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ mod world;
 use dice::{SeededRandom, seeds};
 use world::ReplicaSimulation;
 
-/// Seeds of a run in the gate; `tests/prove` takes more.
+/// Seeds of an ordinary run, which keep the test short; `tests/prove` runs more.
 const SEEDS: u64 = 60;
 
 #[test]

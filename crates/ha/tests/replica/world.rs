@@ -1,4 +1,4 @@
-//! A member that has entries, one that is told of them, the network between them, and virtual time.
+//! A member with entries, one that receives them, the network between them, and virtual time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,15 +14,14 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::dice::SeededRandom;
 
-/// Places of the table.
 const PLACES: u64 = 3_000;
-/// Milliseconds of trouble, and of peace after it.
+/// Milliseconds with faults, and without faults after them.
 const FAULT_PERIOD_MS: u64 = 1_500;
 const PEACE: u64 = 1_500;
 /// Milliseconds between two rounds, and between two hellos.
 const ROUND: u64 = 20;
 const HELLO: u64 = 100;
-/// Places that a round looks at while everything is told.
+/// Places that a round reads during a full synchronisation.
 const LOOKS: usize = 300;
 
 struct ReplicaMember {
@@ -32,7 +31,7 @@ struct ReplicaMember {
     /// By place or hash: the version of the entry.
     table: BTreeMap<u64, u32>,
     changed: BTreeSet<u64>,
-    /// The place that is looked at next while everything is told.
+    /// The next place to read during a full synchronisation.
     walk: Option<u64>,
 }
 
@@ -49,14 +48,14 @@ impl ReplicaMember {
     }
 }
 
-/// Both, and what is between them.
+/// Both members and the network between them.
 pub struct ReplicaSimulation {
     dice: SeededRandom,
     keys: ClusterKeys,
     now: u64,
     one: ReplicaMember,
     other: ReplicaMember,
-    /// What is under way: when it arrives, whether to the one that has the entries, and its bytes.
+    /// Packets in flight: the arrival, whether the receiver is the member with the entries, and the bytes.
     wire: Vec<(u64, bool, Vec<u8>)>,
     loss: u64,
     slow: u64,
@@ -66,7 +65,7 @@ pub struct ReplicaSimulation {
 }
 
 impl ReplicaSimulation {
-    /// With the network's faults drawn from the dice.
+    /// The random numbers determine the network's faults.
     pub fn new(mut dice: SeededRandom) -> ReplicaSimulation {
         let loss = dice.between(0, 40);
         let slow = dice.between(1, 90);
@@ -84,12 +83,12 @@ impl ReplicaSimulation {
         }
     }
 
-    /// What the member that has the entries counted.
+    /// Counters of the member with the entries.
     pub fn told(&self) -> &ReplicaCounters {
         &self.one.partner.counts
     }
 
-    /// Trouble, then peace, then what must hold.
+    /// Faults, then none, then the checks.
     pub fn run(&mut self) {
         while self.now < FAULT_PERIOD_MS + PEACE {
             self.step();

@@ -1,6 +1,6 @@
-//! Random numbers from a seed (SplitMix64). Nothing here is for secrets.
+//! Random numbers from a seed (SplitMix64), not for secrets.
 
-/// Seeds of a run: `gate` of them, as many as STEELYARD_SEEDS says, or the one of STEELYARD_SEED.
+/// Seeds of a run: `gate` of them, as many as STEELYARD_SEEDS demands, or only STEELYARD_SEED.
 pub fn seeds(gate: u64) -> impl Iterator<Item = u64> {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     let one: Option<u64> = number("STEELYARD_SEED");
@@ -9,11 +9,10 @@ pub fn seeds(gate: u64) -> impl Iterator<Item = u64> {
     first..first + if one.is_some() { 1 } else { count }
 }
 
-/// A source of them.
 #[derive(Clone, Debug)]
 pub struct SeededRandom {
     state: u64,
-    /// What it began with, for messages.
+    /// The seed, for messages.
     pub seed: u64,
 }
 
@@ -30,12 +29,12 @@ impl SeededRandom {
         z ^ (z >> 31)
     }
 
-    /// From `low` up to and without `high`.
+    /// From `low` up to but without `high`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low)
     }
 
-    /// True so many times in a hundred.
+    /// True in `chance` of a hundred cases.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.between(0, 100) < chance
     }

@@ -1,14 +1,15 @@
 //! Two or three members over a network that loses, repeats, delays, reorders and splits, with crashes, stops and clocks
-//! that jump, from a seed. Another run of one: `STEELYARD_SEED=n cargo test -p ha --test simulation`.
+//! that jump. Runs are seeded; to repeat one: `STEELYARD_SEED=n cargo test -p ha --test simulation`.
 //!
-//! What must hold at every step:
-//! - two members answer for the address only as long as one advertisement needs to be heard, while they hear each other;
+//! At every step:
+//! - two members that hear each other both answer for the address only as long as one advertisement takes;
 //! - after the network has healed exactly one member answers, within the stated time and from then on;
-//! - soon after that every neighbour believes that member, hosts and a router whose entry stays for ever: after a whole
-//!   split that heals by what members say to each other, after any other trouble by the next announcement at the latest;
-//! - it is the one with the highest priority wherever taking over is allowed;
-//! - as long as nothing but members fails, no two ever answer longer than the hold of one that was stopped, and once more
-//!   for each that is stopped or killed meanwhile.
+//! - soon after that every neighbour uses that member: hosts, and a router whose entry never expires. After a full
+//!   split, this follows from the members' advertisements; after other faults, at the latest from the next
+//!   announcement;
+//! - the member with the highest priority answers wherever preemption is on;
+//! - as long as only members fail, two members both answer at most for the hold of a stopped one, and once more for
+//!   each member that is stopped or killed meanwhile.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,10 +29,10 @@ use std::time::Duration;
 use dice::{SeededRandom, seeds};
 use world::{MEMBERS_FAIL, VrrpSimulation};
 
-/// Seeds of a run in the gate; `tests/prove` takes more.
+/// Seeds of an ordinary run, which keep the test short; `tests/prove` runs more.
 const SEEDS: u64 = 200;
 
-/// How often active members announce where packets may be lost.
+/// Interval of announcements where packets may be lost.
 const REFRESH: Duration = Duration::from_secs(2);
 
 #[test]

@@ -1,4 +1,4 @@
-//! One member: its machine, its clock, and what its kernel holds whoever lives.
+//! One member: its state machine, its clock, and its kernel state, which outlives the process.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -15,17 +15,16 @@ const MS: Duration = Duration::from_millis(1);
 
 pub struct SimulatedMember {
     pub machine: VrrpStateMachine,
-    /// What it runs with.
     pub settings: VrrpSettings,
-    /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
+    /// How far this clock is ahead of the simulation's, in milliseconds. A restarted process has the same clock.
     pub ahead: u64,
     pub alive: bool,
-    /// Stopped by a signal until then.
+    /// Stopped by a signal until this time.
     pub stopped: u64,
-    /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
+    /// The kernel's state, which outlives the process: the address, and until when (own clock) it may answer.
     pub address: bool,
     pub lease_until: MonotonicTime,
-    /// Of processes that are gone.
+    /// Counters of earlier processes.
     pub counts: Vec<VrrpCounters>,
 }
 

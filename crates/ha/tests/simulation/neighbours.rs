@@ -1,17 +1,17 @@
-//! What those believe who send to the address: beside each member a host, whose entry ends, and a router, whose entry
-//! stays as it is until somebody announces the address.
+//! The neighbour entries of hosts that send to the address: beside each member a host, whose entry expires, and a
+//! router, whose entry only an announcement changes.
 
-/// Hosts ask anew after so long, in milliseconds.
+/// Milliseconds until a host's entry expires.
 const AGE: u64 = 3_000;
 
 struct SimulatedNeighbour {
     attached_to: usize,
     believes: Option<usize>,
-    /// When a host asks next; a router does not.
+    /// When a host asks next; `None` for a router.
     asks: Option<u64>,
 }
 
-/// A frame that says where the address is.
+/// A frame that claims the address.
 struct NeighbourFrame {
     at: u64,
     to: usize,
@@ -24,7 +24,7 @@ pub struct NeighbourTables {
 }
 
 impl NeighbourTables {
-    /// Two beside each of so many members.
+    /// A host and a router beside each member.
     pub fn new(members: usize) -> NeighbourTables {
         let both = |beside| {
             [None, Some(AGE)].map(|asks| SimulatedNeighbour {
@@ -36,24 +36,24 @@ impl NeighbourTables {
         NeighbourTables { all: (0..members).flat_map(both).collect(), frames: Vec::new() }
     }
 
-    /// Each of them, and the member that it is beside.
+    /// Each neighbour, and the member beside it.
     pub fn places(&self) -> Vec<(usize, usize)> {
         self.all.iter().map(|one| one.attached_to).enumerate().collect()
     }
 
-    /// A frame of a member is on its way to one of them.
+    /// A member's frame is on its way to a neighbour.
     pub fn tell(&mut self, at: u64, to: usize, from: usize) {
         self.frames.push(NeighbourFrame { at, to, from });
     }
 
-    /// What has arrived is believed.
+    /// Applies the frames that have arrived.
     pub fn hear(&mut self, now: u64) {
         for frame in self.frames.extract_if(.., |one| one.at <= now) {
             self.all[frame.to].believes = Some(frame.from);
         }
     }
 
-    /// Those that ask now, and the member that each is beside.
+    /// Hosts that ask now, and the member beside each.
     pub fn ask(&mut self, now: u64) -> Vec<(usize, usize)> {
         let mut asking = Vec::new();
         for (at, one) in self.all.iter_mut().enumerate() {
@@ -65,7 +65,7 @@ impl NeighbourTables {
         asking
     }
 
-    /// Those that believe another one than this: the member that each is beside, and whom it believes.
+    /// Neighbours that use another member than this: the member beside each, and the member that it uses.
     pub fn astray(&self, holder: usize) -> Vec<(usize, Option<usize>)> {
         let astray = self.all.iter().filter(|one| one.believes != Some(holder));
         astray.map(|one| (one.attached_to, one.believes)).collect()

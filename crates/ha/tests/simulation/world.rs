@@ -16,17 +16,17 @@ use super::member::SimulatedMember;
 use super::neighbours::NeighbourTables;
 
 const MS: Duration = Duration::from_millis(1);
-/// Makes another run of the same seed where members alone fail.
+/// Makes a different run of the same seed where only members fail.
 pub const MEMBERS_FAIL: u64 = 0x5eed;
-/// How long things go wrong, in milliseconds.
+/// Milliseconds with faults.
 const FAULT_PERIOD_MS: u64 = 20_000;
-/// How long it is watched afterwards.
+/// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 8_000;
-/// The second announcement comes a tenth of a second after the first: by then what was under way from a rival is over.
+/// The second announcement follows the first after a tenth of a second: by then a rival's packets have arrived.
 const SECOND: u64 = 200;
-/// The longest way of a packet while the network is well.
+/// The longest delay of a packet on a healthy network.
 const NORMAL_DELAY_MS: u64 = 10;
-/// The longest way while it is not.
+/// The longest delay on a faulty network.
 const FAULTY_DELAY_MS: u64 = 400;
 
 struct VrrpPacket {
@@ -36,7 +36,7 @@ struct VrrpPacket {
     bytes: Vec<u8>,
 }
 
-/// How well one direction works.
+/// The quality of one direction.
 #[derive(Clone, Copy)]
 struct VrrpLine {
     loss: u64,
@@ -56,14 +56,14 @@ pub struct VrrpSimulation {
     packets: Vec<VrrpPacket>,
     /// How long each pair has answered together while hearing each other.
     together: Vec<Vec<u64>>,
-    /// Members of each pair that were killed or stopped meanwhile: each may be what keeps the other from hearing.
+    /// How often a member of each pair was killed or stopped meanwhile: each time may keep the other from hearing.
     blows: Vec<Vec<u64>>,
     splits: u64,
     neighbours: NeighbourTables,
 }
 
 impl VrrpSimulation {
-    /// Members by the dice. `refresh`: how often an active one announces in any case.
+    /// Random members. `refresh`: the interval of announcements of an active member.
     pub fn new(
         mut dice: SeededRandom,
         network_fails: bool,
@@ -99,7 +99,7 @@ impl VrrpSimulation {
         self.splits
     }
 
-    /// A count of all members that ever lived.
+    /// The sum of a counter over all members and their earlier processes.
     pub fn sum(&self, what: impl Fn(&VrrpCounters) -> u64) -> u64 {
         let each = self.members.iter();
         each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
@@ -113,7 +113,8 @@ impl VrrpSimulation {
         self.settle();
     }
 
-    /// All are apart, so that each is active; then they hear each other again, at any point of their intervals.
+    /// All members are separated, so that each becomes active. Then they hear each other again, at any point of their
+    /// intervals.
     pub fn run_split(&mut self) {
         let apart = self.settling();
         let healed = apart * 2 + self.dice.between(0, 2_000);
@@ -132,7 +133,7 @@ impl VrrpSimulation {
         self.settle();
     }
 
-    /// The network heals. From a time on one member holds the address, and a little later all neighbours believe it.
+    /// The network heals. After the stated time one member holds the address, and a little later all neighbours use it.
     fn settle(&mut self) {
         self.heal();
         let settled = self.now + self.settling();
@@ -164,7 +165,7 @@ impl VrrpSimulation {
         self.best(holder.unwrap());
     }
 
-    /// Where taking over is allowed, the best one holds.
+    /// Where preemption is on, the best member holds the address.
     fn best(&self, holder: usize) {
         let rank = |one: &SimulatedMember| (one.machine.priority(), one.settings.source);
         let best = self.members.iter().map(rank).max().unwrap();
@@ -174,8 +175,8 @@ impl VrrpSimulation {
         }
     }
 
-    /// The time after healing in which one member must answer: the slowest silence, twice where one takes over from
-    /// another, and ways.
+    /// The time after healing until one member must answer: the slowest silence, twice where one member preempts
+    /// another, and delays.
     fn settling(&self) -> u64 {
         let of = |one: &SimulatedMember| {
             one.settings.active_down_interval(1, one.settings.interval) + one.settings.preempt_delay
@@ -264,7 +265,7 @@ impl VrrpSimulation {
         self.now += 1;
     }
 
-    /// Who answers for the address.
+    /// The members that answer for the address.
     fn holders(&self) -> Vec<usize> {
         let answers = |at: &usize| {
             self.members[*at].address && self.clock(*at) < self.members[*at].lease_until
@@ -296,8 +297,8 @@ impl VrrpSimulation {
         }
     }
 
-    /// How long two may answer together while they hear each other. Whoever takes says so at once; after a split the
-    /// next advertisement settles it, and one that is stopped meanwhile loses its hold.
+    /// How long two members may answer together while they hear each other. A new active member advertises at once.
+    /// After a split the next advertisement resolves it, and a stopped member loses its hold.
     fn longest(&self, one: usize, other: usize) -> u64 {
         let settings = &self.members[one].settings;
         let hold = u64::try_from(settings.dead_man.as_millis()).unwrap();

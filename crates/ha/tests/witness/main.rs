@@ -1,11 +1,11 @@
-//! Two members and a witness, over a network that loses, repeats, delays, reorders and splits between any of them, with
-//! crashes and pauses of members, a witness that forgets, and clocks that run up to two hundredths too fast or too slow.
-//! From a seed; another run of one: `STEELYARD_SEED=n cargo test -p ha --test witness`.
+//! Two members and a witness, over a network that loses, repeats, delays, reorders and splits between any of them.
+//! Members crash and pause, the witness forgets, and clocks run up to two per cent too fast or too slow. Runs are
+//! seeded; to repeat one: `STEELYARD_SEED=n cargo test -p ha --test witness`.
 //!
 //! What must hold:
 //! - at no step do two members answer for the address, whatever fails;
-//! - after two of the three hear each other well again exactly one member answers, within the stated time and from then
-//!   on: both members without the witness, one member and the witness, or both members that hear only the witness.
+//! - after two of the three hear each other again exactly one member answers, within the stated time and from then on:
+//!   both members without the witness, one member and the witness, or both members that hear only the witness.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ mod world;
 use dice::{SeededRandom, seeds};
 use world::{SettledOutcome, WitnessSimulation};
 
-/// Seeds of a run in the gate; `tests/prove` takes more.
+/// Seeds of an ordinary run, which keep the test short; `tests/prove` runs more.
 const SEEDS: u64 = 80;
 
 #[test]

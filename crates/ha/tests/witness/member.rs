@@ -1,4 +1,4 @@
-//! A member with votes, as the daemon's thread acts: it hears, asks who agrees, lets time pass, and speaks.
+//! A member with votes. It acts as the daemon's thread does: receive, request votes, handle time, send.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use model::monotonic_time::MonotonicTime;
 pub const MS: Duration = Duration::from_millis(1);
 const GROUP: u8 = 7;
 
-/// What a member sends.
+/// A packet of a member.
 #[derive(Clone, Debug)]
 pub enum WitnessPacket {
     Advert(Vec<u8>),
@@ -33,13 +33,13 @@ pub struct WitnessMember {
     keys: ClusterKeys,
     pub name: &'static str,
     beats: peer_link::PeerLinkSettings,
-    /// This member's clock: what it showed at the start, and its speed in millionths.
+    /// This member's clock: its offset at the start, and its speed in millionths.
     pub ahead: u64,
     pub speed: u64,
     pub alive: bool,
-    /// Stopped by a signal until then.
+    /// Stopped by a signal until this time.
     pub stopped: u64,
-    /// What the kernel holds, whoever lives.
+    /// The kernel's address, which outlives the process.
     pub address: bool,
     pub lease_until: MonotonicTime,
     reported_state: (VrrpState, bool, bool),
@@ -80,7 +80,7 @@ impl WitnessMember {
         }
     }
 
-    /// A process that finds what the one before it left.
+    /// Starts a process, which finds what the previous one left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
         self.alive = true;
         self.stopped = 0;
@@ -94,7 +94,7 @@ impl WitnessMember {
         self.act(now, |machine, now, out| machine.start(now, held.is_some(), out));
     }
 
-    /// How it stands, for messages.
+    /// The member's state, for messages.
     pub fn place(&self, now: MonotonicTime) -> String {
         let ms = |at: MonotonicTime| format!("{} ms", at.since(now).as_millis());
         let votes = self.votes.as_ref().map(|votes| {
@@ -114,7 +114,7 @@ impl WitnessMember {
         )
     }
 
-    /// SIGKILL: the address stays where it is.
+    /// SIGKILL: the address stays on the machine.
     pub fn kill(&mut self) {
         self.counts.push(self.machine.counts().clone());
         self.alive = false;
@@ -181,7 +181,7 @@ impl WitnessMember {
         self.speak(now);
     }
 
-    /// Who agrees, and what the heartbeat says of the other one.
+    /// Updates the votes, and what the heartbeat reports of the peer.
     fn consult(&mut self, now: MonotonicTime) {
         self.permit(now);
         self.peer_link.handle_timeouts(now, &mut Vec::new());

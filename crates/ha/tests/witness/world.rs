@@ -11,32 +11,32 @@ use model::monotonic_time::MonotonicTime;
 use super::dice::SeededRandom;
 use super::member::{MS, WitnessMember, WitnessPacket, settings};
 
-/// How long things go wrong, in milliseconds.
+/// Milliseconds with faults.
 const FAULT_PERIOD_MS: u64 = 15_000;
-/// How long it is watched afterwards.
+/// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 2_000;
-/// The longest way of a packet while its line is well.
+/// The longest delay of a packet on a healthy line.
 const NORMAL_DELAY_MS: u64 = 10;
-/// The longest way while it is not.
+/// The longest delay on a faulty line.
 const FAULTY_DELAY_MS: u64 = 2_500;
-/// Beats that somebody remembers.
+/// Recorded heartbeats that may be replayed: bounds the memory of a run.
 const REMEMBERED: usize = 500;
 /// How much too fast or too slow clocks may run, in millionths.
 const DRIFT: u64 = 20_000;
 
-/// What is well in the end.
+/// The part of the network that works in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettledOutcome {
     Well,
-    /// The witness is gone.
+    /// The witness is down.
     NoWitness,
-    /// Members reach the witness alone.
+    /// Members reach only the witness.
     Split,
-    /// One member is gone.
+    /// One member is down.
     OneMember,
 }
 
-/// Lines: the service network, the heartbeat's path, and that to the witness.
+/// Lines: the service network, the heartbeat's path, and the path to the witness.
 const LINES: usize = 3;
 const WITNESS: usize = 2;
 
@@ -142,7 +142,7 @@ impl WitnessSimulation {
         self.best(holder.unwrap());
     }
 
-    /// Who hears the other one and may take over, does.
+    /// The member that hears the other one and may preempt is active.
     fn best(&self, holder: usize) {
         let ours = &self.members[holder];
         let theirs = &self.members[1 - holder];
@@ -157,7 +157,7 @@ impl WitnessSimulation {
         );
     }
 
-    /// What was on its way, twice a silence and twice a lease.
+    /// The delays, twice a silence and twice a lease.
     fn settling(&self) -> u64 {
         let of = |one: &WitnessMember| {
             one.settings.active_down_interval(1, one.settings.interval) * 3 + one.lease * 3
@@ -193,7 +193,7 @@ impl WitnessSimulation {
             }
             5 => self.repeat(),
             6 if self.calm == SettledOutcome::NoWitness => {
-                // It forgets, and whoever follows knows that there may have been somebody before.
+                // The witness forgets; its successor knows that leases may exist.
                 self.leases = LeaseTable::new(self.witness(), true);
             }
             _ => self.disturb(),
@@ -221,14 +221,14 @@ impl WitnessSimulation {
             }
         }
         if self.dice.percent(10) {
-            // The members are cut off from each other altogether.
+            // The members are cut off from each other completely.
             for from in 0..2 {
                 self.lines[from][..WITNESS].fill(CUT);
             }
         }
     }
 
-    /// Somebody sends again what was sent once.
+    /// Replays a recorded packet.
     fn repeat(&mut self) {
         for _ in 0..20.min(self.remembered.len()) {
             let which = self.dice.between(0, self.remembered.len() as u64);
@@ -277,7 +277,7 @@ impl WitnessSimulation {
 
     fn step(&mut self) {
         let now = self.now;
-        // What is for a member that is stopped waits in its sockets.
+        // Packets for a stopped member wait in its sockets.
         let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
         let for_whom = |one: &WitnessInFlight| {
             !matches!(one.packet, WitnessPacket::Ask(_)) && stopped[1 - one.from]
@@ -317,7 +317,7 @@ impl WitnessSimulation {
         self.now += 1;
     }
 
-    /// The witness decides when a question arrives, which may be long after it was asked.
+    /// The witness decides when a request arrives, which may be long after it was sent.
     fn decide(&mut self, from: usize, ask: WitnessRequest) {
         let (holds, length) = match ask.operation {
             WitnessOperation::Acquire { is_holder: holds } => (holds, self.members[from].lease),
@@ -358,7 +358,7 @@ impl WitnessSimulation {
         }
     }
 
-    /// Who answers for the address.
+    /// The members that answer for the address.
     fn holders(&self) -> Vec<usize> {
         let answers = |at: &usize| {
             self.members[*at].address && self.clock(*at) < self.members[*at].lease_until

@@ -1,10 +1,10 @@
-//! Counters of the network's work by processor, queue and interrupt, from the kernel's texts, and what they rose by.
+//! Counters of the network's work by processor, queue and interrupt, from the kernel's texts, and their increase.
 //!
-//! It reads texts, no files. Lines of another form are passed over: kernels and drivers add some.
+//! It reads texts, no files. Unknown lines are ignored, because kernels and drivers add some.
 
 use std::collections::BTreeMap;
 
-/// Packets a second below which nothing is called uneven: less is no work.
+/// Below this many packets a second no load is reported as uneven.
 pub const LEAST_RATE: f64 = 1_000.0;
 
 /// Counters since the machine's start.
@@ -13,26 +13,26 @@ pub struct SteeringCounters {
     pub softnet: BTreeMap<u32, SoftnetStat>,
     /// By interrupt and processor.
     pub interrupts: BTreeMap<u32, BTreeMap<u32, u64>>,
-    /// Packets received by interface and queue; empty where the driver counts none.
+    /// Packets received by interface and queue; empty where the driver has no such counters.
     pub queues: BTreeMap<String, BTreeMap<u32, u64>>,
-    /// Packets received by each interface of this network namespace, also those that are no device's.
+    /// Packets received by each interface of this network namespace, including virtual ones.
     pub received: BTreeMap<String, u64>,
 }
 
 /// A processor's line of /proc/net/softnet_stat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoftnetStat {
-    /// Packets taken in, after RPS.
+    /// Packets processed, after RPS.
     pub packets: u64,
-    /// Packets lost because its backlog was full (`net.core.netdev_max_backlog`).
+    /// Packets lost because the processor's backlog was full (`net.core.netdev_max_backlog`).
     pub dropped: u64,
-    /// How often it stopped with work left (`net.core.netdev_budget`).
+    /// How often the processor stopped with work left (`net.core.netdev_budget`).
     pub squeezed: u64,
     /// How often another processor woke it for packets (RPS).
     pub woken: u64,
 }
 
-/// What the network cost during a span.
+/// The network's load during a span.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkLoad {
     pub processors: BTreeMap<u32, ProcessorLoad>,
@@ -44,24 +44,24 @@ pub struct NetworkLoad {
     pub received: BTreeMap<String, f64>,
 }
 
-/// What a processor did, by second.
+/// A processor's load, by second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessorLoad {
     pub packets: f64,
-    /// Packets lost at its backlog.
+    /// Packets lost at the processor's backlog.
     pub dropped: f64,
     /// Stops with work left.
     pub squeezed: f64,
     /// Times that another processor woke it for packets.
     pub woken: f64,
-    /// Part of its time in softirq, 0–1; what receiving takes is nearly all of it.
+    /// Part of its time in softirq, 0–1; nearly all of it is receiving.
     pub softirq: f64,
     /// Part of its time not idle, 0–1.
     pub busy: f64,
 }
 
 impl SteeringCounters {
-    /// What rose since `earlier`, `seconds` before. What came or went meanwhile is absent.
+    /// The increase since `earlier`, `seconds` before. Counters that appeared or vanished meanwhile are absent.
     pub fn since(&self, earlier: &SteeringCounters, seconds: f64) -> NetworkLoad {
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds.max(1e-9);
         let work = |(number, now): (&u32, &SoftnetStat)| {
@@ -95,12 +95,12 @@ impl SteeringCounters {
 }
 
 impl NetworkLoad {
-    /// Packets a second that all processors took in.
+    /// Packets a second of all processors.
     pub fn packets(&self) -> f64 {
         self.processors.values().map(|work| work.packets).sum()
     }
 
-    /// Whether there is work, and it did not come by this interface. Where interfaces are not counted nothing is said.
+    /// Whether there is load and this interface did not receive it. Without counters by interface the answer is no.
     pub fn is_idle(&self, interface: &str) -> bool {
         let took = self.received.get(interface);
         self.packets() >= LEAST_RATE && took.is_some_and(|took| *took < LEAST_RATE)
@@ -114,8 +114,8 @@ fn pairs<'a, K: Ord, V>(
     now.iter().filter_map(|(key, value)| Some((key, value, then.get(key)?)))
 }
 
-/// /proc/net/softnet_stat: a line for each processor, hexadecimal; the thirteenth word is the processor's number, where
-/// kernels are older their order is.
+/// Parses /proc/net/softnet_stat: a line for each processor, hexadecimal. The thirteenth word is the processor's
+/// number; on older kernels the line's position is.
 pub fn parse_softnet(text: &str) -> BTreeMap<u32, SoftnetStat> {
     let line = |(at, line): (usize, &str)| {
         let words: Vec<u64> =
@@ -133,7 +133,7 @@ pub fn parse_softnet(text: &str) -> BTreeMap<u32, SoftnetStat> {
     text.lines().enumerate().filter_map(line).collect()
 }
 
-/// /proc/interrupts: by number its name and how often it came to each processor.
+/// Parses /proc/interrupts: each interrupt's name, and how often each processor received it.
 pub fn parse_interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>)> {
     let mut lines = text.lines();
     let heading = lines.next().unwrap_or_default().split_whitespace();
@@ -150,8 +150,8 @@ pub fn parse_interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>
     lines.filter_map(line).collect()
 }
 
-/// Packets that each receive queue took, from `ethtool -S`: `rx_queue_0_packets`, `rx0_packets`, `rx-0.packets` and the
-/// like, as drivers name them.
+/// Packets of each receive queue, from `ethtool -S`. Drivers use names such as `rx_queue_0_packets`, `rx0_packets` and
+/// `rx-0.packets`.
 pub fn parse_queues(text: &str) -> BTreeMap<u32, u64> {
     let line = |line: &str| {
         let (name, count) = line.trim().rsplit_once(':')?;
@@ -167,14 +167,14 @@ pub fn parse_queues(text: &str) -> BTreeMap<u32, u64> {
     };
     let mut out = BTreeMap::new();
     for (number, count) in text.lines().filter_map(line) {
-        // Some count what XDP took beside what the stack got.
+        // Some drivers count packets of XDP beside those of the stack.
         let sum: &mut u64 = out.entry(number).or_default();
         *sum = sum.saturating_add(count);
     }
     out
 }
 
-/// The queue that an interrupt's name tells; `None`: it is none of a queue, but of the device.
+/// The queue in an interrupt's name; `None`: the interrupt belongs to the whole device.
 pub fn queue_number(name: &str) -> Option<u32> {
     let name = name.split('@').next().unwrap_or(name);
     let other = ["async", "config", "event", "control", "ctrl", "admin", "mgmt", "misc", "fw"];

@@ -1,18 +1,17 @@
-//! A set of processors, and the two forms in which the kernel writes one. Nothing else.
+//! A set of processors, and the two forms in which the kernel writes one.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use thiserror::Error;
 
-/// Processors above this are refused: no kernel has more (`CONFIG_NR_CPUS`).
+/// Processors above this are rejected: no kernel supports more (`CONFIG_NR_CPUS`).
 const MOST: u32 = 8_192;
 
-/// A set of processors. Its text is the list form of the kernel: `0-3,8`.
+/// A set of processors. Its text is the kernel's list form: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuMask(BTreeSet<u32>);
 
-/// Why a text is no set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is no set of processors: expected words of hexadecimal digits such as 00000000,0000000f, or a list such as 0-3,8"
@@ -20,7 +19,7 @@ pub struct CpuMask(BTreeSet<u32>);
 pub struct CpuMaskError(String);
 
 impl CpuMask {
-    /// Of the masks in /sys: words of 32 bits by commas, the highest first.
+    /// Parses a mask of /sys: words of 32 bits separated by commas, the highest first.
     pub fn from_hex(text: &str) -> Result<CpuMask, CpuMaskError> {
         let bad = || CpuMaskError(text.trim().to_owned());
         let mut set = BTreeSet::new();
@@ -36,7 +35,7 @@ impl CpuMask {
         Ok(CpuMask(set))
     }
 
-    /// Of lists: `0-3,8`. Nothing is the empty set.
+    /// Parses a list: `0-3,8`. An empty text is the empty set.
     pub fn from_list(text: &str) -> Result<CpuMask, CpuMaskError> {
         let bad = || CpuMaskError(text.trim().to_owned());
         let mut set = BTreeSet::new();
@@ -52,7 +51,7 @@ impl CpuMask {
         Ok(CpuMask(set))
     }
 
-    /// As masks in /sys take it: words of 32 bits by commas, the highest first.
+    /// The mask for /sys: words of 32 bits separated by commas, the highest first.
     pub fn hex(&self) -> String {
         let mut words = vec![0_u32; self.0.last().map_or(1, |last| *last as usize / 32 + 1)];
         for processor in &self.0 {
@@ -63,17 +62,14 @@ impl CpuMask {
         words.fold(first, |text, word| format!("{text},{word:08x}"))
     }
 
-    /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many it holds.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it holds this one.
     pub fn contains(&self, processor: u32) -> bool {
         self.0.contains(&processor)
     }

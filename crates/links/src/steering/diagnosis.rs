@@ -1,31 +1,32 @@
-//! What is uneven about where the network's work is done, in findings with the processor and queue named.
+//! Findings about uneven network work, with the processor and queue named.
 //!
-//! It changes nothing; `plan` says what would.
+//! It changes nothing; `plan` makes the steps.
 
 use super::counters::{LEAST_RATE, NetworkLoad, ProcessorLoad};
 use super::snapshot::{SteeringSnapshot, XdpPlacement};
 use crate::advice::{FindingSeverity, LinkFinding};
 
-/// How many processors' work one must do to be called too much; with fewer than `FEW` processors a part of all.
+/// A processor that does the work of this many average processors is overloaded; with fewer than `FEW` processors a
+/// fixed part counts.
 const TOO_MUCH: f64 = 2.0;
-/// Of two or three processors one that does this part of all does too much.
+/// Of two or three processors, one with this part of the work is overloaded.
 const TOO_MUCH_OF_FEW: f64 = 0.8;
 const FEW: usize = 4;
 
-/// How uneven: 1 is even, and as many as there are processors is one that does everything.
+/// How uneven the load is: 1 is even; the number of processors means that one does everything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadSkew {
     pub processor: u32,
-    /// Its part of the packets, 0–1.
+    /// The busiest processor's part of the packets, 0–1.
     pub part: f64,
-    /// How many processors' work it does.
+    /// Its packets as a multiple of the average.
     pub times: f64,
-    /// Packets a second of all.
+    /// Packets a second of all processors.
     pub packets: f64,
 }
 
 impl LoadSkew {
-    /// Of a load. `None`: there was none.
+    /// The skew of a load. `None`: there was no load.
     pub fn from_load(load: &NetworkLoad) -> Option<LoadSkew> {
         let packets = load.packets();
         let most = load.processors.iter().max_by(|a, b| a.1.packets.total_cmp(&b.1.packets))?;
@@ -41,14 +42,14 @@ impl LoadSkew {
         })
     }
 
-    /// Whether that is too much for one of `processors`.
+    /// Whether the busiest of `processors` is overloaded.
     pub fn is_too_much(&self, processors: usize) -> bool {
         let least = if processors < FEW { TOO_MUCH_OF_FEW * processors as f64 } else { TOO_MUCH };
         processors > 1 && self.packets >= LEAST_RATE && self.times >= least
     }
 }
 
-/// Everything that was found.
+/// All findings.
 pub fn diagnose(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFinding> {
     let from = LoadOrigin::from_load(picture, load);
     let mut out = vec![processor_finding(load, &from)];
@@ -84,13 +85,13 @@ pub fn diagnose(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFindi
     out
 }
 
-/// Where the packets came from that processors took in: their counters do not say.
+/// The interfaces that received the packets; the processors' counters do not contain that.
 struct LoadOrigin {
-    /// By interfaces that are looked at.
+    /// Packets a second of the examined interfaces.
     from_known: f64,
-    /// By others of this network namespace, most first.
+    /// Packets a second of other interfaces of this network namespace, most first.
     others: Vec<(String, f64)>,
-    /// By none of this network namespace.
+    /// Packets a second from outside this network namespace.
     elsewhere: f64,
 }
 
@@ -113,7 +114,7 @@ impl LoadOrigin {
         LoadOrigin { from_known: shown, others, elsewhere }
     }
 
-    /// What to do about work that one processor does; `own`: if most of it came by what is looked at.
+    /// The advice for one overloaded processor; `own`: for the case that the examined interfaces received most packets.
     fn advice(&self, own: &str) -> String {
         let (name, other) =
             self.others.first().map_or(("", 0.0), |(name, packets)| (name, *packets));
@@ -211,7 +212,7 @@ fn loss_findings(load: &NetworkLoad, from: &LoadOrigin) -> Vec<LinkFinding> {
     load.processors.iter().flat_map(each).collect()
 }
 
-/// Queues that get much more than their part: few flows, or a table of the device that leads to few queues.
+/// Queues with much more than their part: few flows, or a device table that uses few queues.
 fn queue_skew_finding(interface: &str, queues: usize, load: &NetworkLoad) -> Option<LinkFinding> {
     let counts = load.queues.get(interface).filter(|counts| counts.len() > 1)?;
     let all: f64 = counts.values().sum();
@@ -275,7 +276,7 @@ mod tests {
         assert!(found[0].advice.contains("the work of 16.0 of 16"), "{}", found[0].advice);
     }
 
-    /// What the packets came by, what is advised, and whether the card is left out of the plan.
+    /// The origin of the packets, the advice, and whether the plan leaves the card out.
     type DiagnosisCase<'a> = (&'a [(&'a str, f64)], &'a str, bool);
 
     #[test]
@@ -304,7 +305,7 @@ mod tests {
             ),
             (&[("eth0", 2_000.0), ("lo", 48_000.0)], "most packets came by lo", false),
             (&[("eth0", 3.0), ("lo", 10.0)], "49987 packets a second came by no interface", true),
-            // Where nothing is counted by interface nothing is known.
+            // Without counters by interface the origin is unknown.
             (&[], "spread receiving", false),
             (&[("eth0", 30_000.0), ("veth7", 20_000.0)], "spread receiving", false),
         ];

@@ -1,7 +1,7 @@
-//! The steps that even a machine's work out, each with its way back: interrupts, channels and table of the device (RSS),
-//! RPS, RFS and XPS.
+//! The steps that spread a machine's network work, each with its undo: interrupts, channels and table of the device
+//! (RSS), RPS, RFS and XPS.
 //!
-//! It writes nothing. Why each is as it is stands in the kernel's Documentation/networking/scaling.rst.
+//! It writes nothing. The kernel's Documentation/networking/scaling.rst explains each mechanism.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,11 @@ use super::counters::queue_number;
 use super::cpu_mask::CpuMask;
 use super::snapshot::{InterfaceQueues, SteeringSnapshot, XdpPlacement};
 
-/// Flows that RFS knows of a machine with some thousand active connections, as scaling.rst advises.
+/// The size of RFS' table for a machine with some thousand active connections, as scaling.rst advises.
 pub const FLOWS: u64 = 32_768;
-/// Where the kernel keeps it.
+/// The kernel's file for it.
 pub const SOCKET_FLOWS: &str = "/proc/sys/net/core/rps_sock_flow_entries";
 
-/// What the machine is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteeringGoal {
     /// Connections end here (`http`, `tcp`): RFS brings packets to the processor that reads them.
@@ -23,33 +22,33 @@ pub struct SteeringGoal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SteeringStep {
-    /// What it is about: an interface, or the machine.
+    /// The interface or the machine that the step changes.
     pub subject: String,
-    /// What it does, in words.
+    /// What the step does, in words.
     pub why: String,
     pub change: SteeringChange,
 }
 
-/// A change and its way back.
+/// A change and its undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SteeringChange {
-    /// A file of /proc or /sys.
+    /// Writes a file of /proc or /sys.
     Write {
         file: String,
-        /// What it holds now.
+        /// The current content.
         from: String,
-        /// What it is to hold.
+        /// The new content.
         to: String,
     },
     Ethtool {
         to: Vec<String>,
-        /// The arguments that take it back.
+        /// The arguments that undo it.
         from: Vec<String>,
     },
 }
 
 impl SteeringChange {
-    /// For a root shell.
+    /// The command for a root shell.
     pub fn command(&self) -> String {
         match self {
             SteeringChange::Write { file, to, .. } => format!("echo {to} > {file}"),
@@ -67,9 +66,9 @@ impl SteeringChange {
     }
 }
 
-/// The steps, in their order; none: all is as it should be.
+/// The steps in their order; empty: nothing to change.
 ///
-/// Where a device is given more channels, its new queues are not there yet: plan again afterwards.
+/// New channels of a device create queues that do not exist yet: plan again afterwards.
 pub fn plan_steering(picture: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<SteeringStep> {
     if picture.processors.len() < 2 {
         return Vec::new();
@@ -102,7 +101,7 @@ fn write(file: String, from: impl ToString, to: impl ToString) -> SteeringChange
     SteeringChange::Write { file, from: from.to_string(), to: to.to_string() }
 }
 
-/// A queue for each processor, where the device has them.
+/// A queue for each processor, where the device has as many.
 fn plan_channels(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Option<SteeringStep> {
     let channels = one.channels?;
     let wanted = channels.maximum.min(u32::try_from(picture.processors.len()).unwrap_or(u32::MAX));
@@ -123,7 +122,7 @@ fn plan_channels(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Option<St
     })
 }
 
-/// The device's table leads to every queue alike.
+/// The device's table uses every queue equally.
 fn plan_indirection_table(one: &InterfaceQueues) -> Option<SteeringStep> {
     let queues = one.receive.len();
     let most = one.spread.iter().max()?;
@@ -143,7 +142,7 @@ fn plan_indirection_table(one: &InterfaceQueues) -> Option<SteeringStep> {
     })
 }
 
-/// Each queue's interrupt goes to a processor of its own, as far as there are some.
+/// Each queue's interrupt goes to a different processor, as far as possible.
 fn plan_interrupts(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
     let order = picture.processors_by_distance(one.node);
     let queued: Vec<(u32, u32, &CpuMask)> = one
@@ -166,14 +165,14 @@ fn plan_interrupts(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<Ste
     queued.iter().filter_map(place).collect()
 }
 
-/// Whether each goes to one processor, and none gets more than its part: then they are left as they are.
+/// Whether each interrupt goes to one processor, and none gets more than its part: then they stay.
 fn are_spread(queued: &[(u32, u32, &CpuMask)], processors: usize) -> bool {
     let mut queues: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (queue, _, mask) in queued {
         let at = queues.entry(*queue).or_default();
         at.extend(mask.iter());
     }
-    // Sending and receiving of one queue may have an interrupt each.
+    // Sending and receiving of one queue may have separate interrupts.
     let single = queued.iter().all(|(_, _, mask)| mask.len() == 1);
     let mut each: BTreeMap<u32, usize> = BTreeMap::new();
     for processor in queues.values().filter_map(|at| at.first()) {
@@ -182,7 +181,7 @@ fn are_spread(queued: &[(u32, u32, &CpuMask)], processors: usize) -> bool {
     single && each.values().all(|count| *count <= queues.len().div_ceil(processors))
 }
 
-/// RPS where there are fewer queues than processors, with RFS where connections end here. Whether RPS is on then.
+/// RPS where there are fewer queues than processors, with RFS where connections end here. Returns whether RPS is on.
 fn plan_receive_steering(
     picture: &SteeringSnapshot,
     one: &InterfaceQueues,
@@ -193,7 +192,7 @@ fn plan_receive_steering(
     let forwarded = one.xdp == Some(XdpPlacement::Driver) && !wanted.terminates_connections;
     let on = queues < near.len() && !forwarded;
     let mask = if on { near } else { CpuMask::default() };
-    // Without the machine's table a queue's is of no use.
+    // A queue's RFS table works only with the machine's table.
     let follow = on && wanted.terminates_connections && picture.socket_flows.is_some();
     let flows = if follow { FLOWS / queues.max(1) as u64 } else { 0 };
     let mut out = Vec::new();
@@ -221,7 +220,7 @@ fn plan_receive_steering(
     (out, on)
 }
 
-/// XPS: each processor has a send queue, neighbours share one where queues are fewer.
+/// XPS: each processor has a send queue; neighbours share one where there are fewer queues.
 fn plan_transmit_steering(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
     let order = picture.processors_by_distance(one.node);
     let queues = one.send.len();

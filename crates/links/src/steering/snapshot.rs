@@ -1,4 +1,4 @@
-//! A machine as steering sees it: processors, interfaces, their queues and interrupts, and where work may go now.
+//! A machine's processors, interfaces, queues and interrupts, and where their work may run now.
 //!
 //! It reads texts, no files; what it cannot read is left out.
 
@@ -9,13 +9,13 @@ use super::cpu_mask::CpuMask;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SteeringSnapshot {
-    /// Processors that are on.
+    /// Processors that are online.
     pub processors: Vec<CpuPlacement>,
     pub interfaces: Vec<InterfaceQueues>,
-    /// `net.core.rps_sock_flow_entries`: flows that RFS knows, of all interfaces. `None`: it cannot be had here, as in a
+    /// `net.core.rps_sock_flow_entries`: flows in RFS' table of all interfaces. `None`: not available here, as in a
     /// container.
     pub socket_flows: Option<u64>,
-    /// irqbalance(1) runs: it moves interrupts by itself.
+    /// irqbalance(1) runs and moves interrupts by itself.
     pub irqbalance: bool,
 }
 
@@ -23,73 +23,70 @@ pub struct SteeringSnapshot {
 pub struct CpuPlacement {
     pub number: u32,
     pub node: u32,
-    /// The lowest number among the threads of its core.
+    /// The lowest number among the threads of the processor's core.
     pub core: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceQueues {
     pub name: String,
-    /// The node that its device is near to.
+    /// The NUMA node of the device.
     pub node: Option<u32>,
     /// Receive queues in their order.
     pub receive: Vec<ReceiveQueue>,
-    /// For each send queue the processors that send by it (XPS). `None`: the kernel does not offer it here.
+    /// The processors that send by each send queue (XPS). `None`: the kernel does not offer it here.
     pub send: Vec<Option<CpuMask>>,
-    /// Interrupts of its queues, by number.
+    /// Interrupts of the queues, by number.
     pub interrupts: BTreeMap<u32, QueueInterrupt>,
-    /// How many queues it has and may have, from `ethtool -l`; `None`: not known, or nothing of a device's own.
+    /// The current and possible number of queues, from `ethtool -l`; `None`: not known, or a virtual device.
     pub channels: Option<DeviceChannels>,
     /// How many places of the device's table lead to each queue, from `ethtool -x`; empty: not known.
     pub spread: Vec<u32>,
-    /// A program of XDP runs on it: in the driver's or in the generic way.
+    /// Where an XDP program runs on the interface.
     pub xdp: Option<XdpPlacement>,
 }
 
-/// Where a program of XDP runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XdpPlacement {
-    /// In the driver: before RPS, which it never sees.
+    /// In the driver: before RPS, which does not apply to it.
     Driver,
-    /// In the stack, after RPS.
     Generic,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveQueue {
-    /// Processors that packets of this queue are handed to (RPS); empty: none, it is off.
+    /// Processors that get packets of this queue (RPS); empty: RPS is off.
     pub processors: CpuMask,
-    /// Flows that RFS knows of this queue; 0: it is off.
+    /// Flows in the queue's RFS table; 0: RFS is off.
     pub flows: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueInterrupt {
-    /// Its name in /proc/interrupts.
+    /// The interrupt's name in /proc/interrupts.
     pub name: String,
-    /// Where it may go.
+    /// The processors that it may go to.
     pub processors: CpuMask,
 }
 
-/// Queues of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceChannels {
-    /// Each both sends and receives; else they are set apart, and these are those that receive.
+    /// Each queue both sends and receives; otherwise the numbers count receive queues only.
     pub combined: bool,
     pub now: u32,
     pub maximum: u32,
 }
 
 impl SteeringSnapshot {
-    /// The same with those interfaces alone that a load came by. Without a load worth the name all of them: then it is being
-    /// prepared for one.
+    /// The snapshot with only the interfaces that received the load. With a negligible load it has all of them, to
+    /// prepare the machine.
     pub fn loaded_interfaces(&self, load: &NetworkLoad) -> SteeringSnapshot {
         let took = |one: &&InterfaceQueues| !load.is_idle(&one.name);
         let interfaces = self.interfaces.iter().filter(took).cloned().collect();
         SteeringSnapshot { interfaces, ..self.clone() }
     }
 
-    /// Processors in the order in which work is given out: near ones first, one thread of each core before any second.
+    /// Processors in the order of assignment: near ones first, one thread of each core before any second.
     pub fn processors_by_distance(&self, node: Option<u32>) -> Vec<u32> {
         let mut all: Vec<&CpuPlacement> = self.processors.iter().collect();
         all.sort_by_key(|one| {
@@ -99,7 +96,7 @@ impl SteeringSnapshot {
         all.into_iter().map(|one| one.number).collect()
     }
 
-    /// Processors of a node; all where the node is not known or has none.
+    /// Processors of a node; all where the node is unknown or has none.
     pub fn processors_near(&self, node: Option<u32>) -> CpuMask {
         let of = |one: &&CpuPlacement| node.is_none_or(|node| node == one.node);
         let near: CpuMask = self.processors.iter().filter(of).map(|one| one.number).collect();
@@ -111,7 +108,7 @@ impl SteeringSnapshot {
     }
 }
 
-/// What `ethtool -l` says of queues that both send and receive; else of those that receive.
+/// The numbers of combined queues from `ethtool -l`; else of receive queues.
 pub fn parse_channels(text: &str) -> Option<DeviceChannels> {
     let (most, now) = text.split_once("Current hardware settings")?;
     let count = |part: &str, name: &str| -> Option<u32> {
@@ -134,7 +131,7 @@ pub fn parse_indirection_table(text: &str) -> Vec<u32> {
             continue;
         }
         for queue in queues.split_whitespace().filter_map(|word| word.parse::<usize>().ok()) {
-            // No device has more queues than processors that a mask can hold.
+            // No device has more queues than a mask can hold processors.
             if queue >= 8_192 {
                 continue;
             }

@@ -1,6 +1,7 @@
-//! The uplinks' programs in the kernel: loads them, sets them where connections begin, writes and reads their maps.
+//! The uplinks' programs in the kernel: loads them, attaches them where connections begin, writes and reads their maps.
 //!
-//! Everything is pinned, so that connections are shared while no process lives. What is written is decided by the caller.
+//! Everything is pinned, so connections are shared out while no process runs. The caller decides the contents of the
+//! maps.
 
 use std::path::Path;
 
@@ -17,23 +18,23 @@ use super::uplink_wheel::UplinkWheel;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/uplink.bpf.o"));
 
-/// Name of the tenant: its pins lie under `HOME/uplinks`.
+/// Name of the tenant; its pins lie under `HOME/uplinks`.
 const TENANT: &str = "uplinks";
 /// Raised when the maps of `bpf/uplink.bpf.c` change.
 const VERSION: u32 = 1;
-/// Where the program of interfaces stands.
+/// The program of interfaces.
 const HOOKS: TcxPrograms =
     TcxPrograms { what: "program for forwarded connections", pins: "uplinks-hooks" };
-/// And the programs of sockets.
+/// The programs of sockets.
 const GROUPS: CgroupPrograms =
     CgroupPrograms { what: "programs for own connections", pins: "uplinks-sockets" };
 /// The program of `inside` interfaces.
 const INSIDE: (&str, &str) = ("uplink_inside", "in");
 const OWN: [(&str, At); 2] = [("uplink_own4", At::Connect4), ("uplink_own6", At::Connect6)];
-/// Kinds of counts of an uplink, as the program has them.
+/// Kinds of counters of an uplink; the same number as in the program.
 const KINDS: u32 = 4;
 
-/// Why it does not stand.
+/// Why a program cannot be loaded or attached.
 #[derive(Debug, Error)]
 pub enum UplinkError {
     #[error(transparent)]
@@ -42,19 +43,19 @@ pub enum UplinkError {
     Table(#[from] MapError),
     #[error(transparent)]
     Hook(#[from] TcxError),
-    /// Where those of sockets stand.
+    /// The programs of sockets cannot be attached.
     #[error(transparent)]
     Group(#[from] CgroupError),
 }
 
-/// What was counted of an uplink since the programs were loaded.
+/// Counts of an uplink since the programs were loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UplinkCounters {
-    /// Connections that this machine began.
+    /// Connections from this machine.
     pub own: u64,
-    /// Connections that it forwards.
+    /// Forwarded connections.
     pub forwarded: u64,
-    /// Of those, connections that came from an uplink that was down.
+    /// Forwarded connections that moved here from an uplink that was down.
     pub rerouted: u64,
 }
 
@@ -69,7 +70,7 @@ pub struct UplinkDatapath {
 }
 
 impl UplinkDatapath {
-    /// Loads them; what is pinned is kept.
+    /// Loads the programs and reuses pinned maps.
     ///
     /// # Errors
     /// Rights, kernel or pins are missing.
@@ -94,10 +95,10 @@ impl UplinkDatapath {
         })
     }
 
-    /// Has the programs of sockets stand at a group of processes: at the root of version 2 of control groups, all.
+    /// Attaches the socket programs to a control group; the root of version 2 covers all processes.
     ///
     /// # Errors
-    /// There is none, or the kernel refuses.
+    /// The group is missing, or the kernel refuses.
     pub fn attach_cgroup(&self, group: &Path) -> Result<(), UplinkError> {
         for (program, at) in OWN {
             GROUPS.attach(&self.pin_directory, &self.loaded, (program, at), group)?;
@@ -105,10 +106,10 @@ impl UplinkDatapath {
         Ok(())
     }
 
-    /// Has the program of forwarded packets stand at an interface; `false`: it did already.
+    /// Attaches the program of forwarded packets to an interface; `false`: it was attached already.
     ///
     /// # Errors
-    /// It is missing, or the kernel refuses.
+    /// The interface is missing, or the kernel refuses.
     pub fn attach_interface(&self, interface: &str) -> Result<bool, UplinkError> {
         Ok(HOOKS.attach(
             &self.pin_directory,
@@ -118,7 +119,7 @@ impl UplinkDatapath {
         )?)
     }
 
-    /// Leaves an interface, which may be gone.
+    /// Detaches from an interface, which may be gone.
     ///
     /// # Errors
     /// The pin cannot be removed.
@@ -126,7 +127,7 @@ impl UplinkDatapath {
         Ok(HOOKS.detach(&self.pin_directory, interface, INSIDE.1)?)
     }
 
-    /// From the next packet on this holds.
+    /// Activates these settings from the next packet on.
     ///
     /// # Errors
     /// The map refuses.
@@ -134,7 +135,7 @@ impl UplinkDatapath {
         Ok(self.settings.set(&0, settings)?)
     }
 
-    /// From the next connection on this holds, in one family.
+    /// Activates a wheel of one family from the next connection on.
     ///
     /// # Errors
     /// The map refuses.
@@ -142,7 +143,7 @@ impl UplinkDatapath {
         Ok(self.wheels.set(&u32::from(v6), &WheelTurns(wheel.turns))?)
     }
 
-    /// Whose number each was, by [`super::packet_mark::name_hash`].
+    /// The owner of each number, by [`super::packet_mark::name_hash`].
     ///
     /// # Errors
     /// The map cannot be read.
@@ -151,7 +152,7 @@ impl UplinkDatapath {
         Ok(all.map(|owner| owner.map(Option::unwrap_or_default)).collect::<Result<_, _>>()?)
     }
 
-    /// A number is this one's from now on; its counts begin anew.
+    /// Gives a number to an owner; its counters start anew.
     ///
     /// # Errors
     /// A map refuses.
@@ -166,7 +167,7 @@ impl UplinkDatapath {
         Ok(self.owners.set(&number, &owner)?)
     }
 
-    /// What was counted of an uplink.
+    /// The counters of an uplink.
     ///
     /// # Errors
     /// The map cannot be read.

@@ -1,5 +1,5 @@
-//! Whether an uplink leads anywhere, in one family: judged by its carrier, by whether it can send at all, and by the
-//! answers of targets beyond its gateway. Pure.
+//! Whether an uplink works in one family: from its carrier, from its ability to send, and from replies of targets
+//! beyond its gateway. Pure.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -10,23 +10,23 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::link_monitor::LinkMonitor;
 
-/// Whom to ask, and how.
+/// A probe's target and method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UplinkTarget {
     Echo(IpAddr),
-    /// By a connection, which is closed at once.
+    /// By a TCP connection, which is closed at once.
     Connect(SocketAddr),
 }
 
-/// A question that is due.
+/// A probe that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeRequest {
-    /// Which target, by its place.
+    /// The index of the target.
     pub target: usize,
     pub number: u16,
 }
 
-/// An uplink under judgement.
+/// An uplink and its recent probes.
 #[derive(Clone, Debug)]
 pub struct UplinkHealth {
     targets: Vec<(UplinkTarget, LinkMonitor)>,
@@ -45,8 +45,8 @@ impl fmt::Display for UplinkTarget {
 }
 
 impl UplinkHealth {
-    /// One of which nothing is known: down until it has a carrier and can send, then up until something speaks against it.
-    /// A probe without a target of the gateway's family asks the gateway.
+    /// An uplink of which nothing is known: down until it has a carrier and can send, then up until probes fail. A
+    /// probe without a target of the gateway's family probes the gateway.
     pub fn new(gateway: IpAddr, probe: Option<&UplinkProbe>) -> UplinkHealth {
         let terms = |probe: &UplinkProbe| LinkProbe {
             every: probe.every,
@@ -75,17 +75,16 @@ impl UplinkHealth {
         }
     }
 
-    /// Whether new connections may take it.
     pub fn is_up(&self) -> bool {
         self.is_usable() && self.reached_targets() >= self.required_targets
     }
 
-    /// Whether anything can be sent by it.
+    /// Whether the uplink can send at all.
     pub fn is_usable(&self) -> bool {
         self.carrier && self.send_error.is_none()
     }
 
-    /// The interface has a carrier, or not; `trouble`: why nothing can be sent by it all the same.
+    /// Sets whether the interface has a carrier; `trouble`: why it cannot send although it has one.
     pub fn set_interface(&mut self, carrier: bool, trouble: Option<String>) {
         self.carrier = carrier;
         self.send_error = trouble;
@@ -95,7 +94,7 @@ impl UplinkHealth {
         }
     }
 
-    /// Questions that are due; they are taken as sent.
+    /// Probes that are due; they count as sent.
     pub fn take_probes(&mut self, now: MonotonicTime) -> Vec<ProbeRequest> {
         let all = self.targets.iter_mut().enumerate();
         all.filter_map(|(target, (_, life))| {
@@ -120,7 +119,7 @@ impl UplinkHealth {
         self.targets.iter().map(|(target, life)| (*target, life))
     }
 
-    /// Why it is up, or not, in a sentence.
+    /// Why the uplink is up or down, in a sentence.
     pub fn reason(&self, interface: &str) -> String {
         if let Some(trouble) = &self.send_error {
             return trouble.clone();
@@ -155,12 +154,12 @@ impl UplinkHealth {
         }
     }
 
-    /// The least round trip of a target that is reached.
+    /// The least round trip of a reached target.
     pub fn round_trip(&self) -> Option<Duration> {
         self.targets.iter().filter_map(|(_, life)| life.round_trip()).min()
     }
 
-    /// Of the last questions, the share without an answer, 0–1; of the best target.
+    /// The share of the last probes without a reply, 0–1; of the best target.
     pub fn loss(&self) -> f64 {
         let least = self.targets.iter().map(|(_, life)| life.loss()).reduce(f64::min);
         least.unwrap_or(0.0)

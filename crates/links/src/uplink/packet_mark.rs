@@ -1,41 +1,39 @@
-//! The numbers of uplinks, and the marks that packets have by them. Pure.
+//! The numbers of uplinks, and their packet marks. Pure.
 
 use std::collections::BTreeMap;
 
-/// Uplinks at most, as the program has them.
+/// Uplinks at most; the same number as in the program.
 pub const UPLINKS: u8 = 8;
 /// Bits of a number.
 const BITS: u32 = 4;
 
-/// Which bits of a packet's mark are ours.
+/// The bits of a packet's mark that belong to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkBits {
     pub bit: u8,
 }
 
 impl MarkBits {
-    /// All bits of ours.
     pub fn mask(self) -> u32 {
         ((1 << (BITS + 1)) - 1) << self.bit.min(27)
     }
 
-    /// Of packets that take an uplink unless a nearer route exists.
+    /// The mark of packets that take an uplink unless a nearer route exists.
     pub fn mark_for(self, number: u8) -> u32 {
         u32::from(number) << self.bit.min(27)
     }
 
-    /// Of questions, which go through its gateway wherever other routes lead.
+    /// The mark of probes, which use the uplink's gateway regardless of other routes.
     pub fn strict_mark_for(self, number: u8) -> u32 {
         self.mark_for(number) | 1 << (u32::from(self.bit.min(27)) + BITS)
     }
 }
 
-/// Numbers of uplinks by name: from 1 on, each keeps its own as long as it is there.
+/// Numbers of uplinks by name, from 1: each uplink has the same number as long as it exists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UplinkNumbers(BTreeMap<String, u8>);
 
 impl UplinkNumbers {
-    /// The number of an uplink.
     pub fn number_of(&self, name: &str) -> Option<u8> {
         self.0.get(name).copied()
     }
@@ -44,8 +42,8 @@ impl UplinkNumbers {
         self.0.iter().map(|(name, number)| (name.as_str(), *number))
     }
 
-    /// Gives these uplinks numbers and takes those of others back. `owners`: as a process before us left it, the hash of
-    /// the name whose number each is; 0: nobody's.
+    /// Gives numbers to these uplinks and frees those of others. `owners`: as an earlier process left them, the name
+    /// hash for each number; 0: free.
     pub fn assign_numbers<'n>(&mut self, names: impl Iterator<Item = &'n str>, owners: &[u64]) {
         let names: Vec<&str> = names.take(usize::from(UPLINKS)).collect();
         self.0.retain(|name, _| names.contains(&name.as_str()));
@@ -61,7 +59,7 @@ impl UplinkNumbers {
             if self.0.contains_key(name) {
                 continue;
             }
-            // Numbers that nobody had before come first: connections of an uplink that is gone end meanwhile.
+            // Unused numbers come first: connections of a removed uplink can end meanwhile.
             let fresh =
                 |number: &u8| owners.get(usize::from(*number)).is_none_or(|owner| *owner == 0);
             let free = |number: &u8| self.is_free(*number);
@@ -78,7 +76,7 @@ impl UplinkNumbers {
     }
 }
 
-/// A name as the kernel's map keeps it (FNV-1a), never 0.
+/// A name in the kernel's map (FNV-1a), never 0.
 pub fn name_hash(name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     name.bytes().fold(0xcbf2_9ce4_8422_2325, mix).max(1)

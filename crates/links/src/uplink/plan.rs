@@ -1,4 +1,5 @@
-//! Which routing rules and tables lead packets to their uplinks, and the steps from what was written to what is to be. Pure.
+//! Which routing rules and tables lead packets to their uplinks, and the steps from the current to the planned ones.
+//! Pure.
 //!
 //! ```text
 //! rule      a packet that                      looks in
@@ -15,42 +16,41 @@ use std::net::IpAddr;
 use super::packet_mark::MarkBits;
 use super::uplink_wheel::{UplinkCandidate, select_uplinks};
 
-/// Kinds of rules, each at a priority of its own.
+/// Kinds of rules, each at its own priority.
 pub const RULES: u32 = 5;
-/// The kernel's own table.
+/// The kernel's main table (`RT_TABLE_MAIN`).
 const MAIN: u32 = 254;
 
-/// Where ours stand in the kernel.
+/// The numbers of our tables and rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoutingBase {
     pub marks: MarkBits,
-    /// The table of all; the uplinks' follow.
+    /// The table of all uplinks; the tables of single uplinks follow.
     pub first_table: u32,
-    /// The first rule's priority.
     pub first_priority: u32,
 }
 
-/// An uplink in one family, as it stands now.
+/// The current state of an uplink in one family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UplinkGateway {
-    /// As the wheel sees it; without a gateway it does not stand.
+    /// The candidate for the wheel; without a gateway it is unusable.
     pub candidate: UplinkCandidate,
     pub ifindex: u32,
     pub gateway: IpAddr,
-    /// What leaves by it has this address.
+    /// The source address of packets that leave by it.
     pub source: IpAddr,
 }
 
-/// What a rule asks for.
+/// What a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleSelector {
-    /// A mark, of which these bits count.
+    /// A mark, of which only these bits count.
     Mark {
         value: u32,
         mask: u32,
     },
     From(IpAddr),
-    /// Any, where the table has more than a default route.
+    /// Any packet for which the table has a more specific route than the default.
     Nearer,
     Any,
 }
@@ -58,14 +58,14 @@ pub enum RuleSelector {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
     pub v6: bool,
-    /// Its place among all rules.
+    /// The rule's priority.
     pub priority: u32,
     pub selector: RuleSelector,
-    /// Where they are led.
+    /// The table that it leads to.
     pub table: u32,
 }
 
-/// A way out of a route.
+/// A next hop of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     pub ifindex: u32,
@@ -73,38 +73,38 @@ pub struct Hop {
     pub weight: u16,
 }
 
-/// Everything by some gateways: the one route of a table.
+/// A route over some gateways: the only route of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// One or several ways; none: what looks here is unreachable.
+    /// One or several next hops; empty: unreachable.
     pub hops: Vec<Hop>,
-    /// The source of what has none; missing: the interface's.
+    /// The source of packets without one; missing: the interface's.
     pub source: Option<IpAddr>,
 }
 
-/// Family (IPv6) and number of a table.
+/// The family (IPv6) and number of a table.
 pub type TableKey = (bool, u32);
 
-/// All that is to stand.
+/// The complete plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoutingPlan {
     pub rules: Vec<Rule>,
-    /// Routes by their tables.
+    /// Routes by table.
     pub routes: BTreeMap<TableKey, Route>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RoutingStep {
-    /// A table has this route from now on.
+    /// A table gets this route.
     Route(TableKey, Route),
     Add(Rule),
     Remove(Rule),
-    /// A table has no route any more.
+    /// A table loses its route.
     Clear(TableKey),
 }
 
 impl RoutingPlan {
-    /// What these paths need. `paths`: by family.
+    /// The plan for these gateways of both families.
     pub fn from_paths(ground: RoutingBase, paths: &[UplinkGateway]) -> RoutingPlan {
         let mut plan = RoutingPlan::default();
         for v6 in [false, true] {
@@ -133,7 +133,7 @@ impl RoutingPlan {
             add(2, RuleSelector::From(path.source), own);
             add(3, marked(marks.mark_for(number)), own);
             let hop = Hop { ifindex: path.ifindex, gateway: path.gateway, weight: 1 };
-            // Without a way its packets go nowhere, rather than by another uplink with an address of this one.
+            // Without a next hop its packets are unreachable; another uplink must not carry an address of this one.
             let route = match path.candidate.is_usable {
                 true => Route { hops: vec![hop], source: Some(path.source) },
                 false => Route { hops: Vec::new(), source: None },
@@ -160,7 +160,7 @@ impl RoutingPlan {
         }
     }
 
-    /// From what is there to what is to be, in an order in which no packet finds a rule without its table.
+    /// The steps from the current plan to this one, in an order in which no packet finds a rule without its table.
     pub fn steps_from(&self, there: &RoutingPlan) -> Vec<RoutingStep> {
         let mut steps = Vec::new();
         for (place, route) in &self.routes {
@@ -177,7 +177,7 @@ impl RoutingPlan {
         steps
     }
 
-    /// What stood and is wanted still, and is not there any more.
+    /// How many wanted entries existed before and are gone.
     pub fn count_missing(&self, stood: &RoutingPlan, there: &RoutingPlan) -> usize {
         let rules = stood.rules.iter().filter(|rule| self.rules.contains(rule));
         let rules = rules.filter(|rule| !there.rules.contains(rule)).count();
@@ -185,7 +185,7 @@ impl RoutingPlan {
         rules + places.filter(|place| !there.routes.contains_key(place)).count()
     }
 
-    /// What is there after a step.
+    /// Applies a step to this plan.
     pub fn apply_step(&mut self, step: &RoutingStep) {
         match step {
             RoutingStep::Route(place, route) => drop(self.routes.insert(*place, route.clone())),
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(all.source, None);
         let down = UplinkGateway { candidate: UplinkCandidate { up: false, ..a.candidate }, ..a };
         let left = RoutingPlan::from_paths(TEST_BASE, &[down, b]);
-        // What is down keeps its own table: connections stay, and questions go through it.
+        // An uplink that is down has its table still: connections stay, and probes use it.
         assert_eq!(left.rules, plan.rules);
         assert_eq!(left.routes[&(false, 7_800)].source, Some(b.source));
         let steps = left.steps_from(&plan);
@@ -286,7 +286,7 @@ mod tests {
             prop_assert!(to.rules.iter().all(|rule| (30_000..30_000 + RULES).contains(&rule.priority)));
             prop_assert!(to.routes.keys().all(|(_, table)| (7_800..=7_808).contains(table)));
             for path in after.iter().filter(|path| path.candidate.is_usable) {
-                // A connection that is there finds its uplink, whatever became of weights and verdicts.
+                // An existing connection finds its uplink, whatever the weights and health are.
                 let place = (path.gateway.is_ipv6(), TEST_BASE.first_table + u32::from(path.candidate.number));
                 prop_assert_eq!(to.routes[&place].hops[0].gateway, path.gateway);
                 prop_assert!(to.rules.iter().any(|rule| rule.selector == RuleSelector::From(path.source)));

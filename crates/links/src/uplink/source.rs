@@ -10,13 +10,12 @@ use thiserror::Error;
 pub struct InterfaceNetwork {
     pub ifindex: u32,
     pub ip: IpAddr,
-    /// Of a line between two machines the other one's address, else the same.
+    /// On a point-to-point link the peer's address, otherwise the same.
     pub peer: IpAddr,
-    /// Bits of its network.
+    /// The prefix length of its network.
     pub bits: u8,
 }
 
-/// Why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SourceError {
     /// The gateway cannot be reached from the interface.
@@ -24,17 +23,17 @@ pub enum SourceError {
         "gateway {gateway} is in no network of {interface}, which has {has}: correct `via`, or give the interface an address there"
     )]
     NotInNetwork { gateway: IpAddr, interface: String, has: String },
-    /// There is no address that others know.
+    /// The interface has no address that other hosts can reach.
     #[error(
         "{interface} has no address of {gateway}'s family that is known beyond it: set `source`"
     )]
     OnlyLocal { gateway: IpAddr, interface: String },
-    /// The address that is wanted is nobody's here.
+    /// No interface has the configured source address.
     #[error("source {source_address} is no address of this machine")]
     NotOurs { source_address: IpAddr },
 }
 
-/// The source of what leaves by a gateway. `wanted`: as configured; `all`: every address of this machine.
+/// The source for packets to a gateway. `wanted`: as configured; `all`: every address of this machine.
 ///
 /// # Errors
 /// There is none, or the gateway cannot be reached.

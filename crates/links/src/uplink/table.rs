@@ -1,25 +1,25 @@
-//! Values of the maps of `bpf/uplink.bpf.c`, to bytes and back. What they mean stands there.
+//! Values of the maps of `bpf/uplink.bpf.c`, to bytes and back. The program defines their meaning.
 
 use bpf::MapValue;
 
 use super::packet_mark::{MarkBits, UPLINKS};
 use super::uplink_wheel::TURNS;
 
-/// Interfaces that are told to the program.
+/// Interfaces in the program's map.
 const INTERFACES: usize = UPLINKS as usize;
 
-/// What the programs go by.
+/// The settings of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UplinkSettings {
     /// The network namespace whose sockets are marked.
     pub network_namespace: u64,
-    /// Which bits marks have; `None`: nothing is marked.
+    /// The bits of marks; `None`: nothing is marked.
     pub marks: Option<MarkBits>,
     /// Numbers of uplinks that are up, a bit each, for IPv4 and IPv6.
     pub alive: [u32; 2],
-    /// Whether connections that are forwarded end with their uplink, for its address is theirs.
+    /// Whether forwarded connections end with their uplink, because they use its address.
     pub pins_source: [bool; 2],
-    /// Where uplinks begin; 0: nowhere.
+    /// The interfaces of the uplinks; 0: none.
     pub interfaces: [u32; INTERFACES],
 }
 

@@ -1,5 +1,5 @@
-//! What tells the kernel to give forwarded connections the address of their uplink: a table of nf_tables with a rule for
-//! each uplink, written as one change. Connection tracking does the rest. Pure.
+//! The nf_tables messages that give forwarded connections the address of their uplink: a table with a rule for each
+//! uplink, written as one transaction. Connection tracking does the rest. Pure.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::netlink::{ACK, APPEND, CREATE, attribute, message, nested, text};
 /// The name of our table, in each family.
 const TABLE: &str = "steelyard-uplinks";
 const CHAIN: &str = "out";
-/// `NFNL_SUBSYS_NFTABLES`, and the messages around a change.
+/// `NFNL_SUBSYS_NFTABLES`, and the messages around a transaction.
 const SUBSYSTEM: u16 = 10;
 const BEGIN: u16 = 0x10;
 const END: u16 = 0x11;
@@ -16,7 +16,7 @@ const NEW_TABLE: u16 = 0;
 const REMOVE_TABLE: u16 = 2;
 const NEW_CHAIN: u16 = 3;
 const NEW_RULE: u16 = 6;
-/// `NF_INET_POST_ROUTING`, and where translation of sources stands there (`NF_IP_PRI_NAT_SRC`).
+/// `NF_INET_POST_ROUTING`, and the priority of source translation (`NF_IP_PRI_NAT_SRC`).
 const POST_ROUTING: u32 = 4;
 const SOURCES: u32 = 100;
 /// `NFT_META_MARK`, `NFT_META_OIF`, a register.
@@ -24,21 +24,21 @@ const MARK: u32 = 3;
 const INTERFACE: u32 = 5;
 const REGISTER: u32 = 1;
 
-/// Connections with this mark that leave by this interface have this source.
+/// Connections with this mark that leave by this interface get this source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceTranslation {
     pub mark: u32,
-    /// Which of its bits count.
+    /// The bits of the mark that count.
     pub mask: u32,
     pub ifindex: u32,
     pub source: IpAddr,
 }
 
-/// One change that has these and no others stand in a family; without any the table goes. The kernel answers each message
-/// but the first and the last.
+/// One transaction after which a family has exactly these translations; without any the table is removed. The kernel
+/// answers each message except the first and the last.
 pub fn nft_transaction(v6: bool, all: &[SourceTranslation]) -> Vec<Vec<u8>> {
     let mut bodies = vec![
-        // Made first, so that it can be removed whether it was there or not.
+        // Created first, so that it can be removed whether or not it existed.
         (NEW_TABLE, CREATE, vec![text(1, TABLE)]),
         (REMOVE_TABLE, 0, vec![text(1, TABLE)]),
     ];
@@ -98,7 +98,7 @@ fn expression(name: &str, parts: &[Vec<u8>]) -> Vec<u8> {
     nested(1, &[text(1, name), nested(2, parts)])
 }
 
-/// A number, in the network's order.
+/// A number in network byte order.
 fn word(kind: u16, value: u32) -> Vec<u8> {
     attribute(kind, &value.to_be_bytes())
 }

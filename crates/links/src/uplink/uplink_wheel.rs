@@ -1,33 +1,33 @@
-//! In which shares new connections take uplinks: a wheel of turns from which the kernel draws one by chance, and the
-//! same as weights of routes for what is not drawn. Pure.
+//! The shares of uplinks in new connections: a wheel of turns from which the kernel draws one at random, and the same
+//! shares as weights of routes for other packets. Pure.
 //!
-//! The lowest priority of which an uplink is up has everything, by weight. When none is up everything goes on as if all
-//! were: what says that they are down may be wrong, and nothing is lost by trying.
+//! The lowest priority with an uplink that is up gets everything, by weight. When none is up, all are used as if they
+//! were up: the probes may be wrong, and nothing is lost by trying.
 
-/// Turns of a wheel, as the program has them.
+/// Turns of a wheel; the same number as in the program.
 pub const TURNS: usize = 256;
 
-/// An uplink as the wheel sees it.
+/// A candidate for the wheel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UplinkCandidate {
-    /// Its number, from 1 on.
+    /// The uplink's number, from 1.
     pub number: u8,
     pub up: bool,
-    /// It has a gateway and a source now: without them nothing can be sent by it.
+    /// The uplink has a gateway and a source now: without them it cannot send.
     pub is_usable: bool,
     pub weight: u16,
     pub priority: u8,
 }
 
-/// Turns by number; all 0 when there is no uplink at all.
+/// Turns by uplink number; all 0 when there is no uplink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UplinkWheel {
     pub turns: [u8; TURNS],
-    /// None is up: everything goes on as if all were.
+    /// No uplink is up: all are used.
     pub spread: bool,
 }
 
-/// Which uplinks take new connections, with their weights.
+/// The uplinks for new connections, with their weights.
 pub fn select_uplinks(all: &[UplinkCandidate]) -> (Vec<UplinkCandidate>, bool) {
     let of = |fit: &dyn Fn(&UplinkCandidate) -> bool| {
         let fit: Vec<UplinkCandidate> =
@@ -45,7 +45,6 @@ pub fn select_uplinks(all: &[UplinkCandidate]) -> (Vec<UplinkCandidate>, bool) {
 }
 
 impl UplinkWheel {
-    /// The wheel of these uplinks.
     pub fn from_candidates(all: &[UplinkCandidate]) -> UplinkWheel {
         let (chosen, spread) = select_uplinks(all);
         let sum: i64 = chosen.iter().map(|one| i64::from(one.weight)).sum();

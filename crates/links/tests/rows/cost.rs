@@ -1,4 +1,5 @@
-//! What choosing costs beside a plain redirect. It prints; it judges nothing, for machines differ. Long.
+//! The cost of choosing a link compared with a plain redirect. It prints and asserts nothing, because machines differ.
+//! Slow.
 
 use std::time::Duration;
 

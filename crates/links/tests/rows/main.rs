@@ -1,5 +1,5 @@
-//! The kernel's program as rows: packets go in through its test run, and the link that each takes is what the model in
-//! `links::choose` says.
+//! The kernel's program in rows: test runs of packets, whose links must be those of the model in
+//! `links::link_selection`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 

@@ -1,4 +1,4 @@
-//! What a bundle does not carry is dropped, each under its own name.
+//! Packets that a bundle does not carry are dropped, each with its own reason.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn each_refusal_has_its_count() {
     expect(&six, "malformed");
     world.entry(Hash, Duration::ZERO, &[1, 1], |member| (member.v4, member.v6) = (None, None));
     expect(&whole, "no-next-hop-of-its-family");
-    // IPv4 goes to a next hop of IPv6 (RFC 5549), which is no refusal; the other way round is one.
+    // IPv4 may use a next hop of IPv6 (RFC 5549); IPv6 may not use one of IPv4.
     world.entry(Hash, Duration::ZERO, &[1, 1], |member| member.v4 = None);
     assert_eq!(world.send(&whole).0, REDIRECT);
     world.bundle(RoundRobin, Duration::ZERO, &[0, 0]);

@@ -1,4 +1,4 @@
-//! Every policy in the kernel chooses as the model does.
+//! Every policy chooses the same link in the kernel and in the model.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn silence_lets_a_flow_change_links_and_a_dead_link_at_once() {
     world.bundle(Flowlet, HOUR, &[1, 1]);
     let first = link();
     assert_eq!([link(), link(), link()], [first; 3]);
-    // Each packet comes after a nanosecond of silence.
+    // A nanosecond of silence precedes each packet.
     world.bundle(Flowlet, Duration::from_nanos(1), &[1, 1]);
     assert_eq!([link(), link(), link(), link()], [1 - first, first, 1 - first, first]);
     let mut dead = [1, 1];

@@ -8,7 +8,7 @@ use model::config::LinkPolicy::RoundRobin;
 
 use super::world::{BundleTestbed, frame};
 
-/// Bytes of IP payload of each fragment of a UDP datagram with so many bytes, where links take packets of `mtu`.
+/// The IP payload of each fragment of a UDP datagram of this size over links of this MTU.
 fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
     let mut left = datagram + 8;
     let most = mtu - HEADER;
@@ -17,7 +17,7 @@ fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
     }
     let mut out = Vec::new();
     while left > 0 {
-        // All but the last carry a multiple of eight (RFC 791 §3.2).
+        // All fragments except the last carry a multiple of eight bytes (RFC 791 §3.2).
         let now = if left > most { most / 8 * 8 } else { left };
         out.push(now);
         left -= now;
@@ -25,7 +25,7 @@ fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
     out
 }
 
-/// Bytes of an IPv4 header: each fragment has its own.
+/// Bytes of an IPv4 header, which each fragment has.
 const HEADER: usize = 20;
 
 /// Per mille of the bytes, headers included, that each of two links carries of a hundred datagrams.
@@ -72,7 +72,7 @@ fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
             usize::from(world.send(&frame(&packet, 0)).2.unwrap())
         });
         assert_eq!(ours, [500, 500], "{datagram}");
-        // Numbers of datagrams that were: their companions' time has not passed.
+        // New datagram numbers: the time of the earlier fragments has not expired.
         number += 100;
         frames = 0;
     }

@@ -1,4 +1,4 @@
-//! A bundle whose device is the loopback, where trial runs leave: nothing is sent. Its pins are in a private place.
+//! A bundle whose device is the loopback, where test runs leave: nothing is sent. Its pins are in a private directory.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub const REDIRECT: u32 = 7;
 pub const DROP: u32 = 2;
 pub const NEXT: u32 = u32::MAX;
 
-/// The loopback's number in every namespace, and one that is no interface's.
+/// The loopback's index in every namespace, and an index that no interface has.
 const ENDS: BundleDevice = BundleDevice { device: 1, peer_device: 4_000_000 };
 
 pub struct BundleTestbed {
@@ -28,7 +28,7 @@ pub struct BundleTestbed {
 }
 
 impl BundleTestbed {
-    /// None where the test may not load programs.
+    /// `None` where the test may not load programs.
     pub fn new() -> Option<BundleTestbed> {
         let place = TemporaryDir::new("links").unwrap();
         if let Err(error) = mount_at(place.path()) {
@@ -42,7 +42,7 @@ impl BundleTestbed {
         Some(BundleTestbed { plane, home, _bpf_fs: place })
     }
 
-    /// Puts a bundle in force; its links' capacities, 0 for a dead one.
+    /// Activates a bundle; `capacities`: of its links, 0 for a dead one.
     pub fn bundle(&self, policy: LinkPolicy, gap: Duration, capacities: &[u64]) -> LinkSchedule {
         self.entry(policy, gap, capacities, |_| ())
     }
@@ -97,7 +97,7 @@ impl BundleTestbed {
         self.plane.counts(ENDS).unwrap()
     }
 
-    /// Packets may be given to be held until then, or not any more.
+    /// Sets until when packets may be passed to be held; 0: not at all.
     pub fn lease(&self, until: u64) {
         self.plane
             .hold_lease(ENDS)
@@ -106,7 +106,7 @@ impl BundleTestbed {
             .unwrap();
     }
 
-    /// Sends a frame; the verdict, what came out, and the link that it was given to.
+    /// Sends a frame. Returns the program's result, the frame, and its link.
     pub fn send(&self, frame: &[u8]) -> (u32, Vec<u8>, Option<u8>) {
         let before = self.counts();
         let trial = self.plane.program().unwrap().test_run_egress(frame, 1).unwrap();
@@ -117,7 +117,7 @@ impl BundleTestbed {
     }
 }
 
-/// The frame of a packet, with so many bytes behind its ports.
+/// The frame of a packet, with this many bytes behind its ports.
 pub fn frame(packet: &PacketKey, more: usize) -> Vec<u8> {
     let (kind, mut ip) = match (packet.source, packet.destination) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
@@ -161,7 +161,7 @@ pub fn frame(packet: &PacketKey, more: usize) -> Vec<u8> {
     frame
 }
 
-/// A private BPF file system; gone with the test, whether it passes or panics.
+/// A private BPF file system; unmounted when the test ends, also by a panic.
 struct BundleBpfFs(TemporaryDir);
 
 impl Drop for BundleBpfFs {

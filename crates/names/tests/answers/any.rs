@@ -1,4 +1,4 @@
-//! Any bytes: no panic, an answer that the other parser reads, within the size that is allowed.
+//! Any bytes: no panic, and an answer that a second parser can read, within the allowed size.
 
 use hickory_proto::op::{Edns, Message};
 use hickory_proto::rr::RecordType;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::world::{ResponderTestbed, query};
 
-/// What must hold of every answer.
+/// Properties of every answer.
 fn judge(world: &mut ResponderTestbed, bytes: &[u8]) -> Result<(), TestCaseError> {
     let (fate, out) = world.send(bytes);
     if !fate.is_sent() {
@@ -87,7 +87,7 @@ proptest! {
         judge(&mut world, &bytes)?;
     }
 
-    /// What the library writes we read alike.
+    /// We read what the library writes.
     #[test]
     fn both_parsers_read_a_query_alike(name in names(), kind in 1u16..300, size in 0u16..5000, dnssec in any::<bool>()) {
         let mut edns = Edns::new();

@@ -1,4 +1,4 @@
-//! What is explained is what is answered.
+//! The explanation agrees with the answer.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Answers as a client sees them: a configuration and states go in, and a second parser reads what comes out.
+//! Answers as a client sees them: a configuration and states go in, and a second parser reads the answer.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What EDNS changes: client subnets, cookies, sizes, rates.
+//! The effects of EDNS: client subnets, cookies, sizes, rates.
 
 use std::time::Duration;
 
@@ -40,13 +40,13 @@ fn the_client_behind_a_resolver_counts_and_the_scope_is_told() {
             "{network}"
         );
     }
-    // What does not depend on the client holds for all.
+    // An answer that does not depend on the client is valid for all.
     let seen = world.ask_with("www.gslb.example.org", RecordType::A, Some(subnet("192.0.2.0", 24)));
     assert_eq!(scope(&seen), Some(0));
     let kept =
         world.ask_with("kept.gslb.example.org", RecordType::A, Some(subnet("192.0.2.0", 24)));
     assert_eq!(scope(&kept), Some(24));
-    // Nothing is told of the client: its resolver counts.
+    // Without a disclosed subnet the resolver's address counts.
     world.from = "192.0.2.9".parse().unwrap();
     let seen = world.ask_with("near.gslb.example.org", RecordType::A, Some(subnet("0.0.0.0", 0)));
     assert_eq!((seen.data(), scope(&seen)), (vec!["10.1.0.1".to_owned()], Some(0)));
@@ -95,7 +95,7 @@ fn who_shows_its_cookie_is_neither_limited_nor_cut() {
     let given = shown(&first);
     assert!(given.len() == 24 && given[..8] == [5; 8]);
     assert_eq!(world.send(&super::world::query(name, RecordType::A, None)).0, Fate::Limited);
-    // 18 addresses are more than ten times the query, and go to those alone who are where they say.
+    // 18 addresses exceed the amplification limit: only a client with a cookie gets them over UDP.
     let known = world.ask_with(name, RecordType::AAAA, Some(cookie(&given)));
     assert_eq!((known.fate, known.data().len()), (Fate::Answered, 18));
     let forged = [&given[..20], &[0; 4]].concat();
@@ -124,7 +124,7 @@ fn above_the_rate_some_are_told_to_come_over_tcp() {
         }
     }
     assert_eq!(fates, [10, 10, 10]);
-    // Another network, and another kind of answer.
+    // Another network, and another class of answer.
     let none = super::world::query("x.gslb.example.org", RecordType::A, None);
     assert_eq!(world.send(&none).0, Fate::NoName);
     world.from = "192.0.2.77".parse().unwrap();
@@ -134,7 +134,7 @@ fn above_the_rate_some_are_told_to_come_over_tcp() {
 #[test]
 fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silence() {
     let mut world = ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 10"));
-    // With what resolvers send: a size, and a name of mixed letters.
+    // As resolvers send it: with a size, and a name of mixed case.
     let mut edns = Edns::new();
     edns.set_max_payload(1_232);
     let queries = [

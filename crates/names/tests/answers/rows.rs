@@ -1,4 +1,4 @@
-//! What each question is answered, row by row.
+//! The answer to each question, row by row.
 
 use hickory_proto::op::{Edns, Message, ResponseCode};
 use hickory_proto::rr::RecordType;
@@ -20,7 +20,7 @@ fn a_name_is_answered_with_authority_and_its_case() {
     let record = &seen.message.answers[0];
     assert_eq!((record.name.to_ascii().as_str(), record.ttl), ("wWw.gSlb.EXAMPLE.org.", 30));
     assert_eq!(seen.message.authorities.len(), 0);
-    // A name is written once.
+    // Each name is written only once.
     assert_eq!(seen.bytes, 12 + 26 + 16 + 11);
 }
 
@@ -77,7 +77,7 @@ fn services_are_told_with_port_weight_and_addresses() {
     let ranked = world.ask("_x._udp.first.gslb.example.org", RecordType::SRV).data();
     let expected = ["0 3 8002 b.first.gslb.example.org.", "1 1 8003 c.first.gslb.example.org."];
     assert_eq!(ranked, expected);
-    // A target keeps its address whatever its state: who was told of it may still ask.
+    // A target keeps its address whatever its state: a client may have cached its name.
     assert_eq!(world.addresses("a.www.gslb.example.org"), ["10.0.0.1"]);
 }
 
@@ -90,7 +90,7 @@ fn what_is_not_there_is_said_with_the_time_to_keep_it() {
         ("gslb.example.org", RecordType::A, ResponseCode::NoError, Fate::NoData),
         ("www.gslb.example.org", RecordType::MX, ResponseCode::NoError, Fate::NoData),
         ("first.gslb.example.org", RecordType::HTTPS, ResponseCode::NoError, Fate::NoData),
-        // Names between names are there (RFC 8020).
+        // Empty non-terminals exist (RFC 8020).
         ("below.gslb.example.org", RecordType::A, ResponseCode::NoError, Fate::NoData),
         ("_tcp.www.gslb.example.org", RecordType::SRV, ResponseCode::NoError, Fate::NoData),
     ];
@@ -101,7 +101,7 @@ fn what_is_not_there_is_said_with_the_time_to_keep_it() {
         let soa = ("gslb.example.org.".to_owned(), 7, SOA.to_owned());
         assert_eq!(seen.authority(), [soa], "{name} {kind}");
     }
-    // The end of the aliases counts (RFC 6604).
+    // The name at the end of the aliases determines the code (RFC 6604).
     let lost = world.ask("lost.gslb.example.org", RecordType::A);
     assert_eq!(
         (lost.code(), lost.data()),
@@ -154,7 +154,7 @@ fn answers_follow_states() {
         (&[("a", Down)], &["10.0.0.2"], &["10.0.0.2"]),
         (&[("a", Drain)], &["10.0.0.2"], &["10.0.0.2"]),
         (&[("a", Unknown)], &["10.0.0.2"], &["10.0.0.2"]),
-        // Nothing is up: those without evidence.
+        // No server is up: those of unknown state are answered.
         (&[("a", Unknown), ("b", Down), ("c", Disabled)], &["10.0.0.1"], &["10.0.0.1"]),
         (&[("a", Down), ("b", Down), ("c", Down)], &["10.0.0.1", "10.0.0.2"], &[]),
     ];
@@ -164,7 +164,7 @@ fn answers_follow_states() {
         assert_eq!(four(&mut world, "none.gslb.example.org"), without, "{states:?}");
     }
     assert_eq!(four(&mut world, "last.gslb.example.org"), ["198.51.100.9"]);
-    // All of the service's servers are down, and it is the only one.
+    // All of the service's servers are down, and it is the only candidate.
     assert_eq!(four(&mut world, "shop.gslb.example.org"), ["203.0.113.1"]);
     let none = world.ask("none.gslb.example.org", RecordType::A);
     assert_eq!((none.fate, none.authority().len()), (Fate::NoData, 1));
@@ -223,7 +223,7 @@ fn another_version_of_edns_is_told_ours() {
     let mut edns = Edns::new();
     edns.set_version(1);
     let seen = ResponderTestbed::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));
-    // The same number means a bad signature elsewhere, which is the name that the library gives it.
+    // The code 16 also means a bad signature, which is the library's name for it.
     assert_eq!((u16::from(seen.code()), seen.fate), (16, Fate::BadVersion));
     assert_eq!(seen.message.edns.as_ref().map(Edns::version), Some(0));
 }

@@ -1,4 +1,4 @@
-//! A configuration with states, a desk before it, and questions in short.
+//! A configuration with states, a responder, and short forms of questions.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use names::responder::{DnsResponder, QueryContext};
 use names::zone_data::ZoneData;
 use names::zone_plan::ZonePlans;
 
-/// A pool of three, a service before it, and a name for every case.
+/// A pool of three, a service, and a name for every case.
 pub const TEXT: &str = r#"
 [names]
 listen = "192.0.2.53:53"
@@ -91,22 +91,20 @@ answers = 32
 addresses = "10.5.0.1"
 "#;
 
-/// A desk and the book before it.
+/// A responder with its zone data.
 pub struct ResponderTestbed {
     config: Config,
     states: HashMap<String, ServerState>,
     pub zone_data: Arc<ZoneData>,
-    /// Where it is asked.
     pub responder: DnsResponder,
     pub from: IpAddr,
     pub transport: DnsTransport,
     pub now: MonotonicTime,
 }
 
-/// An answer, read by the other parser.
+/// An answer as the second parser reads it.
 #[derive(Debug)]
 pub struct ObservedAnswer {
-    /// What it came to.
     pub fate: Fate,
     pub message: Message,
     pub bytes: usize,
@@ -138,7 +136,7 @@ impl ResponderTestbed {
         world
     }
 
-    /// These servers are in these states from now on, all others are up.
+    /// Sets the states of these servers; all others are up.
     pub fn set(&mut self, states: &[(&str, ServerState)]) {
         self.states = states.iter().map(|(name, state)| ((*name).to_owned(), *state)).collect();
         let snapshot = self.snapshot();
@@ -172,7 +170,6 @@ impl ResponderTestbed {
         snapshot
     }
 
-    /// Sends bytes as they are.
     pub fn send(&mut self, query: &[u8]) -> (Fate, Vec<u8>) {
         let asked = QueryContext {
             source: self.from,
@@ -186,21 +183,20 @@ impl ResponderTestbed {
         (fate, out)
     }
 
-    /// Asks for a name and a type, with EDNS where there is any.
+    /// Sends a question, with EDNS where given.
     pub fn ask_with(&mut self, name: &str, kind: RecordType, edns: Option<Edns>) -> ObservedAnswer {
         let (fate, out) = self.send(&query(name, kind, edns));
         let message = Message::from_vec(&out).unwrap_or_else(|error| panic!("{error}: {out:?}"));
         ObservedAnswer { fate, message, bytes: out.len() }
     }
 
-    /// Asks for a name and a type, the way resolvers do.
+    /// Sends a question the way resolvers do.
     pub fn ask(&mut self, name: &str, kind: RecordType) -> ObservedAnswer {
         let mut edns = Edns::new();
         edns.set_max_payload(1232);
         self.ask_with(name, kind, Some(edns))
     }
 
-    /// The addresses of a name.
     pub fn addresses(&mut self, name: &str) -> Vec<String> {
         self.ask(name, RecordType::A).data()
     }
@@ -223,7 +219,6 @@ impl ObservedAnswer {
         self.message.metadata.response_code
     }
 
-    /// The data of the answers.
     pub fn data(&self) -> Vec<String> {
         self.message.answers.iter().map(|record| text(&record.data)).collect()
     }

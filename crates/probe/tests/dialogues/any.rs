@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::support::{SECRET, plan, play};
 
-/// Every kind that has a dialogue.
+/// All kinds with a dialogue.
 fn kinds() -> Vec<ProbeKind> {
     let expect = || Some(Pattern::new("ready").unwrap());
     let http = HttpProbe { expect: expect(), digest: Some("00".into()), ..HttpProbe::get("/") };
@@ -35,7 +35,7 @@ fn kinds() -> Vec<ProbeKind> {
     ]
 }
 
-/// Beginnings that lead deeper than noise would.
+/// Valid beginnings, which lead deeper than noise would.
 const BEGINNINGS: [&[u8]; 12] = [
     b"",
     b"220 x\r\n250",
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// A server that never stops: every dialogue over a stream gives up by itself, before its time is up.
+/// A server that never stops: every dialogue over a stream ends before the timeout.
 #[test]
 fn endless_talk_ends() {
     let context = probe::context::ProbeContext {

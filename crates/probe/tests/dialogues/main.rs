@@ -1,4 +1,4 @@
-//! Dialogues of probes, played without sockets.
+//! Dialogues of probes, run without sockets.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,21 +1,20 @@
-//! Every kind against what servers say: ready, not ready though the port accepts, and something else altogether.
+//! Every kind against replies of servers: ready, not ready although the port accepts, and of another protocol.
 //!
-//! Each row is played whole and byte by byte: where bytes are cut changes no verdict.
+//! Each row is run whole and byte by byte: the split of the bytes changes no result.
 
 use super::support::{self, DialogueRun, ber, plan, play};
 use model::config::{HttpProbe, Pattern, ProbeKind, SendExpectProbe};
 use probe::probe_plan::ProbeTransport;
 
-/// What a row says of its verdict.
 enum ExpectedResult {
-    /// It succeeds, and the evidence contains this.
+    /// The probe succeeds, and the evidence contains this text.
     Good(&'static str),
-    /// It fails, and the reason contains this.
+    /// The probe fails, and the reason contains this text.
     Bad(&'static str),
 }
 use ExpectedResult::{Bad, Good};
 
-/// A kind, what comes, whether the server closes then, the verdict.
+/// A kind, the received bytes, whether the server closes then, and the result.
 type DialogueCase = (ProbeKind, Vec<u8>, bool, ExpectedResult);
 
 fn judge(rows: Vec<DialogueCase>) {
@@ -189,7 +188,7 @@ fn ldap_and_snmp() {
         secret: None,
         expect: expect.and_then(pattern),
     };
-    // The identifier is the draw's lower 31 bits: 7.
+    // The identifier is the lower 31 bits of `draw`: 7.
     let answer = |error: u8, value: Vec<u8>| {
         let pair = ber(0x30, &[ber(6, &[0x2b, 6]), value].concat());
         let pdu = [ber(2, &[7]), ber(2, &[error]), ber(2, &[0]), ber(0x30, &pair)].concat();

@@ -1,4 +1,4 @@
-//! Plays a dialogue: what comes goes in, what it says and its verdict come out.
+//! Runs a dialogue: received bytes go in, sent bytes and the result come out.
 
 use model::config::ProbeKind;
 use probe::context::ProbeContext;
@@ -8,12 +8,12 @@ use probe::probe_plan::ProbePlan;
 /// The secret of every context.
 pub const SECRET: &[u8] = b"s3cret";
 
-/// What came of playing.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct DialogueRun {
-    /// What the dialogue said.
+    /// The bytes that the dialogue sent.
     pub sent: Vec<u8>,
-    /// How it ended, if it did.
+    /// The result, if the dialogue ended.
     pub result: Option<ProbeResult>,
 }
 
@@ -21,7 +21,7 @@ pub fn plan(kind: &ProbeKind) -> ProbePlan {
     ProbePlan::new(kind, false)
 }
 
-/// Plays these pieces; with `closes` the server closes then.
+/// Feeds these pieces; with `closes` the server closes then.
 pub fn play(plan: &ProbePlan, pieces: &[&[u8]], closes: bool) -> DialogueRun {
     let context = ProbeContext {
         address: "192.0.2.1:9".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! What members say to their neighbours: announcements, and answers.
+//! The members' announcements to their neighbours, and their replies.
 
 use super::{NORMAL_DELAY_MS, VrrpSimulation, WELL};
 
@@ -12,7 +12,7 @@ impl VrrpSimulation {
         }
     }
 
-    /// Hosts whose entry is old ask everybody; whoever holds the address answers.
+    /// Hosts with an expired entry ask; the holder of the address replies.
     pub(super) fn ask(&mut self) {
         for (to, beside) in self.neighbours.ask(self.now) {
             for from in self.holders() {

@@ -1,4 +1,4 @@
-//! What goes wrong in a run, by the dice: members that are killed, stopped or ordered about, and lines that lose packets.
+//! Random faults of a run: members that are killed, stopped or ordered, and lines that lose packets.
 
 use ha::state_machine::{TransitionReason, VrrpState, VrrpStateMachine};
 
@@ -40,7 +40,7 @@ impl VrrpSimulation {
         }
     }
 
-    /// One direction, or all that a member hears or says, changes.
+    /// Changes one direction, or everything that a member receives or sends.
     fn disturb(&mut self, at: usize) {
         let line = match self.dice.between(0, 4) {
             0 => VrrpLine { loss: 100, ..WELL },
@@ -67,7 +67,7 @@ impl VrrpSimulation {
         }
     }
 
-    /// SIGKILL: the address stays where it is.
+    /// SIGKILL: the address stays on the machine.
     fn kill(&mut self, at: usize) {
         let member = &mut self.members[at];
         let counts = member.machine.counts().clone();
@@ -76,7 +76,7 @@ impl VrrpSimulation {
         member.machine = VrrpStateMachine::new(member.settings.clone());
     }
 
-    /// A process that finds what the one before it left.
+    /// Starts a process, which finds what the previous one left.
     fn revive(&mut self, at: usize) {
         let now = self.clock(at);
         let member = &mut self.members[at];

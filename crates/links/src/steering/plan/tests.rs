@@ -118,7 +118,7 @@ fn interrupts_are_placed_and_left_alone_when_placed() {
             "echo 1 > /proc/irq/33/smp_affinity_list",
         ]
     );
-    // The other way round is as good.
+    // The opposite assignment is equally good.
     one.interrupts =
         [(31, interrupt("virtio0-input.0", &[1])), (33, interrupt("virtio0-input.1", &[0]))].into();
     let said = commands(&picture(2, one), ENDS);
@@ -172,7 +172,7 @@ fn machines() -> impl Strategy<Value = SteeringSnapshot> {
     )
 }
 
-/// The machine after a change of a file.
+/// The machine after a file was written.
 fn applied(mut picture: SteeringSnapshot, change: &SteeringChange) -> SteeringSnapshot {
     let SteeringChange::Write { file, to, .. } = change else { return picture };
     let one = &mut picture.interfaces[0];

@@ -1,4 +1,4 @@
-//! An uplink's judge: rows, and a simulation of targets that fall silent and come back, from a seed.
+//! An uplink's health: rows, and a seeded simulation of targets that fail and recover.
 
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn so_many_as_needed_must_answer() {
     for round in 0..10 {
         let now = round * EVERY;
         for question in judge.take_probes(at(now)) {
-            // The third target is silent always, the second from the fifth round on.
+            // The third target never answers, the second from the fifth round on.
             if question.target == 0 || question.target == 1 && round < 5 {
                 judge.receive_reply(question, at(now + 10));
             }
@@ -90,8 +90,8 @@ fn without_a_probe_the_carrier_counts() {
 }
 
 proptest! {
-    /// Targets are reachable in spells; answers take a while and some are lost. A target that answers nothing for as long
-    /// as the terms say is left within that time, and one that answers everything is back within its time.
+    /// Targets are reachable at times; replies are delayed and some are lost. A target that answers nothing for as long
+    /// as the settings demand is left within that time, and one that answers everything is back within its time.
     #[test]
     fn what_falls_silent_is_left_in_time_and_what_answers_comes_back(
         spells in prop::collection::vec((1..40_u64, any::<bool>()), 1..12),
