@@ -1,14 +1,13 @@
-//! What the clock on the wall wants of a server. Pure: local time goes in.
+//! Scheduled drains and maintenance: the state that a server should have at a local time. Pure: local time goes in.
 //!
-//! A window that goes over midnight belongs to the day on which it begins. Where the wall clock jumps, the wall clock
-//! is what counts: a window within an hour that is left out does not come, one within an hour that comes twice comes
-//! twice.
+//! A window over midnight belongs to the day on which it begins. When the local clock jumps, local time counts: a
+//! window within a skipped hour does not come, one within a repeated hour comes twice.
 
 use crate::calendar::{DAY, weekday};
 use crate::config::{AdminState, ScheduleRule};
 
-/// What is wanted at so many seconds since 1970 of local time, and the rule that wants it; `None`: nothing.
-/// Where several apply, `Disabled` counts before `Drain`.
+/// The rule that applies at this local time (seconds since 1970); `None`: none. If several apply, `Disabled` precedes
+/// `Drain`.
 pub fn active_rule(rules: &[ScheduleRule], local_seconds: i64) -> Option<&ScheduleRule> {
     let open = || rules.iter().filter(|rule| is_open(rule, local_seconds));
     open().find(|rule| rule.what == AdminState::Disabled).or_else(|| open().next())

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A number that every worker changes, on a cache line of its own.
+/// A number that every worker changes, on a cache line of its own, so that other data is not slowed.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct SharedGauge(AtomicU32);
@@ -19,7 +19,7 @@ impl SharedGauge {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Nothing again. Costs a look where that is so already.
+    /// Sets it to zero. Costs one read if it is zero already.
     #[inline]
     pub fn clear(&self) {
         if self.get() != 0 {
@@ -43,7 +43,7 @@ impl SharedGauge {
     }
 }
 
-/// Bytes that every worker adds to and takes from, on a cache line of its own.
+/// Bytes that every worker adds and subtracts, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct SharedByteGauge(AtomicU64);

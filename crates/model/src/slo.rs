@@ -1,8 +1,8 @@
-//! What users met: how each operation ended for them, counted by service and by network, and judged against what was
-//! promised. It reads no clock: whoever counts and asks says when.
+//! SLOs: how each operation ended for its user, counted by service and by network, and compared with the objective. It
+//! reads no clock: callers pass the time.
 //!
-//! An operation is a request or a `tcp` connection. Each counts once, when it ends, by what the client came away with:
-//! attempts that failed and were followed by a good one are no user's.
+//! An operation is a request or a `tcp` connection. Each counts once, when it ends, by the client's result: failed
+//! attempts that a good one followed do not count.
 
 pub mod burn_rate;
 pub mod network_table;

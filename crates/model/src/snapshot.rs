@@ -1,7 +1,7 @@
-//! What workers act on: an immutable picture of the services and pools in force.
+//! The state snapshot that workers act on: immutable views of the active services and pools.
 //!
-//! The reconciler makes a new one for each change or verdict; parts that did not change are shared. Live counters
-//! hang on it by reference, so that they outlive every picture. It decides nothing: `load_balancing` does.
+//! The reconciler makes a new snapshot for each change or verdict; unchanged parts are shared. Live counters are held
+//! by reference, so that they outlive every snapshot. Decisions are made in `load_balancing`.
 
 pub mod rule_state;
 
@@ -26,64 +26,64 @@ use crate::stats::{ServerStats, ServiceStats};
 #[derive(Clone, Debug, Default)]
 pub struct WorkerSnapshot {
     pub generation: u64,
-    /// Counts every snapshot, verdicts included.
+    /// Counts every snapshot, those of verdicts included.
     pub version: u64,
     pub services: HashMap<ServiceId, Arc<ServiceView>>,
-    /// Pools by id; each service's pool is here.
+    /// Pools by id, including the pool of each service.
     pub pools: HashMap<PoolId, Arc<PoolView>>,
-    /// What authorities ask for to see that names are ours; `None`: nothing is asked for now.
+    /// Responses to the challenges of certificate authorities (ACME); `None`: no challenge is pending.
     pub acme_proofs: Option<Arc<AcmeProofs>>,
-    /// What words of our cookies are made with.
+    /// Secrets of the tokens in affinity cookies.
     pub cookie_secrets: Arc<AffinitySecrets>,
 }
 
-/// Answers to requests for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
+/// Responses for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
 pub type AcmeProofs = BTreeMap<Vec<u8>, String>;
 
-/// One service in force.
+/// One active service.
 #[derive(Debug)]
 pub struct ServiceView {
     pub id: ServiceId,
     pub config: Arc<ServiceConfig>,
     pub pool: PoolId,
-    /// What it speaks TLS with; there when the configuration says so.
+    /// Its TLS material; set if the configuration has TLS.
     pub tls: Option<OpaqueMaterial>,
     pub stats: Arc<ServiceStats>,
-    /// Its rules; `None`: it has none.
+    /// The rules; `None`: it has none.
     pub rules: Option<Arc<ServiceRules>>,
-    /// Which clients belong to which servers; `None`: it remembers none.
+    /// The table of sticky clients; `None`: it has none.
     pub affinity: Option<Arc<affinity::AffinityTable>>,
-    /// What its users met; `None`: nothing is promised to them.
+    /// SLO counters; `None`: no objective is configured.
     pub slo: Option<Arc<SloTable>>,
 }
 
-/// One pool in force.
+/// One active pool.
 #[derive(Clone, Debug)]
 pub struct PoolView {
     pub id: PoolId,
     pub config: Arc<PoolConfig>,
-    /// What it speaks TLS with; there when the configuration says so.
+    /// Its TLS material; set if the configuration has TLS.
     pub tls: Option<OpaqueMaterial>,
     pub stats: Arc<PoolStats>,
-    /// Its servers, in the order configured.
+    /// The servers, in the order configured.
     pub servers: Vec<ServerView>,
 }
 
-/// Something that a plane was given to work with, which only it can look into: keys and certificates made ready.
+/// Material that only the plane which made it can read: prepared keys and certificates.
 #[derive(Clone)]
 pub struct OpaqueMaterial(Arc<dyn Any + Send + Sync>);
 
 impl OpaqueMaterial {
-    pub fn new<T: Any + Send + Sync>(what: Arc<T>) -> OpaqueMaterial {
-        OpaqueMaterial(what)
+    pub fn new<T: Any + Send + Sync>(material: Arc<T>) -> OpaqueMaterial {
+        OpaqueMaterial(material)
     }
 
-    /// Looks into it; `None`: it is something else.
+    /// The material as its type; `None`: it has another type.
     pub fn downcast<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
     }
 
-    /// Whether both are the same.
+    /// Whether both are the same allocation.
     pub fn is_same(&self, other: &OpaqueMaterial) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -95,23 +95,24 @@ impl fmt::Debug for OpaqueMaterial {
     }
 }
 
-/// One server in force.
+/// One active server.
 #[derive(Clone, Debug)]
 pub struct ServerView {
     pub id: ServerId,
     pub config: Arc<ServerConfig>,
-    /// Where it is; `None` while its name does not resolve.
+    /// The address; `None` while the name does not resolve.
     pub address: Option<SocketAddr>,
     pub state: ServerState,
-    /// Its weight now (an operator's or the judge's word may differ from the file).
+    /// The effective weight (an operator or the weight controller may override the configured one).
     pub weight: ServerWeight,
-    /// While it drains, clients that are kept at it still come; otherwise as long as their service's `sticky.drain` says.
+    /// While the server drains: whether its sticky clients still come in any case, or as long as their service's
+    /// `sticky.drain` says.
     pub keeps_sticky_clients: bool,
     pub stats: Arc<ServerStats>,
 }
 
 impl ServerView {
-    /// Whether it takes work, or would if none of its pool were up.
+    /// Whether the server takes work, or would if none of its pool were up.
     pub fn takes_work(&self) -> bool {
         matches!(self.state, ServerState::Up | ServerState::Unknown) && self.weight.get() > 0
     }
@@ -121,15 +122,13 @@ impl ServerView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerState {
-    /// Takes work.
     Up,
-    /// Takes none: judged so.
+    /// Takes no work, by its health verdict.
     Down,
     /// No evidence yet: takes work only while nothing is up.
     Unknown,
     /// Finishes what it has.
     Drain,
-    /// Takes nothing.
     Disabled,
 }
 

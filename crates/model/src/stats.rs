@@ -1,7 +1,7 @@
 //! Live counters of services and servers.
 //!
-//! Each worker adds to a slot of its own (plain load and store, no locked instruction); readers sum the slots.
-//! Only what every worker must see at once (work in flight at a server) is shared. It derives no rates.
+//! Each worker adds to its own slot (plain load and store, no locked instruction); readers sum the slots. Only values
+//! that every worker must see at once (exchanges in flight at a server) are shared. It derives no rates.
 
 pub mod histogram;
 pub mod latency_ewma;
@@ -20,7 +20,7 @@ pub use histogram::{Histogram, HistogramSum};
 pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;
 
-/// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
+/// Bounds the counters of grammar rules; `wire` has fewer rules.
 pub const DEFECTS: usize = 64;
 
 macro_rules! counters {
@@ -38,7 +38,7 @@ macro_rules! counters {
                 vec![$(self.$field.get(),)*]
             }
 
-            /// Adds what `other` has counted so far: for readers that sum slots into a total of their own.
+            /// Adds the counts of `other`: for readers that sum slots into their own total.
             pub fn add_all(&self, other: &Self) {
                 $(self.$field.add(other.$field.get());)*
             }
@@ -47,9 +47,8 @@ macro_rules! counters {
 }
 
 counters! {
-    /// What one worker counted of a service.
+    /// One worker's counters of a service.
     ServiceCounters {
-        /// Client connections accepted.
         accepted = "accepted";
         /// Of those, ended for whatever reason.
         closed = "closed";
@@ -57,15 +56,14 @@ counters! {
         refused = "refused";
         /// Requests whose head was read, or `tcp` connections given to a server.
         requests = "requests";
-        /// Ended with a server's whole answer, or `tcp` connections closed in order.
+        /// Ended with a server's complete response, or `tcp` connections closed in order.
         answered = "answered";
-        /// Ended with an answer of ours.
+        /// Ended with a local reply.
         answered_by_us = "answered-by-us";
-        /// Ended without a whole answer.
+        /// Ended without a complete response.
         aborted = "aborted";
-        /// Requests that began while still in progress elsewhere in the count: upgrades now tunnels.
+        /// Requests that became tunnels by an upgrade, whose exchanges go on.
         upgraded = "upgraded";
-        /// Answers 1xx passed on.
         informational = "informational";
         /// Final answers 2xx from servers.
         status_2xx = "status-2xx";
@@ -81,9 +79,9 @@ counters! {
         client_out = "client-bytes-out";
         /// Of those sent or received, bytes moved by splice(2).
         spliced = "spliced-bytes";
-        /// Attempts after the first, on another or the same server.
+        /// Retries, on another or the same server.
         retried = "retried";
-        /// Replays on a fresh connection because a shelved one was stale.
+        /// Replays on a fresh connection because a pooled idle one was stale.
         replayed = "replayed";
         /// Access log lines that were dropped.
         log_dropped = "log-lines-dropped";
@@ -91,133 +89,127 @@ counters! {
         idle_closed = "idle-closed";
         /// Connections closed for newcomers whose clients had sent nothing.
         evicted_silent = "evicted-silent";
-        /// Likewise: with a handshake or a head that had stalled.
+        /// The same, with a stalled handshake or head.
         evicted_stalled = "evicted-stalled";
-        /// Likewise: without a request.
+        /// The same, without a request.
         evicted_idle = "evicted-idle";
-        /// Accept calls that failed for want of a descriptor.
+        /// Failed accept calls: no descriptor was free.
         accept_no_descriptor = "accept-no-descriptor";
-        /// Accept calls that failed otherwise (the peer was gone already).
+        /// Failed accept calls: other errors (the peer was gone already).
         accept_failed = "accept-failed";
-        /// Handshakes with clients that were finished.
+        /// Completed TLS handshakes with clients.
         tls_handshakes = "tls-handshakes";
-        /// Of those, sessions that were resumed.
+        /// Of those, resumed sessions.
         tls_resumed = "tls-resumed";
-        /// Handshakes that failed (also in the causes, but for clients that left without a word).
+        /// Failed handshakes (also in the causes, except for clients that left without a byte).
         tls_failed = "tls-failed";
-        /// Requests with a cookie of ours that was made without a secret: understood, and replaced.
+        /// Requests with an affinity cookie that was made without a secret: accepted, and replaced.
         sticky_unkeyed = "sticky-unkeyed";
-        /// Headers of the PROXY protocol that clients' connections began with.
+        /// PROXY protocol headers of client connections.
         proxy_headers = "proxy-headers";
-        /// Answers of which a compressed form was begun.
+        /// Responses that were compressed, at least in part.
         compressed = "compressed";
-        /// Bytes of these as they came.
+        /// Their bytes before compression.
         compress_in = "compress-bytes-in";
-        /// Bytes of these as they went.
+        /// Their bytes after compression.
         compress_out = "compress-bytes-out";
-        /// Answers left as they are where compressing is on: coded already.
+        /// Uncompressed responses of services with compression: content-encoded already.
         compress_coded = "compress-skipped-coded";
-        /// Likewise: `no-transform`, or a digest of their bytes.
+        /// The same: `no-transform`, or a digest of their bytes.
         compress_kept = "compress-skipped-kept";
-        /// Likewise: of another media type.
+        /// The same: another media type.
         compress_type = "compress-skipped-type";
-        /// Likewise: too small.
         compress_small = "compress-skipped-small";
-        /// Likewise: for clients of HTTP/1.0.
+        /// The same: for clients of HTTP/1.0.
         compress_old = "compress-skipped-old";
-        /// Likewise: for clients that do not take it.
+        /// The same: for clients that do not accept the coding.
         compress_client = "compress-skipped-client";
-        /// Likewise: the worker was busy.
+        /// The same: the worker was busy.
         compress_busy = "compress-skipped-busy";
-        /// Likewise: too many were being compressed.
+        /// The same: too many were being compressed.
         compress_full = "compress-skipped-full";
-        /// Requests whose body was read whole before a server was chosen, or as far as it may be.
+        /// Requests whose body was read completely, or up to the limit, before a server was chosen.
         buffered_requests = "buffered-requests";
-        /// Answers whose server was free before their client had all of it.
+        /// Responses whose server was free before their client had all of it.
         buffered_answers = "buffered-answers";
-        /// Bodies of requests longer than what is kept.
+        /// Request bodies longer than the buffer limit.
         buffer_beyond = "buffer-beyond";
-        /// Bodies that were not kept, or not further: the service's memory for them was used up.
+        /// Bodies that were not buffered, or not further: the service's memory for them was used up.
         buffer_full = "buffer-full";
-        /// Trailers that were dropped: not allowed there, or reserved to us.
+        /// Trailers that were dropped: not allowed there, or reserved to the balancer.
         trailers_dropped = "trailers-dropped";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
-        /// Of those, ended in order for their age.
+        /// Of those, closed gracefully for their age.
         http2_aged = "http2-aged";
         /// Streams refused beyond the limit of their connection; their clients may send them again.
         http2_refused = "http2-refused-streams";
-        /// Connections ended for requests taken back.
+        /// Connections closed for a flood of stream resets.
         http2_resets = "http2-resets";
-        /// Connections ended for frames that carry nothing.
+        /// Connections closed for a flood of frames without content.
         http2_control_frames = "http2-control-frames";
-        /// Connections ended for windows that cut answers into tiny pieces.
+        /// Connections closed for windows that split responses into tiny pieces.
         http2_tiny_frames = "http2-tiny-frames";
-        /// Connections ended for requests that break HTTP/2's rules.
+        /// Connections closed for requests that break HTTP/2's rules.
         http2_malformed = "http2-malformed";
         /// Client connections in HTTP/3.
         http3_connections = "http3-connections";
-        /// Of those, ended in order for their age.
+        /// Of those, closed gracefully for their age.
         http3_aged = "http3-aged";
-        /// Connections ended for requests taken back.
+        /// Connections closed for a flood of stream resets.
         http3_resets = "http3-resets";
-        /// Clients of HTTP/3 that had to prove their address first.
+        /// Clients of HTTP/3 that had to validate their address first.
         http3_proven = "http3-address-proofs";
-        /// Connections in HTTP/3 whose client has moved to another address or port, which is validated.
+        /// HTTP/3 connections whose client moved to another address or port, which is validated.
         http3_moved = "http3-moved";
-        /// Packets of QUIC that came where their connection is not, and were handed on.
+        /// QUIC packets that reached another worker or process than their connection's, and were forwarded.
         quic_forwarded = "quic-forwarded";
-        /// Packets of QUIC that could not be handed on, or not be sent.
+        /// QUIC packets that could not be forwarded or sent.
         quic_lost = "quic-lost";
-        /// Packets of QUIC that were not sent: their address is not validated, and has three times as much already.
+        /// QUIC packets that were not sent: the address is not validated, and got three times its bytes already (RFC
+        /// 9000 §8.1).
         quic_withheld = "quic-withheld";
-        /// Packets that a process of another user wanted to hand to us.
+        /// Packets that a process of another user tried to forward to this one.
         quic_refused = "quic-refused";
     }
 }
 
 counters! {
-    /// What one worker counted of a server.
+    /// One worker's counters of a server.
     ServerCounters {
-        /// Connections tried.
         connects = "connects";
         /// Connections that failed to establish.
         connect_failed = "connect-failed";
         /// Requests or `tcp` connections sent.
         requests = "requests";
-        /// Answered whole.
         answered = "answered";
-        /// Requests sent on a shelved connection.
+        /// Requests sent on a pooled idle connection.
         reused = "reused";
-        /// Shelved connections that the server closed before we did.
+        /// Idle connections that the server closed first.
         stale = "stale";
-        /// Shelved connections that we closed: at their limit or too many.
+        /// Idle connections that the balancer closed: at their limit or too many.
         retired = "retired";
-        /// Load reports in answers that were not understood, or out of range and clamped.
+        /// Load reports in responses that could not be parsed, or were out of range and clamped.
         load_refused = "load-reports-refused";
-        /// Answers that said their length several times, and were taken by its pool's leave.
+        /// Responses with several Content-Length values, which the pool's settings accept.
         mended_lengths = "mended-repeated-lengths";
-        /// Answers with lines that end with LF alone, taken likewise.
+        /// Responses with lines that end with LF alone, which the pool's settings accept.
         mended_line_ends = "mended-bare-lf";
-        /// Answers with blanks before a colon, taken likewise.
+        /// Responses with blanks before a colon, which the pool's settings accept.
         mended_colons = "mended-spaces-before-colon";
-        /// Final answers 2xx.
         status_2xx = "status-2xx";
-        /// Final answers 3xx.
         status_3xx = "status-3xx";
-        /// Final answers 4xx.
         status_4xx = "status-4xx";
-        /// Final answers 5xx.
         status_5xx = "status-5xx";
-        /// Handshakes with it that were finished.
+        /// Completed TLS handshakes with the server.
         tls_handshakes = "tls-handshakes";
-        /// Of those, sessions that were resumed.
+        /// Of those, resumed sessions.
         tls_resumed = "tls-resumed";
-        /// Answers that speak for it, where its pool ejects servers.
+        /// Successes for outlier detection, if the pool has it.
         judged_good = "judged-good";
-        /// Answers and failures that speak against it.
+        /// Failures for outlier detection.
         judged_bad = "judged-bad";
-        /// Of those, answers that were cut in the middle.
+        /// Of those, truncated responses.
         judged_cut = "judged-cut";
         /// Bytes received from the server.
         bytes_in = "bytes-in";
@@ -230,19 +222,19 @@ pub mod key_exchange_groups;
 pub mod pool;
 
 counters! {
-    /// What one worker counted of a rule.
+    /// One worker's counters of a rule.
     RuleCounters {
-        /// Requests or connections that it took.
+        /// Requests or connections that matched.
         hits = "hits";
-        /// Of those, refused because of its rate limit.
+        /// Of those, rejected by its rate limit.
         limited = "limited";
-        /// It fitted, and was passed over because no server of its pool may take work.
+        /// Matches that were skipped because no server of the pool may take work.
         passed_over = "passed-over";
         /// Copies sent to its mirror.
         mirrored = "mirrored";
         /// Copies that were not sent: too many under way, a body that did not come with its head, no server.
         mirror_dropped = "mirror-dropped";
-        /// Bytes of answers to what it took.
+        /// Bytes of responses to matched requests.
         bytes = "bytes";
     }
 }
@@ -254,11 +246,11 @@ pub struct ExchangePhaseHistograms {
     pub queue: Histogram,
     /// Connecting; 0 is not recorded for reused connections.
     pub connect: Histogram,
-    /// From the request's last byte sent to the answer's first.
+    /// From the request's last byte sent to the response's first.
     pub first_byte: Histogram,
-    /// From the answer's first byte to its last sent.
+    /// From the response's first byte to its last sent.
     pub transfer: Histogram,
-    /// From the request's first byte to the answer's last sent.
+    /// From the request's first byte to the response's last sent.
     pub total: Histogram,
 }
 
@@ -278,10 +270,10 @@ pub struct ServiceWorkerStats {
     pub counters: ServiceCounters,
     /// Ends by cause, by discriminant.
     pub causes: [Count; Cause::COUNT],
-    /// Refused requests by the rule of grammar they broke; `wire` names the indices.
+    /// Refused requests by the rule of grammar that they broke; `wire` names the indices.
     pub defects: [Count; DEFECTS],
     pub phases: ExchangePhaseHistograms,
-    /// Times before the answer.
+    /// Times before the response.
     pub request_phases: RequestPhaseHistograms,
     pub key_exchange_groups: key_exchange_groups::KeyExchangeGroups,
 }
@@ -320,18 +312,18 @@ impl Default for ServerWorkerStats {
     }
 }
 
-/// A service's counters over all workers; outlives every snapshot.
+/// A service's counters over all workers; they outlive every snapshot.
 #[derive(Debug)]
 pub struct ServiceStats {
     /// Client connections open now.
     pub open_connections: SharedGauge,
     /// Exchanges (or `tcp` connections) under way now.
     pub in_flight: SharedGauge,
-    /// Whose those connections are.
+    /// Open connections by client.
     pub client_connections: ClientConnectionCounts,
-    /// Bytes of bodies kept now.
+    /// Bytes of bodies that are buffered now.
     pub buffered_bytes: SharedByteGauge,
-    /// An exchange that takes so many nanoseconds or more is slow; control work moves it.
+    /// An exchange that takes this many nanoseconds or more is slow; updated by control work.
     pub slow_threshold_ns: AtomicU64,
     /// One slot a worker.
     pub slots: Box<[ServiceWorkerStats]>,
@@ -351,20 +343,20 @@ impl ServiceStats {
     }
 }
 
-/// A server's counters over all workers; outlives every snapshot.
+/// A server's counters over all workers; they outlive every snapshot.
 #[derive(Debug)]
 pub struct ServerStats {
-    /// Exchanges (or `tcp` connections) under way now: what least-request compares.
+    /// Exchanges (or `tcp` connections) in flight now: what least-request compares.
     pub in_flight: SharedGauge,
-    /// Connections open now, shelved ones included: what the cap limits.
+    /// Connections open now, idle ones included: limited by the cap.
     pub connections: SharedGauge,
-    /// How long it takes to answer; kept only while its pool's policy asks for it.
+    /// Response times; recorded only if the pool's policy uses them.
     pub latency: LatencyEwma,
-    /// How often its connections were ordered to be cut: an attempt that began under another number ends.
+    /// Counts orders to close the server's connections: an attempt that began under another number ends.
     pub abort_generation: SharedGauge,
-    /// Failures since the last good answer, over all workers, where its pool ejects servers.
+    /// Failures since the last good response, over all workers, if the pool has outlier detection.
     pub consecutive_failures: SharedGauge,
-    /// What the server says of its own load.
+    /// The server's latest load report.
     pub load: load_report::LoadCell,
     /// One slot a worker.
     pub slots: Box<[ServerWorkerStats]>,

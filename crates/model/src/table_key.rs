@@ -1,7 +1,7 @@
 //! Keys of internal tables that clients fill: hashed under a key that each process draws anew.
 //!
-//! Whoever knew the key could make values that meet in one part of a table, or in one entry. What must be the same in
-//! every process, as the choice of a server, is `hash`'s; nothing from here may leave the process.
+//! An attacker who knew the key could choose values that collide in one shard or entry. Hashes that must be the same in
+//! every process, as for the choice of a server, are in `hash`; hashes from here must not leave the process.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -19,8 +19,8 @@ pub fn hash_part(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A client by the network of its address: so many bits of IPv4 and of IPv6. An IPv4 address that is mapped into IPv6
-/// is the IPv4 address.
+/// A client by the network of its address, with prefix lengths for IPv4 and IPv6. An IPv4 address that is mapped into
+/// IPv6 counts as the IPv4 address.
 #[inline]
 pub fn hash_network(client: IpAddr, mask4: u8, mask6: u8) -> u64 {
     let client = client.to_canonical();

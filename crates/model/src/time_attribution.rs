@@ -1,7 +1,8 @@
-//! Whose time an exchange took, live: phases, for whom the relay waited, and what the kernel counted of both sockets.
+//! Time attribution: whose time an exchange took, from its phases, whom the relay waited for, and the kernel's counters
+//! of both sockets.
 //!
-//! `judge` is arithmetic over facts that a worker measured; it reads no clock and no socket. What the balancer cannot
-//! see from where it stands is said to be unknown, and the parts sum to the whole in every case.
+//! `attribute_time` is arithmetic over facts that a worker measured; it reads no clock and no socket. Time whose owner
+//! the balancer cannot see is reported as unknown, and the parts always sum to the whole.
 
 pub mod advice;
 pub mod attribution;

@@ -1,6 +1,6 @@
-//! Who waits in a queue, in the order in which they leave it: the higher class first, within a class whoever came first.
+//! The wait queue: higher classes leave first, within a class in order of arrival.
 //!
-//! It knows no clock and wakes nobody; how long the queue may be is `shed`'s and its owner's to say.
+//! It knows no clock and wakes nobody; its length is limited by its owner and `load_shedding`.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ pub type PriorityClass = u8;
 
 pub const HIGHEST_CLASS: PriorityClass = 9;
 
-/// The class of what was given none.
+/// The class of requests without a configured one.
 pub const DEFAULT_CLASS: PriorityClass = 5;
 
 #[derive(Debug)]
@@ -41,44 +41,44 @@ impl<T> PriorityWaitQueue<T> {
         self.entries.is_empty()
     }
 
-    /// Puts one behind all of its class and above.
+    /// Adds an entry behind all of its class and above.
     pub fn push(&mut self, class: PriorityClass, since: MonotonicTime, who: T) {
-        let at = self.entries.partition_point(|one| one.class >= class);
+        let at = self.entries.partition_point(|entry| entry.class >= class);
         self.entries.insert(at, QueueEntry { class, since, item: who });
     }
 
-    /// Everybody, the first one first.
+    /// All entries, the first one first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.entries.iter().map(|one| &one.item)
+        self.entries.iter().map(|entry| &entry.item)
     }
 
-    /// Those behind whom a newcomer of this class would stand.
+    /// The entries ahead of a newcomer of this class.
     pub fn entries_ahead(&self, class: PriorityClass) -> impl Iterator<Item = &T> {
-        self.entries.iter().take_while(move |one| one.class >= class).map(|one| &one.item)
+        self.entries.iter().take_while(move |entry| entry.class >= class).map(|entry| &entry.item)
     }
 
     pub fn remove(&mut self, which: impl Fn(&T) -> bool) -> Option<QueueEntry<T>> {
-        let at = self.entries.iter().position(|one| which(&one.item))?;
+        let at = self.entries.iter().position(|entry| which(&entry.item))?;
         self.entries.remove(at)
     }
 
-    /// The class of the last one.
+    /// The class of the last entry.
     pub fn last_class(&self) -> Option<PriorityClass> {
-        self.entries.back().map(|one| one.class)
+        self.entries.back().map(|entry| entry.class)
     }
 
-    /// Takes the last one out: of the lowest class the newest.
+    /// Removes the last entry: of the lowest class the newest.
     pub fn pop_last(&mut self) -> Option<QueueEntry<T>> {
         self.entries.pop_back()
     }
 
-    /// Since when the one who waits longest does, whatever its class. Costs a look or two a class.
+    /// Since when the longest waiting entry waits, whatever its class. Costs a search or two a class.
     pub fn oldest_since(&self) -> Option<MonotonicTime> {
         let mut oldest: Option<MonotonicTime> = None;
         let mut at = 0;
         while let Some(first) = self.entries.get(at) {
             oldest = Some(oldest.map_or(first.since, |before| before.min(first.since)));
-            at = self.entries.partition_point(|one| one.class >= first.class);
+            at = self.entries.partition_point(|entry| entry.class >= first.class);
         }
         oldest
     }
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(line.entries_ahead(5).count(), 5);
         assert_eq!(line.entries_ahead(6).copied().collect::<Vec<_>>(), [2, 5]);
         assert_eq!(line.oldest_since(), Some(MonotonicTime(0)));
-        assert_eq!(line.pop_last().map(|one| one.item), Some(6));
+        assert_eq!(line.pop_last().map(|entry| entry.item), Some(6));
         assert_eq!((line.last_class(), line.len()), (Some(0), 6));
     }
 
@@ -118,14 +118,14 @@ mod tests {
                         plain.sort_by_key(|(class, at)| (HIGHEST_CLASS - class, *at));
                     }
                     2 => assert_eq!(
-                        line.pop_last().map(|one| one.item),
-                        plain.pop().map(|one| one.1)
+                        line.pop_last().map(|entry| entry.item),
+                        plain.pop().map(|entry| entry.1)
                     ),
                     _ if plain.is_empty() => (),
                     _ => {
                         let gone = plain.remove(rng.below(plain.len() as u64) as usize);
                         assert_eq!(
-                            line.remove(|at| *at == gone.1).map(|one| one.class),
+                            line.remove(|at| *at == gone.1).map(|entry| entry.class),
                             Some(gone.0)
                         );
                     }

@@ -1,9 +1,9 @@
-//! The judge of weights: from what servers have to do and how they do it to the weights that they should have.
+//! The weight controller: computes the weights of servers from their load and their response times.
 //!
 //! At each interval every server is compared with its pool. For each measure — exchanges in flight, exchanges begun,
 //! probe latency, reported load — a ratio says how much more than its present part the server could take; above 1 is
-//! room. The pool's proportions mix the ratios into a factor, the factor times the server's base is its target, and
-//! the weight goes a part of the way:
+//! room. The pool's proportions mix the ratios into a factor, the factor times the server's base is its target, and the
+//! weight goes a part of the way:
 //!
 //! ```text
 //!   base   = configured weight ÷ largest configured × bound ÷ 2
@@ -13,20 +13,22 @@
 //!   level  = published + (target − published) × step,    step = 1 ÷ (1 + gain) ≤ 100 ÷ smoothing
 //! ```
 //!
-//! Weights act on what is measured next: a server that is given less soon has room again, so a judge that follows every
-//! target swings. How much a target falls for each unit of weight that is given, the gain, is seen whenever a weight was
-//! changed; dividing the way by it goes at once to where weight and target meet (Newton's method with a slope by
-//! secants). Close to a server's limit the gain is large and the steps are short; while nothing changes the gain is
-//! forgotten bit by bit. A step never exceeds three tenths of the weight. After a step in load weights come within a
-//! tenth of the bound of their steady values in ten judgements and pass them at most twice, whatever the proportions;
-//! not where a server's backlog grows without a limit, which has no steady value: caps of connections set one.
+//! Weights act on the next measurement: a server that gets less soon has room again, so a controller that follows every
+//! target swings. The gain is how much a target falls for each unit of added weight; it is measured whenever a weight
+//! was changed. Dividing the way by it goes at once to where weight and target meet (Newton's method with a slope by
+//! secants). Close to a server's limit the gain is large and the steps are short; while nothing changes the gain
+//! decays. A step never exceeds three tenths of the weight.
 //!
-//! What is not known (no probe, a lost agent) counts as average. Levels rounded are published only when they differ from
-//! what was published by more than the sensitivity (strictly); what is not published is not added up. The judge never
-//! gives 0: that is an operator's word.
+//! After a step in load weights come within a tenth of the bound of their steady values in ten intervals and pass them
+//! at most twice, whatever the proportions. Not if a server's backlog grows without a limit, which has no steady value:
+//! connection caps set one.
 //!
-//! It reads no clock and no counter, and says nothing of health. Servers that may take no work now are not given to
-//! it: nothing can be learned from what nobody sends them.
+//! Unknown inputs (no probe, a lost agent) count as average. Rounded levels are published only if they differ from the
+//! published ones by more than the sensitivity (strictly); unpublished changes are not added up. The controller never
+//! sets 0: only an operator does.
+//!
+//! It reads no clock and no counter, and ignores health. Servers that may take no work are left out: without traffic
+//! nothing can be measured.
 
 pub mod slow_start;
 
@@ -34,23 +36,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::WeightControllerConfig;
 
-/// Ratios stay within this and its inverse: one interval's accident must not throw a server out.
+/// Ratios stay within this and its inverse: one interval's accident must not take a server out.
 const MAX_RATIO: f64 = 4.0;
-/// What is taken as the gain at most.
+/// Caps the measured gain: bounds how short steps get.
 const MAX_GAIN: f64 = 40.0;
-/// The gain until one was seen, unless the smoothing is less.
+/// The gain until one was measured, unless the smoothing is less.
 const INITIAL_GAIN: f64 = 0.5;
-/// So much of a gain is left when another, smaller one was seen.
+/// The part of a gain that is left when a smaller one was measured.
 const GAIN_DECREASE: f64 = 0.5;
-/// So much of a gain, above the first, is left after a judgement without a change.
+/// The part of a gain, above the first, that is left after an interval without a change.
 const GAIN_DECAY: f64 = 0.8;
-/// The longest step, of the weight; one is always allowed.
+/// The longest step, as a part of the weight; a step of 1 is always allowed.
 const MAX_STEP: f64 = 0.3;
-/// Counts above this are no counts.
+/// Larger counts are invalid.
 const MAX_COUNT: f64 = 1e12;
 /// Added to both sides of a comparison of latencies, milliseconds: below it differences are noise.
 const LATENCY_FLOOR_MS: f64 = 1.0;
-/// Added to both sides of a comparison of free parts.
+/// Added to both sides of a comparison of free parts, so that nearly full servers do not divide by zero.
 const FREE_FLOOR: f64 = 0.05;
 
 /// What was measured of one server in the last interval.
@@ -107,18 +109,18 @@ pub struct WeightCalculation {
     pub kept: WeightState,
 }
 
-/// A judgement over the servers of a pool.
+/// The weights of a pool's servers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WeightAssignment {
     /// In the order of the readings.
     pub rows: Vec<WeightCalculation>,
     /// The change of the weights in percent of their sum.
     pub change: f64,
-    /// It exceeds the sensitivity: `kept.published` is what was wanted, else what was published before.
+    /// The change exceeds the sensitivity: `kept.published` is the wanted weight, else the one published before.
     pub publish: bool,
 }
 
-/// Judges the servers that take work. `before`: what was kept of each, `None` for one that is new here.
+/// Computes the weights of servers that take work. `before`: the state of each, `None` for a new one.
 pub fn compute_weights(
     settings: &WeightControllerConfig,
     servers: &[(WeightInput, Option<WeightState>)],
@@ -168,7 +170,7 @@ pub fn compute_weights(
     WeightAssignment { rows, change, publish }
 }
 
-/// What a level of another process, or of other settings, is worth here: the published weight goes on.
+/// The state for a published weight from another process, or from other settings: the weight continues.
 pub fn resume_state(settings: &WeightControllerConfig, published: u16) -> WeightState {
     let published = published.clamp(1, settings.bound);
     let gain = first_gain(settings);
@@ -181,7 +183,7 @@ pub fn resume_state(settings: &WeightControllerConfig, published: u16) -> Weight
     }
 }
 
-/// What a pool has on average.
+/// The pool's averages.
 struct PoolMeans {
     servers: f64,
     active: f64,
@@ -204,10 +206,10 @@ impl PoolMeans {
 
     /// `share`: the server's part of all bases.
     fn ratios(&self, reading: &WeightInput, share: f64) -> [f64; 4] {
-        // One exchange a server is taken for granted, so that few exchanges say little.
+        // One exchange a server is assumed, so that few exchanges move little.
         let part = |own: f64, all: f64| {
-            let taken = (own + share * self.servers) / (all + self.servers);
-            clamp_ratio(share / taken.max(f64::MIN_POSITIVE))
+            let used = (own + share * self.servers) / (all + self.servers);
+            clamp_ratio(share / used.max(f64::MIN_POSITIVE))
         };
         let latency = match (self.latency_ms, reading.latency_ms) {
             (Some(mean), Some(own)) => {
@@ -242,7 +244,7 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     };
     let longest = (MAX_STEP * published).max(1.0);
     let way = ((target - published) / (1.0 + gain)).clamp(-longest, longest);
-    // More smoothing than the first gain is worth: the level lags behind where the way leads, and never passes it.
+    // With more smoothing than the first gain gives, the level lags behind the way and never passes it.
     let lag = (1.0 + INITIAL_GAIN) * 100.0 / f64::from(settings.smoothing.max(100));
     let level = before.level + (published + way - before.level) * lag.min(1.0);
     let apart = target - published;
@@ -251,7 +253,7 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     WeightState { level, step, gain, last, published: before.published }
 }
 
-/// The gain that the smoothing stands for, as far as it is not more than the usual one.
+/// The gain that the smoothing stands for, as far as it does not exceed the usual one.
 fn first_gain(settings: &WeightControllerConfig) -> f64 {
     (f64::from(settings.smoothing.max(100)) / 100.0 - 1.0).min(INITIAL_GAIN)
 }
@@ -263,7 +265,7 @@ fn weight_change_percent(rows: &[WeightCalculation]) -> f64 {
     moved as f64 * 100.0 / published.max(1) as f64
 }
 
-/// Numbers that a counter cannot give are none.
+/// Drops numbers that a counter cannot give.
 fn sanitize(reading: &WeightInput) -> WeightInput {
     let known = |number: &f64| number.is_finite();
     let count = |number: f64| if number.is_finite() { number.clamp(0.0, MAX_COUNT) } else { 0.0 };

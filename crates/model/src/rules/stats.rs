@@ -1,6 +1,6 @@
-//! What a rule counts and holds while it lives: it outlives changes that leave the rule as it is.
+//! Counters and rate limits of a rule. They outlive configuration changes that leave the rule as it is.
 //!
-//! Each worker counts in a slot of its own; what all must see at once is shared. It decides nothing.
+//! Each worker counts in its own slot; values that all workers must see at once are shared. It decides nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,18 +9,17 @@ use crate::config::{Condition, RuleConfig};
 use crate::monotonic_time::MonotonicTime;
 use crate::stats::{RuleCounters, SharedGauge};
 
-/// What one rule counts.
 #[derive(Debug)]
 pub struct RuleStats {
     /// One slot a worker.
     pub workers: Box<[RuleWorkerStats]>,
-    /// Requests or connections that it sent on and that are under way.
+    /// Requests or connections that the rule forwarded and that are under way.
     pub in_flight: SharedGauge,
-    /// Bytes of its answers in the last second.
+    /// Bytes of its responses in the last second.
     pub bytes: LastSecondDelta,
-    /// What its `rate` lets through.
+    /// The bucket of a `rate` condition.
     pub rate: Option<TokenBucket>,
-    /// What its `limit` lets through.
+    /// The rate limiter of the rule's `limit`.
     pub limiter: Option<RuleRateLimiter>,
 }
 
@@ -32,17 +31,17 @@ pub struct RuleWorkerStats {
     last_unix_ms: AtomicU64,
 }
 
-/// What all rules of a service look at.
+/// Gauges that all rules of a service read.
 #[derive(Debug, Default)]
 pub struct RuleGauges {
     /// Connections accepted in the last second.
     pub arrivals: LastSecondDelta,
-    /// Bytes of answers in the last second.
+    /// Bytes of responses in the last second.
     pub bytes: LastSecondDelta,
 }
 
-/// What a total gained in the last whole second, worked out by whoever asks first in the next one. A second in which
-/// nobody asked is shared out over those that passed.
+/// The growth of a total in the last whole second, computed by the first reader in the next one. A second without a
+/// reader is averaged over the seconds that passed.
 #[derive(Debug, Default)]
 pub struct LastSecondDelta {
     second: AtomicU64,
@@ -51,7 +50,6 @@ pub struct LastSecondDelta {
 }
 
 impl RuleStats {
-    /// Of a new rule.
     pub fn new(rule: &RuleConfig, workers: usize) -> RuleStats {
         RuleStats {
             workers: (0..workers).map(|_| RuleWorkerStats::default()).collect(),
@@ -63,7 +61,7 @@ impl RuleStats {
         }
     }
 
-    /// When it was last the one, milliseconds since 1970; `None`: never.
+    /// When it last matched, milliseconds since 1970; `None`: never.
     pub fn last_unix_ms(&self) -> Option<u64> {
         let last = self.workers.iter().map(|slot| slot.last_unix_ms.load(Ordering::Relaxed)).max();
         last.filter(|last| *last > 0)
@@ -76,7 +74,7 @@ impl RuleStats {
 }
 
 impl RuleWorkerStats {
-    /// It was the one.
+    /// Counts a match of the rule.
     pub fn record_hit(&self, unix_ms: u64) {
         self.counters.hits.add(1);
         self.last_unix_ms.store(unix_ms, Ordering::Relaxed);
@@ -84,7 +82,7 @@ impl RuleWorkerStats {
 }
 
 impl LastSecondDelta {
-    /// What was gained; `total` is asked once a second.
+    /// The growth in the last second; `total` is called once a second.
     pub fn read_delta(&self, now: MonotonicTime, total: impl FnOnce() -> u64) -> u64 {
         let order = Ordering::Relaxed;
         let second = now.0 / 1_000_000_000;
@@ -98,7 +96,7 @@ impl LastSecondDelta {
     }
 }
 
-/// The number of a `rate`, which stands alone.
+/// The threshold of a `rate` condition, which always stands alone.
 fn rate_threshold(condition: &Condition) -> Option<u32> {
     match condition {
         Condition::All(all) => all.iter().find_map(rate_threshold),

@@ -1,4 +1,4 @@
-//! The rules of one service, compiled. It finds and chooses; what follows from that is the plane's matter.
+//! The compiled rules of one service. It finds the matching rule and its pool; the plane acts on the result.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,16 @@ use crate::config::{
 use crate::path::{PathReadings, normal_form, possible_readings};
 use crate::request_head::ParsedHead;
 
-/// The rules of a service.
 #[derive(Debug)]
 pub struct RuleTable {
     rules: Vec<CompiledRule>,
     pools: Vec<String>,
     index: RuleIndex,
-    /// Some condition looks at the name that a TLS client asks for.
+    /// Some condition reads the TLS server name.
     wants_sni: bool,
-    /// Some condition looks at paths.
+    /// Some condition reads paths.
     wants_path: bool,
-    /// Some condition looks at the time of day.
+    /// Some condition reads the time of day.
     wants_time: bool,
     normalization: PathNormalization,
     case: PathCase,
@@ -32,37 +31,33 @@ pub struct RuleTable {
 
 #[derive(Debug)]
 pub struct CompiledRule {
-    /// Its name, or `rule-N`.
+    /// The name, or `rule-N`.
     pub name: String,
     pub action: RuleAction,
-    /// Where copies go: a pool, percent, at a time per worker.
+    /// Where copies go: a pool, percent, and the limit of concurrent copies per worker.
     pub mirror: Option<(usize, u8, u32)>,
-    /// What is changed in the request.
     pub request_rewrite: Option<RequestRewrite>,
-    /// What is changed in the answer.
     pub response_rewrite: ResponseRewrite,
     condition: CompiledCondition,
     without_servers: NoServersAction,
-    /// It refuses: `deny`, or an answer of its own that is an error.
+    /// The rule refuses: `deny`, or a fixed response that is an error.
     refuses: bool,
 }
 
-/// What a rule does; pools by their position in `Table::pools`.
+/// The action of a rule; pools by their position in `RuleTable::pools`.
 #[derive(Debug)]
 pub enum RuleAction {
-    /// A pool takes it.
     Pool(usize),
-    /// One of these does, by weight, whose sum is the second.
+    /// One of these pools, by weight; the second is the sum of weights.
     Split(Vec<(usize, u32)>, u64),
-    /// The client is sent elsewhere.
     Redirect(Template, u16),
-    /// The fixed answer of the configuration.
+    /// The fixed response of the configuration.
     Answer,
     Deny,
 }
 
 impl RuleTable {
-    /// Of a service's rules; `None`: it has none.
+    /// The table of a service's rules; `None`: it has none.
     pub fn new(service: &ServiceConfig) -> Option<RuleTable> {
         if service.rules.is_empty() {
             return None;
@@ -81,10 +76,12 @@ impl RuleTable {
             .map(|(at, rule)| CompiledRule::new(at, rule, case, &mut pools))
             .collect();
         Some(RuleTable {
-            wants_sni: uses_condition(service, &|one| matches!(one, Condition::Sni(_))),
-            wants_time: uses_condition(service, &|one| matches!(one, Condition::Time(..))),
-            wants_path: uses_condition(service, &|one| {
-                matches!(one, Condition::Path(_) | Condition::PathRegex(_))
+            wants_sni: uses_condition(service, &|condition| matches!(condition, Condition::Sni(_))),
+            wants_time: uses_condition(service, &|condition| {
+                matches!(condition, Condition::Time(..))
+            }),
+            wants_path: uses_condition(service, &|condition| {
+                matches!(condition, Condition::Path(_) | Condition::PathRegex(_))
             }),
             rules,
             pools,
@@ -94,22 +91,21 @@ impl RuleTable {
         })
     }
 
-    /// Names of the pools that rules speak of; the first one is the service's.
+    /// Names of the pools that rules name; the first one is the service's.
     pub fn pools(&self) -> &[String] {
         &self.pools
     }
 
-    /// The rules in their order.
     pub fn rules(&self) -> &[CompiledRule] {
         &self.rules
     }
 
-    /// Whether a condition looks at the name that a TLS client asks for.
+    /// Whether a condition reads the TLS server name.
     pub fn wants_sni(&self) -> bool {
         self.wants_sni
     }
 
-    /// Whether a condition looks at the time of day.
+    /// Whether a condition reads the time of day.
     pub fn wants_time(&self) -> bool {
         self.wants_time
     }
@@ -119,16 +115,16 @@ impl RuleTable {
         self.case
     }
 
-    /// What servers may take a request's path for, as far as rules are asked for it.
+    /// The possible readings of a request's path, as far as rules read it.
     pub fn readings(&self, head: &ParsedHead<'_>) -> PathReadings {
-        let judged = self.wants_path && self.normalization != PathNormalization::Raw;
-        if !judged || head.path_is_plain() {
+        let examined = self.wants_path && self.normalization != PathNormalization::Raw;
+        if !examined || head.path_is_plain() {
             return PathReadings::One;
         }
         possible_readings(head.raw_path())
     }
 
-    /// The path that rules compare where there is one reading.
+    /// The path that rules compare if there is one reading.
     fn comparison_path<'v>(&self, view: &RuleContext<'v>) -> Cow<'v, [u8]> {
         let Some(head) = view.head else { return Cow::Borrowed(b"") };
         let path = match self.normalization {
@@ -148,7 +144,7 @@ impl RuleTable {
         }
     }
 
-    /// The first rule that fits.
+    /// The first rule that matches.
     pub fn find_rule(&self, view: &RuleContext<'_>, facts: &dyn RuleState) -> RuleMatch {
         match view.head.map_or(PathReadings::One, |head| self.readings(head)) {
             PathReadings::One => {
@@ -163,7 +159,7 @@ impl RuleTable {
         }
     }
 
-    /// The first rule that fits a path which can be read in several ways.
+    /// The first rule that matches a path with several readings.
     #[cold]
     fn find_rule_among_readings(
         &self,
@@ -184,10 +180,10 @@ impl RuleTable {
             .unwrap_or(RuleMatch::DefaultPool)
     }
 
-    /// The same, rule after rule: what `find` must come to.
+    /// The same, rule after rule: the reference that `find_rule` must equal.
     pub fn find_rule_linear(&self, view: &RuleContext<'_>, facts: &dyn RuleState) -> RuleMatch {
         let mut all = 0..self.rules.len();
-        let found = match view.head.map_or(PathReadings::One, |head| self.readings(head)) {
+        let matched = match view.head.map_or(PathReadings::One, |head| self.readings(head)) {
             PathReadings::One => {
                 let path = self.comparison_path(view);
                 all.find_map(|at| self.evaluate_rule(at, &[&path], view, facts))
@@ -200,10 +196,10 @@ impl RuleTable {
             }
             PathReadings::TooMany => Some(RuleMatch::AmbiguousPath(None)),
         };
-        found.unwrap_or(RuleMatch::DefaultPool)
+        matched.unwrap_or(RuleMatch::DefaultPool)
     }
 
-    /// What refuses fires if one reading fits, everything else only if all do.
+    /// A refusing rule matches if one reading does, every other rule only if all do.
     fn evaluate_rule(
         &self,
         at: usize,
@@ -213,14 +209,14 @@ impl RuleTable {
     ) -> Option<RuleMatch> {
         let rule = self.rules.get(at)?;
         let refuses = rule.refuses;
-        let asked = ConditionInput {
+        let input = ConditionInput {
             rule: at,
             pool: rule.main_pool(),
             refuses,
             context: view,
             state: facts,
         };
-        let fit = rule.condition.match_readings(&asked, paths);
+        let fit = rule.condition.match_readings(&input, paths);
         if fit.possible.is_empty() {
             return None;
         }
@@ -259,7 +255,8 @@ impl CompiledRule {
             RuleActionConfig::Answer(_) => RuleAction::Answer,
             RuleActionConfig::Deny => RuleAction::Deny,
         };
-        let mirror = rule.mirror.as_ref().map(|it| (pool(&it.pool), it.percent, it.at_once));
+        let mirror =
+            rule.mirror.as_ref().map(|mirror| (pool(&mirror.pool), mirror.percent, mirror.at_once));
         let check = CompiledCondition::new(&rule.when, case, &mut pool);
         CompiledRule {
             name: rule.name.clone().unwrap_or_else(|| format!("rule-{}", at + 1)),
@@ -279,18 +276,18 @@ impl CompiledRule {
         }
     }
 
-    /// The pools that may take what fits, without the mirror's.
+    /// The pools of the action, without the mirror's.
     pub fn pools(&self) -> impl Iterator<Item = usize> + '_ {
-        let (one, parts) = match &self.action {
+        let (single, parts) = match &self.action {
             RuleAction::Pool(pool) => (Some(*pool), &[][..]),
             RuleAction::Split(parts, _) => (None, parts.as_slice()),
             RuleAction::Redirect(..) | RuleAction::Answer | RuleAction::Deny => (None, &[][..]),
         };
         let parts = parts.iter().filter(|(_, weight)| *weight > 0);
-        one.into_iter().chain(parts.map(|(pool, _)| *pool))
+        single.into_iter().chain(parts.map(|(pool, _)| *pool))
     }
 
-    /// The pool that takes it: of a split, by a draw below its sum, one that has a server where there is one.
+    /// The pool of a match. Of a split: chosen by a draw below the sum of weights, preferring pools that have a server.
     pub fn choose_pool(
         &self,
         draw: impl FnOnce(u64) -> u64,
@@ -321,12 +318,12 @@ impl CompiledRule {
         self.pools().next()
     }
 
-    /// The pool that conditions on a pool mean when they name none.
+    /// The pool that conditions on a pool refer to when they name none.
     fn main_pool(&self) -> usize {
         self.pools().next().unwrap_or(0)
     }
 
-    /// What becomes of what fits; `None`: the next rule is asked.
+    /// The result of a match; `None`: continue with the next rule.
     fn resolve_match(&self, at: usize, facts: &dyn RuleState) -> Option<RuleMatch> {
         if self.without_servers == NoServersAction::Pool
             || self.pools().any(|pool| facts.has_server(pool))
@@ -345,8 +342,8 @@ impl CompiledRule {
         }
     }
 
-    /// The spelling of a request's path from which what goes on is made: as it stands there, where the rule fits that,
-    /// else its normal form.
+    /// The spelling of a request's path that rewrites start from: as written if the rule matches that, else the normal
+    /// form.
     pub fn rewrite_base<'h>(&self, head: &ParsedHead<'h>) -> Cow<'h, [u8]> {
         let raw = head.raw_path();
         if head.path_is_plain() || (!has_dots(raw) && self.condition.matches_path(raw)) {
@@ -355,7 +352,7 @@ impl CompiledRule {
         Cow::Owned(normal_form(raw))
     }
 
-    /// What the last `*` of its path stood for, and the groups of its expression: what templates are filled with.
+    /// The text that the last `*` of its path matched, and the groups of its expression: the values of templates.
     pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
         self.condition.path_captures(path)
     }
@@ -369,9 +366,11 @@ fn has_dots(path: &[u8]) -> bool {
 fn uses_condition(service: &ServiceConfig, kind: &dyn Fn(&Condition) -> bool) -> bool {
     fn within(condition: &Condition, kind: &dyn Fn(&Condition) -> bool) -> bool {
         match condition {
-            Condition::All(all) | Condition::Any(all) => all.iter().any(|one| within(one, kind)),
+            Condition::All(all) | Condition::Any(all) => {
+                all.iter().any(|condition| within(condition, kind))
+            }
             Condition::Not(not) => within(not, kind),
-            one => kind(one),
+            condition => kind(condition),
         }
     }
     service.rules.iter().any(|rule| within(&rule.when, kind))

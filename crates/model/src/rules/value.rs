@@ -1,7 +1,7 @@
 //! Named values of a request that a condition compares: fields, cookies, parameters.
 //!
-//! Servers do not read them alike, so each is compared in every reading that `head`, `cookie` and `query` know. What
-//! follows from a doubt is the rule's matter.
+//! Servers do not read them alike, so each is compared in every reading that `request_head`, `cookie` and `query` know.
+//! The rule decides about ambiguous requests.
 
 use regex::bytes::Regex;
 
@@ -12,7 +12,7 @@ use crate::cookie::{self, CookieSyntax};
 use crate::query::{self, QuerySeparators};
 use crate::request_head::ParsedHead;
 
-/// Where a named value stands.
+/// The source of a named value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSource {
     Field,
@@ -21,14 +21,14 @@ pub enum ValueSource {
     Parameter,
 }
 
-/// Named values, one of which must be there.
+/// Named values, one of which must match.
 #[derive(Debug)]
 pub struct NamedValues {
     kind: ValueSource,
     matchers: Box<[ValueMatch]>,
 }
 
-/// A named value and what it must be.
+/// A named value and its pattern.
 #[derive(Debug)]
 struct ValueMatch {
     name: Box<[u8]>,
@@ -42,7 +42,7 @@ enum ValuePattern {
     Glob(Regex),
 }
 
-/// What servers come to that take any, the first or the last of several values of one name.
+/// Whether servers match that use any, the first or the last of several values of one name.
 #[derive(Clone, Copy, Default)]
 struct ValueChoice {
     any_value: bool,
@@ -50,20 +50,20 @@ struct ValueChoice {
     last_value: bool,
 }
 
-/// What readings come to.
+/// The results over all readings.
 struct ReadingTally {
     some: bool,
     all: bool,
 }
 
 impl NamedValues {
-    /// Compiles what was written.
+    /// Compiles the patterns of the configuration.
     pub fn new(kind: ValueSource, written: &[NameValuePattern]) -> NamedValues {
         NamedValues { kind, matchers: written.iter().filter_map(ValueMatch::new).collect() }
     }
 
-    /// Whether one of them is there. `refuses`: the rule refuses what fits, and asks for each of several values of a name
-    /// alone, too.
+    /// Whether one of them matches. `refuses`: the rule denies what it matches, and also tests each of several values
+    /// of a name alone.
     pub fn evaluate(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         match self.kind {
             ValueSource::Field => self.evaluate_fields(head),
@@ -72,8 +72,8 @@ impl NamedValues {
         }
     }
 
-    /// A name in another spelling is another name to some servers, the same name to others, and takes the place of the
-    /// right one with a third kind.
+    /// A name in another spelling is another name to some servers, the same name to others, and replaces the right one
+    /// in a third kind.
     fn evaluate_fields(&self, head: &ParsedHead<'_>) -> TernaryTruth {
         let mut right = false;
         let mut both = false;
@@ -117,25 +117,26 @@ impl NamedValues {
         tally.truth()
     }
 
-    /// What fits as it stands or decoded once is there, as in every server; what fits when it is decoded further may be.
+    /// A match as written or decoded once holds in every server; a match after further decoding may hold.
     fn evaluate_parameters(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         let query = head.query().get(1..).unwrap_or_default();
         let mut tally = ReadingTally::new();
-        let any = |one: &dyn Fn(&ValueMatch) -> bool| self.matchers.iter().any(one);
+        let any = |matches: &dyn Fn(&ValueMatch) -> bool| self.matchers.iter().any(matches);
         let usual = any(&|named| {
             query::any_value_matches(query, &named.name, |value| named.matches(value))
         });
         tally.add(usual);
         if !usual {
             let far = any(&|named| {
-                query::any_deep_decoded_matches(query, &named.name, |it| named.matches(it))
+                query::any_deep_decoded_matches(query, &named.name, |value| named.matches(value))
             });
             tally.add(far);
         } else if refuses {
             for separators in QuerySeparators::relevant_in(query) {
                 let choice = self.choose_values(|named, choice| {
                     query::visit_values(query, *separators, &named.name, &mut |value| {
-                        choice.add(query::matches_decoded(value, &|it| named.matches(it)));
+                        choice
+                            .add(query::matches_decoded(value, &|decoded| named.matches(decoded)));
                     });
                 });
                 tally.add_choice(choice, refuses);
@@ -180,7 +181,7 @@ impl ValueMatch {
 }
 
 impl ValueChoice {
-    /// The next value fits or does not.
+    /// Adds the next value's result.
     fn add(&mut self, fits: bool) {
         self.any_value |= fits;
         self.first_value.get_or_insert(fits);

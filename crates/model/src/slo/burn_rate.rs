@@ -1,17 +1,17 @@
-//! What is left of a promise, how quickly it goes, and when that is an alarm. Pure.
+//! Error budgets, burn rates and their alarms. Pure.
 //!
-//! As in the SRE workbook, chapter 5: the budget is what may be bad. A burn of 1 uses it up exactly within its window. An
-//! alarm is raised when it burns too quickly over a long span and still does over a short one: the long span keeps
-//! accidents out, the short one lets the alarm end soon after its reason.
+//! As in the SRE workbook, chapter 5: the budget is the share that may be bad. A burn rate of 1 uses it up exactly
+//! within its window. An alarm is raised when the burn rate is too high over a long span and still is over a short one:
+//! the long span filters accidents, the short one ends the alarm soon after its reason.
 
 use std::time::Duration;
 
 /// Parts of a whole.
 const PARTS_PER_MILLION: f64 = 1e6;
-/// An alarm ends when the burn is below this share of what raised it, so that it does not come and go around an edge.
+/// An alarm ends when the burn rate is below this share of the threshold, so that it does not flap around an edge.
 const ALARM_END_SHARE: f64 = 0.9;
 
-/// What is promised: operations that are to be good, parts per million.
+/// The objective: operations that must be good, parts per million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SloTarget(pub u32);
 
@@ -23,7 +23,7 @@ pub struct BurnMeasurement {
 }
 
 impl BurnMeasurement {
-    /// The share that is good, 0 to 1; `None`: there was nothing.
+    /// The share that is good, 0 to 1; `None`: no operations.
     pub fn good_share(&self) -> Option<f64> {
         (self.operations > 0).then(|| 1.0 - self.bad as f64 / self.operations as f64)
     }
@@ -35,30 +35,30 @@ impl SloTarget {
         (PARTS_PER_MILLION - f64::from(self.0)).max(0.0) / PARTS_PER_MILLION
     }
 
-    /// How many times as many operations are bad as may be; `None`: there was nothing.
+    /// How many times more operations are bad than allowed; `None`: no operations.
     pub fn burn_rate(self, measure: BurnMeasurement) -> Option<f64> {
         Some((1.0 - measure.good_share()?) / self.error_budget().max(1.0 / PARTS_PER_MILLION))
     }
 
-    /// The share of the budget that is left, 1 at most; below 0 it is overdrawn. All of it where there was nothing.
+    /// The share of the budget that is left, 1 at most; below 0 it is overdrawn. All of it without operations.
     pub fn budget_left(self, measure: BurnMeasurement) -> f64 {
         1.0 - self.burn_rate(measure).unwrap_or(0.0)
     }
 }
 
-/// When it is an alarm.
+/// A threshold for an alarm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurnRule {
-    /// Its name in metrics and the API.
+    /// The name in metrics and the API.
     pub name: &'static str,
     pub long: Duration,
     pub short: Duration,
-    /// The burn that is too quick.
+    /// The burn rate that raises the alarm.
     pub factor: f64,
 }
 
-/// The alarms of each promise. Of a window of 30 days the first tells of 2 % of the budget within an hour, the second
-/// of 5 % within six.
+/// The alarms of each SLO. With a window of 30 days the first is raised for 2 % of the budget within an hour, the
+/// second for 5 % within six (SRE workbook, table 5-8).
 pub const BURN_RULES: [BurnRule; 2] = [
     BurnRule {
         name: "1h",
@@ -75,20 +75,19 @@ pub const BURN_RULES: [BurnRule; 2] = [
 ];
 
 impl BurnRule {
-    /// Whether there is a burn that would raise it: if everything is bad it is one divided by the budget.
+    /// Whether any burn rate reaches the factor: the highest one, if everything is bad, is one divided by the budget.
     pub fn can_be_raised(&self, goal: SloTarget) -> bool {
         self.factor * goal.error_budget() < 1.0
     }
 }
 
-/// Whether an alarm stands, and since when (seconds since 1970).
+/// Whether an alarm is raised, and since when (seconds since 1970).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurnRateAlarm {
-    /// `None`: it does not.
+    /// `None`: not raised.
     pub since: Option<u64>,
 }
 
-/// What an alarm did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlarmTransition {
     Raised,
@@ -96,7 +95,7 @@ pub enum AlarmTransition {
 }
 
 impl BurnRateAlarm {
-    /// Compares with what is measured now. `at_least`: bad operations in the long span below which nothing is raised.
+    /// Compares with the present measurement. `at_least`: fewer bad operations in the long span raise no alarm.
     pub fn update(
         &mut self,
         (rule, goal): (&BurnRule, SloTarget),

@@ -1,8 +1,9 @@
-//! Where workers count what users met: totals of a service, and so many networks of clients, without lock or allocation.
+//! The workers' counters of SLO outcomes: totals of a service and of a bounded number of client networks, without lock
+//! or allocation.
 //!
-//! Each worker writes to a slot of its own. A slot has two pages of networks: whoever reads turns to the other page from
-//! time to time, so that networks that are gone make room, and reads a page to its end after the worker has left it. A
-//! page that is full counts all further networks as one. What is read here are differences, added up elsewhere.
+//! Each worker writes to its own slot. A slot has two pages of networks. The reader flips to the other page from time
+//! to time, so that networks without traffic make room, and reads a page to its end after the worker has left it. A
+//! full page counts all further networks as one. Readings are differences, which are summed elsewhere.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
@@ -10,16 +11,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use super::outcome_counts::{COUNTS, OutcomeIndices, SloOutcomeCounts};
 use crate::counter::Count;
 
-/// Places that are looked at for a network before it counts as one of the others.
+/// Places that are probed for a network before it counts as one of the others: bounds the cost of an operation.
 const PROBES: usize = 16;
-/// A page that is being emptied.
+/// The epoch of a page that is being emptied.
 const RESETTING: u64 = u64::MAX;
-/// ::ffff:0.0.0.0, below which networks of IPv4 stand.
+/// ::ffff:0.0.0.0, the prefix of IPv4 networks.
 const MAPPED: u128 = 0xffff_0000_0000;
-/// 2^64 divided by the golden ratio, odd: spreads what differs in few bits.
+/// 2^64 divided by the golden ratio, odd: spreads keys that differ in few bits.
 const HASH_MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A network of clients: the addresses that one row stands for.
+/// A network of clients, which one row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SloNetwork {
     address: IpAddr,
@@ -32,10 +33,10 @@ impl std::fmt::Display for SloNetwork {
     }
 }
 
-/// How networks are cut, and how many are told apart.
+/// The prefix lengths of networks, and how many are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkGrouping {
-    /// So many at a time, on each page.
+    /// Networks at a time, on each page.
     pub networks: u32,
     pub mask4: u8,
     pub mask6: u8,
@@ -54,7 +55,6 @@ impl NetworkGrouping {
         }
     }
 
-    /// The network of an address.
     pub fn network(&self, client: IpAddr) -> SloNetwork {
         self.network_of_key(self.key(client))
     }
@@ -69,11 +69,11 @@ impl NetworkGrouping {
     }
 }
 
-/// What all workers count of a service's users.
+/// SLO counters of a service, of all workers.
 #[derive(Debug)]
 pub struct SloTable {
     shape: NetworkGrouping,
-    /// Which page is written: the lowest bit. Only the reader moves it.
+    /// The lowest bit is the page that is written. Only the reader changes it.
     epoch: AtomicU64,
     slots: Box<[SloWorkerSlot]>,
 }
@@ -86,7 +86,7 @@ struct SloWorkerSlot {
 
 #[derive(Debug)]
 struct NetworkPage {
-    /// Since when it is written; only the worker stores it.
+    /// The epoch in which it is written; only the worker stores it.
     epoch: AtomicU64,
     used: AtomicUsize,
     /// By hash: one more than the number of a network; 0: free.
@@ -97,7 +97,6 @@ struct NetworkPage {
 }
 
 impl SloTable {
-    /// With a slot for each of `workers`.
     pub fn new(workers: usize, shape: NetworkGrouping) -> SloTable {
         let slot = |_| SloWorkerSlot {
             total_counts: zero_counts(),
@@ -106,7 +105,6 @@ impl SloTable {
         SloTable { shape, epoch: AtomicU64::new(0), slots: (0..workers).map(slot).collect() }
     }
 
-    /// How networks are cut.
     pub fn shape(&self) -> NetworkGrouping {
         self.shape
     }
@@ -127,12 +125,12 @@ impl SloTable {
         }
     }
 
-    /// From now on the other page is written; what is on it has to have been read.
+    /// From now on the other page is written; its counts must have been read before.
     pub fn flip_pages(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted since the start, networks aside.
+    /// Counts since the start, without networks.
     pub fn totals(&self) -> SloOutcomeCounts {
         let mut sum = SloOutcomeCounts::default();
         for slot in &self.slots {
@@ -156,7 +154,7 @@ impl NetworkPage {
         }
     }
 
-    /// Forgets what was on it. Whoever reads meanwhile sees that, and does not believe it.
+    /// Clears the page. A concurrent reader sees the reset and discards its reading.
     #[cold]
     fn reset(&self, epoch: u64) {
         self.epoch.store(RESETTING, Ordering::Relaxed);
@@ -167,7 +165,7 @@ impl NetworkPage {
         self.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Where a network counts.
+    /// The counters of a network.
     #[inline]
     fn counters_of(&self, key: u128) -> &[Count; COUNTS] {
         let high = (key >> 64) as u64;
@@ -196,7 +194,7 @@ impl NetworkPage {
         a.store(high, Ordering::Relaxed);
         b.store(low, Ordering::Relaxed);
         place.store(used as u32 + 1, Ordering::Relaxed);
-        // Release: whoever sees the number sees the network.
+        // Release: a reader that sees the number also sees the network's key.
         self.used.store(used + 1, Ordering::Release);
         counts
     }
@@ -206,7 +204,7 @@ fn zero_counts() -> [Count; COUNTS] {
     std::array::from_fn(|_| Count::default())
 }
 
-/// Two's complement: what is added makes 0.
+/// Two's complement: the added number makes 0.
 fn clear_counts(counts: &[Count; COUNTS]) {
     counts.iter().for_each(|count| count.add(count.get().wrapping_neg()));
 }
@@ -215,7 +213,7 @@ fn read_counts(counts: &[Count; COUNTS]) -> SloOutcomeCounts {
     SloOutcomeCounts(std::array::from_fn(|at| counts[at].get()))
 }
 
-/// What was read of a service's users, so that the next reading tells what came since.
+/// The last reading of a service's counters, so that the next one yields the difference.
 #[derive(Debug, Default)]
 pub struct SloReader {
     totals: SloOutcomeCounts,
@@ -230,8 +228,8 @@ struct PageCursor {
 }
 
 impl SloReader {
-    /// What came since the last reading: of each network that had something, with `None` for all others together; and
-    /// in all. A network is told once for each worker.
+    /// Counts since the last reading: of each network with operations, with `None` for all others together; and the
+    /// total. A network is listed once for each worker.
     pub fn read(
         &mut self,
         users: &SloTable,
@@ -262,11 +260,11 @@ impl PageCursor {
             return;
         }
         let used = page.used.load(Ordering::Acquire).min(page.keys.len());
-        let mut found = Vec::with_capacity(used);
+        let mut rows = Vec::with_capacity(used);
         for ([high, low], counts) in page.keys.iter().zip(&page.counts).take(used) {
             let high = high.load(Ordering::Relaxed);
             let low = low.load(Ordering::Relaxed);
-            found.push((u128::from(high) << 64 | u128::from(low), read_counts(counts)));
+            rows.push((u128::from(high) << 64 | u128::from(low), read_counts(counts)));
         }
         let others = read_counts(&page.others);
         fence(Ordering::Acquire);
@@ -277,7 +275,7 @@ impl PageCursor {
             *self = PageCursor { epoch, ..PageCursor::default() };
         }
         self.counts.resize_with(used.max(self.counts.len()), SloOutcomeCounts::default);
-        for ((key, now), before) in found.iter().zip(&mut self.counts) {
+        for ((key, now), before) in rows.iter().zip(&mut self.counts) {
             let since = now.minus(before);
             if since.total() > 0 {
                 each(Some(shape.network_of_key(*key)), &since);

@@ -1,45 +1,43 @@
-//! What the end of an operation was to its user: a closed list, decided by the cause. It counts nothing.
+//! How the end of an operation counts for the SLO: a closed list, decided by the cause. It counts nothing.
 
 use std::time::Duration;
 
 use crate::cause::Cause;
 
-/// How an operation ended, as far as a promise goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SloOutcome {
-    /// The user got what a server, or a rule, had to say.
+    /// The user got the response of a server or a rule.
     Good,
-    /// The user did not: our fault, a server's or the network's between us. Counts against the promise.
+    /// The user did not, because of the balancer, a server or the network between them. Counts against the SLO.
     Failed,
-    /// The client spoiled it or went away. Counts neither for nor against.
+    /// The client broke the exchange off or sent an invalid request. Counts neither for nor against.
     ClientAborted,
-    /// Refused as configured: a rule, or a limit on what one request may be. Counts neither for nor against.
+    /// Denied as configured: by a rule, or by a limit on a single request. Counts neither for nor against.
     Declined,
 }
 
-/// What went wrong with a connection: what a network's analyser would call an error of TCP.
+/// A failure of a connection: what network analysers call a TCP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TcpError {
     /// A server refused the connection.
     RefusedByServer,
-    /// We refused the client's, because of a limit.
+    /// The balancer refused the client's connection, because of a limit.
     RefusedByBalancer,
-    /// None to a server was established: in time, or because the network does not reach it.
+    /// No connection to a server was established: not in time, or the network does not reach it.
     TimedOut,
-    /// The client closed or reset before it had its answer.
+    /// The client closed or reset before its response was complete.
     AbortedByClient,
-    /// The server closed or reset before its answer was whole.
+    /// The server closed or reset before its response was complete.
     AbortedByServer,
-    /// We ended it: an order, a drain, a limit of time, a server judged to be down.
+    /// The balancer ended it: an order, a drain, a timeout, a server that was marked down.
     AbortedByBalancer,
-    /// The client fell silent while it was to send or to read.
+    /// The client fell silent while it should send or read.
     SilentClient,
-    /// The server fell silent while it was to answer or to read.
+    /// The server fell silent while it should answer or read.
     SilentServer,
 }
 
 impl TcpError {
-    /// How many kinds there are.
     pub const COUNT: usize = Self::ALL.len();
     /// Every kind, in the order of its discriminant.
     pub const ALL: [TcpError; 8] = [
@@ -68,7 +66,7 @@ impl TcpError {
     }
 }
 
-/// What a cause is to the user, and which error of TCP it is, if it is one.
+/// How a cause counts for the user, and its TCP error, if any.
 pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
     use SloOutcome::{ClientAborted, Declined, Failed};
     match cause {
@@ -130,25 +128,24 @@ pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
     }
 }
 
-/// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedOperation {
     /// Why it did not end well.
     pub cause: Option<Cause>,
-    /// The answer was ours, not a server's.
+    /// A local reply, not a server's response.
     pub by_us: bool,
-    /// The answer's status; 0: none.
+    /// The status; 0: no response.
     pub status: u16,
-    /// How long the user waited for all of it.
+    /// The time until the user had the whole response.
     pub duration: Duration,
 }
 
 impl EndedOperation {
-    /// What it was to the user, and which error of TCP it was.
+    /// How it counts for the user, and its TCP error.
     pub const fn classify(&self) -> (SloOutcome, Option<TcpError>) {
         match self.cause {
             Some(cause) => classify_cause(cause),
-            // A rule that answers so was told to.
+            // A rule that answers with an error is configured to.
             None if self.status >= 500 && self.by_us => (SloOutcome::Declined, None),
             None if self.status >= 500 => (SloOutcome::Failed, None),
             None => (SloOutcome::Good, None),
@@ -170,11 +167,12 @@ mod tests {
                 Side::Server | Side::Network => {
                     assert_eq!(outcome, SloOutcome::Failed, "{}", cause.name());
                 }
-                // Refusals with a status below 500 are the client's to avoid; a tunnel without a byte is nobody's loss.
+                // The client can avoid refusals with a status below 500; a tunnel without a byte harms nobody.
                 Side::Us => {
-                    let asked = cause.status() >= 500;
+                    let server_error = cause.status() >= 500;
                     let cut = matches!(cause, Cause::DrainCut | Cause::TlsHandshakeLimit);
-                    let want = if asked || cut { SloOutcome::Failed } else { SloOutcome::Declined };
+                    let want =
+                        if server_error || cut { SloOutcome::Failed } else { SloOutcome::Declined };
                     assert_eq!(outcome, want, "{}", cause.name());
                 }
             }
@@ -202,9 +200,9 @@ mod tests {
                 SloOutcome::ClientAborted,
             ),
         ];
-        for (what, cause, by_us, status, want) in rows {
+        for (case, cause, by_us, status, want) in rows {
             let ended = EndedOperation { cause, by_us, status, duration: Duration::ZERO };
-            assert_eq!(ended.classify().0, want, "{what}");
+            assert_eq!(ended.classify().0, want, "{case}");
         }
     }
 

@@ -1,11 +1,11 @@
-//! Counts of operations by how they ended. Plain numbers: who counts them, and when, is others' business.
+//! Counts of operations by how they ended. Plain numbers: callers decide what counts, and when.
 
 use std::ops::AddAssign;
 use std::time::Duration;
 
 use super::outcome::{EndedOperation, SloOutcome, TcpError};
 
-/// Numbers of a tally.
+/// The number of counters.
 pub const COUNTS: usize = FIRST_ERROR + TcpError::COUNT;
 
 const FAST: usize = 0;
@@ -20,17 +20,17 @@ const FIRST_ERROR: usize = 6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SloOutcomeCounts(pub [u64; COUNTS]);
 
-/// Which numbers an operation adds one to; at most three.
+/// The counters that an operation increments; at most three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeIndices {
     pub outcome: usize,
-    /// That its client left after longer than what is fast.
+    /// The client left after longer than the bound of fast responses.
     pub late: Option<usize>,
-    /// Its error of TCP.
+    /// The TCP error.
     pub error: Option<usize>,
 }
 
-/// Where an operation counts. `fast`: what is fast; without it, whatever is good.
+/// The counters of an operation. `fast`: the bound of fast responses; without it, all good ones count as fast.
 pub fn outcome_indices(ended: &EndedOperation, fast: Option<Duration>) -> OutcomeIndices {
     let (outcome, error) = ended.classify();
     let slow = fast.is_some_and(|fast| ended.duration > fast);
@@ -59,7 +59,6 @@ impl SloOutcomeCounts {
         self.0[FAST]
     }
 
-    /// Good, and not fast.
     pub fn slow(&self) -> u64 {
         self.0[SLOW]
     }
@@ -68,17 +67,16 @@ impl SloOutcomeCounts {
         self.0[FAILED]
     }
 
-    /// What counts for and against a promise.
+    /// Operations that count for or against the SLO.
     pub fn operations(&self) -> u64 {
         self.fast().saturating_add(self.slow()).saturating_add(self.failed())
     }
 
-    /// Spoiled by their clients.
     pub fn client_aborted(&self) -> u64 {
         self.0[CLIENT_ABORTED]
     }
 
-    /// Of those, after longer than what is fast.
+    /// Of those, after longer than the bound of fast responses.
     pub fn client_aborted_late(&self) -> u64 {
         self.0[CLIENT_ABORTED_LATE]
     }
@@ -87,22 +85,21 @@ impl SloOutcomeCounts {
         self.0[DECLINED]
     }
 
-    /// Errors of TCP of a kind.
+    /// TCP errors of a kind.
     pub fn error(&self, kind: TcpError) -> u64 {
         self.0[FIRST_ERROR + kind as usize]
     }
 
-    /// All errors of TCP.
     pub fn errors(&self) -> u64 {
         self.0[FIRST_ERROR..].iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Everything that ended, whatever it came to.
+    /// All operations, however they ended.
     pub fn total(&self) -> u64 {
         self.operations().saturating_add(self.client_aborted()).saturating_add(self.declined())
     }
 
-    /// What was counted after `before`; nothing where that was more.
+    /// Counts after `before`; 0 where `before` was more.
     pub fn minus(&self, before: &SloOutcomeCounts) -> SloOutcomeCounts {
         SloOutcomeCounts(std::array::from_fn(|at| self.0[at].saturating_sub(before.0[at])))
     }

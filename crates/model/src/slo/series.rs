@@ -1,7 +1,8 @@
-//! Good and bad operations over time, so that any of the last spans can be asked for in bounded memory. Pure: moments are
-//! seconds since 1970, and come from outside.
+//! Good and bad operations over time: sums of any recent span in bounded memory. Pure: times are seconds since 1970,
+//! and are passed in.
 //!
-//! What came before each step of time is kept, at most 1,085 numbers in three steps of different length; a span is the
+//! The sum before each time step is stored, at most 1,085 numbers in three tracks of different step length; a span is
+//! the difference of two. So a span is up to one step shorter than requested, never longer.
 //! difference of two. So a span is up to one of its steps shorter than asked for, never longer.
 
 use std::collections::VecDeque;
@@ -10,22 +11,20 @@ use std::time::Duration;
 
 use super::outcome_counts::SloOutcomeCounts;
 
-/// Steps of a window: each is so much of it.
+/// Steps of a window: each is this part of it.
 const PARTS: u64 = 720;
-/// Seconds of a step, and steps that are kept, for spans up to half an hour and up to six hours.
+/// Seconds of a step, and stored steps, for spans up to half an hour and up to six hours.
 const SHORT: [(u64, u64); 2] = [(10, 181), (120, 182)];
 
-/// Operations that count for or against a promise.
+/// Operations that count for or against the SLO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SloCounts {
     pub fast: u64,
-    /// Good, and not fast.
     pub slow: u64,
     pub failed: u64,
 }
 
 impl SloCounts {
-    /// Those of a tally.
     pub fn from_counts(tally: &SloOutcomeCounts) -> SloCounts {
         SloCounts { fast: tally.fast(), slow: tally.slow(), failed: tally.failed() }
     }
@@ -61,11 +60,10 @@ pub struct SloSeries {
 
 #[derive(Clone, Debug)]
 struct SeriesTrack {
-    /// Seconds of a step.
     step: u64,
-    /// Steps that are kept.
+    /// Stored steps: bounds the memory of the track.
     max_steps: u64,
-    /// Steps in which something came, and what had come before each.
+    /// Steps with operations, and the sum before each.
     marks: VecDeque<(u64, SloCounts)>,
 }
 
@@ -79,7 +77,7 @@ impl SloSeries {
         SloSeries { tracks: tracks.map(track), sum: SloCounts::default(), first: None }
     }
 
-    /// Adds what came until `at`. A clock that was set back takes what was told of the time to come with it.
+    /// Adds operations until `at`. When the clock is set back, entries in the future are dropped.
     pub fn add(&mut self, at: u64, more: SloCounts) {
         if more == SloCounts::default() {
             return;
@@ -91,7 +89,7 @@ impl SloSeries {
         self.sum += more;
     }
 
-    /// What came within the span that ends now.
+    /// Operations within the span that ends now.
     pub fn sums_within(&self, now: u64, span: Duration) -> SloCounts {
         let fits = |track: &&SeriesTrack| track.step * (track.max_steps - 1) >= span.as_secs();
         let [.., last] = &self.tracks;
@@ -102,7 +100,7 @@ impl SloSeries {
         }
     }
 
-    /// For spans up to another window from now on. What is further away than the old one is not known.
+    /// Changes the window. Operations before the old window are unknown.
     pub fn resize_window(&mut self, window: Duration) {
         let [.., last] = SloSeries::new(window).tracks;
         let [.., old] = &mut self.tracks;
@@ -112,7 +110,7 @@ impl SloSeries {
         }
     }
 
-    /// When the first operation came that is known of; `None`: there was none.
+    /// The time of the first known operation; `None`: there was none.
     pub fn first_seen(&self) -> Option<u64> {
         self.first
     }
@@ -132,7 +130,7 @@ impl SeriesTrack {
         }
     }
 
-    /// What had come before a span; `None`: nothing has come since.
+    /// The sum before a span; `None`: no operations since.
     fn sums_before(&self, now: u64, seconds: u64) -> Option<SloCounts> {
         let steps = (seconds / self.step).max(1);
         let from = (now / self.step + 1).saturating_sub(steps);
@@ -172,10 +170,10 @@ mod tests {
         for (span, step) in
             [(5 * MINUTE, 10), (30 * MINUTE, 10), (HOUR, 120), (6 * HOUR, 120), (30 * DAY, HOUR)]
         {
-            let found = within(&series, now, span);
+            let sum = within(&series, now, span);
             let most = span / MINUTE;
             let least = (span - step) / MINUTE;
-            assert!((least..=most).contains(&found), "{found} in {span} s");
+            assert!((least..=most).contains(&sum), "{sum} in {span} s");
         }
         let numbers: usize = series.tracks.iter().map(|track| track.marks.len()).sum();
         assert!(numbers <= 1_085, "{numbers}");
@@ -234,11 +232,11 @@ mod tests {
                     all.iter().filter(|(at, _)| *at > from).for_each(|(_, more)| sum += *more);
                     sum
                 };
-                let found = series.sums_within(now, Duration::from_secs(span));
+                let sums = series.sums_within(now, Duration::from_secs(span));
                 // The span begins with one of the steps: between its whole length and one step less.
                 let from = (now / step + 1 - span / step) * step - 1;
                 prop_assert!(from >= now - span && from < now - span + step);
-                prop_assert_eq!(found, since(from), "{} s", span);
+                prop_assert_eq!(sums, since(from), "{} s", span);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What rules may look at, read from live counters and the picture of pools: for a worker, and for whoever explains.
+//! The state that rules read, from live counters and the snapshot of pools: for workers, and for `explain`.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub struct LiveRuleState<'a> {
     pub service: &'a ServiceView,
     /// A pool of the rules by its position.
     pub pool: &'a dyn Fn(usize) -> Option<Arc<PoolView>>,
-    /// Now, on the workers' clock.
+    /// The workers' clock.
     pub now: MonotonicTime,
-    /// The worker that asks; `None`: nothing is counted and nothing taken.
+    /// The worker; `None`: nothing is counted and no token is taken.
     pub worker: Option<usize>,
 }
 
@@ -55,12 +55,16 @@ impl RuleState for LiveRuleState<'_> {
 
     fn pool_load(&self, pool: usize) -> PoolLoad {
         let Some(pool) = (self.pool)(pool) else { return PoolLoad::default() };
-        let up = || pool.servers.iter().filter(|it| it.state == ServerState::Up && takes_work(it));
+        let up = || {
+            pool.servers
+                .iter()
+                .filter(|server| server.state == ServerState::Up && takes_work(server))
+        };
         let count = up().count() as u64;
         let in_flight: u64 = up().map(|server| u64::from(server.stats.in_flight.get())).sum();
         let loads = || {
-            let told = up().filter_map(|server| server.stats.load.load());
-            told.map(|load| (load.value.clamp(0.0, 1e6) * 100.0).round() as u64)
+            let loads = up().filter_map(|server| server.stats.load.load());
+            loads.map(|load| (load.value.clamp(0.0, 1e6) * 100.0).round() as u64)
         };
         let tell = loads().count() as u64;
         let load = loads().min().zip(loads().max());

@@ -1,6 +1,7 @@
 //! A histogram of durations that one thread writes and others read.
 //!
-//! Microseconds in log-linear buckets: four a doubling, so a quantile is at most 25 % off upwards. Fixed size, no
+//! Microseconds in log-linear buckets: four a doubling, so a quantile is at most 25 % too high. Fixed size, no
+//! allocation, no minimum and no exact samples.
 //! allocation. It keeps no minimum and no exact samples.
 
 use std::time::Duration;
@@ -14,7 +15,7 @@ pub const BUCKETS: usize = 4 + 34 * 4;
 #[derive(Debug)]
 pub struct Histogram {
     buckets: [Count; BUCKETS],
-    /// Sum of all recorded times in nanoseconds.
+    /// The sum of all recorded times in nanoseconds.
     sum_nanos: Count,
 }
 
@@ -50,7 +51,7 @@ impl Default for HistogramSum {
 }
 
 impl HistogramSum {
-    /// Adds what another thread has recorded so far.
+    /// Adds the counts of another thread.
     pub fn add(&mut self, from: &Histogram) {
         for (sum, count) in self.buckets.iter_mut().zip(&from.buckets) {
             *sum += count.get();
@@ -58,12 +59,11 @@ impl HistogramSum {
         self.sum_nanos += from.sum_nanos.get();
     }
 
-    /// How many were recorded.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// The upper edge of the bucket that holds the quantile `q` (0–1); `None` when empty.
+    /// The upper edge of the bucket that holds the quantile `q` (0–1); `None` if empty.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let count = self.count();
         if count == 0 {
@@ -92,7 +92,7 @@ impl HistogramSum {
     }
 }
 
-/// Which bucket takes this many microseconds.
+/// The bucket for this many microseconds.
 fn bucket_index(micros: u64) -> usize {
     if micros < 4 {
         return micros as usize;
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn quantiles_are_upper_edges() {
-        let one = Histogram::default();
+        let histogram = Histogram::default();
         for micros in [10, 20, 30, 1000] {
-            one.record(Duration::from_micros(micros));
+            histogram.record(Duration::from_micros(micros));
         }
         let mut sum = HistogramSum::default();
-        sum.add(&one);
+        sum.add(&histogram);
         assert_eq!(sum.count(), 4);
         assert_eq!(sum.quantile(0.5), Some(Duration::from_micros(24)));
         assert_eq!(sum.quantile(1.0), Some(Duration::from_micros(1024)));

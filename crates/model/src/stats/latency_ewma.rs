@@ -1,6 +1,7 @@
-//! How long a server takes to answer, as all workers see it together: one smoothed time a server, without a lock.
+//! The response time of a server over all workers: one smoothed value a server, without a lock.
 //!
-//! A worker that finds another one writing leaves its measurement out: the mean does not need every one. It records
+//! If two workers write at once, one measurement is dropped: the mean does not need every one. `fastest`, `peak-ewma`
+//! and `prequal` use it.
 //! nothing by itself; `fastest`, `peak-ewma` and `prequal` ask for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,18 +9,17 @@ use std::time::Duration;
 
 use crate::monotonic_time::MonotonicTime;
 
-/// Answers of about so long ago still count.
+/// The time constant of smoothing: responses of about this age still count.
 const TAU_SECONDS: f32 = 5.0;
-/// Ticks of the kept moment are this power of two of nanoseconds, 16 µs: 32 bits of them last 19 hours.
+/// A stored time counts ticks of this power of two of nanoseconds, 16 µs: 32 bits of them last 19 hours.
 const TICK_BITS: u32 = 14;
-/// Seconds in a tick.
 const TICK_SECONDS: f32 = (1u64 << TICK_BITS) as f32 / 1e9;
-/// The shortest time that a failure counts as, microseconds.
+/// The least time that a failure counts as, microseconds: a fast refusal must not look like a fast server.
 const FAILURE_MICROS: f32 = 100_000.0;
-/// The longest time that repeated failures add up to, microseconds.
+/// Caps the time of repeated failures, microseconds: bounds how long a server needs to recover.
 const LONGEST_MICROS: f32 = 60e6;
 
-/// A smoothed answer time.
+/// A smoothed response time.
 #[derive(Debug, Default)]
 pub struct LatencyEwma(AtomicU64);
 
@@ -30,7 +30,7 @@ pub struct LatencyMean {
 }
 
 impl LatencyEwma {
-    /// An answer came after so long: towards the mean.
+    /// Records a response time: moves the mean towards it.
     pub fn record_answer(&self, took: Duration, now: MonotonicTime) {
         self.update(now, |old, keep| {
             let new = took.as_secs_f32() * 1e6;
@@ -38,7 +38,7 @@ impl LatencyEwma {
         });
     }
 
-    /// The same, but a time above the mean counts whole at once.
+    /// The same, but a time above the mean counts fully at once.
     pub fn record_answer_peak(&self, took: Duration, now: MonotonicTime) {
         self.update(now, |old, keep| {
             let new = took.as_secs_f32() * 1e6;
@@ -46,20 +46,20 @@ impl LatencyEwma {
         });
     }
 
-    /// No good answer came. A quick refusal must not look like a quick server: each counts as twice the mean.
+    /// Records a failure. A fast refusal must not look like a fast server: each counts as twice the mean.
     pub fn record_failure(&self, now: MonotonicTime) {
         self.update(now, |old, _| {
             old.map_or(FAILURE_MICROS, |old| (old * 2.0).clamp(FAILURE_MICROS, LONGEST_MICROS))
         });
     }
 
-    /// The mean; `None`: it never answered.
+    /// The mean; `None`: no response yet.
     #[inline]
     pub fn mean(&self) -> Option<LatencyMean> {
         unpack(self.0.load(Ordering::Relaxed))
     }
 
-    /// The time now, which falls while nothing is heard.
+    /// The present value, which falls while there are no responses.
     #[inline]
     pub fn decayed_peak(&self, now: MonotonicTime) -> Option<f32> {
         self.mean().map(|mean| mean.micros * decay_factor(mean.ticks, ticks(now)))
@@ -70,9 +70,10 @@ impl LatencyEwma {
         let ticks = ticks(now);
         let old = unpack(word);
         let keep = old.map_or(0.0, |old| decay_factor(old.ticks, ticks));
-        // Never zero: that is "nothing known".
+        // Never zero, which stands for "unknown".
         let micros = with(old.map(|old| old.micros), keep).clamp(0.001, LONGEST_MICROS);
         let new = u64::from(micros.to_bits()) << 32 | u64::from(ticks);
+        // A lost race drops this measurement, which is fine: see above.
         let _ = self.0.compare_exchange(word, new, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
@@ -86,7 +87,7 @@ fn ticks(now: MonotonicTime) -> u32 {
     (now.0 >> TICK_BITS) as u32
 }
 
-/// How much of an old value still counts. Workers' clocks may differ a little: the future is now.
+/// How much of an old value still counts. Workers' clocks may differ a little: a time in the future counts as now.
 fn decay_factor(then: u32, now: u32) -> f32 {
     let passed = now.wrapping_sub(then) as i32;
     (-(passed.max(0) as f32) * TICK_SECONDS / TAU_SECONDS).exp()

@@ -1,6 +1,6 @@
-//! Live counters of a pool: what its requests cost beyond one attempt each, and what is under way.
+//! Live counters of a pool: retries, hedges and refusals, and what is under way.
 //!
-//! Each worker adds to a slot of its own, as for services and servers. It decides nothing.
+//! Each worker adds to its own slot, as for services and servers. It decides nothing.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use crate::counter::Count;
 use crate::retry::budget::RetryBudgetWindow;
 
 counters! {
-    /// What one worker counted of a pool.
+    /// One worker's counters of a pool.
     PoolCounters {
-        /// Requests or `tcp` connections that came to it.
+        /// Requests or `tcp` connections that reached the pool.
         requests = "requests";
-        /// Further attempts that its budget allowed.
+        /// Retries that the budget allowed.
         retries = "retries";
-        /// Further attempts that were not made: the budget was spent.
+        /// Retries that were not made: the budget was spent.
         retries_refused = "retries-refused";
-        /// Pauses before a further attempt.
+        /// Pauses before a retry.
         backed_off = "backed-off";
-        /// Answers that were not passed on because of their status.
+        /// Responses that were retried because of their status.
         statuses_retried = "statuses-retried";
-        /// Requests taken from a server that was judged to be down while its answer was awaited.
+        /// Requests moved from a server that was marked down while its response was awaited.
         moved = "moved";
-        /// Requests refused because the pool's servers had as many connections as its breaker lets through.
+        /// Requests refused because the circuit breaker for connections was open.
         breaker_connections = "breaker-connections";
-        /// Likewise because as many waited for a server.
+        /// The same, for waiting requests.
         breaker_pending = "breaker-pending";
-        /// Likewise because servers had as many requests.
+        /// The same, for requests in flight.
         breaker_requests = "breaker-requests";
-        /// Further attempts that were not made because as many were under way.
+        /// Retries that were not made because the circuit breaker for retries was open.
         breaker_retries = "breaker-retries";
-        /// Requests refused because the queue was held to what servers take in time.
+        /// Requests refused by load shedding.
         shed = "shed";
-        /// Requests sent to a second server as well, because the first one was silent.
+        /// Requests also sent to a second server, because the first one was silent (hedging).
         hedges = "hedges";
         /// Of those, answered by the second one first.
         hedges_won = "hedges-won";
@@ -43,7 +43,7 @@ counters! {
 }
 
 impl PoolCounters {
-    /// What a breaker refused.
+    /// Refusals of one circuit breaker.
     pub fn refusals(&self, bound: BreakerResource) -> &Count {
         match bound {
             BreakerResource::Connections => &self.breaker_connections,
@@ -59,18 +59,18 @@ impl PoolCounters {
 #[repr(align(64))]
 pub struct PoolWorkerStats {
     pub counters: PoolCounters,
-    /// Requests and further attempts of the last while.
+    /// Recent requests and retries.
     pub retry_window: RetryBudgetWindow,
 }
 
-/// A pool's counters over all workers; outlives every snapshot.
+/// A pool's counters over all workers; they outlive every snapshot.
 #[derive(Debug)]
 pub struct PoolStats {
     /// One slot a worker.
     pub slots: Box<[PoolWorkerStats]>,
-    /// What is under way over all workers.
+    /// Work under way, over all workers.
     pub breakers: Arc<CircuitBreakers>,
-    /// When the last of these was shed.
+    /// When load shedding last refused a request.
     pub shed_streak: RefusalStreak,
 }
 
@@ -84,13 +84,13 @@ impl PoolStats {
         }
     }
 
-    /// A breaker refused one of this worker's.
+    /// Counts that a breaker refused a request of this worker.
     pub fn record_refusal(&self, bound: BreakerResource, worker: usize, now: u64) {
         self.slots[worker].counters.refusals(bound).add(1);
         self.breakers.record_refusal(bound, now);
     }
 
-    /// One of this worker's was shed.
+    /// Counts that load shedding refused a request of this worker.
     pub fn record_shed(&self, worker: usize, now: u64) {
         self.slots[worker].counters.shed.add(1);
         self.shed_streak.record_refusal(now);

@@ -1,13 +1,13 @@
-//! Times of a service before the answer.
+//! Times of a service before the response.
 
 use super::histogram::Histogram;
 
-/// The phases before the answer that are told apart for services only: they say nothing of a server.
+/// The phases before the response. They are counted for services only, since no server is involved yet.
 #[derive(Debug, Default)]
 pub struct RequestPhaseHistograms {
-    /// From accept(2) to the first look at a connection.
+    /// From accept(2) to the first handling of a connection.
     pub accept: Histogram,
-    /// A client's handshake of TLS.
+    /// A client's TLS handshake.
     pub tls: Histogram,
     /// From a request's first byte to the end of its head.
     pub head: Histogram,

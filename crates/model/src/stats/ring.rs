@@ -1,6 +1,6 @@
-//! A ring of words between one writer and one reader, without locks: what a worker saw, on its way to control work.
+//! A ring of words between one writer and one reader, without locks: hands a worker's samples to control work.
 //!
-//! The writer never waits: what finds no room is counted and dropped. It knows nothing of what the words mean.
+//! The writer never waits: entries that find no room are counted and dropped. The ring does not interpret the words.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -17,7 +17,7 @@ pub struct SpscRing<const W: usize> {
     dropped: Count,
 }
 
-/// Entries, unless said otherwise: what a worker sees between two looks of control work.
+/// Default capacity: the entries of a worker between two readings of control work. Bounds the memory of the ring.
 const ENTRIES: usize = 512;
 
 impl<const W: usize> Default for SpscRing<W> {
@@ -27,7 +27,7 @@ impl<const W: usize> Default for SpscRing<W> {
 }
 
 impl<const W: usize> SpscRing<W> {
-    /// With room for so many entries, at least one.
+    /// With room for `entries`, at least one.
     pub fn new(entries: usize) -> Self {
         let words = (0..entries.max(1)).map(|_| std::array::from_fn(|_| AtomicU64::new(0)));
         SpscRing {
@@ -38,10 +38,10 @@ impl<const W: usize> SpscRing<W> {
         }
     }
 
-    /// Puts an entry in; false: there was no room, and it was counted. Only one thread may call it.
+    /// Appends an entry; false: there was no room, and it was counted. Only one thread may call it.
     pub fn push(&self, entry: &[u64; W]) -> bool {
         let written = self.written.load(Ordering::Relaxed);
-        // Acquire: the reader is done with the entry that this one takes the place of.
+        // Acquire: the reader is done with the entry that this one replaces.
         let read = self.read.load(Ordering::Acquire);
         let place = self.words.get(written % self.words.len());
         let Some(place) = place.filter(|_| written.wrapping_sub(read) < self.words.len()) else {
@@ -49,12 +49,12 @@ impl<const W: usize> SpscRing<W> {
             return false;
         };
         place.iter().zip(entry).for_each(|(word, value)| word.store(*value, Ordering::Relaxed));
-        // Release: whoever sees the new number sees the words.
+        // Release: a reader that sees the new number also sees the words.
         self.written.store(written.wrapping_add(1), Ordering::Release);
         true
     }
 
-    /// Takes the oldest entry out. Only one thread may call it at a time.
+    /// Removes the oldest entry. Only one thread may call it at a time.
     pub fn pop(&self) -> Option<[u64; W]> {
         let read = self.read.load(Ordering::Relaxed);
         if self.written.load(Ordering::Acquire) == read {
@@ -66,7 +66,6 @@ impl<const W: usize> SpscRing<W> {
         Some(entry)
     }
 
-    /// Entries that found no room.
     pub fn dropped(&self) -> u64 {
         self.dropped.get()
     }

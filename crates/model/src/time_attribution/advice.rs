@@ -1,8 +1,8 @@
-//! What to change about a cause, in a sentence. It knows no figures: the evidence has them.
+//! Advice for each cause, in a sentence. It knows no figures: the evidence has them.
 
 use crate::limit::{Limit, TimeOwner};
 
-/// What to change; `owner` is whose time it was.
+/// The advice; `owner` is whose time it was.
 pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
     match (limit, owner) {
         (Limit::Rwnd | Limit::ZeroWindow | Limit::SillyWindow, Some(TimeOwner::Client)) => {

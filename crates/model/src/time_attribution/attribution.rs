@@ -1,8 +1,8 @@
 //! From the facts of one exchange to whose time it was, and why.
 //!
-//! Each phase and each wait is given to one owner after the other until nothing of the exchange is left, so the sum is
-//! the total whatever the facts say. Where a socket was not read, or carries several exchanges, what only it could tell
-//! stays unknown.
+//! Each phase and each wait is assigned to one owner after the other until nothing of the exchange is left, so the sum
+//! is the total whatever the facts are. If a socket was not read, or carries several exchanges, time that only its
+//! counters explain stays unknown.
 
 use crate::limit::{Limit, TimeOwner};
 
@@ -11,17 +11,17 @@ use super::exchange_measurement::ExchangeMeasurement;
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::WaitReason;
 
-/// Flights of a handshake of TLS that are waited for (RFC 8446 §2, RFC 5246 §7.3).
+/// Round trips of a TLS handshake (RFC 8446 §2, RFC 5246 §7.3).
 const TLS_ROUND_TRIPS: u64 = 2;
-/// Round trips of opening a connection under TLS: one for TCP, two for the handshake.
+/// Round trips to open a connection under TLS: one for TCP, two for the handshake.
 const CONNECT_ROUND_TRIPS: u64 = 3;
-/// What one lost segment may cost at least before it is sent again: the least retransmission timeout of Linux.
+/// The least cost of one lost segment, nanoseconds: the minimum retransmission timeout of Linux.
 const MIN_RTO: u64 = 200_000_000;
 /// Segments of a first flight (RFC 6928).
 const FIRST_FLIGHT: u64 = 10;
-/// A round trip so much longer than the shortest says that a queue stands before the link.
+/// A round trip that exceeds the shortest by this ratio means that a queue stands in front of the link.
 const QUEUE_RTT_RATIO: (u64, u64) = (135, 100);
-/// And longer by so much, microseconds.
+/// And exceeds it by this much, microseconds.
 const QUEUE_RTT_EXCESS_US: u64 = 4_000;
 
 /// Whose time an exchange took. The parts sum to its total.
@@ -72,7 +72,7 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     );
     share.assign(Some(TimeOwner::Client), Limit::ClientThink, waits.total(WaitReason::ClientThink));
     share.assign(None, Limit::Unknown, waits.total(WaitReason::Either));
-    // What an attempt waited for before it failed is in the waits; what is left of it is connecting.
+    // The waits contain what a failed attempt waited for; the rest of it is connecting.
     match facts.attempts {
         0 | 1 => share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, u64::MAX),
         _ => share.assign(Some(TimeOwner::Network), Limit::Connect, u64::MAX),
@@ -81,7 +81,7 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     share.breakdown
 }
 
-/// What is left to be given to somebody.
+/// The time that is not assigned yet.
 struct UnattributedTime {
     remaining: u64,
     breakdown: TimeBreakdown,
@@ -106,7 +106,7 @@ fn attribute_handshake(facts: &ExchangeMeasurement, share: &mut UnattributedTime
     share.assign(Some(TimeOwner::Client), Limit::Tls, tls - path);
 }
 
-/// Connecting is the path's time; under TLS what exceeds its round trips is the server's.
+/// Connecting is the path's time; under TLS the time beyond its round trips is the server's.
 fn attribute_connect(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
     let whole = facts.phases.connect;
     let path = match &facts.server_tcp {
@@ -121,18 +121,18 @@ fn attribute_connect(facts: &ExchangeMeasurement, share: &mut UnattributedTime) 
     share.assign(Some(TimeOwner::Server), Limit::Tls, whole - path);
 }
 
-/// From the request's last byte to the answer's first: one round trip, what a lost request costs, the server's work.
+/// From the request's last byte to the response's first: one round trip, the cost of a lost request, the server's work.
 fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
     let whole = facts.wait_times.total(WaitReason::ServerResponse);
     let path = facts.server_tcp.map_or(0, |server| server.min_round_trip()).min(whole);
     let lost = facts.server_tcp.map_or(0, |server| u64::from(server.lost_segments()));
-    let again = lost.saturating_mul(MIN_RTO.max(2 * path)).min(whole - path);
+    let retransmission = lost.saturating_mul(MIN_RTO.max(2 * path)).min(whole - path);
     share.assign(Some(TimeOwner::Network), Limit::Latency, path);
-    share.assign(Some(TimeOwner::Network), Limit::Loss, again);
-    share.assign(Some(TimeOwner::Server), Limit::ServerThink, whole - path - again);
+    share.assign(Some(TimeOwner::Network), Limit::Loss, retransmission);
+    share.assign(Some(TimeOwner::Server), Limit::ServerThink, whole - path - retransmission);
 }
 
-/// Waiting for `sender` to send: what a loss on the way and the beginning of a connection cost, the rest is its own.
+/// Waiting for `sender` to send: the cost of losses and of slow start, the rest is the sender's own.
 fn attribute_sending(
     whole: u64,
     change: Option<&TcpInfoDelta>,
@@ -153,7 +153,7 @@ fn attribute_sending(
     share.assign(Some(sender), Limit::AppSender, left);
 }
 
-/// Round trips after the first in which so many bytes arrive when the window doubles each time.
+/// Round trips after the first in which these bytes arrive when the window doubles each time.
 fn slow_start_round_trips(bytes: u64, change: &TcpInfoDelta) -> u64 {
     let segment = u64::from(change.mss);
     match bytes.checked_div(FIRST_FLIGHT * segment) {
@@ -162,7 +162,7 @@ fn slow_start_round_trips(bytes: u64, change: &TcpInfoDelta) -> u64 {
     }
 }
 
-/// Waiting for `receiver` to take more: split as the kernel's chronographs of that socket split its time.
+/// Waiting for `receiver` to read more: split as the kernel's chronographs of that socket split its time.
 fn attribute_receiving(
     whole: u64,
     change: Option<&TcpInfoDelta>,
@@ -182,29 +182,29 @@ fn attribute_receiving(
     share.assign(Some(receiver), closed, part(window));
     share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, part(buffer));
     let rest = whole - part(window) - part(buffer);
-    // The kernel's clock for the buffer stands still where a write finds it full after all of it was sent.
+    // The kernel's clock for the buffer does not run if a write finds it full after all of it was sent.
     match fills_buffer(change) && !is_lossy(change) {
         true => share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, rest),
         false => share.assign(Some(TimeOwner::Network), path_limit(change), rest),
     }
 }
 
-/// Whether our buffer was full of what was on its way. A buffer that the kernel sizes itself holds two congestion
-/// windows and their bookkeeping, three and more times as much as is ever on its way.
+/// Whether the balancer's buffer was full of bytes in flight. A buffer that the kernel sizes itself holds two
+/// congestion windows and their bookkeeping, at least three times what is ever in flight.
 fn fills_buffer(change: &TcpInfoDelta) -> bool {
     let bytes = u128::from(change.bytes_acked);
     let rtt = u128::from(change.rtt_us);
     let on_its_way = (bytes * rtt).checked_div(u128::from(change.busy_us));
-    change.send_buffer > 0 && on_its_way.is_some_and(|it| 2 * it >= change.send_buffer.into())
+    change.send_buffer > 0 && on_its_way.is_some_and(|bytes| 2 * bytes >= change.send_buffer.into())
 }
 
-/// Whether so much was sent again that it counts: one segment in a hundred (Siekkinen 2006).
+/// Whether retransmissions matter: one segment in a hundred (Siekkinen 2006).
 fn is_lossy(change: &TcpInfoDelta) -> bool {
     let segments = change.bytes_acked / u64::from(change.mss.max(1));
     u64::from(change.retransmits) * 100 > segments
 }
 
-/// What kept bytes on the way.
+/// What limited the bytes in flight.
 fn path_limit(change: &TcpInfoDelta) -> Limit {
     let now = u64::from(change.rtt_us);
     let least = u64::from(change.min_rtt_us);

@@ -1,17 +1,17 @@
-//! Time by owner and limit. Sums only: nothing is judged here.
+//! Time by owner and limit. Sums only; `attribution.rs` assigns the time.
 
 use crate::limit::{Limit, TimeOwner};
 
 /// One owner's time under one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeShare {
-    /// Whose time; `None`: it cannot be told.
+    /// `None`: unknown.
     pub owner: Option<TimeOwner>,
     pub limit: Limit,
     pub nanos: u64,
 }
 
-/// Time by owner and limit, the most first once `sort`ed.
+/// Time by owner and limit, the most first after `sort`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeBreakdown(Vec<TimeShare>);
 
@@ -26,14 +26,14 @@ impl TimeBreakdown {
         }
     }
 
-    /// Adds another's, so many times.
+    /// Adds another breakdown, multiplied.
     pub fn add_scaled(&mut self, other: &TimeBreakdown, times: f64) {
         for bar in &other.0 {
             self.add(bar.owner, bar.limit, (bar.nanos as f64 * times).round() as u64);
         }
     }
 
-    /// The most first; what is equal in the order of the lists.
+    /// The most first; equal ones in the order of the lists.
     pub fn sort(&mut self) {
         self.0.sort_by_key(|bar| (std::cmp::Reverse(bar.nanos), bar.owner, bar.limit));
     }
@@ -54,7 +54,7 @@ impl TimeBreakdown {
     /// The owner with the most time, and its greatest limit; `None` without any time.
     pub fn largest(&self) -> Option<TimeShare> {
         let owners = TimeOwner::ALL.map(Some).into_iter().chain([None]);
-        // Of two with the same time the earlier one is named, and whoever is known before nobody.
+        // Of two with the same time the earlier one is named, and a known owner before an unknown one.
         let owner = owners.rev().max_by_key(|owner| self.owner_total(*owner))?;
         let bars = self.0.iter().filter(|bar| bar.owner == owner);
         bars.max_by_key(|bar| (bar.nanos, std::cmp::Reverse(bar.limit))).copied()

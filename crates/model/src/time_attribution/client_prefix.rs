@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Bits of a network of IPv4.
+/// Prefix length of an IPv4 network.
 const V4: u32 = 24;
-/// Bits of a network of IPv6.
+/// Prefix length of an IPv6 network.
 const V6: u32 = 56;
 
 /// A network of clients: /24 of IPv4, /56 of IPv6.
@@ -12,7 +12,7 @@ const V6: u32 = 56;
 pub struct ClientPrefix(IpAddr);
 
 impl ClientPrefix {
-    /// That of a client.
+    /// The network of a client.
     pub fn from_client(client: IpAddr) -> ClientPrefix {
         ClientPrefix(match client.to_canonical() {
             IpAddr::V4(ip) => {
@@ -34,7 +34,7 @@ impl std::fmt::Display for ClientPrefix {
     }
 }
 
-/// Addresses with a common beginning: `192.0.2.0/24`, `2001:db8::/32`, or one address.
+/// Addresses with a common prefix: `192.0.2.0/24`, `2001:db8::/32`, or one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPrefix {
     address: IpAddr,
@@ -42,7 +42,7 @@ pub struct AddressPrefix {
 }
 
 impl AddressPrefix {
-    /// Whether an address is one of them.
+    /// Whether the prefix covers an address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(mine), IpAddr::V4(other)) => {

@@ -1,6 +1,6 @@
-//! Facts as words of 64 bits: the form in which workers hand them to control work.
+//! Measurements as words of 64 bits: the form in which workers hand them to control work.
 //!
-//! Both directions of the form are here and nowhere else; a word that means nothing is read as nothing.
+//! Both directions of the encoding are here and nowhere else; an invalid word is decoded as absent.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -12,19 +12,19 @@ use super::wait_times::{COUNT, WaitReason, WaitTimes};
 
 /// Words of the counters of one socket.
 const SOCKET: usize = 12;
-/// Where the phases begin.
+/// Index of the phases.
 const PHASES: usize = 8;
-/// Where the waits begin.
+/// Index of the waits.
 const WAITS: usize = PHASES + 8;
-/// Where the bytes begin.
+/// Index of the bytes.
 const BYTES: usize = WAITS + COUNT;
-/// Where the sockets begin.
+/// Index of the sockets.
 const SOCKETS: usize = BYTES + 4;
-/// Where its place in a trace stands.
+/// Index of the trace context.
 const TRACE: usize = SOCKETS + 2 * SOCKET;
 /// Words of one exchange.
 pub const WORDS: usize = TRACE + 3;
-/// In the word of the flags: it is recorded.
+/// In the word of the flags: the trace is sampled.
 const SAMPLED: u64 = 1 << 16;
 
 const NONE: u32 = u32::MAX;
@@ -61,7 +61,7 @@ impl ExchangeMeasurement {
         words
     }
 
-    /// From words; it stands for itself alone.
+    /// Decodes words; the exchange has weight 1.
     pub fn from_words(words: &[u64; WORDS]) -> ExchangeMeasurement {
         let address = Ipv6Addr::from(u128::from(words[3]) << 64 | u128::from(words[4]));
         let (service, server) = unpack_pair(words[2]);
@@ -99,21 +99,21 @@ impl ExchangeMeasurement {
 }
 
 fn encode_tcp(change: Option<&TcpInfoDelta>, words: &mut [u64]) {
-    let Some(it) = change else { return };
+    let Some(delta) = change else { return };
     let all = [
-        it.busy_us,
-        it.rwnd_limited_us,
-        it.sndbuf_limited_us,
-        it.bytes_acked,
-        it.bytes_received,
-        it.delivery_rate,
-        pack_pair(it.retransmits, it.out_of_order),
-        pack_pair(it.rtt_us, it.min_rtt_us),
-        pack_pair(it.not_sent, it.window),
-        pack_pair(it.cwnd, it.ssthresh),
+        delta.busy_us,
+        delta.rwnd_limited_us,
+        delta.sndbuf_limited_us,
+        delta.bytes_acked,
+        delta.bytes_received,
+        delta.delivery_rate,
+        pack_pair(delta.retransmits, delta.out_of_order),
+        pack_pair(delta.rtt_us, delta.min_rtt_us),
+        pack_pair(delta.not_sent, delta.window),
+        pack_pair(delta.cwnd, delta.ssthresh),
         // The lowest bit says that there was a reading at all.
-        pack_pair(it.mss, 1 | u32::from(it.own) << 1),
-        u64::from(it.send_buffer),
+        pack_pair(delta.mss, 1 | u32::from(delta.own) << 1),
+        u64::from(delta.send_buffer),
     ];
     words.copy_from_slice(&all);
 }
@@ -154,16 +154,16 @@ fn unpack_pair(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
 }
 
-fn encode_flags(it: &ExchangeFlags) -> u8 {
+fn encode_flags(flags: &ExchangeFlags) -> u8 {
     let all = [
-        it.slow,
-        it.sampled,
-        it.reused,
-        it.client_shared,
-        it.server_shared,
-        it.tunnel,
-        it.by_us,
-        it.server_tls,
+        flags.slow,
+        flags.sampled,
+        flags.reused,
+        flags.client_shared,
+        flags.server_shared,
+        flags.tunnel,
+        flags.by_us,
+        flags.server_tls,
     ];
     all.iter().enumerate().fold(0, |bits, (at, is)| bits | u8::from(*is) << at)
 }

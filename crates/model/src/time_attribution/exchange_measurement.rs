@@ -1,6 +1,6 @@
-//! The facts of one exchange as the judgement sees them, in a form that fits into slots of a ring.
+//! The facts of one exchange that time attribution works on, in a form that fits into slots of a ring.
 //!
-//! Times are nanoseconds. It judges nothing.
+//! Times are nanoseconds. Plain data.
 
 use std::net::IpAddr;
 
@@ -10,21 +10,21 @@ use super::wait_times::{WaitReason, WaitTimes};
 /// Times of one exchange that do not depend on what the relay waited for, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangePhases {
-    /// From accept(2) to the first look at the connection; 0 but for a connection's first exchange.
+    /// From accept(2) to the first handling of the connection; 0 except for a connection's first exchange.
     pub accept: u64,
-    /// The client's handshake of TLS; 0 but for a connection's first exchange.
+    /// The client's TLS handshake; 0 except for a connection's first exchange.
     pub tls: u64,
     /// Reading the request's head.
     pub head: u64,
     /// Waiting for a server below its cap, over all attempts.
     pub queue: u64,
-    /// Connecting, the server's handshake of TLS included, in the last attempt.
+    /// Connecting, the server's TLS handshake included, in the last attempt.
     pub connect: u64,
     /// From the request's head to its last byte sent.
     pub body_in: u64,
-    /// From the request's last byte to the answer's first.
+    /// From the request's last byte to the response's first.
     pub first_byte: u64,
-    /// From the answer's first byte to its last.
+    /// From the response's first byte to its last.
     pub body_out: u64,
 }
 
@@ -54,14 +54,14 @@ impl ExchangePhases {
     }
 }
 
-/// What an exchange was, yes or no.
+/// Facts about an exchange, yes or no.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeFlags {
-    /// It took longer than its service's bound of slowness.
+    /// It exceeded its service's threshold of slow exchanges.
     pub slow: bool,
-    /// It was one in so many that are measured whatever they take.
+    /// It was sampled, whatever its duration.
     pub sampled: bool,
-    /// The connection to the server had served before.
+    /// The connection to the server was reused.
     pub reused: bool,
     /// The client's connection carries several exchanges at once.
     pub client_shared: bool,
@@ -69,48 +69,48 @@ pub struct ExchangeFlags {
     pub server_shared: bool,
     /// A `tcp` connection or an upgraded one.
     pub tunnel: bool,
-    /// The answer, if any, was made by us.
+    /// The response, if any, was a local reply.
     pub by_us: bool,
-    /// The connection to the server is under TLS.
+    /// The connection to the server uses TLS.
     pub server_tls: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExchangeMeasurement {
-    /// Its id, as in the access log.
+    /// The id, as in the access log.
     pub id: u64,
     /// When it ended, nanoseconds on the workers' clock.
     pub ended_at: u64,
-    /// Its service, by number.
+    /// The service, by number.
     pub service: u32,
     /// The server of its last attempt, by number.
     pub server: Option<u32>,
     pub client: IpAddr,
-    /// The client's port; 0: nobody looked.
+    /// The client's port; 0: not recorded.
     pub client_port: u16,
-    /// Our port of the connection to the server; 0: nobody looked, or there is none.
+    /// The balancer's port of the connection to the server; 0: not recorded, or no connection.
     pub server_port: u16,
     pub flags: ExchangeFlags,
     pub attempts: u16,
-    /// The answer's status; 0: none.
+    /// The response's status; 0: none.
     pub status: u16,
     /// Why it did not end well, by discriminant of [`Cause`](crate::cause::Cause).
     pub cause: Option<u8>,
     /// How many exchanges it stands for.
     pub weight: u32,
-    /// From the request's first byte to the end, and before that accepting and the handshake where it was the first of
-    /// its connection.
+    /// From the request's first byte to the end; for the first exchange of a connection also accepting and the
+    /// handshake.
     pub total: u64,
     pub phases: ExchangePhases,
-    /// For whom the relay waited.
+    /// Whom the relay waited for.
     pub wait_times: WaitTimes,
     /// Bytes received from the client, sent to the server, received from the server, sent to the client.
     pub bytes: [u64; 4],
-    /// What happened on the client's connection, if it was read.
+    /// Counters of the client's connection, if it was read.
     pub client_tcp: Option<TcpInfoDelta>,
-    /// What happened on the server's connection, if it was read.
+    /// Counters of the server's connection, if it was read.
     pub server_tcp: Option<TcpInfoDelta>,
-    /// Its place in a trace; its own span is `id`.
+    /// Its trace context; its own span is `id`.
     pub trace: Option<ExchangeTrace>,
 }
 
@@ -118,13 +118,13 @@ pub struct ExchangeMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeTrace {
     pub trace: u128,
-    /// The span that it came from; 0: it began here.
+    /// The parent span; 0: the trace began here.
     pub parent: u64,
     pub sampled: bool,
 }
 
 impl ExchangeMeasurement {
-    /// An exchange of which nothing is known but its length.
+    /// An exchange of which only the duration is known.
     pub fn from_total(client: IpAddr, total: u64) -> ExchangeMeasurement {
         ExchangeMeasurement {
             id: 0,
@@ -149,8 +149,8 @@ impl ExchangeMeasurement {
         }
     }
 
-    /// What is compared when the slowest are looked for: a client that has nothing to say on a connection that stays
-    /// open slows nobody down.
+    /// The time that exchanges are ranked by. Idle time of a client on an open connection is left out: it slows nobody
+    /// down.
     pub fn slowness(&self) -> u64 {
         let idle = self
             .wait_times

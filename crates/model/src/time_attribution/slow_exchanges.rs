@@ -1,8 +1,9 @@
-//! Exchanges kept for the question which ones are slow, and why: a bounded sample that says how many each stands for.
+//! A bounded sample of exchanges, to explain which ones are slow, and why. Each sampled exchange says how many it
+//! stands for.
 //!
-//! Time is cut into slices; of each slice and service so many slow exchanges are kept and so many ordinary ones, chosen
-//! evenly among all that came (Vitter, Algorithm R, 1985). The oldest slices go first. It reads no clock and draws no
-//! lots: both come in.
+//! Time is divided into slices. Of each slice and service a number of slow and of ordinary exchanges is stored, chosen
+//! evenly among all (Vitter, Algorithm R, 1985). The oldest slices go first. It reads no clock and draws no random
+//! numbers: both are passed in.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,24 +12,24 @@ use super::breakdown::TimeBreakdown;
 use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
 
-/// Nanoseconds of a slice.
+/// The length of a slice, nanoseconds.
 pub const SLICE: u64 = 10_000_000_000;
-/// Slow exchanges of one service that are kept of a slice.
+/// Slow exchanges of one service that are stored of a slice; as the next, bounds the memory of a slice.
 const SLOW: usize = 256;
 const ORDINARY: usize = 64;
-/// Exchanges over all slices and services.
+/// Exchanges over all slices and services: bounds the memory of the sample.
 const MAX_EXCHANGES: usize = 32_768;
-/// Slices that are kept: an hour.
+/// An hour of slices.
 const SLICES: usize = 360;
-/// Nanoseconds beyond which an exchange is slow while nothing better is known.
+/// The threshold of slow exchanges while too little is known, nanoseconds.
 pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
 /// Nothing faster is ever slow: it costs more to measure than it is worth.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
-/// A service with more slow exchanges a slice has its bound raised.
+/// A service with more slow exchanges a slice has its threshold raised.
 const MANY: u64 = 500;
-/// The bound is what this share of all exchanges exceeds.
+/// The threshold is exceeded by this share of all exchanges.
 const BOUND_SHARE: f64 = 0.05;
-/// Exchanges that are shown.
+/// Exchanges that a report names.
 const EXAMPLES: usize = 5;
 
 #[derive(Debug, Default)]
@@ -43,40 +44,38 @@ struct SampleSlice {
     services: HashMap<u32, [Reservoir; 2]>,
 }
 
-/// What is kept of one kind.
+/// The stored exchanges of one kind.
 #[derive(Debug, Default)]
 struct Reservoir {
     seen: u64,
-    /// How many exchanges they stand for.
     weight: u64,
     exchanges: Vec<ExchangeMeasurement>,
 }
 
-/// Which exchanges are asked about.
+/// The exchanges that a report is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowExchangeFilter {
     pub service: u32,
-    /// Of one of these servers; `None`: of all.
+    /// Servers; `None`: all.
     pub servers: Option<Vec<u32>>,
     pub from: Option<AddressPrefix>,
-    /// The slowest so much of them, above 0 and at most 1.
+    /// The slowest part of them, above 0 and at most 1.
     pub share: f64,
-    /// Ended at this moment or later, nanoseconds on the workers' clock.
+    /// Ended at this time or later, nanoseconds on the workers' clock.
     pub since: u64,
 }
 
-/// The slowest of a service.
+/// The slowest exchanges of a service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowExchangeReport {
-    /// Exchanges that fit but for their slowness, as the sample tells.
+    /// Matching exchanges, fast ones included, as the sample estimates.
     pub all: f64,
     /// Those of them that are the slowest.
     pub chosen: f64,
-    /// Exchanges in the sample that stand for those.
+    /// Exchanges in the sample that stand for the slowest.
     pub measured: usize,
     /// The quickest of the slowest, nanoseconds.
     pub threshold: u64,
-    /// Whose time it was.
     pub breakdown: TimeBreakdown,
     /// By server; `None`: none was chosen. The most time first.
     pub servers: Vec<BreakdownGroup<Option<u32>>>,
@@ -89,20 +88,17 @@ pub struct SlowExchangeReport {
 /// A part of the slowest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakdownGroup<K> {
-    /// What they have in common.
     pub key: K,
-    /// How many they are.
     pub exchanges: f64,
-    /// Whose time it was.
     pub breakdown: TimeBreakdown,
 }
 
 impl ExchangeReservoir {
-    /// Keeps an exchange, perhaps in the place of another; `draw` is a random number.
+    /// Stores an exchange, perhaps instead of another; `draw` is a random number.
     pub fn add(&mut self, facts: ExchangeMeasurement, draw: u64) {
         let number = facts.ended_at / SLICE;
         let newest = self.slices.back().map(|slice| slice.number);
-        // What comes late stands in the newest slice: workers hand over several times a second.
+        // A late exchange counts for the newest slice: workers hand over several times a second.
         if newest.is_none_or(|newest| newest < number) {
             self.slices.push_back(SampleSlice { number, services: HashMap::new() });
         }
@@ -123,7 +119,7 @@ impl ExchangeReservoir {
         self.evict_old(number);
     }
 
-    /// Gives up what is too old or too much.
+    /// Removes slices that are too old or exceed the bound.
     fn evict_old(&mut self, newest: u64) {
         while let Some(first) = self.slices.front() {
             let old = first.number + SLICES as u64 <= newest;
@@ -136,12 +132,11 @@ impl ExchangeReservoir {
         }
     }
 
-    /// How many are kept.
     pub fn exchange_count(&self) -> usize {
         self.len
     }
 
-    /// The services that anything is kept of since a moment.
+    /// The services with stored exchanges since a time.
     pub fn services(&self, since: u64) -> Vec<u32> {
         let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > since);
         let mut all: Vec<u32> = slices.flat_map(|slice| slice.services.keys().copied()).collect();
@@ -150,7 +145,7 @@ impl ExchangeReservoir {
         all
     }
 
-    /// Each kept exchange of a service since a moment, with how many it stands for.
+    /// Each stored exchange of a service since a time, with how many it stands for.
     fn sampled_of_service(
         &self,
         service: u32,
@@ -167,7 +162,7 @@ impl ExchangeReservoir {
         })
     }
 
-    /// Beyond how many nanoseconds an exchange of this service is slow, judged by the last minute before `now`.
+    /// The threshold of slow exchanges of this service, nanoseconds, by the last minute before `now`.
     pub fn slow_threshold(&self, service: u32, now: u64) -> u64 {
         let since = now.saturating_sub(6 * SLICE);
         let mut all: Vec<(&ExchangeMeasurement, f64)> =
@@ -176,20 +171,22 @@ impl ExchangeReservoir {
             return DEFAULT_SLOW_THRESHOLD;
         }
         let (chosen, _) = select_slowest(&mut all, BOUND_SHARE);
-        let found = all
+        let threshold = all
             .get(chosen.saturating_sub(1))
             .map_or(DEFAULT_SLOW_THRESHOLD, |(facts, _)| facts.slowness());
         let slices = self.slices.iter().filter(|slice| (slice.number + 1) * SLICE > since);
-        let slow = slices.filter_map(|slice| slice.services.get(&service)).map(|it| it[0].seen);
+        let slow = slices
+            .filter_map(|slice| slice.services.get(&service))
+            .map(|reservoirs| reservoirs[0].seen);
         let many = slow.max().unwrap_or(0) > MANY;
         if many {
-            found.max(MIN_SLOW_THRESHOLD)
+            threshold.max(MIN_SLOW_THRESHOLD)
         } else {
-            found.clamp(MIN_SLOW_THRESHOLD, DEFAULT_SLOW_THRESHOLD)
+            threshold.clamp(MIN_SLOW_THRESHOLD, DEFAULT_SLOW_THRESHOLD)
         }
     }
 
-    /// The slowest of a service, and whose time they took.
+    /// The slowest exchanges of a service, and whose time they took.
     pub fn slowest(&self, filter: &SlowExchangeFilter) -> SlowExchangeReport {
         let fits = |facts: &ExchangeMeasurement| {
             let servers = filter.servers.as_ref();
@@ -225,7 +222,8 @@ impl ExchangeReservoir {
     }
 }
 
-/// Sorts, slowest first; says how many of them stand for the slowest `share`, and for how many exchanges. At least one.
+/// Sorts, slowest first; returns how many of them stand for the slowest `share`, and for how many exchanges. At least
+/// one.
 fn select_slowest(all: &mut [(&ExchangeMeasurement, f64)], share: f64) -> (usize, f64) {
     all.sort_by_key(|(facts, _)| (std::cmp::Reverse(facts.slowness()), facts.id));
     let wanted = all.iter().map(|(_, weight)| weight).sum::<f64>() * share;

@@ -1,25 +1,25 @@
-//! What the kernel counts of one connection (tcp_info, linux/tcp.h), and how that changed within an exchange.
+//! The kernel's counters of one connection (tcp_info, linux/tcp.h), and their change within an exchange.
 //!
 //! It reads no socket.
 
 use serde::{Deserialize, Serialize};
 
-/// Totals of a connection since it was opened, and its state at the moment of reading.
+/// Totals of a connection since it was opened, and its state at the time of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfoSample {
-    /// Something of ours was unacknowledged, the two below included; microseconds.
+    /// Time with unacknowledged data sent by the balancer, the two below included; microseconds.
     pub busy_us: u64,
-    /// Of that, stopped by the peer's receive window.
+    /// Of that, limited by the peer's receive window.
     pub rwnd_limited_us: u64,
-    /// Of that, stopped by our send buffer.
+    /// Of that, limited by the balancer's send buffer.
     pub sndbuf_limited_us: u64,
-    /// Bytes of ours that were acknowledged.
+    /// Bytes sent by the balancer that were acknowledged.
     pub bytes_acked: u64,
-    /// Bytes of the peer that came.
+    /// Bytes received from the peer.
     pub bytes_received: u64,
-    /// The newest estimate of how fast our bytes arrive, bytes a second.
+    /// The newest estimate of the rate at which sent bytes arrive, bytes a second.
     pub delivery_rate: u64,
-    /// Segments that we sent again.
+    /// Segments that the balancer retransmitted.
     pub retransmits: u32,
     /// Segments of the peer that came out of order.
     pub out_of_order: u32,
@@ -27,7 +27,7 @@ pub struct TcpInfoSample {
     pub rtt_us: u32,
     /// The smallest round trip, microseconds; 0: none measured.
     pub min_rtt_us: u32,
-    /// Bytes in our buffer that were not sent yet.
+    /// Bytes in the send buffer that were not sent yet.
     pub not_sent: u32,
     /// The peer's window, bytes.
     pub window: u32,
@@ -37,7 +37,7 @@ pub struct TcpInfoSample {
     pub ssthresh: u32,
     /// Bytes of a full segment.
     pub mss: u32,
-    /// What our buffer may hold, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    /// The size of the send buffer, bytes, bookkeeping included (SO_SNDBUF); 0: unknown.
     pub send_buffer: u32,
 }
 
@@ -85,7 +85,7 @@ pub struct TcpInfoDelta {
 }
 
 impl TcpInfoSample {
-    /// What happened since `before` on the same connection.
+    /// The change since `before` on the same connection.
     pub fn delta_since(&self, before: &TcpInfoSample, own: bool) -> TcpInfoDelta {
         TcpInfoDelta {
             busy_us: self.busy_us.saturating_sub(before.busy_us),
@@ -110,17 +110,16 @@ impl TcpInfoSample {
 }
 
 impl TcpInfoDelta {
-    /// The smallest round trip, nanoseconds.
     pub fn min_round_trip(&self) -> u64 {
         u64::from(self.min_rtt_us) * 1000
     }
 
-    /// Segments that were lost on the way from us, as far as they belong to this exchange.
+    /// Segments that were lost on the way to the peer, as far as they belong to this exchange.
     pub fn lost_segments(&self) -> u32 {
         if self.own { self.retransmits } else { 0 }
     }
 
-    /// Segments that a loss on the way to us let come out of order.
+    /// Segments that came out of order after a loss on the way to the balancer.
     pub fn missed_segments(&self) -> u32 {
         if self.own { self.out_of_order } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! Rows from made-up and measured exchanges, and properties of the judgement and of the sample.
+//! Rows from made-up and measured exchanges, and properties of the attribution and of the sample.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ fn waited(mut facts: ExchangeMeasurement, whom: WaitReason, millis: u64) -> Exch
     facts
 }
 
-/// A socket with so many milliseconds busy, of them stopped by the window and by our buffer.
+/// A socket that was busy for these milliseconds, of them stopped by the window and by the balancer's buffer.
 fn socket(busy: u64, window: u64, buffer: u64) -> TcpInfoDelta {
     TcpInfoDelta {
         busy_us: busy * 1000,
@@ -55,18 +55,18 @@ fn with(
     client: Option<TcpInfoDelta>,
     server: Option<TcpInfoDelta>,
 ) -> ExchangeMeasurement {
-    let mut it = waited(facts(1_000), whom, 990);
-    it.client_tcp = client;
-    it.server_tcp = server;
-    it
+    let mut facts = waited(facts(1_000), whom, 990);
+    facts.client_tcp = client;
+    facts.server_tcp = server;
+    facts
 }
 
-/// A name, what was measured, and what it comes to.
+/// A name, the measurement, and its attribution.
 type AttributionCase = (&'static str, ExchangeMeasurement, (Option<TimeOwner>, Limit));
 
 fn all(rows: &[AttributionCase]) {
-    for (what, facts, want) in rows {
-        assert_eq!(first(facts), *want, "{what}: {:?}", attribute_time(facts));
+    for (case, facts, want) in rows {
+        assert_eq!(first(facts), *want, "{case}: {:?}", attribute_time(facts));
     }
 }
 
@@ -75,16 +75,16 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
     let socket = |busy, window, buffer| Some(socket(busy, window, buffer));
     let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| socket(980, 0, 0).map(of);
     let takes = |client| with(WaitReason::ClientReceive, client, None);
-    let lossy = change(|it| TcpInfoDelta { retransmits: 31, bytes_acked: 1_000_000, ..it });
-    // 1 MB within 980 ms over a round trip of 40 ms are 41 kB on their way.
+    let lossy = change(|sample| TcpInfoDelta { retransmits: 31, bytes_acked: 1_000_000, ..sample });
+    // 1 MB within 980 ms over a round trip of 40 ms are 41 kB in flight.
     let far =
         |send_buffer| TcpInfoDelta { rtt_us: 40_000, min_rtt_us: 39_000, send_buffer, ..socket0() };
     let small = Some(far(32_768));
     let large = Some(far(1_000_000));
     let seldom = Some(TcpInfoDelta { retransmits: 1, ..far(32_768) });
-    let queued = change(|it| TcpInfoDelta { rtt_us: 80_000, min_rtt_us: 20_000, ..it });
-    let young = change(|it| TcpInfoDelta { cwnd: 10, ssthresh: u32::MAX, ..it });
-    let closed = socket(980, 970, 0).map(|it| TcpInfoDelta { window: 0, ..it });
+    let queued = change(|sample| TcpInfoDelta { rtt_us: 80_000, min_rtt_us: 20_000, ..sample });
+    let young = change(|sample| TcpInfoDelta { cwnd: 10, ssthresh: u32::MAX, ..sample });
+    let closed = socket(980, 970, 0).map(|sample| TcpInfoDelta { window: 0, ..sample });
     let deaf = with(WaitReason::ServerReceive, None, socket(980, 970, 0));
     all(&[
         ("reads slowly", takes(socket(980, 950, 0)), (CLIENT, Limit::Rwnd)),
@@ -112,11 +112,15 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
 fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
     let idle = Some(socket(1, 0, 0));
     let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| idle.map(of);
-    let gaps =
-        change(|it| TcpInfoDelta { out_of_order: 400, rtt_us: 40_000, min_rtt_us: 40_000, ..it });
-    let before = gaps.map(|it| TcpInfoDelta { own: false, ..it });
-    let long = change(|it| TcpInfoDelta { rtt_us: 800_000, min_rtt_us: 700_000, ..it });
-    let far = change(|it| TcpInfoDelta { rtt_us: 150_000, min_rtt_us: 150_000, ..it });
+    let gaps = change(|sample| TcpInfoDelta {
+        out_of_order: 400,
+        rtt_us: 40_000,
+        min_rtt_us: 40_000,
+        ..sample
+    });
+    let before = gaps.map(|sample| TcpInfoDelta { own: false, ..sample });
+    let long = change(|sample| TcpInfoDelta { rtt_us: 800_000, min_rtt_us: 700_000, ..sample });
+    let far = change(|sample| TcpInfoDelta { rtt_us: 150_000, min_rtt_us: 150_000, ..sample });
     // 1.5 MB take six more round trips when the window doubles from ten segments.
     let mut upload = with(WaitReason::ClientSend, far, None);
     upload.bytes[0] = 1_500_000;
@@ -140,18 +144,18 @@ fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
 #[test]
 fn phases_have_owners() {
     let path = TcpInfoDelta { min_rtt_us: 40_000, rtt_us: 41_000, ..socket(1, 0, 0) };
-    let mut it = facts(1_000);
-    it.phases = ExchangePhases {
+    let mut exchange = facts(1_000);
+    exchange.phases = ExchangePhases {
         accept: MS,
         tls: 100 * MS,
         queue: 300 * MS,
         connect: 500 * MS,
-        ..it.phases
+        ..exchange.phases
     };
-    it.phases.head = 90 * MS;
-    it.client_tcp = Some(path);
-    it.server_tcp = Some(path);
-    let bars = attribute_time(&it);
+    exchange.phases.head = 90 * MS;
+    exchange.client_tcp = Some(path);
+    exchange.server_tcp = Some(path);
+    let bars = attribute_time(&exchange);
     let of = |owner, limit| {
         let bar = bars.all().iter().find(|bar| bar.owner == Some(owner) && bar.limit == limit);
         bar.map_or(0, |bar| bar.nanos / MS)
@@ -162,17 +166,17 @@ fn phases_have_owners() {
     assert_eq!(of(TimeOwner::Balancer, Limit::Queue), 300);
     assert_eq!(of(TimeOwner::Network, Limit::Connect), 500);
     assert_eq!(of(TimeOwner::Balancer, Limit::BalancerHold), 10);
-    it.flags.server_tls = true;
+    exchange.flags.server_tls = true;
     assert_eq!(
-        attribute_time(&it).owner_total(Some(TimeOwner::Server)) / MS,
+        attribute_time(&exchange).owner_total(Some(TimeOwner::Server)) / MS,
         380,
         "all but three round trips"
     );
-    it.client_tcp = None;
-    assert_eq!(attribute_time(&it).owner_total(None) / MS, 100, "nobody saw the handshake");
-    let mut again = facts(700);
-    again.attempts = 2;
-    assert_eq!(first(&again), (Some(TimeOwner::Network), Limit::Connect));
+    exchange.client_tcp = None;
+    assert_eq!(attribute_time(&exchange).owner_total(None) / MS, 100, "nobody saw the handshake");
+    let mut retried = facts(700);
+    retried.attempts = 2;
+    assert_eq!(first(&retried), (Some(TimeOwner::Network), Limit::Connect));
 }
 
 fn random(rng: &mut Rng) -> ExchangeMeasurement {
@@ -254,16 +258,16 @@ fn the_slowest_are_found_by_weight() {
     // Of 1,000 exchanges 990 take 1 ms, of which one in a hundred is measured, and 10 wait 500 ms for the server.
     for at in 0..20u64 {
         let slow = at >= 10;
-        let mut it = facts(if slow { 500 } else { 1 });
+        let mut exchange = facts(if slow { 500 } else { 1 });
         if slow {
-            it = waited(it, WaitReason::ServerResponse, 499);
+            exchange = waited(exchange, WaitReason::ServerResponse, 499);
         }
-        it.ended_at = at * MS;
-        it.id = at;
-        it.server = Some(at as u32 % 2);
-        it.flags.slow = slow;
-        it.weight = if slow { 1 } else { 99 };
-        pile.add(it, at);
+        exchange.ended_at = at * MS;
+        exchange.id = at;
+        exchange.server = Some(at as u32 % 2);
+        exchange.flags.slow = slow;
+        exchange.weight = if slow { 1 } else { 99 };
+        pile.add(exchange, at);
     }
     let slow = pile.slowest(&whole(0.01));
     assert_eq!(
@@ -274,8 +278,8 @@ fn the_slowest_are_found_by_weight() {
     assert_eq!(slow.breakdown.total(), 5_000 * MS);
     assert_eq!((slow.servers.len(), slow.networks.len(), slow.examples.len()), (2, 1, 5));
     assert_eq!(pile.slowest(&whole(1.0)).measured, 20);
-    let one = SlowExchangeFilter { servers: Some(vec![1]), ..whole(1.0) };
-    assert_eq!(pile.slowest(&one).measured, 10);
+    let only_server = SlowExchangeFilter { servers: Some(vec![1]), ..whole(1.0) };
+    assert_eq!(pile.slowest(&only_server).measured, 10);
     let elsewhere =
         SlowExchangeFilter { from: Some("198.51.100.0/24".parse().unwrap()), ..whole(1.0) };
     assert_eq!(pile.slowest(&elsewhere), SlowExchangeReport::default());
@@ -296,12 +300,12 @@ fn a_pile_stays_small_and_knows_how_many_came() {
     let mut rng = Rng::new(7);
     let mut come = |from: u64, services: u64| {
         for at in from..from + 100_000 {
-            let mut it = facts(200);
-            it.ended_at = at * MS;
-            it.id = at;
-            it.service = (at % services) as u32;
-            it.flags.slow = at % 2 == 0;
-            pile.add(it, rng.next());
+            let mut exchange = facts(200);
+            exchange.ended_at = at * MS;
+            exchange.id = at;
+            exchange.service = (at % services) as u32;
+            exchange.flags.slow = at % 2 == 0;
+            pile.add(exchange, rng.next());
             assert!(pile.exchange_count() <= 32_768 + services as usize * 320);
         }
         pile.slowest(&SlowExchangeFilter { since: from * MS, ..whole(1.0) })
@@ -322,11 +326,11 @@ fn a_service_with_many_slow_exchanges_has_its_bound_raised() {
     let mut pile = ExchangeReservoir::default();
     let mut rng = Rng::new(8);
     for at in 0..10_000u64 {
-        let mut it = facts(100 + at % 100);
-        it.ended_at = at * MS;
-        it.id = at;
-        it.flags.slow = true;
-        pile.add(it, rng.next());
+        let mut exchange = facts(100 + at % 100);
+        exchange.ended_at = at * MS;
+        exchange.id = at;
+        exchange.flags.slow = true;
+        pile.add(exchange, rng.next());
     }
     let bound = pile.slow_threshold(0, 10_000 * MS) / MS;
     assert!((185..200).contains(&bound), "{bound}");

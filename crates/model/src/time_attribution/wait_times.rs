@@ -1,6 +1,6 @@
-//! For whom an exchange waited, and how long: kept up by whoever moves its bytes.
+//! Whom an exchange waited for, and how long: updated by the relay of its bytes.
 //!
-//! Every moment belongs to one of them, so that two directions at once are never counted twice. It reads no clock.
+//! Every moment belongs to one reason, so that two directions at once are never counted twice. It reads no clock.
 
 use crate::monotonic_time::MonotonicTime;
 
@@ -8,28 +8,27 @@ use crate::monotonic_time::MonotonicTime;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WaitReason {
-    /// Nobody: the turn is ours.
+    /// Nobody: the balancer has work to do.
     #[default]
     Balancer,
     /// The client, to send more of its request.
     ClientSend,
-    /// The server, to take more of the request.
+    /// The server, to read more of the request.
     ServerReceive,
-    /// The server, to begin its answer.
+    /// The server, to begin its response.
     ServerResponse,
-    /// The server, to send more of its answer.
+    /// The server, to send more of its response.
     ServerSend,
-    /// The client, to take more of the answer.
+    /// The client, to read more of the response.
     ClientReceive,
-    /// The client, to take more of a stream whose window is full.
+    /// The client, to read more of a stream whose window is full.
     StreamWindow,
-    /// The client, to say something: everything was answered.
+    /// The client, to send its next request.
     ClientThink,
-    /// Either side: nobody has said anything yet.
+    /// Either side: no byte was sent yet.
     Either,
 }
 
-/// How many there are.
 pub const COUNT: usize = 9;
 
 impl WaitReason {
@@ -47,7 +46,7 @@ impl WaitReason {
     ];
 }
 
-/// Nanoseconds of waiting, by whom was waited for.
+/// Nanoseconds of waiting, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitTimes {
     totals: [u64; COUNT],
@@ -56,7 +55,7 @@ pub struct WaitTimes {
 }
 
 impl WaitTimes {
-    /// From now on `on` is waited for.
+    /// From now on the exchange waits for `on`.
     #[inline]
     pub fn wait_for(&mut self, on: WaitReason, now: MonotonicTime) {
         self.account_until(now);
@@ -64,8 +63,8 @@ impl WaitTimes {
         self.since = Some(now);
     }
 
-    /// What is waited for now, if it is `was`, has been `on` since this moment, which may be long before the waiting
-    /// began or somewhere within it.
+    /// If the exchange waits for `was`, it has waited for `on` since this time, which may be long before the waiting
+    /// began or within it.
     #[inline]
     pub fn backdate(&mut self, was: WaitReason, on: WaitReason, since: MonotonicTime) {
         if self.reason == was && self.since.is_some() {
@@ -74,7 +73,7 @@ impl WaitTimes {
         }
     }
 
-    /// Counts what was waited so far.
+    /// Counts the waiting so far.
     #[inline]
     pub fn account_until(&mut self, now: MonotonicTime) {
         if let Some(since) = self.since {
@@ -84,19 +83,19 @@ impl WaitTimes {
         }
     }
 
-    /// Waiting is over; an attempt that follows begins to count anew.
+    /// Ends the waiting; the next attempt begins to count anew.
     pub fn stop(&mut self, now: MonotonicTime) {
         self.account_until(now);
         self.since = None;
     }
 
-    /// Nanoseconds that were waited for `whom`.
+    /// Nanoseconds that the exchange waited for `whom`.
     #[inline]
     pub fn total(&self, whom: WaitReason) -> u64 {
         self.totals[whom as usize]
     }
 
-    /// Sets what was waited for `whom`, nanoseconds.
+    /// Sets the nanoseconds that the exchange waited for `whom`.
     pub fn set(&mut self, whom: WaitReason, nanos: u64) {
         self.totals[whom as usize] = nanos;
     }

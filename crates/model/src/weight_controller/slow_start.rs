@@ -1,20 +1,20 @@
-//! Slow start: how much of its share a server has that is new or was down, and what weights say so.
+//! Slow start: the share of a server that is new or was down, and the weights for it.
 //!
-//! Weights are whole numbers, often 1: while a server of a pool ramps, all weights of the pool are scaled up alike,
-//! which changes nobody's share and leaves room below. It does not know why a server ramps, nor the time of day.
+//! Weights are whole numbers, often 1. While a server of a pool ramps, all weights of the pool are scaled up alike,
+//! which changes no share and leaves room below. Why a server ramps is decided elsewhere.
 
 use std::time::Duration;
 
 /// Where a ramp begins, in percent.
 const FIRST_PERCENT: u64 = 10;
-/// A ramp goes up by so many percent at a time: each step is a new picture for every worker.
+/// The step of a ramp, in percent. Bounds the number of snapshots: each step is a new one for every worker.
 const STEP_PERCENT: u64 = 5;
 /// The largest weight that may result.
 const MOST: u16 = 256;
 /// Weights are scaled so that the largest is at most this, or left alone.
 const FINE: u16 = 100;
 
-/// Percent of its share that a server has so long after it came, when the whole takes `whole`; in steps.
+/// Percent of its share that a server has after `since`, when the ramp takes `whole`; in steps.
 pub fn ramp_percent(since: Duration, whole: Duration) -> u16 {
     if since >= whole {
         return 100;
@@ -31,12 +31,12 @@ pub fn next_step(since: Duration, whole: Duration) -> Option<Duration> {
     }
     let next = u64::from(ramp_percent(since, whole)) + STEP_PERCENT;
     let way = next.saturating_sub(FIRST_PERCENT) as u32;
-    // Rounded up, so that it is there when its time has come.
+    // Rounded up, so that the step is due when its time has come.
     let next = whole * way / (100 - FIRST_PERCENT) as u32 + Duration::from_nanos(1);
     Some(next.clamp(since, whole))
 }
 
-/// The weights in force, from weights and percents: as they are while nobody ramps; 0 stays 0, nothing else becomes 0.
+/// The effective weights, from weights and percents: unchanged if no server ramps; 0 stays 0, others never become 0.
 pub fn ramped_weights(servers: &[(u16, u16)]) -> Vec<u16> {
     if servers.iter().all(|(_, percent)| *percent >= 100) {
         return servers.iter().map(|(weight, _)| *weight).collect();

@@ -26,8 +26,8 @@ fn budgets_and_burns_are_the_workbooks() {
     ] {
         let goal = SloTarget(goal);
         let measure = measure(operations, bad);
-        let found = goal.burn_rate(measure).unwrap();
-        assert!((found - burn).abs() < 1e-9 * burn, "{goal:?} {measure:?}: {found}");
+        let rate = goal.burn_rate(measure).unwrap();
+        assert!((rate - burn).abs() < 1e-9 * burn, "{goal:?} {measure:?}: {rate}");
         assert!((goal.budget_left(measure) - left).abs() < 1e-6, "{goal:?} {measure:?}");
     }
     assert_eq!(
@@ -75,10 +75,10 @@ fn both_spans_raise_and_either_ends() {
         ("nobody asks any more", (1_000, 15), (0, 0), 10, Some(AlarmTransition::Ended)),
     ];
     let mut alarm = BurnRateAlarm::default();
-    for (at, (what, long, short, least, want)) in rows.into_iter().enumerate() {
+    for (at, (case, long, short, least, want)) in rows.into_iter().enumerate() {
         let spans = (measure(long.0, long.1), measure(short.0, short.1));
         let turn = alarm.update((rule, THREE_NINES), spans, least, at as u64);
-        assert_eq!(turn, want, "{what}");
+        assert_eq!(turn, want, "{case}");
     }
 }
 
@@ -91,7 +91,7 @@ fn live(
     let start = 20_000 * DAY;
     let mut series = SloSeries::new(Duration::from_secs(30 * DAY));
     let mut alarms = [BurnRateAlarm::default(); 2];
-    let mut told = Vec::new();
+    let mut transitions = Vec::new();
     let mut owed = 0.0;
     for second in (0..seconds).step_by(2) {
         let bad = (from..to).contains(&second);
@@ -106,36 +106,44 @@ fn live(
                 measure(sums.operations(), sums.failed)
             };
             let turn = alarm.update((rule, THREE_NINES), (of(rule.long), of(rule.short)), 10, now);
-            told.extend(turn.map(|turn| (second, rule.name, turn)));
+            transitions.extend(turn.map(|turn| (second, rule.name, turn)));
         }
     }
-    told
+    transitions
 }
 
 #[test]
 fn an_outage_is_told_within_minutes_and_over_within_minutes() {
     // After a good day everything fails for ten minutes.
-    let told = live(1.0, (DAY, DAY + 600), DAY + 3 * 3_600);
+    let transitions = live(1.0, (DAY, DAY + 600), DAY + 3 * 3_600);
     let at = |name: &str, turn| {
-        let mut found = told.iter().filter(|one| (one.1, one.2) == (name, turn));
-        let (at, ..) = found.next().unwrap_or_else(|| panic!("{name} {turn:?} in {told:?}"));
-        assert_eq!(found.next(), None, "once: {told:?}");
+        let mut matching =
+            transitions.iter().filter(|transition| (transition.1, transition.2) == (name, turn));
+        let (at, ..) =
+            matching.next().unwrap_or_else(|| panic!("{name} {turn:?} in {transitions:?}"));
+        assert_eq!(matching.next(), None, "once: {transitions:?}");
         *at
     };
     // 1.44 % of an hour is 52 s, 0.6 % of six hours 130 s, up to a step of two minutes less.
-    assert!((DAY..=DAY + 60).contains(&at("1h", AlarmTransition::Raised)), "{told:?}");
-    assert!((DAY..=DAY + 140).contains(&at("6h", AlarmTransition::Raised)), "{told:?}");
-    assert!((DAY + 600..=DAY + 600 + 310).contains(&at("1h", AlarmTransition::Ended)), "{told:?}");
+    assert!((DAY..=DAY + 60).contains(&at("1h", AlarmTransition::Raised)), "{transitions:?}");
+    assert!((DAY..=DAY + 140).contains(&at("6h", AlarmTransition::Raised)), "{transitions:?}");
+    assert!(
+        (DAY + 600..=DAY + 600 + 310).contains(&at("1h", AlarmTransition::Ended)),
+        "{transitions:?}"
+    );
     assert!(
         (DAY + 600..=DAY + 600 + 1_810).contains(&at("6h", AlarmTransition::Ended)),
-        "{told:?}"
+        "{transitions:?}"
     );
 }
 
 #[test]
 fn a_slow_leak_raises_the_second_alone_and_a_kept_promise_none() {
-    let told = live(0.008, (DAY, 2 * DAY), 2 * DAY);
-    assert!(told.iter().all(|one| one.1 == "6h") && told.len() == 1, "{told:?}");
+    let transitions = live(0.008, (DAY, 2 * DAY), 2 * DAY);
+    assert!(
+        transitions.iter().all(|transition| transition.1 == "6h") && transitions.len() == 1,
+        "{transitions:?}"
+    );
     assert_eq!(live(0.001, (0, 2 * DAY), 2 * DAY), []);
 }
 

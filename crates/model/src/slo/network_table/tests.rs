@@ -1,4 +1,4 @@
-//! Networks as rows, the table against a plain one over random histories, and a writer and a reader at once.
+//! Networks as rows, the table against a plain one over random histories, and a concurrent writer and reader.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ fn clients_share_networks() {
     }
 }
 
-/// What a reading tells, by network.
+/// The counts of a reading, by network.
 fn reading(reader: &mut SloReader, users: &SloTable) -> (BTreeMap<String, u64>, u64) {
-    let mut found = BTreeMap::new();
+    let mut by_network = BTreeMap::new();
     let total = reader.read(users, |network, tally| {
         let name = network.map_or("other".to_owned(), |network| network.to_string());
-        *found.entry(name).or_default() += tally.total();
+        *by_network.entry(name).or_default() += tally.total();
     });
-    (found, total.total())
+    (by_network, total.total())
 }
 
 #[test]
@@ -54,14 +54,14 @@ fn what_does_not_fit_is_counted_together_and_room_comes_back() {
             users.record(0, [10, 0, network, round].into(), good());
         }
         users.record(1, [10, 0, 6, 1].into(), good());
-        // Of another worker: nobody of ours.
+        // Another worker counts separately.
         users.record(2, [10, 0, 7, 1].into(), good());
     }
-    let (found, total) = reading(&mut reader, &users);
+    let (by_network, total) = reading(&mut reader, &users);
     let row = |name: &str, count| (name.to_owned(), count);
     let want = [row("10.0.0.0/24", 3), row("10.0.1.0/24", 3), row("10.0.2.0/24", 3)];
     let rest = [row("10.0.3.0/24", 3), row("10.0.6.0/24", 3), row("other", 9)];
-    assert_eq!(found, want.into_iter().chain(rest).collect());
+    assert_eq!(by_network, want.into_iter().chain(rest).collect());
     assert_eq!(total, 24);
     assert_eq!(reading(&mut reader, &users), (BTreeMap::new(), 0), "nothing came since");
     users.flip_pages();
@@ -102,8 +102,8 @@ fn nothing_is_lost_between_a_worker_and_a_reader() {
     let mut totals = 0;
     loop {
         let last = done.load(Ordering::Acquire);
-        let (found, total) = reading(&mut reader, &users);
-        networks += found.values().sum::<u64>();
+        let (by_network, total) = reading(&mut reader, &users);
+        networks += by_network.values().sum::<u64>();
         totals += total;
         if last {
             break;
@@ -113,7 +113,7 @@ fn nothing_is_lost_between_a_worker_and_a_reader() {
     assert_eq!((networks, totals), (200_000, 200_000));
 }
 
-/// A network's number, or a turn of the page after a reading.
+/// A network's number, or a page flip after a reading.
 #[derive(Clone, Debug)]
 enum TableStep {
     Count(u8, u8),
@@ -131,10 +131,10 @@ proptest! {
     #[test]
     fn whatever_happens_each_operation_is_told_once_and_no_network_of_what_is_not_its(steps in steps()) {
         let (users, mut reader) = (SloTable::new(2, SHAPE), SloReader::default());
-        let (mut counted, mut told) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
+        let (mut counted, mut read_counts) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
         let mut take = |reader: &mut SloReader| {
             for (name, count) in reading(reader, &users).0 {
-                *told.entry(name).or_default() += count;
+                *read_counts.entry(name).or_default() += count;
             }
         };
         for step in steps {
@@ -152,10 +152,10 @@ proptest! {
             }
         }
         take(&mut reader);
-        prop_assert_eq!(told.values().sum::<u64>(), counted.values().sum::<u64>());
-        for (name, count) in told.iter().filter(|(name, _)| *name != "other") {
+        prop_assert_eq!(read_counts.values().sum::<u64>(), counted.values().sum::<u64>());
+        for (name, count) in read_counts.iter().filter(|(name, _)| *name != "other") {
             prop_assert!(counted.get(name).is_some_and(|all| count <= all), "{} {}", name, count);
         }
-        prop_assert!(counted.len() > 4 || !told.contains_key("other"));
+        prop_assert!(counted.len() > 4 || !read_counts.contains_key("other"));
     }
 }
