@@ -46,7 +46,6 @@ pub enum SecretError {
         mode: u32,
         /// What other users can do.
         use_it: &'static str,
-        /// The accepted modes.
         expected: &'static str,
         /// The command that fixes the mode.
         mend: &'static str,

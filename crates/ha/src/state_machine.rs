@@ -113,7 +113,6 @@ impl VrrpStateMachine {
         &self.settings
     }
 
-    /// The current priority.
     pub fn priority(&self) -> u8 {
         self.ordered_priority.unwrap_or(self.settings.priority)
     }

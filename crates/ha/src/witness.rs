@@ -46,12 +46,12 @@ pub struct WitnessRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessOperation {
     /// Acquire the lease. `is_holder`: this member holds it now.
-    Acquire { is_holder: bool },
-    /// Release the lease.
+    Acquire {
+        is_holder: bool,
+    },
     Release,
 }
 
-/// The witness' reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessReply {
     /// The lease is ours for this long, counted from the decision.

@@ -1,4 +1,4 @@
-//! Reads the small C language of the ABI headers. What it does not understand is an error, so that nothing is lost.
+//! Parses the subset of C in the ABI headers. Anything outside the subset is an error, so that nothing is lost.
 
 /// One item of the headers.
 pub enum AbiItem {
@@ -21,14 +21,12 @@ pub enum AbiItem {
     },
 }
 
-/// One member of an enum.
 pub struct AbiMember {
     pub doc: Vec<String>,
     pub name: String,
     pub value: u64,
 }
 
-/// One field of a struct.
 pub struct AbiField {
     pub doc: Vec<String>,
     pub name: String,

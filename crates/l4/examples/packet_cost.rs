@@ -1,9 +1,10 @@
-//! Nanoseconds that the datapath takes for a packet, through the kernel's test run: hits of 1, 100,000 and a million
-//! flows for each method, SYNs, and hits at a shared address and where another machine is told of connections. Prints
-//! JSON. It needs root, and sends nothing.
+//! Nanoseconds of the datapath for a packet, measured by the kernel's test run: hits among 1, 100,000 and a million
+//! flows for each method, SYNs, hits at a shared address, and hits with replication. Prints JSON. It needs root, and
+//! sends nothing.
 //!
-//! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. Many flows are many calls of one run each, whose
-//! own cost (a packet that is for nobody) is taken off; caches are as cold as so many flows make them.
+//! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. With many flows each call runs one packet; the cost
+//! of the call itself (a packet that matches no service) is subtracted. Caches are as cold as that many flows make
+//! them.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -178,7 +179,7 @@ fn timed(
     Ok(sum.as_nanos() as f64 / f64::from(samples))
 }
 
-/// A hit among so many flows, in an order without pattern.
+/// A hit among this many flows, in an order without pattern.
 fn hit(plane: &PacketDatapath, method: Method, flows: u32) -> Result<f64, Box<dyn Error>> {
     let program = plane.program()?;
     for n in 0..flows {
@@ -193,13 +194,13 @@ fn hit(plane: &PacketDatapath, method: Method, flows: u32) -> Result<f64, Box<dy
     Ok(all - nothing(plane)?)
 }
 
-/// A SYN of a flow that is not known; flows are numbered from here on.
+/// A SYN of an unknown flow; flows are numbered from `from`.
 fn syn(plane: &PacketDatapath, method: Method, from: u32) -> Result<f64, Box<dyn Error>> {
     let all = timed(plane, SYNS, |n| packet(method as u32, n + from, SYN))?;
     Ok(all - nothing(plane)?)
 }
 
-/// What a run costs by itself: a packet that is no IP.
+/// The cost of a run itself: a packet that is not IP.
 fn nothing(plane: &PacketDatapath) -> Result<f64, Box<dyn Error>> {
     let mut none = packet(0, 0, 0);
     none[12] = 9;

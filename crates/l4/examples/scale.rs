@@ -1,7 +1,7 @@
-//! How long changes take at size: 1,000 services of 100 servers each are loaded, changed by one server, taken over by the
-//! next process, and swept. Prints JSON; needs root; sends nothing.
+//! Durations at scale: 1,000 services of 100 servers each are loaded, changed by one server, taken over by the next
+//! process, and swept. Prints JSON; needs root; sends nothing.
 //!
-//! `cargo run --profile prove -p l4 --example scale`. Exit code 1: a bar of `bench/packets.md` is missed.
+//! `cargo run --profile prove -p l4 --example scale`. Exit code 1: a limit of `bench/packets.md` is missed.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -36,7 +36,7 @@ const SERVICES: usize = 1_000;
 const SERVERS: usize = 100;
 /// Changes of one server.
 const CHANGES: usize = 40;
-/// The bars: a change of one server, and everything.
+/// The limits for a change of one server, and for everything.
 const CHANGE: Duration = Duration::from_millis(10);
 const LOAD: Duration = Duration::from_secs(5);
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     if met.contains(&false) { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
-/// All services; one of them has lost a server when `less` says so. Each has servers of its `own`, or all the same.
+/// All services. `less`: one service has lost a server. `own`: each service has its own servers, else all share them.
 fn config(method: &str, own: bool, less: bool) -> Result<CheckedConfig, Box<dyn Error>> {
     let mut text = String::from("[packets]\nreturn = [\"10.0.0.254\"]\n");
     for at in 0..SERVICES {
@@ -125,7 +125,7 @@ fn change(
         hops.set_servers(&ways, &BTreeMap::new());
     }
     let took = start.elapsed();
-    // What the kernel is asked for afterwards costs by the server that is new.
+    // Ignored: the first tick's requests are for the new server, and the time of the change is measured without them.
     let _ = hops.tick(MonotonicTime::default());
     match change.obstacles.iter().next() {
         Some((name, why)) => Err(format!("{name}: {why}").into()),
@@ -150,7 +150,7 @@ fn adopt(
     Ok(start.elapsed())
 }
 
-/// What follows each second: counting, gauges, and what left.
+/// The work of each second: counting, gauges, and removed servers.
 fn sweep(bench: &mut PlannerFixture, plane: &PacketDatapath) -> Result<Duration, Box<dyn Error>> {
     let sweeper = TableSweeper::new(plane)?;
     let services: Vec<u32> =

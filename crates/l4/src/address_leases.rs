@@ -1,6 +1,7 @@
-//! Until when packets of shared addresses are forwarded: the map `holds` of a plane that runs, opened by its pin.
+//! Until when packets of shared addresses are forwarded: the map `holds` of a running plane, opened by its pin.
 //!
-//! Whoever holds the addresses writes here, apart from the plane and before it is open. It decides on no times.
+//! The holder of the addresses writes here, independently of the plane and before the plane is open. The caller decides
+//! the times.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -15,16 +16,15 @@ use crate::abi::Address;
 use crate::datapath::TENANT;
 use crate::plan::encoding::{from_mapped_bytes, to_mapped_bytes};
 
-/// Why the map is not to be had.
+/// Why the map cannot be opened.
 #[derive(Debug, Error)]
 pub enum AddressLeaseError {
-    /// It is not what this build expects.
+    /// The map differs from what this build expects.
     #[error(transparent)]
     Table(#[from] MapError),
     /// The kernel does not give it.
     #[error("the map `holds` of the packet plane cannot be opened at `{}`", path.display())]
     Pin {
-        /// Where it is pinned.
         path: PathBuf,
         #[source]
         source: libbpf_rs::Error,
@@ -40,10 +40,10 @@ pub struct AddressLeases {
 }
 
 impl AddressLeases {
-    /// Opens that of the plane under a directory of pins; `None`: no plane has one.
+    /// Opens the map of the plane under a pin directory; `None`: there is no plane.
     ///
     /// # Errors
-    /// It is there and cannot be used.
+    /// The map exists and cannot be used.
     pub fn open(pins: &Path) -> Result<Option<AddressLeases>, AddressLeaseError> {
         let path = map_path(pins);
         let Some(inode) = map_inode(&path) else { return Ok(None) };
@@ -52,7 +52,7 @@ impl AddressLeases {
         Ok(Some(AddressLeases { table: TypedMap::new("holds", map)?, inode }))
     }
 
-    /// Whether it is still that of the plane there, which may have been taken down or made anew.
+    /// Whether the map still belongs to the plane there, which may have been removed or recreated.
     pub fn is_current(&self, pins: &Path) -> bool {
         map_inode(&map_path(pins)) == Some(self.inode)
     }
@@ -65,7 +65,7 @@ impl AddressLeases {
         self.table.set(&address_key(ip), &until)
     }
 
-    /// Until when; `None`: it is shared with nobody.
+    /// The end of the address's lease; `None`: the address is not shared.
     ///
     /// # Errors
     /// The map cannot be read.

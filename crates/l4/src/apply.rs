@@ -1,4 +1,4 @@
-//! Carries writes out, many at a time, and reads back what stands in the maps. It decides nothing.
+//! Carries writes out in batches, and reads the maps back. It decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
@@ -12,10 +12,10 @@ use crate::map_write::MapWrite;
 use crate::plan::encoding::{VipKey, from_mapped_bytes};
 use crate::plan::recovery::RecoveredMaps;
 
-/// Entries of one call to the kernel.
+/// Entries of one system call: bounds the buffer.
 const BATCH: usize = 4_096;
 
-/// Entries waiting for one call.
+/// Entries of the next call.
 struct MapBatch<'a, K, V> {
     table: &'a TypedMap<K, V>,
     entries: Vec<(K, V)>,
@@ -127,12 +127,12 @@ impl<'a> WriteBatches<'a> {
                 plane.gauges.set(at, &abi::Gauge::default())?;
                 plane.service_counts.set_each_cpu(at, &abi::ServiceCount::default())
             }
-            // The rest goes by batches.
+            // The other writes go in batches.
             _ => Ok(()),
         }
     }
 
-    /// The next service with this index has other clients: no ban and no used limit may be found there.
+    /// The next service with this index has other clients: their bans and used limits must not apply.
     fn forget_clients(&self, service: u32) -> Result<(), MapError> {
         for (key, _) in self.plane.bans.entries()? {
             if key.service == service {
@@ -159,7 +159,7 @@ fn add_many<V: MapValue + Copy>(
 /// Carries writes out in their order.
 ///
 /// # Errors
-/// A map refused one; those before are carried out.
+/// A map refused a write; earlier ones are carried out.
 pub fn apply(plane: &PacketDatapath, writes: &[MapWrite]) -> Result<(), MapError> {
     let mut batches = WriteBatches::new(plane);
     writes.iter().try_for_each(|write| batches.write(write))?;
@@ -181,7 +181,7 @@ pub fn capacity(plane: &PacketDatapath) -> MapCapacity {
     }
 }
 
-/// Reads what stands in maps that outlived their process.
+/// Reads the maps that an earlier process left.
 ///
 /// # Errors
 /// A map cannot be read.
@@ -257,7 +257,7 @@ fn read_shares(plane: &PacketDatapath) -> Result<Vec<(ShareKey, u32)>, MapError>
     Ok(shares)
 }
 
-/// Ways that stand in the maps, by the addresses of the servers that use them.
+/// The next hops in the maps, by the addresses of their servers.
 ///
 /// # Errors
 /// A map cannot be read.

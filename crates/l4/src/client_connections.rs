@@ -1,5 +1,5 @@
-//! How many connections each client has, counted anew by the sweep: the datapath enters those that begin, and takes
-//! none off. Pure but for the table, which it reads and writes through shared memory.
+//! The number of connections of each client, recounted by the sweep: the datapath adds new ones and removes none. Pure,
+//! except for the table in shared memory.
 
 use bpf::MappedArray;
 
@@ -7,17 +7,17 @@ use crate::abi;
 
 /// Words of a bucket: as many hashes as words.
 const BUCKET: usize = 2 * abi::WAYS_IN_BUCKET as usize;
-/// Ticks that an entry with connections is kept without news: some sweeps.
+/// Ticks that an entry with connections stays without an update: several sweeps.
 const RETENTION_TICKS: u32 = 40;
-/// Attempts at an entry that the datapath changes at the same time.
+/// Attempts at an entry that the datapath changes at the same time: bounds the wait.
 const TRIES: u32 = 8;
-/// In a note whose a connection is: 1 + the entry of the client.
+/// The bits of an owner note that name the client: 1 + its entry.
 const PLACE: u32 = 0xf_ffff;
 
-/// Clients with what they had when the sweep began and what it has found.
+/// Clients with their counts when the sweep began, and the connections found since.
 #[derive(Debug, Default)]
 pub struct ClientConnections {
-    /// Place of the word, what it said, and connections found, by entry; `None` for entries that are free.
+    /// By entry: the place of the word, its value, and the connections found; `None` for free entries.
     clients: Vec<Option<(usize, u32, u32)>>,
     any: bool,
 }
@@ -37,12 +37,11 @@ impl ClientConnections {
         crowd
     }
 
-    /// Whether nobody is counted.
     pub fn is_empty(&self) -> bool {
         !self.any
     }
 
-    /// A connection whose note says this.
+    /// Counts a connection with this owner note.
     pub fn count_connection(&mut self, note: u32) {
         let entry = ((note & PLACE) as usize).checked_sub(1);
         if let Some(Some((_, _, held))) = entry.and_then(|entry| self.clients.get_mut(entry)) {
@@ -50,7 +49,7 @@ impl ClientConnections {
         }
     }
 
-    /// Writes what was found, with what was entered meanwhile.
+    /// Writes the counts, plus the connections added during the sweep.
     pub fn write_counts(&self, table: &MappedArray, tick: u32) {
         for (word, before, held) in self.clients.iter().flatten() {
             for _ in 0..TRIES {
@@ -63,7 +62,7 @@ impl ClientConnections {
     }
 }
 
-/// The word of a client who had `before` connections when the count began, which found `held`.
+/// The new word of a client that had `before` connections at the start of the sweep and has `held` by the count.
 fn corrected_word(old: u64, before: u32, held: u32, tick: u32) -> u64 {
     let entered = (old as u32).wrapping_sub(before);
     // Less than before: the entry has become another client's.

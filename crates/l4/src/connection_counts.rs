@@ -1,20 +1,19 @@
-//! Open connections by server and by share, as one sweep over the tables counted them.
+//! Open connections by server and by share, from one sweep over the tables.
 
 use std::collections::HashMap;
 
-/// Connections that are under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounts {
-    /// When it was taken.
+    /// The tick of the sweep.
     pub tick: u32,
     /// By index of server.
     pub servers: HashMap<u32, u32>,
-    /// Half-open ones, by index of server.
+    /// Half-open connections by server index.
     pub half_open: HashMap<u32, u32>,
-    /// Those whose closing time runs, by index of server.
+    /// Closing connections by server index.
     pub closing: HashMap<u32, u32>,
-    /// Those that no side has closed yet, by index of server.
+    /// Connections that neither side has closed, by server index.
     pub active: HashMap<u32, u32>,
-    /// Records in use, by index of share; those whose closing time runs are.
+    /// Records in use by share index, closing ones included.
     pub shares: HashMap<u32, u32>,
 }

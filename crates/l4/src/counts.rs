@@ -1,5 +1,5 @@
-//! Reads the counters of the datapath and sums them over CPUs. Every packet is in exactly one outcome; whether the sum
-//! is what was received is said, not assumed.
+//! Reads the datapath's counters and sums them over CPUs. Every packet has exactly one outcome; whether the sum equals
+//! the received packets is reported, not assumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ impl PacketCounts {
 /// Packets by outcome; outcomes that never happened are left out.
 pub type PacketOutcomes = BTreeMap<Outcome, PacketCounts>;
 
-/// What a server got and gave.
+/// Counters of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerCounts {
     pub outcomes: PacketOutcomes,
@@ -34,7 +34,7 @@ pub struct ServerCounts {
     pub bytes_out: u64,
     /// Connections that chose it.
     pub flows: u64,
-    /// Of these, those that chose without a SYN.
+    /// Of these, flows that began without a SYN.
     pub adopted: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct PlaneCounters {
     pub servers: BTreeMap<u32, ServerCounts>,
     /// Notices that were lost.
     pub events_lost: u64,
-    /// Living connections given up for new ones.
+    /// Live connections evicted for new ones.
     pub evicted: u64,
-    /// Packets of services and servers that are gone: whoever drops one adds what `read` says of it.
+    /// Packets of removed services and servers: the caller adds the last counters of each one that it removes.
     pub removed_servers: PacketOutcomes,
-    /// Packets of those that were gone before this process; how they ended nobody knows any more.
+    /// Packets of services and servers removed before this process started; their outcomes are unknown.
     pub removed_before: u64,
 }
 
@@ -103,7 +103,7 @@ pub fn read_counters(
     servers: &[u32],
 ) -> Result<PlaneCounters, MapError> {
     let mut counts = PlaneCounters::default();
-    // What arrived is read last, so that no packet seems to have ended that never came.
+    // Received packets are read last, so that the outcomes never exceed them.
     for (at, rows) in plane.server_counts.each_cpu_entries(&sorted_indexes(servers))? {
         let mut one = ServerCounts::default();
         for row in &rows {

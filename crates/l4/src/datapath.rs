@@ -1,7 +1,7 @@
-//! Opens the packet plane: loads the datapath, adopts or makes its maps, and gives them out with their types.
+//! Opens the packet plane: loads the datapath, adopts or creates its maps, and provides typed access to them.
 //!
-//! It writes only what must be there before the first packet: the masks of the tables and their secret. All else is
-//! written by whoever holds the plane, in the order that `bpf/README.md` gives.
+//! It writes only what must exist before the first packet: the masks of the tables and their secret. The owner of the
+//! plane writes the rest, in the order of `bpf/README.md`.
 
 use std::io;
 
@@ -28,12 +28,12 @@ pub enum DatapathError {
     Load(#[from] LoadError),
     #[error(transparent)]
     Table(#[from] bpf::MapError),
-    /// No random secret could be had.
+    /// The kernel provides no random secret.
     #[error("the kernel gives no random numbers for the secret of the tables")]
     Random(#[source] io::Error),
 }
 
-/// The plane's maps, by the names that the datapath gives them.
+/// The plane's maps, by their names in the datapath.
 #[allow(missing_docs, reason = "bpf/README.md tells what each map means")]
 #[derive(Debug)]
 pub struct PacketDatapath {
@@ -80,18 +80,18 @@ pub struct PacketDatapath {
     pub plane_counts: TypedMap<u32, PlaneCount>,
 }
 
-/// What hands packets over that are to be sent on as fragments.
+/// The maps for packets that must be sent on as fragments.
 #[derive(Debug)]
 pub struct OversizedRing {
     /// The ring of packets.
     pub ring: libbpf_rs::MapHandle,
-    /// The tick of the last sign of life of whoever takes them; 0 when nobody does.
+    /// The tick of the last sign of life of the fragmenting thread; 0: none runs.
     pub alive_tick: TypedMap<u32, u32>,
 }
 
 impl PacketDatapath {
-    /// Loads the datapath under a directory of pins. Tables that are pinned are adopted with their own sizes;
-    /// `replace` throws away those of another ABI instead of refusing.
+    /// Loads the datapath under a pin directory. Pinned tables are adopted with their own sizes; `replace` removes
+    /// those of another ABI instead of failing.
     pub fn open(
         home: &PinDirectory,
         sizes: &TableSizes,
@@ -127,7 +127,7 @@ impl PacketDatapath {
         self.loaded.program("balance")
     }
 
-    /// What the maps are named, and how many entries the kernel has for each.
+    /// The names of the maps and their sizes in the kernel.
     pub fn sizes(&self) -> std::collections::BTreeMap<String, u32> {
         self.loaded.sizes()
     }
@@ -137,10 +137,10 @@ impl PacketDatapath {
         self.loaded.map("events")
     }
 
-    /// Packets that are to be sent on as fragments (`abi::Oversized` before each), for whoever makes them.
+    /// The ring of packets to be sent as fragments (`abi::Oversized` before each).
     ///
     /// # Errors
-    /// The kernel does not give the maps.
+    /// The kernel does not provide the maps.
     pub fn oversized(&self) -> Result<OversizedRing, LoadError> {
         let ring = self.loaded.map("oversized")?;
         let alive = self.loaded.table("fragmenter")?;

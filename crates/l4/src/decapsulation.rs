@@ -1,7 +1,7 @@
-//! The decapsulator of servers: loads it before an interface, takes it away, and says what it has unwrapped.
+//! The decapsulator on servers: loads it on an interface, removes it, and reads its counters.
 //!
-//! It is a tenant of the dispatcher with pins of its own, so that it goes on without any process of ours. It does
-//! not judge whether a server is otherwise ready: `model::preflight` does.
+//! It is a tenant of the dispatcher with its own pins, so it continues without any process of ours. `model::preflight`
+//! checks whether a server is otherwise ready.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -21,12 +21,12 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/decap.bpf.o"));
 const TENANT: &str = "decap";
 /// Raised when the maps of `bpf/decap.bpf.c` change.
 const VERSION: u32 = 1;
-/// The port of GUE unless told otherwise.
+/// The default port of GUE.
 pub const PORT: u16 = 6080;
-/// Networks of senders that one decapsulator knows at most.
+/// Networks of allowed senders at most: the size of the map.
 pub const FROM_LIMIT: usize = 1024;
 
-/// Why it could not be loaded, taken away or looked at.
+/// Why the decapsulator could not be loaded, removed or read.
 #[derive(Debug, Error)]
 pub enum DecapError {
     /// The directory for pins.
@@ -50,30 +50,29 @@ pub enum DecapError {
     TooManySenders(usize),
 }
 
-/// What it unwraps, and for whom.
+/// Encapsulations and allowed senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecapSettings {
     pub protocols: Vec<Encapsulation>,
     /// UDP port of GUE.
     pub port: u16,
-    /// Networks whose packets are unwrapped, address and bits; none: everybody's.
+    /// Networks of allowed senders, address and prefix length; empty: everybody.
     pub allowed_sources: Vec<(IpAddr, u8)>,
 }
 
-/// What it has done, packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecapCounters {
     /// Unwrapped from bare IP.
     pub ipip: u64,
     pub gre: u64,
     pub gue: u64,
-    /// Dropped: the sender is not among those named.
+    /// Dropped: the sender is not allowed.
     pub foreign_source: u64,
     /// Dropped: it ends inside a header, or holds no IP packet.
     pub malformed: u64,
     /// Dropped: congestion was signalled that the inner packet cannot carry (RFC 6040 §4.2).
     pub congested: u64,
-    /// Handed to the host as they came: fragments, and forms that are not unwrapped here.
+    /// Passed to the host unchanged: fragments, and other encapsulations.
     pub not_handled: u64,
 }
 
@@ -81,13 +80,12 @@ pub struct DecapCounters {
 pub struct DecapsulationStatus {
     /// Interfaces that exist, and whether it runs in their driver.
     pub interfaces: Vec<(String, bool)>,
-    /// What it unwraps; senders are not read back.
+    /// The settings; allowed senders are not read back.
     pub settings: DecapSettings,
-    /// What it has done.
     pub counts: DecapCounters,
 }
 
-/// Loads it before an interface; what was loaded there before takes the new settings.
+/// Loads it on an interface; an existing decapsulator gets the new settings.
 pub fn load(
     home: &PinDirectory,
     interface: &str,
@@ -114,7 +112,7 @@ pub fn load(
     for prefix in &wanted {
         from.set(prefix, &1)?;
     }
-    // Guarded from the first packet on: the list is there before the flag, and what is too much goes last.
+    // Guarded from the first packet on: the list is written before the flag, and superfluous networks are removed last.
     loaded
         .table::<u32, RawDecapSettings>("settings")?
         .set(&0, &RawDecapSettings::from_settings(settings))?;
@@ -125,10 +123,10 @@ pub fn load(
     Ok(dispatcher.attach(interface, mode)?)
 }
 
-/// Takes it away from an interface; `false` when it was not there. With the last interface everything of it goes.
+/// Removes it from an interface; `false`: it was not there. With the last interface all its pins are removed.
 pub fn unload(home: &PinDirectory, interface: &str) -> Result<bool, DecapError> {
     let dispatcher = Dispatcher::open(home)?;
-    // Where a packet plane shares the pins, the interface stays that one's.
+    // Where a packet plane shares the pins, the interface stays attached for it.
     let shared = home.root().join(crate::datapath::TENANT).exists();
     let was = if shared {
         dispatcher.uninstall(DispatcherSlot::Decap)?
@@ -144,7 +142,7 @@ pub fn unload(home: &PinDirectory, interface: &str) -> Result<bool, DecapError> 
     Ok(was)
 }
 
-/// What is loaded with pins below this directory, which may not exist.
+/// The decapsulator with pins below this directory, which may not exist.
 pub fn read_status(root: &Path) -> Result<Option<DecapsulationStatus>, DecapError> {
     let maps = root.join(TENANT).join("maps");
     if !maps.exists() {
@@ -181,7 +179,7 @@ pub fn read_status(root: &Path) -> Result<Option<DecapsulationStatus>, DecapErro
 
 /// How many counts there are.
 const COUNTS: usize = 7;
-/// Kinds by their bits of `settings.takes`.
+/// Encapsulations and their bits in `settings.takes`.
 const BITS: [(Encapsulation, u32); 3] =
     [(Encapsulation::Ipip, 1), (Encapsulation::Gre, 2), (Encapsulation::Gue, 4)];
 

@@ -1,7 +1,6 @@
-//! Takes notices out of the datapath's ring, a bounded number at a time. What they mean stands at `abi::Event`.
+//! Takes events out of the datapath's ring, a bounded number at a time. `abi::Event` describes them.
 //!
-//! The ring keeps what nobody has taken yet, also from one process to the next; what finds it full is counted by the
-//! datapath.
+//! The ring stores events until they are taken, also across processes. The datapath counts events that find it full.
 
 use std::sync::mpsc::{Receiver, channel};
 
@@ -11,7 +10,7 @@ use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use crate::abi::Notice;
 use crate::datapath::PacketDatapath;
 
-/// Notices of one call.
+/// Events of one call at most: bounds the time of a call.
 pub const MAX_EVENTS: usize = 1_024;
 
 /// The reading end of the ring.
@@ -32,7 +31,7 @@ impl EventReader {
         let (tell, heard) = channel();
         let take = move |bytes: &[u8]| {
             if bytes.len() >= Notice::SIZE {
-                // Both ends are held here.
+                // Ignored: cannot fail, because this struct holds the receiver too.
                 let _ = tell.send(Notice::read(bytes));
             }
             0
@@ -42,9 +41,9 @@ impl EventReader {
         Ok(EventReader { ring: ring.build().map_err(failed)?, pending: heard })
     }
 
-    /// What has come since the last call, `MOST` at most; the rest is there for the next one.
+    /// The events since the last call, at most `MAX_EVENTS`; the next call returns the rest.
     pub fn take_events(&self) -> Vec<Notice> {
-        // An error leaves what was taken before it, and the next call goes on.
+        // Ignored: an error leaves the events taken so far, and the next call continues.
         let _ = self.ring.consume_raw_n(MAX_EVENTS);
         self.pending.try_iter().collect()
     }

@@ -1,5 +1,5 @@
-//! Reads what the datapath wrote down of the connections that it watches, and switches that on and off. What it means is
-//! judged by `model::insight`.
+//! Reads the datapath's samples of watched connections, and switches sampling on and off. `model::insight` evaluates
+//! them.
 
 use std::net::IpAddr;
 
@@ -12,16 +12,16 @@ use crate::plan::encoding::from_mapped_bytes;
 
 /// Words of an entry.
 const WORDS: usize = Watch::SIZE / 8;
-/// A hash that says that an entry is being filled in.
+/// The fingerprint of an entry that is being filled in.
 const CLAIM: u64 = 1;
 
-/// The table of what is watched, laid into memory.
+/// The sample table in shared memory.
 #[derive(Debug)]
 pub struct FlowSampler {
     watched: MappedArray,
 }
 
-/// What became of connections that were drawn.
+/// What became of sampled connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingCounters {
     /// Begun to be watched.
@@ -50,7 +50,7 @@ impl FlowSampler {
         entries.filter_map(|at| self.read_entry(at)).map(|watch| to_sample(&watch)).collect()
     }
 
-    /// One entry; `None` where there is none, or it became another's meanwhile.
+    /// One entry; `None` where it is free or was reused during the read.
     fn read_entry(&self, at: usize) -> Option<Watch> {
         let print = self.watched.load(at);
         if print <= CLAIM {
@@ -70,7 +70,8 @@ impl FlowSampler {
     pub fn clear(&self) {
         for at in (0..self.watched.word_count()).step_by(WORDS) {
             let print = self.watched.load(at);
-            // What is being filled in is read by nobody before it is whole, and young.
+            // Ignored: an entry that the datapath reuses at the same time is new, and stays. An entry being filled in
+            // is left alone for the same reason.
             if print > CLAIM {
                 let _ = self.watched.compare_exchange(at, print, 0);
             }
@@ -78,13 +79,13 @@ impl FlowSampler {
     }
 }
 
-/// Of 2^31 connections so many are watched where one in `sample` is; `None`: none.
+/// The threshold out of 2^31 for sampling one connection in `sample`; `None`: no sampling.
 pub fn threshold(sample: Option<u32>) -> u32 {
     sample.map_or(0, |sample| (1u32 << 31).div_ceil(sample.max(1)))
 }
 
-/// Lets one connection in `sample` be watched. What was watched under another number is forgotten, for it would go on
-/// with what was not seen left out. True when something changed.
+/// Samples one connection in `sample`. Samples under another number are removed, because they would continue with gaps.
+/// Returns whether something changed.
 ///
 /// # Errors
 /// A map refuses.
@@ -106,7 +107,7 @@ pub fn set_sampling(
     Ok(true)
 }
 
-/// What became of connections that were drawn, over all processors.
+/// What became of sampled connections, over all processors.
 ///
 /// # Errors
 /// The map cannot be read.
@@ -146,7 +147,7 @@ fn to_sample(watch: &Watch) -> FlowSample {
     }
 }
 
-/// The scale of a side's windows, as far as the SYNs that were seen tell it.
+/// The window scale of a side, as far as the captured SYNs show it.
 fn window_scale(shifts: [u8; 2], side: usize, both: bool) -> FlowWindowScale {
     const NONE: u32 = abi::SHIFT_NONE;
     const UNKNOWN: u32 = abi::SHIFT_UNKNOWN;

@@ -1,6 +1,6 @@
-//! Which index of which map belongs to what. Pure: it hands out numbers and takes them back, and touches no map.
+//! Allocates the indexes of the maps. Pure: it touches no map.
 //!
-//! An index is not given again while something may still point at it: whoever frees one knows that nothing does.
+//! An index is not reused while something may still refer to it: the caller releases it only when nothing does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the packet plane has room for {limit} {what} and no more")]
 pub struct CapacityExceeded {
-    /// What there are too many of.
+    /// The kind of index that ran out.
     pub what: &'static str,
     pub limit: u32,
 }
@@ -30,7 +30,7 @@ pub struct IndexAllocator<K> {
 }
 
 impl<K: Hash + Eq + Clone> IndexAllocator<K> {
-    /// `limit` indexes from 0 on.
+    /// Allocates the indexes below `limit`.
     pub fn new(what: &'static str, limit: u32) -> IndexAllocator<K> {
         IndexAllocator {
             what,
@@ -42,7 +42,6 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         }
     }
 
-    /// The index of a name, if it has one.
     pub fn find(&self, name: &K) -> Option<u32> {
         self.by_name.get(name).copied()
     }
@@ -52,7 +51,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         self.names.get(&index)
     }
 
-    /// The index of a name, which gets one if it has none.
+    /// The index of a name; allocates one if it has none.
     pub fn allocate(&mut self, name: &K) -> Result<u32, CapacityExceeded> {
         if let Some(index) = self.by_name.get(name) {
             return Ok(*index);
@@ -70,7 +69,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         Ok(index)
     }
 
-    /// Notes an index that was found in use.
+    /// Marks an index as used under this name.
     pub fn adopt(&mut self, name: K, index: u32) {
         while self.next <= index && self.next < self.limit {
             self.free.insert(self.next);
@@ -81,7 +80,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         self.by_name.insert(name, index);
     }
 
-    /// Gives the index of one name to another.
+    /// Moves the index of one name to another.
     pub fn rename(&mut self, old: &K, new: K) {
         if let Some(index) = self.by_name.remove(old) {
             self.names.insert(index, new.clone());
@@ -89,7 +88,6 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         }
     }
 
-    /// Takes an index back.
     pub fn release(&mut self, name: &K) -> Option<u32> {
         let index = self.by_name.remove(name)?;
         self.names.remove(&index);
@@ -97,7 +95,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         Some(index)
     }
 
-    /// Takes the name off an index, which nobody gets until it is given back.
+    /// Removes the name of an index, which stays allocated until it is released.
     pub fn detach_name(&mut self, name: &K) -> Option<u32> {
         let index = self.by_name.remove(name)?;
         self.names.remove(&index);
@@ -119,13 +117,11 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
         self.by_name.len()
     }
 
-    /// None is in use.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 }
 
-/// Consecutive entries of one array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArrayRegion {
     pub first: u32,
@@ -142,12 +138,12 @@ pub struct RegionAllocator {
 }
 
 impl RegionAllocator {
-    /// All of `limit` entries are free.
+    /// A region of `limit` free entries.
     pub fn new(what: &'static str, limit: u32) -> RegionAllocator {
         RegionAllocator { what, limit, free: BTreeMap::from([(0, limit)]) }
     }
 
-    /// The first region that is long enough. An empty one costs nothing.
+    /// The first region that is long enough. An empty one needs no entries.
     pub fn allocate(&mut self, length: u32) -> Result<ArrayRegion, CapacityExceeded> {
         if length == 0 {
             return Ok(ArrayRegion::default());
@@ -164,8 +160,8 @@ impl RegionAllocator {
         Ok(ArrayRegion { first, length })
     }
 
-    /// Marks entries that were found in use. Those of them that were free until now are returned, to be given back one
-    /// day: what nothing leads to any more may overlap what something does.
+    /// Marks entries as used. Returns those that were free before, to be released later: unreferenced regions may
+    /// overlap referenced ones.
     pub fn adopt(&mut self, region: ArrayRegion) -> Vec<ArrayRegion> {
         if region.length == 0 {
             return Vec::new();
@@ -190,7 +186,6 @@ impl RegionAllocator {
         marked
     }
 
-    /// Takes a region back.
     pub fn release(&mut self, region: ArrayRegion) {
         let ArrayRegion { mut first, mut length } = region;
         if length == 0 {
@@ -221,18 +216,17 @@ pub struct ShareKey {
     pub server: IpAddr,
     /// The server's port; 0: all ports.
     pub port: u16,
-    /// The return address; `None`: the client's address is kept.
+    /// The return address; `None`: the client's address is preserved.
     pub return_address: Option<IpAddr>,
     pub protocol: u8,
 }
 
-/// One server of one service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerKey {
     /// Index of the service.
     pub service: u32,
     pub address: IpAddr,
-    /// Its port; 0 where the client's is kept.
+    /// The server's port; 0: the packet's port is preserved.
     pub port: u16,
 }
 

@@ -1,6 +1,6 @@
-//! The packet plane: an XDP datapath in C (`bpf/`), and what user space needs to talk to it.
+//! The packet plane: an XDP datapath in C (`bpf/`), and the user space code for it.
 //!
-//! It decides nothing about configurations or health; that comes in as pictures and plain writes to its maps.
+//! It decides nothing about configurations or health: snapshots come in, and writes to the maps come out.
 
 pub mod abi;
 pub mod address_leases;

@@ -1,7 +1,7 @@
-//! How large the tables are made, from the configuration where it says so, and what memory that takes. Pure but for
-//! the number of processors.
+//! The sizes of the tables, from the configuration where it defines them, and the memory for them. Pure except for the
+//! number of processors.
 //!
-//! Tables are made once, when nothing is pinned: what a configuration may grow to is taken into account here.
+//! Tables are made once, when nothing is pinned. Their sizes leave room for the configuration to grow.
 
 use std::collections::BTreeSet;
 
@@ -19,36 +19,35 @@ use crate::plan::schedule::{TURNS, level_length};
 /// Entries of a flow table for each connection of `mac` and `tunnel`: half of them stay free, so that a bucket is seldom
 /// full.
 const FLOW_SLOTS: u32 = 2;
-/// The same for `nat`, whose connections never give way to others.
+/// Slots for each `nat` connection. Those connections are never evicted, so there is more room.
 const RECORD_SLOTS: u32 = 4;
 
-/// Bytes of an entry of a bucket, and of the note whose it is.
+/// Bytes of a bucket's entry, and of its owner note.
 const SLOT: u64 = (Bucket::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
 const OWNER: u64 = (Owners::SIZE / abi::WAYS_IN_BUCKET as usize) as u64;
 
-/// Bytes that a connection of `mac` or `tunnel` takes, before the tables are rounded up to powers of two.
+/// Bytes of a `mac` or `tunnel` connection, before the tables are rounded up to powers of two.
 pub const FLOW_BYTES: u64 = FLOW_SLOTS as u64 * (SLOT + OWNER);
-/// Bytes that a connection of `nat` takes, likewise.
+/// Bytes of a `nat` connection, before the tables are rounded up.
 pub const RECORD_BYTES: u64 = Record::SIZE as u64 + OWNER + RECORD_SLOTS as u64 * SLOT;
 
 /// How many connections and clients the tables hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSizes {
-    /// Connections of `mac` and `tunnel`, `FLOW_BYTES` each; beyond it the one that ends first is given up.
+    /// Connections of `mac` and `tunnel`, `FLOW_BYTES` each; beyond that the connection that expires first is evicted.
     pub flows: u32,
     /// Translated connections, `RECORD_BYTES` each: the ports of all shares together.
     pub records: u32,
     /// Clients that stick to a server.
     pub sticky: u32,
-    /// Packets whose fragments are under way.
+    /// Packets whose fragments are in flight.
     pub fragments: u32,
-    /// Clients whose limits, connections and bans are kept.
+    /// Clients whose limits, connections and bans are stored.
     pub sources: u32,
-    /// Entries of what the configuration fills.
+    /// Entries for the configuration.
     pub capacity: ConfigCapacity,
 }
 
-/// Entries of what the configuration fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigCapacity {
     pub services: u32,
@@ -65,10 +64,10 @@ pub struct ConfigCapacity {
 
 /// The least and the most of each size.
 const LIMITS: (u32, u32) = (16, 1 << 26);
-/// The most clients: a note whose a connection is has 20 bits for an entry of their table.
+/// The most clients: an owner note has 20 bits for the client's entry.
 const SOURCES: u32 = 1 << 18;
 
-/// What there is room for at least, so that a small configuration can grow without its plane being made anew.
+/// The least capacity, so that a small configuration can grow without a new plane.
 const MIN_CAPACITY: ConfigCapacity = ConfigCapacity {
     services: 1 << 12,
     pools: 1 << 13,
@@ -78,7 +77,7 @@ const MIN_CAPACITY: ConfigCapacity = ConfigCapacity {
     rules: 1 << 13,
     keys: 1 << 16,
 };
-/// What there is room for at most.
+/// The greatest capacity that is planned.
 const MAX_CAPACITY: ConfigCapacity = ConfigCapacity {
     services: 1 << 16,
     pools: 1 << 17,
@@ -108,7 +107,7 @@ impl Default for TableSizes {
     }
 }
 
-/// One map and what each of its entries takes, on all processors.
+/// One map and the bytes of its entries, on all processors.
 struct MapSize {
     name: &'static str,
     entries: u32,
@@ -124,7 +123,7 @@ impl TableSizes {
         let base = TableSizes::default();
         let packets = &config.packets;
         TableSizes {
-            // A service may change its method later: what is not used now gets the default and no more.
+            // A service may change its method later: unused tables get at most the default size.
             flows: if uses(false) { packets.flows } else { packets.flows.min(base.flows) },
             records: if uses(true) { packets.flows } else { packets.flows.min(base.records) },
             fragments: packets.fragments,
@@ -133,14 +132,14 @@ impl TableSizes {
         }
     }
 
-    /// Bytes that the tables take, all allocated at the start. What grows with use comes on top: addresses, lists of
-    /// networks and the ways that answers take.
+    /// Bytes of the tables, all allocated at the start. Tables that grow with use come on top: addresses, lists of
+    /// networks and the next hops of answers.
     pub fn memory_bytes(&self) -> u64 {
         let maps = self.maps(libbpf_rs::num_possible_cpus().unwrap_or(1) as u64);
         maps.iter().map(|map| u64::from(map.entries) * map.bytes).sum()
     }
 
-    /// Entries of the maps whose size is not fixed, by name.
+    /// Entries of the maps with a variable size, by name.
     pub fn entries(&self) -> Vec<(&'static str, u32)> {
         self.maps(1).iter().map(|map| (map.name, map.entries)).collect()
     }
@@ -201,9 +200,9 @@ impl TableSizes {
     }
 }
 
-/// What the kernel's LRU tables take for an entry beside key and value, with its share of their buckets.
+/// Bytes of an entry in the kernel's LRU tables beside key and value, with its share of the buckets.
 const LRU_ENTRY: u64 = 48 + HASH_BUCKET;
-/// What its tables that grow take for an entry that is not there.
+/// Bytes of a free entry in the kernel's growing tables.
 const HASH_BUCKET: u64 = 16;
 
 /// Bytes of a value as the kernel lays it.
@@ -211,18 +210,18 @@ fn round_up(size: usize) -> u64 {
     (size as u64).next_multiple_of(8)
 }
 
-/// Words of 64 bits with a bit for each of so many entries.
+/// 64-bit words of a bitmap for this many entries.
 fn bitmap_words(entries: u32) -> u32 {
     entries.div_ceil(u64::BITS)
 }
 
-/// Buckets of four entries for so many connections with `slots` entries for each: a power of two.
+/// Buckets of four entries for this many connections with `slots` entries each: a power of two.
 fn bucket_count(connections: u32, slots: u32) -> u32 {
     (connections.clamp(LIMITS.0, LIMITS.1) * slots / abi::WAYS_IN_BUCKET).next_power_of_two()
 }
 
 impl ConfigCapacity {
-    /// What a configuration fills, twice, and no less than `Room::default`.
+    /// Twice what a configuration fills, and at least `ConfigCapacity::default`.
     pub fn from_config(config: &Config) -> ConfigCapacity {
         let mut need = ConfigCapacity {
             services: 1,
@@ -256,7 +255,7 @@ impl ConfigCapacity {
     fn add(&mut self, config: &Config, service: &ServiceConfig, packets: &PacketServiceConfig) {
         let protocols = u32::from(packets.protocols.tcp) + u32::from(packets.protocols.udp);
         let ports = packets.listen.iter().map(|span| u32::from(span.last - span.first) + 1);
-        // Longer ranges take one key for all.
+        // Longer ranges need one key for all ports.
         let keys = ports.map(|ports| if ports > 64 { 1 } else { ports }).sum::<u32>() * protocols;
         let rules = packets.rules.iter().map(|rule| rule.client.len().max(1)).sum();
         let names: BTreeSet<&str> = std::iter::once(service.pool.as_str())
@@ -266,7 +265,7 @@ impl ConfigCapacity {
         grow(&mut self.keys, keys as usize);
         grow(&mut self.rules, rules);
         for pool in names.iter().filter_map(|name| config.pools.get(*name)) {
-            // Of `nat` each family may choose from a pool of its own.
+            // With `nat` each family may choose from its own pool.
             let families = if service.forward == ForwardingMode::Nat { 2 } else { 1 };
             grow(&mut self.pools, families);
             grow(&mut self.servers, pool.servers.len());
@@ -285,7 +284,7 @@ fn grow(sum: &mut u32, more: usize) {
     *sum = sum.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
 }
 
-/// Entries of the schedule of a pool; of turns as many as other weights may come to.
+/// Entries of a pool's schedule; for turns, the most that other weights may need.
 fn entries(pool: &PoolConfig) -> usize {
     let servers = pool.servers.len();
     match pool.balance {

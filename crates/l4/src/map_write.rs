@@ -1,4 +1,4 @@
-//! One change of one map, and the order in which changes are safe: what is new before what refers to it, removals
+//! One change of one map, and the order in which changes are safe: new entries before references to them, removals
 //! last. It carries nothing out.
 
 use crate::abi;
@@ -6,15 +6,15 @@ use crate::abi;
 /// A change of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapWrite {
-    /// What there is at all, as far as it must be known before the rest.
+    /// The global flags that must be known before the other writes.
     Expect(u32),
-    /// How frames reach a next hop.
+    /// The link address and interface of a next hop.
     NextHop(u32, abi::Way),
     /// Ports of a return address towards a server.
     Share(u32, abi::Share),
     /// Which share an answer belongs to.
     Share4(abi::Share4, u32),
-    /// The same for IPv6.
+    /// A share of an IPv6 server.
     Share6(abi::Share6, u32),
     /// Shares of a server, from an entry on.
     ShareList(u32, Vec<u32>),
@@ -26,20 +26,19 @@ pub enum MapWrite {
     Pool(u32, abi::Pool),
     /// Rules, from an entry on.
     Rules(u32, Vec<abi::Rule>),
-    /// Whom a service takes.
+    /// An allow or deny network of a service.
     Guard(abi::GuardKey, abi::GuardValue),
     Service(u32, abi::Service),
     /// Which service an address and port belong to.
     Vip4(abi::Vip4, abi::Vip),
-    /// The same for IPv6.
+    /// A listened IPv6 address.
     Vip6(abi::Vip6, abi::Vip),
     /// An address of a service or a return address.
     Address(abi::Address, u32),
-    /// What there is at all.
     Flags(u32),
     /// An address and port are no service any more.
     DropVip4(abi::Vip4),
-    /// The same for IPv6.
+    /// Removes a listened IPv6 address.
     DropVip6(abi::Vip6),
     /// An address is nothing to us any more.
     DropAddress(abi::Address),
@@ -47,11 +46,11 @@ pub enum MapWrite {
     DropGuard(abi::GuardKey),
     /// Answers do not belong to a share any more.
     DropShare4(abi::Share4),
-    /// The same for IPv6.
+    /// Removes a share of an IPv6 server.
     DropShare6(abi::Share6),
-    /// A server is nobody's any more; its counts begin again.
+    /// Removes a server; its counters start anew.
     DropServer(u32),
-    /// A service is nobody's any more; its counts begin again.
+    /// Removes a service; its counters start anew.
     DropService(u32),
 }
 
@@ -81,7 +80,7 @@ impl MapWrite {
     }
 }
 
-/// Puts changes into the safe order; those of one kind stay as they were.
+/// Sorts changes into the safe order; changes of one kind stay in their order.
 pub fn sort_writes(writes: &mut [MapWrite]) {
     writes.sort_by_key(MapWrite::order_rank);
 }

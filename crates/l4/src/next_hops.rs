@@ -1,8 +1,8 @@
-//! Next hops: which way leads to each server, and whether the link address there still holds. Pure: what the kernel
-//! says and the time go in, what is to be asked and written comes out.
+//! Next hops: the route to each server, and whether the link address there is still valid. Pure: the kernel's replies
+//! and the time go in, requests and writes come out.
 //!
-//! A link address is confirmed every second. One that is not confirmed in time is asked for anew by everybody's
-//! address, so that a server whose link address changed is followed within about two seconds.
+//! A link address is confirmed every second. Without confirmation in time it is requested by broadcast, so that a
+//! changed link address is followed within about two seconds.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -14,51 +14,51 @@ use crate::abi;
 
 /// Between two confirmations of a link address.
 pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
-/// How long an answer may take before the address is asked for anew.
+/// How long a reply may take before the address is requested by broadcast. Below the second between confirmations.
 pub const REPLY_TIMEOUT: Duration = Duration::from_millis(800);
 /// Attempts without an answer after which a link address counts for nothing.
 pub const MAX_ATTEMPTS: u32 = 4;
-/// Requests to the kernel in one tick.
+/// Requests to the kernel in one tick: bounds the burst after a change.
 pub const REQUESTS: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextHopLink {
     pub name: String,
-    /// Its link address; none for interfaces without.
+    /// The link address; `None` for interfaces without link addresses.
     pub address: Option<[u8; 6]>,
     pub mtu: u32,
     pub up: bool,
 }
 
-/// What the kernel says of the way to an address.
+/// The kernel's route to an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerRoute {
     /// The address is this machine's.
     Local,
-    /// There is none: why.
+    /// There is no route, and why.
     None(String),
     Via {
         ifindex: u32,
-        /// Whom to ask there: a router, or the address itself.
+        /// The neighbour to resolve: a router, or the address itself.
         next: IpAddr,
         /// Our address on it.
         source: Option<IpAddr>,
     },
 }
 
-/// How things stand with a server's next hop, as `status` shows it.
+/// The state of a server's next hop, as `status` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextHopState {
-    /// A link address is known and confirmed.
+    /// The link address is known and confirmed.
     Ok,
-    /// It is being asked for.
+    /// The link address is being requested.
     Trying,
     Error,
     /// No route leads there: why.
     NoInterface(String),
     /// The interface does not run.
     Down,
-    /// It is this machine.
+    /// The server runs on this machine.
     Local,
 }
 
@@ -76,20 +76,20 @@ impl NextHopState {
     }
 }
 
-/// What the kernel is to be asked.
+/// A request to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHopRequest {
-    /// The way to a server.
+    /// The route to a server.
     Route(IpAddr),
     /// Resolve an address as if it were used.
     Use(u32, IpAddr),
     /// Confirm a link address with its owner.
     Confirm(u32, IpAddr),
-    /// Forget a link address and ask everybody for it.
+    /// Remove a neighbour's link address and resolve it by broadcast.
     Renew(u32, IpAddr),
 }
 
-/// What the kernel knows of a neighbour.
+/// The kernel's state of a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeighbourUpdate {
     /// This link address, confirmed just now.
@@ -112,7 +112,7 @@ struct NeighbourEntry {
 }
 
 impl NeighbourEntry {
-    /// As the maps have it, when they do: for that interface.
+    /// The neighbour as the maps have it, if it is at this interface.
     fn from_written(written: Option<&abi::Way>, ifindex: u32) -> NeighbourEntry {
         let seed = written.filter(|way| way.ifindex == ifindex && way.state == abi::WAY_OK);
         NeighbourEntry {
@@ -138,12 +138,12 @@ pub struct NextHopTable {
     links: HashMap<u32, NextHopLink>,
     /// Some neighbour may be no next hop any more.
     has_stale_neighbours: bool,
-    /// Some way may differ from what was written.
+    /// Some next hop may differ from the last write.
     has_changes: bool,
 }
 
 impl NextHopTable {
-    /// Sets which servers need a way, and the index of each; `known` are ways that stand in the maps already.
+    /// Sets the servers that need a next hop, with the index of each; `known`: next hops that are in the maps already.
     pub fn set_servers(&mut self, wanted: &[(IpAddr, u32)], known: &BTreeMap<IpAddr, abi::Way>) {
         let mut before = std::mem::take(&mut self.hops);
         for (ip, way) in wanted {
@@ -165,12 +165,12 @@ impl NextHopTable {
         self.has_changes = true;
     }
 
-    /// Asks for every way anew: routes, addresses or interfaces have changed.
+    /// Requests every route again, because routes, addresses or interfaces have changed.
     pub fn reroute(&self) -> Vec<NextHopRequest> {
         self.hops.keys().map(|ip| NextHopRequest::Route(*ip)).collect()
     }
 
-    /// What the kernel says of the way to a server.
+    /// Handles the kernel's route to a server.
     pub fn set_route(&mut self, server: IpAddr, route: ServerRoute) {
         let Some(hop) = self.hops.get_mut(&server) else { return };
         if hop.route.as_ref() == Some(&route) {
@@ -184,7 +184,7 @@ impl NextHopTable {
         self.has_changes = true;
     }
 
-    /// What the kernel says of a neighbour.
+    /// Handles the kernel's state of a neighbour.
     pub fn update_neighbour(
         &mut self,
         ifindex: u32,
@@ -204,20 +204,21 @@ impl NextHopTable {
                 };
             }
             NeighbourUpdate::Stale(link) => {
-                // Another address is news even before it is confirmed; the same one is none.
+                // A changed address counts even before it is confirmed; the same one changes nothing.
                 if neighbour.link != Some(link) {
                     neighbour.link = Some(link);
                     neighbour.confirmed_at = None;
                     neighbour.tries = 0;
                 }
             }
-            // Forgotten by the kernel, or by us to ask anew: what was known stands until the attempts are used up.
+            // The kernel removed the entry, perhaps on our request: the old address stays in use until the attempts are
+            // used up.
             NeighbourUpdate::Unresolved => neighbour.confirmed_at = None,
         }
         self.has_changes |= neighbour.link != before;
     }
 
-    /// What is to be asked now.
+    /// The requests that are due.
     pub fn tick(&mut self, now: MonotonicTime) -> Vec<NextHopRequest> {
         self.remove_stale_neighbours();
         let mut requests: Vec<NextHopRequest> = self
@@ -238,7 +239,7 @@ impl NextHopTable {
             if fresh {
                 continue;
             }
-            // Its owner is asked first; when that was in vain, everybody.
+            // The owner is asked first, by unicast; after that everybody, by broadcast.
             let request = match (one.link, one.asked_since) {
                 (Some(_), None) => NextHopRequest::Confirm(*ifindex, *next),
                 (Some(_), Some(_)) => NextHopRequest::Renew(*ifindex, *next),
@@ -256,7 +257,7 @@ impl NextHopTable {
         requests
     }
 
-    /// Ways that differ from what was written last.
+    /// Next hops that differ from the last write.
     pub fn take_changes(&mut self) -> Vec<(u32, abi::Way)> {
         let mut out = Vec::new();
         if !std::mem::take(&mut self.has_changes) {
@@ -271,7 +272,7 @@ impl NextHopTable {
         out
     }
 
-    /// How things stand with a server's next hop.
+    /// The state of a server's next hop.
     pub fn state(&self, server: IpAddr) -> Option<NextHopState> {
         let hop = self.hops.get(&server)?;
         Some(match &hop.route {
@@ -291,7 +292,7 @@ impl NextHopTable {
         })
     }
 
-    /// The way to a server, as the kernel last said.
+    /// The kernel's last route to a server.
     pub fn route(&self, server: IpAddr) -> Option<&ServerRoute> {
         self.hops.get(&server)?.route.as_ref()
     }
@@ -301,12 +302,11 @@ impl NextHopTable {
         &self.links
     }
 
-    /// Every server whose way is kept.
     pub fn servers(&self) -> impl Iterator<Item = IpAddr> {
         self.hops.keys().copied()
     }
 
-    /// Neighbours are those of routes in use and no others.
+    /// Removes neighbours without a route in use.
     fn remove_stale_neighbours(&mut self) {
         if !std::mem::take(&mut self.has_stale_neighbours) {
             return;
@@ -324,7 +324,7 @@ impl NextHopTable {
     }
 }
 
-/// The way as the maps hold it; `None` while nothing is known yet.
+/// The next hop in the form of the map; `None` while it is unknown.
 fn map_entry(
     route: Option<&ServerRoute>,
     neighbours: &HashMap<NeighbourKey, NeighbourEntry>,

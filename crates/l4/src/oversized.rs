@@ -1,8 +1,8 @@
-//! Packets that do not fit a tunnel's way and whose senders allow fragments: takes them out of the datapath's ring, and
-//! makes of each the outer packets that carry it as fragments (RFC 2003 §3.1, RFC 791 §3.2). Whoever sends them has the sockets.
+//! Packets that exceed a tunnel's MTU and whose senders allow fragments: takes them out of the datapath's ring, and
+//! builds the outer packets that carry their fragments (RFC 2003 §3.1, RFC 791 §3.2). The caller has the sockets.
 //!
-//! The packet inside is cut, not the one around it: each outer packet is whole and may not be cut on its way, so that
-//! whoever takes the header away needs no memory, and the server puts together what the sender's number says.
+//! The inner packet is fragmented, not the outer one. Each outer packet is whole and must not be fragmented on its way,
+//! so the decapsulator needs no memory. The server reassembles by the sender's identification.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -19,14 +19,14 @@ const HEADER: usize = 20;
 const OUTER6: usize = 40;
 /// The hop limit of outer packets, as the datapath's.
 const HOPS: u8 = 64;
-/// Bits of the word that has flags and offset.
+/// Bits of the flags and fragment offset field.
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
 const OFFSET: u16 = 0x1fff;
 /// An option that later fragments have too (RFC 791 §3.1).
 const COPIED: u8 = 0x80;
 
-/// A packet that was handed over, and how it is to be wrapped.
+/// A packet from the datapath, and its encapsulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OversizedPacket {
     /// Ends, wrap and room of the outer packets.
@@ -36,7 +36,7 @@ pub struct OversizedPacket {
 }
 
 impl OversizedPacket {
-    /// An entry of the ring; `None` where it is shorter than it says.
+    /// An entry of the ring; `None` where it is truncated.
     pub fn parse(bytes: &[u8]) -> Option<OversizedPacket> {
         let head = Oversized::read(bytes.get(..Oversized::SIZE)?);
         let length = usize::try_from(head.length).ok()?;
@@ -48,7 +48,7 @@ impl OversizedPacket {
 /// Why no fragments are made of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FragmentError {
-    /// The datapath checks headers before it hands a packet over.
+    /// The packet is no valid IPv4 packet. The datapath checks headers before it passes a packet on.
     #[error("it is no IPv4 packet whose header is right")]
     Malformed,
     /// Its sender forbids fragments.
@@ -57,15 +57,15 @@ pub enum FragmentError {
     /// Its hop limit ends here.
     #[error("its hop limit ends here")]
     Hops,
-    /// Not even eight bytes fit behind the headers, or the offset has no room for them.
+    /// Not even eight bytes fit behind the headers, or the fragment offset is exhausted.
     #[error("the way has no room for a fragment")]
     Room,
 }
 
-/// The outer packets, in the order of what is inside. Where the outer packet is IPv4, the kernel writes its checksum.
+/// The outer packets, in the order of the fragments. The kernel writes the checksum of an outer IPv4 header.
 ///
 /// # Errors
-/// See `FragmentError`; nothing is to be sent then.
+/// See `FragmentError`; then nothing is to be sent.
 pub fn fragment_packet(handed: &OversizedPacket) -> Result<Vec<Vec<u8>>, FragmentError> {
     let OversizedPacket { head, packet } = handed;
     let inner = InnerPacket::parse(packet)?;
@@ -95,16 +95,16 @@ pub fn fragment_packet(handed: &OversizedPacket) -> Result<Vec<Vec<u8>>, Fragmen
     Ok(out)
 }
 
-/// What the fragments of a packet are made of.
+/// The parts that fragments are built from.
 struct InnerPacket<'a> {
-    /// The header of the first fragment, with all options; of later ones with those that are copied.
+    /// The header of the first fragment with all options; later ones have only the copied options.
     first: Vec<u8>,
     later: Vec<u8>,
     payload: &'a [u8],
     /// Of the packet itself, in units of eight bytes.
     offset: usize,
     more: u16,
-    /// The bit without a meaning, as it came.
+    /// The reserved bit, preserved.
     reserved: u16,
 }
 
@@ -135,7 +135,7 @@ impl<'a> InnerPacket<'a> {
     }
 }
 
-/// The options that later fragments have too, filled up to whole words; none from where they cannot be read.
+/// The options of later fragments, padded to whole words; empty from an unreadable option on.
 fn copied_options(options: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = options;
@@ -158,9 +158,9 @@ fn copied_options(options: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Length, flags and checksum of an inner header.
+/// Writes length, flags and checksum of an inner header.
 fn finish_header(packet: &mut [u8], header: usize, word: u16) {
-    // A fragment is no longer than the room of a way.
+    // A fragment is no longer than the MTU.
     let length = packet.len() as u16;
     packet[2..4].copy_from_slice(&length.to_be_bytes());
     packet[6..8].copy_from_slice(&word.to_be_bytes());
@@ -186,7 +186,7 @@ fn outer_bytes(head: &Oversized) -> usize {
     wrap_bytes(head) + if is_v4(head) { HEADER } else { OUTER6 }
 }
 
-/// The headers around a fragment of so many bytes, as the datapath writes them (`bpf/tunnel.h`).
+/// The headers around a fragment of this size, as the datapath writes them (`bpf/tunnel.h`).
 fn outer_headers(head: &Oversized, inner: usize) -> Vec<u8> {
     let wrap = Wrap::of(head.wrap.into());
     let proto = match wrap {
@@ -194,7 +194,7 @@ fn outer_headers(head: &Oversized, inner: usize) -> Vec<u8> {
         Some(Wrap::Gre) => 47,
         _ => 4,
     };
-    // All of it is within the room of a way.
+    // All of it is within the MTU.
     let behind = (wrap_bytes(head) + inner) as u16;
     let mut out = Vec::with_capacity(outer_bytes(head) + inner);
     if is_v4(head) {
@@ -259,9 +259,9 @@ impl OversizedReader {
         Ok(OversizedReader { ring: ring.build().map_err(failed)?, received: handed })
     }
 
-    /// What has come, after waiting for the first so long; `None` for an entry that cannot be read.
+    /// Waits for the first packet up to `patience` and returns all that arrived; `None` for an unreadable entry.
     pub fn wait_for_packets(&self, patience: Duration) -> Vec<Option<OversizedPacket>> {
-        // An error leaves what was taken before it, and the next call goes on.
+        // Ignored: an error leaves the packets taken so far, and the next call continues.
         let _ = self.ring.poll(patience);
         self.received.try_iter().collect()
     }

@@ -1,7 +1,7 @@
-//! What has to be written into the maps so that they say what a snapshot says. Pure: pictures go in, ordered writes
-//! come out; only services that changed are looked at.
+//! The writes that bring the maps from one snapshot to the next. Pure: snapshots go in, ordered writes come out; only
+//! changed services are compared.
 //!
-//! Servers that left keep their index until no flow points at it; `reclaim` is told by the sweep.
+//! Removed servers have their index until no flow refers to it; the sweep calls `reclaim_drained`.
 
 mod change;
 mod draining_servers;

@@ -1,7 +1,7 @@
-//! The tables of connections as another machine is told of them, and as they are filled with what another machine tells:
-//! read and written through shared memory while the datapath works on them.
+//! The connection tables for replication to and from another machine: read and written through shared memory while the
+//! datapath works on them.
 //!
-//! It decides nothing about what is told: entries go out and come in with the indexes that servers have here.
+//! It does not decide what is replicated. Entries use the indexes that servers have on this machine.
 
 mod hash_table;
 mod nat_connection;
@@ -19,7 +19,6 @@ pub use hash_table::{FlowEntry, FlowHashSecret, PutResult, flow_fingerprint};
 use nat_connection::RECORD;
 pub use nat_connection::{NatConnection, RecordSlot};
 
-/// A table whose entries are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplicatedTable {
     /// Connections of `mac` and `tunnel`.
@@ -84,10 +83,10 @@ impl ReplicaTables {
         u32::try_from(places).unwrap_or(u32::MAX)
     }
 
-    /// Hands out the places that have changed, from about this one on and then those before it, until it is told to stop.
+    /// Passes changed places to a callback, from `start` on and then those before it, until the callback stops.
     ///
     /// # Errors
-    /// The place at which that was: it stays noted, with what is left.
+    /// The place where the callback stopped; it stays marked, as do the rest.
     pub fn take_changes(
         &self,
         table: ReplicatedTable,
@@ -118,7 +117,7 @@ impl ReplicaTables {
         self.changed_bits(table).set_bits((place / u64::BITS) as usize, 1 << (place % u64::BITS));
     }
 
-    /// Takes every note of changes away: everything is going to be told.
+    /// Clears all marks, because everything will be sent.
     pub fn clear_changes(&self, table: ReplicatedTable) {
         let bits = self.changed_bits(table);
         for at in 0..bits.word_count() {
@@ -128,7 +127,7 @@ impl ReplicaTables {
         }
     }
 
-    /// Whether something stands at a place; it may have ended.
+    /// Whether a place has an entry; its connection may have ended.
     pub fn is_used(&self, table: ReplicatedTable, place: u32) -> bool {
         match table {
             ReplicatedTable::Flows => self.flows.is_used(place),
@@ -137,7 +136,7 @@ impl ReplicaTables {
         }
     }
 
-    /// The connection of `mac` or `tunnel` at a place, if one lives there.
+    /// The live connection of `mac` or `tunnel` at a place.
     pub fn flow(&self, place: u32, tick: u32) -> Option<FlowEntry> {
         self.flows.entry(place, tick)
     }
@@ -147,7 +146,7 @@ impl ReplicaTables {
         self.sticky.entry(place, tick)
     }
 
-    /// Enters a connection of `mac` or `tunnel`; one that is there is changed only where `over` says so.
+    /// Enters a connection of `mac` or `tunnel`; an existing one is changed only with `over`.
     pub fn put_flow(&self, entry: &FlowEntry, tick: u32, over: bool) -> PutResult {
         self.flows.put(
             entry.fingerprint,
@@ -169,9 +168,9 @@ impl ReplicaTables {
         )
     }
 
-    /// From now on connections are hashed with another secret: forgets those of which nothing but the hash is known, and
-    /// enters translated ones anew. `kept`: the
-    /// address and port of the server of one that keeps its client's address.
+    /// Connections are hashed with another secret from now on: removes those known only by their hash, and enters
+    /// translated ones again. `kept`: the address and port of the server of a connection that preserves its client's
+    /// address.
     pub fn change_secret(
         &self,
         secret: &FlowHashSecret,

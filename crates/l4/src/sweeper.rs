@@ -1,6 +1,5 @@
-//! Looks through the tables of connections once: how many each server and service has, how many of them are half-open,
-//! and how many each client has where that is limited. It gives back no entry: the datapath takes those that ended when
-//! it needs room.
+//! Scans the connection tables once: connections of each server and service, half-open ones among them, and connections
+//! of each limited client. It frees no entry: the datapath reuses expired ones when it needs room.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -56,7 +55,7 @@ impl TableSweeper {
         })
     }
 
-    /// Counts what is under way at this tick, and writes down how many connections each client has.
+    /// Counts the connections at this tick, and writes the number of connections of each client.
     pub fn count_connections(&self, tick: u32) -> ConnectionCounts {
         let mut tally = ServerTally(vec![[0; 4]; self.servers]);
         let mut shares = vec![0; self.shares];
@@ -80,7 +79,7 @@ impl TableSweeper {
             if word & 0xff <= State::Claimed as u64 {
                 continue;
             }
-            // The share and the server stand in the sixth and seventh word.
+            // The share and the server are in the sixth and seventh word.
             let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
             if !tally.count_record(word, server, tick) {
                 continue;
@@ -97,7 +96,7 @@ impl TableSweeper {
         ConnectionCounts { shares, ..tally.to_counts(tick) }
     }
 
-    /// Clients that stick to each of these servers and whose time is not over.
+    /// Unexpired sticky clients of each of these servers.
     pub fn count_sticky_clients(&self, servers: &BTreeSet<u32>, tick: u32) -> HashMap<u32, u32> {
         let mut clients: HashMap<u32, u32> = servers.iter().map(|server| (*server, 0)).collect();
         if clients.is_empty() {
@@ -117,7 +116,7 @@ impl TableSweeper {
         clients
     }
 
-    /// Forgets clients that stick to these servers, whose indexes will be given to others.
+    /// Removes sticky clients of these servers, whose indexes will be reused.
     pub fn forget_sticky_clients(&self, servers: &[u32]) {
         if servers.is_empty() {
             return;
@@ -134,12 +133,12 @@ impl TableSweeper {
     }
 }
 
-/// Ticks until the deadline of an entry's word, times 256; not positive: it is over.
+/// Ticks until the deadline of an entry's word, times 256; not positive: expired.
 fn remaining_ticks(word: u64, tick: u32) -> i32 {
     (((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32
 }
 
-/// The note of whose a connection is: two stand in a word.
+/// A connection's owner note: two are in a word.
 fn owner_note(owners: &MappedArray, at: usize) -> u32 {
     <u32 as MapValue>::read(&owners.load(at / 2).to_ne_bytes()[at % 2 * 4..])
 }
@@ -154,7 +153,7 @@ const ACTIVE: usize = 3;
 struct ServerTally(Vec<[u32; 4]>);
 
 impl ServerTally {
-    /// Counts the word of a flow; whether it is under way.
+    /// Counts the word of a flow. Returns whether the flow is live.
     fn count_flow(&mut self, word: u64, tick: u32) -> bool {
         remaining_ticks(word, tick) > 0
             && self.count((word & 0xfff_ffff) as u32, (word >> 28 & 0xf) as u32)
@@ -201,8 +200,8 @@ impl ServerTally {
     }
 }
 
-/// Writes what was counted into the gauges, from which the datapath goes on counting, and that it was counted now. Gives
-/// back how many connections began since the last time, by index of service.
+/// Writes the counts into the gauges, from which the datapath counts on, with the time of the sweep. Returns how many
+/// connections began since the last sweep, by service index.
 ///
 /// # Errors
 /// A map refuses.

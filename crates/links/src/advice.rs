@@ -66,7 +66,6 @@ pub struct LinkFinding {
     pub commands: Vec<String>,
 }
 
-/// All findings.
 pub fn find_problems(facts: &AdviceInput) -> Vec<LinkFinding> {
     let mut out = vec![
         note_finding(

@@ -24,7 +24,6 @@ const VERSION: u32 = 2;
 const PLACES: u32 = 64;
 /// Counters of a slot; the same number as in the program.
 const COUNTS: u32 = 32;
-/// The attached programs.
 const HOOKS: TcxPrograms = TcxPrograms { what: "bundle", pins: "links-hooks" };
 /// The programs of a bundle's device and of its peer device.
 const OUT: (&str, &str) = ("bundle_out", "out");

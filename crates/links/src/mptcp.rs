@@ -165,7 +165,6 @@ pub fn parse_family(body: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(id.try_into().ok()?))
 }
 
-/// Requests all endpoints.
 pub fn list_request(family: u16) -> Vec<u8> {
     message(family, DUMP, 1, &generic_header(GET, 1))
 }

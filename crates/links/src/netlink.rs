@@ -6,7 +6,7 @@ pub const HEADER: usize = 16;
 pub const REQUEST: u16 = 1;
 /// The kernel acknowledges the request.
 pub const ACK: u16 = 4;
-/// `NLM_F_DUMP`: all entries.
+/// `NLM_F_DUMP`: the reply contains all entries.
 pub const DUMP: u16 = 0x300;
 pub const CREATE: u16 = 0x400;
 /// `NLM_F_APPEND`: behind the existing entries.

@@ -33,7 +33,6 @@ pub struct ZoneData {
 /// The state of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameState {
-    /// The possible answers.
     pub candidates: Vec<AnswerCandidate>,
     /// No candidate is up: the fallback is used.
     pub uses_fallback: bool,

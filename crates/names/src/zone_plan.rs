@@ -47,7 +47,6 @@ pub struct NamePlan {
     /// Names of single candidates below the name, where SRV needs them; in the candidates' order.
     pub targets: Vec<Option<DomainName>>,
     pub https: Option<Vec<u8>>,
-    /// The name's counters.
     pub counters: Arc<NameCounters>,
 }
 
@@ -60,7 +59,6 @@ pub struct NameCounters {
     pub first_choices: Vec<(String, Arc<AtomicU64>)>,
 }
 
-/// An existing name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameNode {
     pub zone: usize,

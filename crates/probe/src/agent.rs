@@ -5,7 +5,6 @@
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 use crate::lines::LineBuffer;
 
-/// An agent's reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentReply {
     /// The requested weight as a share of the configured one: `75%` is 0.75; may exceed 1.
@@ -14,11 +13,9 @@ pub struct AgentReply {
     /// The command in the reply.
     pub command: Option<AgentCommand>,
     pub reason: String,
-    /// Unknown words.
     pub unknown: u32,
 }
 
-/// The reported health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentHealth {
     Up,

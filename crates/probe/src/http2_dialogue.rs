@@ -35,7 +35,6 @@ pub struct Http2Dialogue {
     response_started: bool,
 }
 
-/// Bytes in transit.
 #[derive(Debug, Default)]
 struct BytePipe {
     incoming: Vec<u8>,

@@ -51,7 +51,6 @@ impl LineBuffer {
         Ok(None)
     }
 
-    /// The incomplete line.
     pub fn partial_line(&self) -> &[u8] {
         &self.partial_line
     }

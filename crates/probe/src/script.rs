@@ -28,7 +28,6 @@ pub struct ScriptTurn {
 pub struct ScriptProtocol {
     /// The protocol's name in evidence.
     pub name: &'static str,
-    /// The first command.
     pub opening: &'static str,
     pub turns: &'static [ScriptTurn],
 }

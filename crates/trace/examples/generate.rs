@@ -12,7 +12,7 @@ const EXCHANGES: u32 = 12;
 const PACKETS: u32 = 10;
 const SEGMENT: usize = 1_460;
 
-/// One connection's next packet.
+/// A connection of the generated capture, and its next packet.
 struct SyntheticConnection {
     number: u32,
     step: u32,
@@ -66,7 +66,7 @@ fn record(out: &mut impl Write, micros: u64, frame: &[u8]) -> Result<()> {
     out.write_all(frame)
 }
 
-/// Packets of an exchange: request, its acknowledgement, and each packet of the answer with one.
+/// Packets of an exchange: the request, its acknowledgement, and an acknowledgement for each packet of the response.
 const TURN: u32 = 2 + 2 * PACKETS;
 
 impl SyntheticConnection {
@@ -138,7 +138,7 @@ fn request(number: u32) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A packet of an answer; the head stands in the first.
+/// A packet of a response; the first one contains the head.
 fn answer(first: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(SEGMENT);
     if first {

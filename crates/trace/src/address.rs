@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The address; a mapped one is of version 4.
+/// The address; an IPv4-mapped one becomes IPv4.
 pub fn ip(bytes: [u8; 16]) -> IpAddr {
     let address = Ipv6Addr::from(bytes);
     address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4)

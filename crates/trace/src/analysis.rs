@@ -1,7 +1,8 @@
-//! Takes a capture's frames and keeps the connections: the whole analysis, frame by frame.
+//! Analyses a capture frame by frame and collects its connections.
 //!
-//! Bounded: kept packets have a budget over all connections, and connections a number. What exceeds them is judged in
-//! pieces or counted only, and the facts say so. It reads no file and decides nothing about causes.
+//! Memory is bounded: stored packets have a budget over all connections, and connections have a maximum number. Beyond
+//! the limits connections are analysed in pieces or only counted, and the capture facts report that. It reads no file
+//! and decides nothing about causes.
 
 use crate::attribution::scale::ScaleOverrides;
 use crate::connection_table::ConnectionTable;
@@ -13,18 +14,18 @@ use crate::link::{self, NonTcpFrame};
 use crate::packet::TcpPacket;
 use crate::scene::ConnectionScene;
 
-/// What an analysis may use and is asked for.
+/// Limits and options of an analysis.
 #[derive(Clone, Debug)]
 pub struct AnalysisSettings {
     /// Shifts given by the user.
     pub wishes: ScaleOverrides,
-    /// What to look at.
+    /// The packets to analyse.
     pub filter: CaptureFilter,
-    /// Keep the packets of this connection alone, by its number, for drawing it.
+    /// Store only the packets of the connection with this number, to draw it.
     pub only: Option<u32>,
-    /// Packets kept at once over all connections; 40 bytes each.
+    /// Packets stored at once over all connections; 40 bytes each.
     pub max_events: usize,
-    /// Connections that are told of; the packets of more are counted only.
+    /// Connections in the report; packets of further ones are only counted.
     pub max_connections: usize,
 }
 
@@ -44,7 +45,7 @@ impl Default for AnalysisSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFacts {
     pub frames: u64,
-    /// Bytes of theirs that were captured.
+    /// Captured bytes of these frames.
     pub captured_bytes: u64,
     /// TCP packets, copies included.
     pub tcp_packets: u64,
@@ -54,7 +55,7 @@ pub struct CaptureFacts {
     pub filtered: u64,
     /// TCP packets of connections beyond the limit.
     pub beyond_limit: u64,
-    /// Frames of links that are not known, and the last such link's number.
+    /// Frames of unknown link types, and the last such link type.
     pub unknown_link: u64,
     pub unknown_link_type: u16,
     pub not_ip: u64,
@@ -63,7 +64,7 @@ pub struct CaptureFacts {
     /// Cut or broken before TCP's header was complete.
     pub broken: u64,
     pub too_deep: u64,
-    /// Frames earlier than the one before; they are taken to be as late.
+    /// Frames with an earlier time than the frame before; they get its time.
     pub backwards: u64,
     /// The first frame, nanoseconds since the epoch.
     pub first_ns: i64,
@@ -80,7 +81,7 @@ pub struct Analysis {
     events: usize,
 }
 
-/// What remains when all frames were taken.
+/// The result after all frames.
 #[derive(Debug)]
 pub struct AnalysedCapture {
     /// Counts over the capture.
@@ -89,7 +90,7 @@ pub struct AnalysedCapture {
     pub connections: Vec<(Conversation, ConnectionLedger)>,
 }
 
-/// Quiet for this long, an ended connection is judged when room is needed, nanoseconds.
+/// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
 const QUIET_NS: i64 = 2_000_000_000;
 
 impl Analysis {
@@ -101,7 +102,7 @@ impl Analysis {
         &self.facts
     }
 
-    /// Takes the next frame.
+    /// Adds the next frame.
     #[inline]
     pub fn add_frame(&mut self, frame: &CapturedFrame<'_>) {
         let time_ns = self.clock(frame);
@@ -176,7 +177,7 @@ impl Analysis {
         }
     }
 
-    /// A place for a new connection; `None`: there are too many.
+    /// A place for a new connection; `None`: the maximum is reached.
     fn open_connection(&mut self, packet: &TcpPacket<'_>) -> Option<usize> {
         let place = self.connections.len();
         if place >= self.settings.max_connections {
@@ -193,10 +194,10 @@ impl Analysis {
         Some(place)
     }
 
-    /// Judges what is over; if that is not enough, what is complete of the largest.
+    /// Frees memory: analyses ended connections, then the complete part of the largest one.
     fn make_room(&mut self) {
         if self.settings.only.is_some() {
-            // What is drawn stays whole up to here.
+            // The drawn connection stays complete up to here.
             self.connections.iter_mut().for_each(|(conversation, _)| conversation.stop_recording());
             self.events = 0;
             return;
@@ -238,7 +239,7 @@ impl Analysis {
         sizes.map(|(place, (conversation, _))| (conversation.events.len(), place)).collect()
     }
 
-    /// A connection with all that is needed to draw it, by its number; `None`: there is none such.
+    /// The data to draw the connection with this number; `None`: there is none.
     pub fn scene(mut self, number: u32) -> Option<ConnectionScene> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         if place >= self.connections.len() {
@@ -248,7 +249,7 @@ impl Analysis {
         Some(ConnectionScene::from_conversation(conversation, number, &self.settings.wishes))
     }
 
-    /// Judges what is left.
+    /// Analyses the remaining connections.
     pub fn finish(mut self) -> AnalysedCapture {
         let mut kept: usize =
             self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();

@@ -1,7 +1,7 @@
-//! From a connection's packets to findings: what happened when, whose time it was, and what limited.
+//! From a connection's packets to findings: what happened when, who owned the time, and what limited.
 //!
-//! Pure: kept packets and counters go in, transactions with shares of time come out. It is asked once a connection is
-//! over, or when too many packets are kept; it keeps nothing itself.
+//! Pure: stored packets and counters go in, transactions with shares of time come out. It runs when a connection is
+//! over, or when too many packets are stored; it stores nothing itself.
 
 pub mod bands;
 pub mod path;
@@ -31,31 +31,31 @@ use scale::{ScaleOverrides, WindowScale};
 use sender::SenderView;
 use transaction::TracedTransaction;
 
-/// What judging a connection found.
+/// The analysis of a connection.
 #[derive(Debug)]
 pub struct ConnectionAttribution {
     pub path: PathTiming,
     /// Window scale of both sides.
     pub scales: [WindowScale; 2],
-    /// Segment sizes of what both sides send, bytes.
+    /// The segment sizes of both sides in bytes.
     pub segments: [u32; 2],
     /// Requests with their answers.
     pub transactions: Vec<TracedTransaction>,
     /// Whether requests overlap, so that there are totals only.
     pub multiplexed: bool,
-    /// Windows that contradict what was announced.
+    /// Windows that contradict the announced scale.
     pub flags: Vec<window_flag::WindowFlag>,
     /// Most bytes in flight in the sender's view, by direction.
     pub max_in_flight: [i64; 2],
     /// Time to open the connection, nanoseconds.
     pub setup_ns: i64,
-    /// What both sides sent as they saw it, where every slice was wanted.
+    /// The senders' views of both directions, if every slice is needed.
     pub views: Option<[SenderView; 2]>,
 }
 
-/// Judges what is kept of a connection.
+/// Analyses the stored packets of a connection.
 ///
-/// `continued`: an earlier piece of it was judged before; `detailed`: every slice is wanted, for drawing.
+/// `continued`: an earlier piece was analysed before; `detailed`: every slice is needed, for drawing.
 pub fn attribute_connection(
     conversation: &Conversation,
     wishes: &ScaleOverrides,
@@ -111,9 +111,9 @@ fn segment_sizes(conversation: &Conversation) -> [u32; 2] {
     [of(client, server.mss), of(server, client.mss)]
 }
 
-/// What every host accepts (RFC 9293, 3.7.1).
+/// The segment size that every host accepts (RFC 9293, 3.7.1).
 const SMALLEST_SEGMENT: u32 = 536;
-/// What a usual link carries; larger ones are put together by the capturing host.
+/// The segment size of a usual link; larger segments were merged by the capturing host.
 const LARGEST_SEGMENT: u32 = 1_460;
 
 /// From the first SYN to when the client may send, as the client sees it.
@@ -123,7 +123,7 @@ fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
     (answer - syn).max(0) + path.near_ns(ConnectionSide::Client)
 }
 
-/// The part of it that went by because SYNs had to be sent again.
+/// The part of the setup time spent on retransmitted SYNs.
 fn lost_in_setup(conversation: &Conversation, setup_ns: i64, path: &PathTiming) -> (Limit, i64) {
     let again = conversation.handshake.syns > 1;
     (Limit::Loss, if again { (setup_ns - path.round_trip_ns()).max(0) } else { 0 })

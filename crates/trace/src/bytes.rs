@@ -1,4 +1,4 @@
-//! Numbers in bytes. Outside of the bytes everything is zero: who must know looks at the length first.
+//! Reads numbers from bytes. Outside of the bytes everything is zero: callers that care check the length first.
 
 /// Little-endian number of four bytes, or big-endian.
 #[inline]

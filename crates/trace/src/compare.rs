@@ -1,6 +1,6 @@
-//! Two reports side by side: where the slow one loses its time against the fast one, by phase and by cause.
+//! Compares two reports: where the slow one loses time against the fast one, by phase and by cause.
 //!
-//! Per transaction, so that captures of different length compare. Plain differences; nothing is judged anew.
+//! Per transaction, so that captures of different length are comparable. Plain differences; nothing is analysed again.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::report::{BottleneckFinding, TimeDiagnosis, TraceReport};
 pub struct CaptureComparison {
     /// Always `steelyard.trace-comparison/1`; changes with the shape.
     pub schema: &'static str,
-    /// Files of the fast one.
+    /// Files of the fast report.
     pub fast: Vec<String>,
-    /// Files of the slow one.
+    /// Files of the slow report.
     pub slow: Vec<String>,
     /// Seconds of a transaction, on average.
     pub total: SecondsPair,
@@ -30,11 +30,11 @@ pub struct CaptureComparison {
 /// Seconds of a transaction in both.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct SecondsPair {
-    /// In the fast one.
+    /// Value in the fast report.
     pub fast: f64,
-    /// In the slow one.
+    /// Value in the slow report.
     pub slow: f64,
-    /// What the slow one has more.
+    /// The slow report's value minus the fast one's.
     pub more: f64,
 }
 
@@ -43,10 +43,9 @@ pub struct SecondsPair {
 pub struct CausePair {
     pub phase: &'static str,
     pub code: Limit,
-    /// Whose time it is.
     pub owner: TimeOwner,
     pub seconds: SecondsPair,
-    /// The finding of whichever has it, the slow one first.
+    /// The finding's sentence, from the slow report if it has one.
     pub sentence: String,
 }
 

@@ -19,7 +19,7 @@ struct ConnectionKey {
 #[derive(Debug)]
 pub struct ConnectionTable {
     places: HashMap<ConnectionKey, u32, KeyedHashBuilder>,
-    /// The last one: packets come in trains.
+    /// The last lookup: packets come in trains.
     last: Option<(ConnectionKey, u32)>,
 }
 
@@ -46,7 +46,7 @@ impl ConnectionTable {
         Some(place)
     }
 
-    /// Gives a packet's connection a place, a new one if it had another.
+    /// Gives a packet's connection a place; replaces an earlier one.
     pub fn insert(&mut self, packet: &TcpPacket<'_>, place: u32) {
         self.places.insert(ConnectionKey::from_packet(packet), place);
         self.last = None;

@@ -1,6 +1,7 @@
-//! One connection as its packets come: both directions, the handshake, what was said, and the packets kept for judging.
+//! One connection from its packets: both directions, the handshake, the decoded payload, and the packets stored for
+//! analysis.
 //!
-//! It takes packets in the order of the capture and judges nothing. Packets kept are freed when they have been judged.
+//! It takes packets in the order of the capture and attributes nothing. Analysed packets are freed.
 
 use crate::direction::{DirectionState, WindowScaleOption};
 use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT};
@@ -41,7 +42,7 @@ pub struct Conversation {
     pub ends: [TcpEndpoint; 2],
     /// The path, as in `Carried`.
     pub path: u64,
-    /// Both directions: what the client sent and what the server sent.
+    /// The client's direction and the server's.
     pub directions: [DirectionState; 2],
     pub handshake: Handshake,
     /// Whether who is client and who server was guessed.
@@ -58,12 +59,12 @@ pub struct Conversation {
     pub shortest_ns: [Option<i64>; 2],
     /// Last window field of each side.
     last_window: [Option<u16>; 2],
-    /// Whether packets are kept.
+    /// Whether packets are stored.
     recording: bool,
 }
 
 impl Conversation {
-    /// Begins with its first packet, which is not yet taken.
+    /// Starts a connection; its first packet is not counted yet.
     pub fn new(packet: &TcpPacket<'_>) -> Conversation {
         let (client, guessed) = client_of(packet);
         let ends = match client {
@@ -88,24 +89,24 @@ impl Conversation {
         }
     }
 
-    /// Keeps no packets from now on, nor what is said.
+    /// Stops storing packets and decoding payload.
     pub fn stop_decoding(&mut self) {
         self.recording = false;
         self.events = Vec::new();
         self.talk = PayloadDecoder::default();
     }
 
-    /// Keeps no more packets; those kept stay.
+    /// Stops storing packets; stored ones stay.
     pub fn stop_recording(&mut self) {
         self.recording = false;
     }
 
-    /// The place of a packet among those that are kept, by its number.
+    /// The index of a packet among the stored ones, by its number.
     pub fn index_of(&self, number: u32) -> usize {
         self.events.partition_point(|event| event.number < number)
     }
 
-    /// Frees packets before this place, and what was said in them.
+    /// Frees packets before this index, and their decoded payload.
     pub fn free_before(&mut self, before: usize) {
         self.events.drain(..before.min(self.events.len()));
         self.events.shrink_to_fit();
@@ -118,7 +119,6 @@ impl Conversation {
         }
     }
 
-    /// Whether packets are kept.
     pub fn is_recording(&self) -> bool {
         self.recording
     }
@@ -138,7 +138,7 @@ impl Conversation {
         if packet.source == self.ends[0] { ConnectionSide::Client } else { ConnectionSide::Server }
     }
 
-    /// Takes the next packet; `false`: it is a copy of one before.
+    /// Adds the next packet; `false`: it is a copy of an earlier one.
     #[inline]
     pub fn add_packet(&mut self, packet: &TcpPacket<'_>) -> bool {
         let side = self.side(packet);
@@ -184,7 +184,7 @@ impl Conversation {
         true
     }
 
-    /// What opens and ends the connection.
+    /// Tracks the setup and the end of the connection.
     fn track_state(&mut self, side: ConnectionSide, packet: &TcpPacket<'_>) {
         let shake = &mut self.handshake;
         if packet.has(SYN) && side == ConnectionSide::Client {
@@ -211,7 +211,7 @@ impl Conversation {
         }
     }
 
-    /// The shift that applies to a side's windows; `None`: unknown, because a SYN is missing (RFC 7323, 2.2).
+    /// The shift of a side's windows; `None`: unknown, because a SYN is missing (RFC 7323, 2.2).
     pub fn window_shift(&self, side: ConnectionSide) -> Option<u8> {
         let own = self.directions[side.index()].scale;
         let other = self.directions[side.peer().index()].scale;
@@ -250,9 +250,9 @@ fn client_of(packet: &TcpPacket<'_>) -> (ConnectionSide, bool) {
     match (packet.flags & (SYN | ACK), payload::detect_speaker(packet.payload)) {
         (SYN, _) => (ConnectionSide::Client, false),
         (flags, _) if flags & SYN != 0 => (ConnectionSide::Server, false),
-        // A capture that begins later begins with whose words these are.
+        // In a capture without the SYNs the payload shows which side sent it.
         (_, Some(side)) => (side, false),
-        // The lower port is the one that was asked for.
+        // The lower port is the server's.
         _ if packet.source.port < packet.destination.port => (ConnectionSide::Server, true),
         _ => (ConnectionSide::Client, true),
     }

@@ -1,6 +1,6 @@
-//! From sums to findings: the most significant bottleneck, the next one, and after it, until insignificant.
+//! From sums to findings: the most significant bottleneck, and the next ones until they are insignificant.
 //!
-//! Decides what is worth saying and what a change would save; the words are in `sentence`.
+//! Decides which findings are reported and what a change would save; `sentence` has the words.
 
 use model::limit::{Limit, TimeOwner};
 
@@ -13,20 +13,19 @@ use crate::report::number::{rounded, seconds, share};
 use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
 use crate::sentence::{self, SentenceFacts};
 
-/// Less than this part of what users waited is insignificant: one in so many.
+/// Less than one part in this many of the users' wait is insignificant.
 const INSIGNIFICANT: i64 = 50;
-/// Sums shorter than this are nobody's bottleneck, nanoseconds.
+/// Shorter sums are no bottleneck, in nanoseconds.
 const SHORTEST_NS: i64 = 10_000_000;
-/// Findings that are told.
+/// Findings in a report at most, so that it stays readable.
 const MAX_FINDINGS: usize = 8;
-/// Turns after which the path's length is worth a finding of its own.
+/// Turns from which the path's latency is a finding of its own.
 const CHATTY: u64 = 10;
-/// Bytes that can be under way in one round trip without window scaling: what any receiver should allow.
+/// Bytes in flight in one round trip without window scaling, which any receiver should allow.
 const USUAL_WINDOW: i64 = 65_536;
 
 /// The connections that sums are about.
 pub trait ConnectionLookup {
-    /// One by its number.
     fn find_connection(&self, number: u32) -> Option<(&Conversation, &ConnectionLedger)>;
 }
 
@@ -68,10 +67,10 @@ fn is_significant(cell: &LimitCell, tally: &LimitTally) -> bool {
     let long = cell.ns >= SHORTEST_NS && cell.ns.saturating_mul(INSIGNIFICANT) >= tally.total_ns;
     let much = cell.ns.saturating_mul(3) >= tally.total_ns;
     match cell.limit {
-        // The path has its length: worth a word when it is paid often.
+        // Latency is inherent to the path: it is reported only when many turns pay for it.
         Limit::Latency | Limit::Connect => long && much && cell.turns >= CHATTY,
         Limit::Send => false,
-        // What every transfer begins with: worth a word where it takes longer than that.
+        // Every transfer starts slowly: it is reported only where a change would save time.
         Limit::SlowStart | Limit::Cwnd => long && possible_saving_ns(cell) > 0,
         _ => long,
     }
@@ -144,14 +143,14 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
     }
 }
 
-/// What a change would save, nanoseconds; may be negative where nothing would.
+/// What a change would save in nanoseconds; may be negative where it would save nothing.
 fn possible_saving_ns(cell: &LimitCell) -> i64 {
     let round_trip_ns = cell.round_trip_ns;
     match cell.limit {
         Limit::SillyWindow | Limit::ZeroWindow | Limit::Rwnd | Limit::SendBuffer => {
             let now = cell.window.map_or(0, |(_, high)| high).max(cell.cap);
             let now = if cell.limit == Limit::SillyWindow { 0 } else { now };
-            // Where more than the usual is under way already, four times as much is what a change could bring.
+            // With more than the usual window in flight, a change could bring four times as much.
             let in_flight = if now < USUAL_WINDOW { USUAL_WINDOW } else { now.saturating_mul(4) };
             let by_window = if round_trip_ns > 0 {
                 in_flight as f64 / round_trip_ns as f64 * 1e9
@@ -173,7 +172,7 @@ fn possible_saving_ns(cell: &LimitCell) -> i64 {
     }
 }
 
-/// The side that owns a cell, where it is one of the two.
+/// The side that owns a cell, if it is a side.
 fn owner_side(owner: TimeOwner) -> Option<ConnectionSide> {
     match owner {
         TimeOwner::Client => Some(ConnectionSide::Client),

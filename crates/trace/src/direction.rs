@@ -1,6 +1,6 @@
-//! What one side of a connection sent, counted: packets, bytes, what was sent again, windows, options.
+//! Counters of one side's packets: packets, bytes, retransmissions, windows, options.
 //!
-//! Counters are exact on any capture. What they mean for whose time it was is judged elsewhere.
+//! Counters are exact on any capture. Other modules attribute the time.
 
 use crate::duplicate::RecentPackets;
 use crate::packet::{FIN, RST, SYN, TcpPacket};
@@ -12,20 +12,20 @@ pub enum WindowScaleOption {
     /// Its SYN was not captured.
     #[default]
     NotSeen,
-    /// Its SYN has none.
+    /// The SYN has no such option.
     Absent,
     /// The shift that it announces, at most 14 (RFC 7323, 2.3).
     Shift(u8),
 }
 
-/// Sums over one direction. Copies that only the capture made are in `copies` and nowhere else.
+/// Sums of one direction. Copies that only the capture made are in `copies` and nowhere else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionCounts {
     pub packets: u64,
     pub data_packets: u64,
-    /// Payload bytes, those sent again included.
+    /// Payload bytes, retransmissions included.
     pub bytes: u64,
-    /// Packets with at least one byte that was seen before.
+    /// Packets with at least one byte that was captured before.
     pub retransmitted_packets: u64,
     /// Bytes that were seen before.
     pub retransmitted_bytes: u64,
@@ -71,7 +71,7 @@ pub struct DirectionState {
     ranges: OffsetRanges,
 }
 
-/// What a packet brought to its stream.
+/// The effect of a packet on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentPlacement {
     /// Offset of the first byte.
@@ -80,12 +80,11 @@ pub struct SegmentPlacement {
     pub new: i64,
     /// Whether it lies below the highest byte.
     pub below_highest: bool,
-    /// Whether it is a probe.
     pub is_probe: bool,
 }
 
 impl DirectionState {
-    /// The sequence number that the direction began with, if known: of its SYN, or of the first byte captured.
+    /// The first sequence number of the direction, if known: of its SYN, or of the first captured byte.
     pub fn base(&self) -> Option<u32> {
         self.base
     }
@@ -105,7 +104,7 @@ impl DirectionState {
         self.ranges.joined()
     }
 
-    /// The offset of a sequence number near the highest one; the first fixes where the stream begins.
+    /// The offset of a sequence number near the highest one; the first number sets the origin.
     #[inline]
     pub fn offset(&mut self, seq: u32) -> i64 {
         let base = *self.base.get_or_insert(seq);
@@ -114,7 +113,7 @@ impl DirectionState {
         self.next_offset + i64::from(delta)
     }
 
-    /// Takes a packet of this direction into the counts; `closed`: the other side's last window was zero.
+    /// Counts a packet of this direction; `closed`: the other side's last window was zero.
     #[inline]
     pub fn record_packet(&mut self, packet: &TcpPacket<'_>, closed: bool) -> SegmentPlacement {
         let counts = &mut self.counts;
@@ -148,7 +147,7 @@ impl DirectionState {
             self.syn_window = Some(packet.window);
             seq = seq.wrapping_add(1);
         }
-        // A reset may carry any sequence number, and as payload only words about itself (RFC 9293, 3.5.2).
+        // A reset may have any sequence number, and its payload is only a diagnostic text (RFC 9293, 3.5.2).
         if packet.has(RST) {
             return SegmentPlacement {
                 from: self.next_offset,

@@ -1,8 +1,8 @@
-//! Tells packets that the capture holds twice from packets that were sent twice.
+//! Distinguishes packets that were captured twice from packets that were sent twice.
 //!
-//! A capture on several interfaces, or of a switch's mirror, repeats a packet within a millisecond with the same IP
-//! identification, sequence, length and flags. Where there is no identification, checksum, window and acknowledgement
-//! must agree as well, and an empty acknowledgement counts only where most of what carries data is doubled too.
+//! A capture on several interfaces, or of a switch's mirror port, repeats a packet within a millisecond with the same
+//! IP identification, sequence number, length and flags. Without an identification the checksum, window and
+//! acknowledgement must be equal as well. An empty acknowledgement counts only where most data packets are doubled too.
 
 use crate::packet::{FIN, SYN, TcpPacket};
 
@@ -12,7 +12,6 @@ const WITHIN_NS: i64 = 1_000_000;
 /// Packets of a direction that are remembered.
 const MEMORY: usize = 8;
 
-/// The last packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct RecentPackets {
     packets: [(u64, i64); MEMORY],
@@ -22,7 +21,7 @@ pub struct RecentPackets {
 }
 
 impl RecentPackets {
-    /// Whether this packet is a copy of one before.
+    /// Whether this packet is a copy of an earlier one.
     #[inline]
     pub fn is_copy(&mut self, packet: &TcpPacket<'_>) -> bool {
         let print = fingerprint(packet);
@@ -46,7 +45,7 @@ impl RecentPackets {
     }
 }
 
-/// Whether an identification tells one packet from the next.
+/// Whether the identification distinguishes packets.
 fn has_distinct_id(packet: &TcpPacket<'_>) -> bool {
     packet.ip_id.is_some_and(|id| id != 0)
 }
@@ -61,7 +60,7 @@ fn fingerprint(packet: &TcpPacket<'_>) -> u64 {
         let window = u64::from(packet.window) << 16;
         (u64::from(packet.checksum) | 1 << 17, window ^ u64::from(packet.ack).rotate_left(40))
     };
-    // Odd constants spread what the fields leave empty; equal packets are equal, which is what matters.
+    // Odd constants spread the empty bits of the fields; equal packets give equal values.
     (high | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ id.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ more
         | 1
 }

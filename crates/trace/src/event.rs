@@ -1,4 +1,4 @@
-//! One packet of a connection as it is kept for judging: 40 bytes, in units of the connection.
+//! One stored packet of a connection: 40 bytes, in units of the connection.
 //!
 //! Plain data. Offsets count from the first payload byte of a direction; they do not wrap.
 
@@ -30,7 +30,7 @@ const SERVER: u8 = 1;
 /// Every payload byte was seen before.
 pub const REPEAT: u8 = 2;
 pub const PARTLY: u8 = 4;
-/// It fills a hole below what was seen: reordered, or sent again after a loss before the capture.
+/// The packet fills a hole below captured data: reordered, or a retransmission of a loss before the capture.
 pub const FILLS: u8 = 8;
 /// A probe of a closed window or of a quiet connection.
 pub const PROBE: u8 = 16;
@@ -46,7 +46,7 @@ pub struct PacketEvent {
     /// Number in the capture.
     pub number: u32,
     pub length: u32,
-    /// Window as it stands in the header.
+    /// The unscaled window of the header.
     pub window: u16,
     /// IP identification; 0 with version 6.
     pub ip_id: u16,
@@ -114,7 +114,7 @@ impl PacketEvent {
         self.length > 0 && self.marks & (REPEAT | PROBE) == 0
     }
 
-    /// Whether it carries payload again that was seen before.
+    /// Whether the packet repeats payload that was captured before.
     #[inline]
     pub fn is_retransmission(&self) -> bool {
         self.length > 0 && self.marks & REPEAT != 0 && self.marks & PROBE == 0

@@ -1,4 +1,4 @@
-//! Which packets are looked at: by address, port and time. What is filtered out is counted, not judged.
+//! Selects packets by address, port and time. Filtered packets are counted, not analysed.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,7 @@ use crate::packet::{TcpEndpoint, TcpPacket};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureFilter {
     ends: Vec<(Option<[u8; 16]>, Option<u16>)>,
-    /// One of each must be among a packet's two.
+    /// For each group, one of the packet's two ends must match.
     groups: Vec<Vec<([u8; 16], u16)>>,
     from_ns: Option<i64>,
     to_ns: Option<i64>,
@@ -57,7 +57,7 @@ impl CaptureFilter {
         Ok(())
     }
 
-    /// Adds a condition: one of these ends must be among a packet's two. Without any nothing passes.
+    /// Adds a condition: one of these ends must be an end of the packet. An empty list lets nothing pass.
     pub fn add_one_of(&mut self, ends: impl IntoIterator<Item = SocketAddr>) {
         let end = |at: SocketAddr| (address::bytes(at.ip()), at.port());
         self.groups.push(ends.into_iter().map(end).collect());

@@ -1,6 +1,6 @@
-//! Reads captures to their end, one after the other, into one analysis.
+//! Reads captures completely, one after the other, into one analysis.
 //!
-//! Progress is told in bytes to whoever wants it. Damage ends a file, not the analysis: what came before counts.
+//! Progress is reported in bytes. Damage ends a file, not the analysis: earlier frames count.
 
 use std::io::Read;
 
@@ -12,18 +12,18 @@ use crate::report_builder::CaptureSource;
 #[derive(Debug)]
 pub enum ReadOutcome {
     Complete,
-    /// With damage; frames before it were taken.
+    /// Damaged; frames before the damage were analysed.
     Partial(CaptureDamage),
 }
 
 /// Frames between two calls of `progress`.
 const EVERY: u64 = 65_536;
 
-/// Takes all frames of a capture.
+/// Analyses all frames of a capture.
 ///
 /// # Errors
 ///
-/// When nothing in it could be understood.
+/// When no part of the file could be read.
 pub fn ingest_capture<R: Read>(
     analysis: &mut Analysis,
     source: &mut CaptureSource,

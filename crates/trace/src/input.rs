@@ -1,7 +1,7 @@
-//! Capture files to frames: pcap and pcapng, either of them packed with gzip, from anything that can be read.
+//! Capture files to frames: pcap and pcapng, plain or compressed with gzip, from any reader.
 //!
-//! Streaming: a block of the file is in memory at a time, and a frame points into it. What a frame's bytes mean is not
-//! known here. A damaged file gives its frames up to the damage and then says what and where.
+//! Streaming: one block of the file is in memory at a time, and a frame refers to it. It does not interpret the frames.
+//! A damaged file yields its frames up to the damage, then the error with its position.
 
 mod blocks;
 mod frame;
@@ -51,7 +51,7 @@ impl<R: Read> CaptureReader<R> {
         self.blocks.offset()
     }
 
-    /// Packets that the capturing program says it lost.
+    /// Packets that the capturing program reports as lost.
     pub fn drops(&self) -> u64 {
         match &self.format {
             CaptureFormat::Pcap(_) => 0,
@@ -59,7 +59,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// The most bytes that were kept of a packet, as the file says; 0: no limit.
+    /// The most bytes captured of a packet, by the file's header; 0: no limit.
     pub fn snaplen(&self) -> u32 {
         match &self.format {
             CaptureFormat::Pcap(pcap) => pcap.snaplen(),

@@ -1,9 +1,9 @@
-//! Joins captures of both sides of a balancer into one story: what the client saw as the server's time is taken apart
-//! into the balancer's, the path's behind it, and the server's.
+//! Joins captures of both sides of a balancer. The server's time in the client's view is divided into the balancer's,
+//! that of the path behind it, and the server's.
 //!
-//! Both captures must be of one clock, as those of the balancer's own interfaces are; one capture may have both sides. A
-//! request in front is joined with the request behind that begins while it is under way, goes to another server, has the
-//! same first line, and is the nearest.
+//! Both captures must share a clock, as those of the balancer's own interfaces do; one capture may have both sides. A
+//! request in front is joined with the nearest request behind that begins during it, goes to another server, and has
+//! the same first line.
 
 use std::collections::BTreeSet;
 
@@ -32,14 +32,12 @@ pub struct JoinedReport {
 /// A transaction through the balancer.
 #[derive(Clone, Debug, Serialize)]
 pub struct JoinedTransaction {
-    /// Method and target, where HTTP says.
+    /// Method and target, for HTTP.
     pub title: Option<String>,
     pub status: Option<u16>,
     /// When its first packet passed in front.
     pub start_seconds: f64,
-    /// What the user waited.
     pub total_seconds: f64,
-    /// Whose time it was.
     pub owners: TimeOwners,
     /// Number of the connection in front.
     pub front_connection: u32,
@@ -51,7 +49,7 @@ pub struct JoinedTransaction {
     pub after_server_seconds: f64,
 }
 
-/// The most transactions that are told of.
+/// Transactions in the report at most, so that it stays readable.
 const MAX_REPORTED: usize = 1_000;
 
 struct BackExchange<'a> {
@@ -61,7 +59,7 @@ struct BackExchange<'a> {
     matched: bool,
 }
 
-/// Joins. Both may be the same: a capture of both sides.
+/// Joins two reports. Both may be the same one, of a capture with both sides.
 pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
     let shift = back.capture.start_epoch_seconds - front.capture.start_epoch_seconds;
     let mut behind: Vec<BackExchange<'_>> = exchanges(back)
@@ -77,7 +75,7 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
     asked.sort_by(|(_, a), (_, b)| a.start_seconds.total_cmp(&b.start_seconds));
     let mut transactions = Vec::new();
     let mut alone = Vec::new();
-    // Of one capture a request behind is one in front too: it begins later, and is known by then.
+    // In one capture a request behind is also a request in front: it begins later, so it is known by then.
     let same = std::ptr::eq(front, back);
     let mut used: BTreeSet<(u32, u64)> = BTreeSet::new();
     let key = |connection: &ConnectionReport, transaction: &TransactionReport| {
@@ -161,13 +159,13 @@ fn join_transaction(
     let before = (back.start - arrived).clamp(0.0, front.server_seconds);
     let held = front.server_seconds - before;
     let after = (first_out - first_in).clamp(0.0, held);
-    // Between: what passed behind the balancer until its first answer byte.
+    // Between: the time behind the balancer until its first response byte.
     let between = held - after;
     let known = behind.request.seconds + behind.server_seconds + behind.latency_seconds;
     let scale = if known > 0.0 { between / known } else { 0.0 };
     let server = behind.server_seconds * scale;
     let network = between - server;
-    // What the balancer's side of the answer lacked, the server had not delivered yet.
+    // Where the balancer had nothing to send, the server had not delivered yet.
     let starved: f64 = front
         .response
         .iter()

@@ -1,4 +1,4 @@
-//! What was found of a connection so far, when it is judged in pieces: sums, and the transactions worth showing.
+//! The accumulated analysis of a connection that is analysed in pieces: sums, and the slowest transactions.
 
 use crate::attribution::path::PathTiming;
 use crate::attribution::scale::{ScaleOverrides, WindowScale};
@@ -9,23 +9,22 @@ use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
 use crate::limit_tally::LimitTally;
 
-/// Transactions of a connection that are kept; the slowest are.
+/// Transactions stored for a connection: the slowest.
 pub const MAX_TRANSACTIONS: usize = 512;
-/// Transactions of all connections together that are told of; while reading twice as many are kept.
+/// Transactions in the report over all connections; while reading twice as many are stored.
 pub const MAX_REPORTED: usize = 20_000;
 
-/// Findings of one connection.
 #[derive(Debug, Default)]
 pub struct ConnectionLedger {
     /// Number of the connection, from 1.
     pub number: u32,
     /// Sums over all its transactions.
     pub tally: LimitTally,
-    /// Transactions that are kept, in order of time.
+    /// The stored transactions in order of time.
     pub transactions: Vec<TracedTransaction>,
-    /// Those that are not.
+    /// The number of dropped transactions.
     pub left_out: u64,
-    /// Windows that contradict what was announced.
+    /// Windows that contradict the announced scale.
     pub flags: Vec<WindowFlag>,
     /// Round trips, by the last piece, without samples.
     pub path: PathTiming,
@@ -38,17 +37,17 @@ pub struct ConnectionLedger {
     pub attributions: u32,
 }
 
-/// How much of a connection to judge.
+/// Which part of a connection to analyse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnalysisExtent {
-    /// All of it; it is over.
+    /// All of it, because the connection is over.
     All,
-    /// What is complete; its packets are freed.
+    /// The complete part; its packets are freed.
     Complete,
 }
 
 impl ConnectionLedger {
-    /// Judges what a connection has kept and frees it.
+    /// Analyses the stored packets of a connection and frees them.
     pub fn attribute_pending(
         &mut self,
         conversation: &mut Conversation,
@@ -63,7 +62,7 @@ impl ConnectionLedger {
             open = judged.transactions.pop();
             let first = open.as_ref().map(|t| conversation.index_of(t.request.numbers.0));
             if first.is_none_or(|first| first < most) {
-                // One message fills all of what may be kept: what there is of it is judged now.
+                // One message fills the whole budget: its stored part is analysed now.
                 judged.transactions.extend(open.take());
             }
         }
@@ -95,7 +94,7 @@ impl ConnectionLedger {
     }
 }
 
-/// Leaves the slowest `most`, in their order, and says how many went.
+/// Keeps the slowest `most` in their order and returns how many were dropped.
 pub fn keep_slowest(kept: &mut Vec<TracedTransaction>, most: usize) -> u64 {
     if kept.len() <= most {
         return 0;
@@ -109,7 +108,7 @@ pub fn keep_slowest(kept: &mut Vec<TracedTransaction>, most: usize) -> u64 {
     (before - kept.len()) as u64
 }
 
-/// Leaves the slowest `most` of all connections together; of those that took equally long, the first.
+/// Keeps the slowest `most` of all connections together; of equally slow ones, the first.
 pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)], most: usize) {
     let all = connections.iter().flat_map(|(_, ledger)| &ledger.transactions);
     let Some((bound, mut equal)) =
@@ -130,7 +129,8 @@ pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)]
     }
 }
 
-/// The least of the `most` largest, and how many of exactly that are among them; `None`: there are no more than those.
+/// The least of the `most` largest, and how many of exactly that value are among them; `None`: there are no more than
+/// that.
 fn slowest_threshold(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
     let more = totals.len().checked_sub(most).filter(|more| *more > 0)?;
     if most == 0 {

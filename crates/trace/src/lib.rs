@@ -1,7 +1,7 @@
-//! Packet captures to findings: whose time it was, and why.
+//! Packet captures to findings: who owns the time, and why.
 //!
-//! Streaming and pure: it reads what it is handed and nothing else. `input` gives frames, `link` and `packet` find TCP
-//! in them, `analysis` keeps connections, `judge` says what limited them, and `compose` makes the report.
+//! Streaming and pure: it reads only its input. `input` yields frames, `link` and `packet` find TCP in them, `analysis`
+//! collects connections, `attribution` finds their limits, and `report_builder` makes the report.
 
 pub mod address;
 pub mod analysis;

@@ -1,6 +1,6 @@
 //! Sums over transactions: time by phase and limit, by place and by owner. For a connection, and for a whole file.
 //!
-//! What a sum means in words is said elsewhere (`verdict`).
+//! `diagnosis` turns the sums into findings.
 
 use model::limit::{Limit, TimeOwner};
 
@@ -20,7 +20,6 @@ pub enum TransactionPlace {
     Server,
     /// While the answer was sent.
     Response,
-    /// On the way, by its length.
     Path,
 }
 
@@ -37,7 +36,6 @@ impl TransactionPlace {
     }
 }
 
-/// Time under one limit in one place.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitCell {
     pub place: TransactionPlace,
@@ -52,9 +50,9 @@ pub struct LimitCell {
     pub connection_ns: i64,
     /// Bytes that were sent under it.
     pub bytes: u64,
-    /// What the sender's buffer seems to hold, bytes; 0: nothing suggests one.
+    /// The estimated size of the sender's buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Smallest and largest window, bytes, where known.
+    /// Smallest and largest window in bytes, where known.
     pub window: Option<(i64, i64)>,
     /// Most in flight, bytes.
     pub max_in_flight: i64,
@@ -71,9 +69,9 @@ pub struct LimitTally {
     pub transactions: u64,
     /// By place and owner.
     pub bands: TimeBands,
-    /// What users waited, nanoseconds.
+    /// The users' wait in nanoseconds.
     pub total_ns: i64,
-    /// The same without the path's length.
+    /// The wait without the path's latency.
     pub working_ns: i64,
     /// Bytes of answers and requests.
     pub bytes: [u64; 2],

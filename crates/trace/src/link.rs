@@ -1,8 +1,8 @@
-//! Peels link layers and tunnels off a frame until TCP is found.
+//! Removes link layers and tunnels from a frame until TCP is found.
 //!
-//! VLAN tags, PPPoE sessions, tunnels and their keys are folded into one number that is the same in both directions, so
-//! that equal addresses on different paths stay apart. MPLS labels differ by direction and are passed over. Fragments
-//! other than a first one have no TCP header and are counted.
+//! VLAN tags, PPPoE sessions, tunnels and their keys are folded into one number that is the same in both directions. So
+//! equal addresses on different paths are distinct. MPLS labels differ by direction and are skipped. Fragments other
+//! than a first one have no TCP header and are counted.
 
 mod ip;
 mod layer;
@@ -25,7 +25,7 @@ const MAX_LAYERS: usize = 24;
 pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFrame> {
     let (mut layer, skip) = first_layer(frame)?;
     let mut bytes = frame.bytes.get(skip..).ok_or(NonTcpFrame::Broken)?;
-    // What is left of the packet on the wire; only used where IP does not say.
+    // The rest of the packet on the wire; used only where IP has no length.
     let mut wire = (frame.original_len as usize).max(frame.bytes.len()).saturating_sub(skip);
     let mut path = PathTags::default();
     for _ in 0..MAX_LAYERS {
@@ -45,7 +45,7 @@ pub fn find_tcp<'a>(frame: &CapturedFrame<'a>) -> Result<IpSegment<'a>, NonTcpFr
     Err(NonTcpFrame::TooDeep)
 }
 
-/// What a frame begins with, and how many bytes of link header come before it.
+/// The first layer of a frame, and the length of its link header.
 #[inline]
 fn first_layer(frame: &CapturedFrame<'_>) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let bytes = frame.bytes;
@@ -53,7 +53,7 @@ fn first_layer(frame: &CapturedFrame<'_>) -> Result<(FrameLayer, usize), NonTcpF
         1 => (FrameLayer::Ethernet, 0),
         // Raw IP, under its several numbers.
         12 | 14 | 101 | 228 | 229 => (FrameLayer::Ip, 0),
-        // Loopback: four bytes that say which family, in the byte order of some machine.
+        // Loopback: four bytes with the address family, in the byte order of the capturing machine.
         0 | 108 => (FrameLayer::Ip, 4),
         113 => (FrameLayer::Type(u16_at(bytes, 14, true)), 16),
         276 => (FrameLayer::Type(u16_at(bytes, 0, true)), 20),
@@ -88,7 +88,7 @@ fn ethertype_layer(
     }
 }
 
-/// A stack of MPLS labels (RFC 3032): what follows it is told by its first half-byte.
+/// A stack of MPLS labels (RFC 3032): the first half-byte behind it shows what follows.
 fn mpls_layer(bytes: &[u8]) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let bottom = bytes.chunks_exact(4).take(MAX_LAYERS).position(|label| label[2] & 1 == 1);
     let skip = bottom.ok_or(NonTcpFrame::Broken)? * 4 + 4;

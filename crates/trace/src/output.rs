@@ -1,13 +1,13 @@
-//! pcapng files, written: one section with a comment, one interface of bare IP packets, packets that may have comments.
+//! Writes pcapng files: one section with a comment, one interface of bare IP packets, packets with optional comments.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Everything goes to whatever can be written to, in the order in which it is said; a
-//! file that ends in the middle is read up to there. What is worth writing is not known here.
+//! Source: draft-ietf-opsawg-pcapng. Everything is written in order, so a truncated file is readable up to its end. The
+//! caller decides what to write.
 
 use std::io::{self, Write};
 
 /// Bare IPv4 and IPv6 (LINKTYPE_RAW).
 const RAW: u16 = 101;
-/// Bytes of a comment; what is longer is cut.
+/// Bytes of a comment at most; longer ones are cut.
 pub const COMMENT_BYTES: usize = 1_024;
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -30,7 +30,7 @@ pub struct OutputPacket<'a> {
     pub bytes: &'a [u8],
     /// Bytes that there were.
     pub original: u32,
-    /// What is said of it; empty: nothing.
+    /// The comment; empty: none.
     pub comment: &'a str,
 }
 
@@ -43,15 +43,15 @@ pub struct PcapngWriter<W> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins the file. `comment`: what it is; `snaplen`: most bytes of a packet that are kept, 0 for all.
+    /// Starts the file. `comment`: its description; `snaplen`: the most bytes of a packet, 0 for all.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn begin(to: W, comment: &str, snaplen: u32) -> io::Result<PcapngWriter<W>> {
         let mut file = PcapngWriter { to, written: 0, block: Vec::new() };
         let mut body = ORDER.to_le_bytes().to_vec();
         body.extend([1, 0, 0, 0]);
-        // The section's length is not said: it is written as it comes.
+        // The section's length is unspecified, because it is not known yet.
         body.extend(u64::MAX.to_le_bytes());
         write_option(&mut body, OPTION_COMMENT, truncate_comment(comment).as_bytes());
         write_option(&mut body, OPTION_APPLICATION, b"steelyard");
@@ -120,7 +120,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
-/// The comment of a file's first section, as `begin` writes it; `None`: these bytes do not begin with one.
+/// The comment of a file's first section, as `begin` writes it; `None`: there is none.
 pub fn read_comment(bytes: &[u8]) -> Option<String> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if word(0)? != SECTION || word(8)? != ORDER {

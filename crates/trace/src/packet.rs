@@ -1,7 +1,7 @@
-//! A TCP packet as it was captured: who sent it, what its header says, and how much payload it carried.
+//! A captured TCP packet: its ends, its header, and the length of its payload.
 //!
-//! Links and tunnels are peeled off elsewhere (`link`); this reads the TCP header and its options. Lengths of payload
-//! come from IP headers, never from what was captured.
+//! `link` removes links and tunnels; this module reads the TCP header and its options. Lengths of payload come from IP
+//! headers, never from the captured length.
 
 use crate::bytes::{u16_at, u32_at};
 
@@ -18,14 +18,14 @@ pub struct TcpEndpoint {
     pub port: u16,
 }
 
-/// What IP says of a packet.
+/// The IP header's fields.
 #[derive(Clone, Copy, Debug)]
 pub struct IpSegment<'a> {
     pub source: [u8; 16],
     pub destination: [u8; 16],
-    /// Identification; `None` with version 6.
+    /// The IP identification; `None` with version 6.
     pub ip_id: Option<u16>,
-    /// VLANs, sessions and tunnels that it came through, folded; the same both ways.
+    /// VLANs, sessions and tunnels of the packet, folded into a number; the same in both directions.
     pub path: u64,
     /// Bytes behind the IP header that were captured.
     pub bytes: &'a [u8],
@@ -47,7 +47,7 @@ pub struct TcpPacket<'a> {
     pub ack: u32,
     /// `FIN`, `SYN`, `RST`, `ACK` and the others of the header's byte 13.
     pub flags: u8,
-    /// Window as it stands in the header.
+    /// The unscaled window of the header.
     pub window: u16,
     /// Checksum field, right or not.
     pub checksum: u16,
@@ -58,7 +58,7 @@ pub struct TcpPacket<'a> {
     pub payload: &'a [u8],
 }
 
-/// TCP options that matter here.
+/// The TCP options that the analysis uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions {
     /// Largest segment, bytes; 0: not given (RFC 9293, 3.7.1).
@@ -73,12 +73,12 @@ pub struct TcpOptions {
     pub sacked: u32,
 }
 
-/// Why bytes that IP calls TCP are none.
+/// Why a TCP header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpHeaderError {
     /// Less of the header was captured than its first 20 bytes.
     Cut,
-    /// The header says that it is shorter than 20 bytes, or longer than the packet.
+    /// The header's length is below 20 bytes, or beyond the packet.
     Length,
 }
 
@@ -135,7 +135,7 @@ impl TcpOptions {
     #[inline]
     fn read(bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
-        // Two fillers and timestamps: what most packets of most connections carry.
+        // Two fillers and timestamps: the options of most packets.
         if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
             options.stamps = Some((u32_at(bytes, 4, true), u32_at(bytes, 8, true)));
         } else if !bytes.is_empty() {

@@ -1,7 +1,7 @@
-//! What a connection says: where messages begin and end, told by HTTP/1 heads or TLS records where these are spoken.
+//! Messages of a connection: where they begin and end, from HTTP/1 heads or TLS records.
 //!
-//! Bodies are not looked at: between heads, only offsets count. What is not understood is left to turns of talking,
-//! which need no words.
+//! Bodies are skipped: between heads only offsets count. Other protocols are divided into turns, which need no
+//! decoding.
 
 mod head;
 mod http;
@@ -21,7 +21,6 @@ pub use message::{HttpMessage, MessageStart};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadProtocol {
-    /// Nothing was said yet.
     #[default]
     Silent,
     Http,
@@ -32,8 +31,8 @@ pub enum PayloadProtocol {
     Opaque,
 }
 
-/// Whose words begin like this, where words alone tell: a request's or an answer's head, either hello of TLS
-/// (RFC 8446, 4).
+/// The side that sends a payload with this beginning, where the beginning shows it: an HTTP head, or a TLS hello (RFC
+/// 8446, 4).
 pub fn detect_speaker(payload: &[u8]) -> Option<ConnectionSide> {
     let handshake = payload.get(5).filter(|_| tls::is_record(payload));
     match handshake {
@@ -45,7 +44,7 @@ pub fn detect_speaker(payload: &[u8]) -> Option<ConnectionSide> {
     }
 }
 
-/// Messages that are remembered before judging takes them.
+/// Messages that are stored until they are analysed: bounds the memory.
 const MAX_MESSAGES: usize = 65_536;
 
 #[derive(Debug, Default)]
@@ -90,14 +89,13 @@ impl PayloadDecoder {
         }
     }
 
-    /// Gives up understanding words.
     fn give_up(&mut self) {
         self.protocol = PayloadProtocol::Opaque;
         self.speaking = None;
         self.first_data = [None; 2];
     }
 
-    /// What the first payload of a connection is.
+    /// Detects the protocol from the first payload of a connection.
     fn detect_protocol(&mut self, side: ConnectionSide, from: i64, payload: &[u8]) {
         let at = |offset| StreamBuffer::starting_at(offset);
         let words = match side {
@@ -123,7 +121,7 @@ impl PayloadDecoder {
         self.speaking = Some(Box::new(ActiveDecoder { needs, decoder: words }));
     }
 
-    /// Works through what has come; `None`: it cannot be understood.
+    /// Decodes the available bytes; `None`: they are not of the protocol.
     fn decode_available(&mut self, side: ConnectionSide) -> Option<()> {
         let speaking = self.speaking.as_mut()?;
         let need = &mut speaking.needs[side.index()];

@@ -1,6 +1,6 @@
-//! Which bytes of a stream were seen: a few ranges, in the usual case one.
+//! Which bytes of a stream were captured: a few ranges, usually one.
 //!
-//! More holes than are remembered are closed by joining the two nearest ranges, and counted.
+//! When there are too many holes the two nearest ranges are joined, and the join is counted.
 
 /// Ranges that are remembered.
 const MAX: usize = 64;

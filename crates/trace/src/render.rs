@@ -1,6 +1,6 @@
-//! Draws a connection: a bounce diagram and plots as SVG, and a page that holds them all and needs nothing else.
+//! Draws a connection: a bounce diagram and plots as SVG, and a self-contained page with all of them.
 //!
-//! Everything it shows was found elsewhere.
+//! Other modules compute everything that it shows.
 
 pub mod axis;
 pub mod page;

@@ -1,4 +1,4 @@
-//! What comes out of an analysis, as written to JSON; docs/explain.md says what each field means.
+//! The report of an analysis, as written to JSON; docs/explain.md explains each field.
 //!
 //! Plain data. Times are seconds; those of packets count from the capture's first frame.
 
@@ -52,9 +52,9 @@ pub struct CaptureReport {
     pub seconds: f64,
     /// Copies that only the capture made.
     pub duplicates: u64,
-    /// Packets that the capturing program says it lost.
+    /// Packets that the capturing program reports as lost.
     pub drops: u64,
-    /// The most bytes kept of a packet; 0: unlimited.
+    /// The most bytes captured of a packet; 0: unlimited.
     pub snaplen: u32,
     /// TCP packets that the filter left out.
     pub filtered: u64,
@@ -69,9 +69,9 @@ pub struct CaptureReport {
     pub broken: u64,
     /// Frames tunnelled too deep.
     pub too_deep: u64,
-    /// Frames earlier than the one before.
+    /// Frames with an earlier time than the frame before.
     pub backwards: u64,
-    /// What was wrong with the file; analysed up to there.
+    /// The damage of the file, which was analysed up to there.
     pub damage: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Puts the report together from what an analysis found.
+//! Builds the report from an analysis.
 //!
-//! Connections are told by what their users waited, the slowest first to stay when there are too many.
+//! Connections are sorted by their users' wait; when there are too many, the slowest stay.
 
 use crate::analysis::{AnalysedCapture, CaptureFacts};
 use crate::diagnosis::diagnose;
@@ -9,20 +9,20 @@ use crate::limit_tally::LimitTally;
 use crate::report::number::seconds;
 use crate::report::{CaptureReport, ConnectionReport, SCHEMA, TraceReport};
 
-/// What the reader of files knows beside the frames.
+/// Facts about the files beside their frames.
 #[derive(Clone, Debug, Default)]
 pub struct CaptureSource {
     /// Files, in the order read.
     pub files: Vec<String>,
-    /// Packets that the capturing program says it lost.
+    /// Packets that the capturing program reports as lost.
     pub drops: u64,
-    /// The most bytes kept of a packet; 0: unlimited.
+    /// The most bytes captured of a packet; 0: unlimited.
     pub snaplen: u32,
-    /// What was wrong with a file.
+    /// The damage of a file.
     pub damage: Option<String>,
 }
 
-/// Connections that are told of in full.
+/// Connections with a full report at most: bounds its size.
 const MAX_CONNECTIONS: usize = 20_000;
 
 pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> TraceReport {
@@ -41,7 +41,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     let one = |at: usize| {
         let verdict = diagnose(&connections[at].1.tally, connections.as_slice());
         let (conversation, ledger) = &mut connections[at];
-        // What is told of is kept once, not twice.
+        // Moved, not copied: the transactions are stored only once.
         let kept = std::mem::take(&mut ledger.transactions);
         ConnectionReport::from_conversation(conversation, ledger, verdict, &kept)
     };

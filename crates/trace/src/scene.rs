@@ -12,7 +12,7 @@ pub struct ConnectionScene {
 }
 
 impl ConnectionScene {
-    /// Judges it in detail.
+    /// Analyses the connection in detail.
     pub fn from_conversation(
         conversation: Conversation,
         number: u32,

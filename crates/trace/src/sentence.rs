@@ -1,19 +1,19 @@
-//! Findings in words: whose time it was, why, what shows it, and what to change.
+//! Findings in words: the owner of the time, the cause, the evidence, and what to change.
 //!
-//! One sentence for each limit; figures come from outside, none is calculated here.
+//! One sentence for each limit; it computes no figures.
 
 use model::limit::Limit;
 
 use crate::attribution::window_flag::WindowFlag;
 use crate::limit_tally::{LimitCell, TransactionPlace};
 
-/// What a sentence is made of.
+/// The figures of a sentence.
 #[derive(Debug)]
 pub struct SentenceFacts<'a> {
     pub cell: &'a LimitCell,
     pub window: Option<i64>,
     pub segment: u32,
-    /// What a change would save, nanoseconds.
+    /// What a change would save in nanoseconds.
     pub saving_ns: i64,
     /// Share of all that users waited.
     pub share: f64,
@@ -86,7 +86,7 @@ fn describe_limit(facts: &SentenceFacts<'_>, sender: &str, receiver: &str) -> St
         Limit::ServerThink => "the server worked on its answers".to_owned(),
         Limit::ClientThink => "the client paused".to_owned(),
         Limit::BalancerHold => "the balancer held what it had to pass on".to_owned(),
-        // Packets do not tell these apart; the running balancer does.
+        // Packets do not distinguish these; the running balancer does.
         Limit::Queue | Limit::Tls | Limit::StreamWindow | Limit::Unknown => {
             cell.limit.title().to_owned()
         }

@@ -1,4 +1,4 @@
-//! Round trips by TCP timestamps (RFC 7323, 3): for captures that have nothing better.
+//! Round trips by TCP timestamps (RFC 7323, 3): for captures without better samples.
 //!
 //! One value at a time is followed for each side: when a new one passes, and when its echo does. A delayed echo makes a
 //! sample too long, never too short, so the smallest counts.
@@ -29,7 +29,7 @@ impl TimestampTracker {
             }
             self.waiting[theirs] = None;
         }
-        // Only what carries data is echoed at once.
+        // Only data packets are echoed at once.
         if packet.length > 0 && self.waiting[side.index()].is_none() {
             self.waiting[side.index()] = Some((value, time_ns));
         }

@@ -1,4 +1,4 @@
-//! The study's recreated captures, and what must be found in them: `captures/expected.json`, to the letter.
+//! The study's recreated captures and their expected findings, exactly as in `captures/expected.json`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail the test")]
 
@@ -36,14 +36,14 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Times: 2 % or 5 ms.
+/// Times: within 2 % or 5 ms.
 fn near_time(found: &Value, wanted: &Value) {
     let found = number(found);
     let wanted = number(wanted);
     assert!((found - wanted).abs() <= (wanted * 0.02).max(0.005), "{found} s, not {wanted} s");
 }
 
-/// Bytes in flight: two segments.
+/// Bytes in flight: within two segments.
 fn near_flight(found: &Value, wanted: &Value) {
     let found = number(found);
     let wanted = number(wanted);

@@ -43,7 +43,6 @@ pub enum ReplicaBody {
     Records(Vec<ReplicaRecord>),
     /// Which packets of records arrived.
     Acknowledgement(Acknowledgement),
-    /// The sender's state.
     Hello(ReplicaHello),
 }
 

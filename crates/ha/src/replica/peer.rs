@@ -209,7 +209,6 @@ impl ReplicaPeer {
         Some(bytes)
     }
 
-    /// Builds our hello.
     pub fn build_hello(
         &mut self,
         active: bool,

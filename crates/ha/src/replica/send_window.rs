@@ -91,7 +91,6 @@ impl SendWindow {
         self.number
     }
 
-    /// Handles an acknowledgement.
     pub fn acknowledge(&mut self, now: MonotonicTime, heard: &Acknowledgement) -> DeliveryReport {
         let mut ended = DeliveryReport::default();
         while let Some(came) =

@@ -9,7 +9,7 @@ use model::monotonic_time::MonotonicTime;
 use super::dice::SeededRandom;
 use super::member::{HeartbeatMember, HeartbeatPacket, MS, PATHS, TARGETS, settings};
 
-/// Milliseconds with faults.
+/// How long faults happen, in milliseconds.
 const FAULT_PERIOD_MS: u64 = 15_000;
 /// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 4_000;

@@ -18,7 +18,7 @@ use super::neighbours::NeighbourTables;
 const MS: Duration = Duration::from_millis(1);
 /// Makes a different run of the same seed where only members fail.
 pub const MEMBERS_FAIL: u64 = 0x5eed;
-/// Milliseconds with faults.
+/// How long faults happen, in milliseconds.
 const FAULT_PERIOD_MS: u64 = 20_000;
 /// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 8_000;

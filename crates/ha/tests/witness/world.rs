@@ -11,7 +11,7 @@ use model::monotonic_time::MonotonicTime;
 use super::dice::SeededRandom;
 use super::member::{MS, WitnessMember, WitnessPacket, settings};
 
-/// Milliseconds with faults.
+/// How long faults happen, in milliseconds.
 const FAULT_PERIOD_MS: u64 = 15_000;
 /// Milliseconds without faults afterwards, during which the result must be stable.
 const CALM: u64 = 2_000;

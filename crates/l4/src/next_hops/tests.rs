@@ -40,7 +40,7 @@ fn a_changed_link_address_is_followed_within_two_seconds() {
     assert_eq!(hops.tick(at(1_000)), [NextHopRequest::Confirm(7, SERVER)]);
     assert!(hops.tick(at(1_500)).is_empty());
     assert_eq!(hops.tick(at(1_800)), [NextHopRequest::Renew(7, SERVER)]);
-    // The kernel forgets; the old address stands until the answer is here.
+    // The kernel removes the entry; the old address stays until the reply arrives.
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Unresolved, at(1_801));
     assert!(hops.take_changes().is_empty());
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(NEW), at(1_810));

@@ -1,4 +1,4 @@
-//! Fragments of many packets: put together again they are what was handed over, and each fits its way.
+//! Fragments of many packets: reassembled they equal the original, and each fits the MTU.
 
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn packet(options: &[u8], offset: u16, flags: u16, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The inner packet of an outer one, whose headers must be right.
+/// The inner packet of an outer one with valid headers.
 fn unwrapped<'a>(head: &Oversized, outer: &'a [u8]) -> &'a [u8] {
     let wrap = Wrap::of(head.wrap.into()).unwrap();
     let proto = [4, 47, 17][wrap as usize];
@@ -71,7 +71,7 @@ fn unwrapped<'a>(head: &Oversized, outer: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// What a server makes of fragments: the payload, and whether more follows.
+/// A server's reassembly: the payload, and whether more follows.
 fn together(first: u16, inner: &[&[u8]]) -> (Vec<u8>, bool) {
     let mut payload = Vec::new();
     let mut more = false;
@@ -104,7 +104,7 @@ proptest! {
         room in 576..9_000u32,
         (offset, more) in (0..100u16, any::<bool>()),
     ) {
-        // What is not the last fragment is whole units of eight bytes.
+        // Fragments other than the last have whole units of eight bytes.
         let bytes = if more { bytes.next_multiple_of(8) } else { bytes };
         let payload: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
         let packet = packet(&[], offset, if more { MORE_FRAGMENTS } else { 0 }, &payload);

@@ -16,11 +16,11 @@ use super::state::{ActiveService, FreedEntries, MapPlanner, PlannedChange};
 use crate::abi;
 use crate::map_write::{MapWrite, sort_writes};
 
-/// The name of the service that stands for what this host proxies.
+/// The name of the service for the ports that this host proxies.
 const HOST: &str = "\u{0}host";
 
 impl MapPlanner {
-    /// The writes from what stands in the maps to `snapshot`.
+    /// The writes from the current maps to `snapshot`.
     pub fn plan_change(
         &mut self,
         snapshot: &WorkerSnapshot,
@@ -47,7 +47,7 @@ impl MapPlanner {
         let mut wanted: BTreeSet<&str> = BTreeSet::new();
         let mut touched = false;
         let views = snapshot.services.values().filter(|view| view.config.packets.is_some());
-        // By name, so that what they take of the same room does not depend on chance.
+        // Sorted by name, so that the allocation of scarce entries is deterministic.
         let views: BTreeMap<&str, _> =
             views.map(|view| (view.config.name.as_str(), view)).collect();
         for view in views.into_values() {
@@ -116,7 +116,7 @@ impl MapPlanner {
         rules.into_iter().for_each(|region| self.layout.rules.release(region));
     }
 
-    /// What is listened on, over all services, and what there is at all.
+    /// The listened addresses of all services, and the global flags.
     fn update_listeners(&mut self, snapshot: &WorkerSnapshot, change: &mut PlannedChange) {
         let mut all: Vec<VipListener> = self.active.values().filter_map(listener_of).collect();
         let (mut vips, mut refused) = listeners::vip_entries(&all);
@@ -142,7 +142,7 @@ impl MapPlanner {
             });
         }
         let flags = listeners::wildcard_flags(&vips) | self.share_flags();
-        // Before any port is taken of either kind of share.
+        // The flag is written before a port of either kind of share is used.
         if flags & abi::CONFIG_PORT_PAIRS != 0 {
             change
                 .writes
@@ -156,8 +156,8 @@ impl MapPlanner {
         }
     }
 
-    /// Addresses whose fragments are looked at: of services, and those that servers answer to. Where a service has every
-    /// address, this machine's own too.
+    /// Addresses whose fragments are tracked: those of services, and return addresses. Where a service has every
+    /// address, also this machine's own.
     pub(super) fn update_addresses(&mut self, change: &mut PlannedChange) {
         let mut now: BTreeMap<IpAddr, u32> = BTreeMap::new();
         for key in self.vips.keys().filter(|key| !key.address.is_unspecified()) {

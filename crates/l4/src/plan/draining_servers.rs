@@ -1,4 +1,4 @@
-//! Servers that left: they serve the flows they have and take none, until the sweep has seen no flow of theirs. Pure.
+//! Removed servers: they serve existing flows and get no new ones, until the sweep has seen no flow of theirs. Pure.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ impl MapPlanner {
         );
     }
 
-    /// Services that nobody wants any more keep their index as long as servers of theirs are leaving.
+    /// Removed services have their index as long as some of their servers are draining.
     pub(super) fn retire_services(&mut self, wanted: &BTreeSet<&str>) {
         let named = self.layout.services.iter().map(|(name, _)| name);
         let gone = |name: &&String| !name.starts_with(NAMELESS) && !wanted.contains(name.as_str());
@@ -44,7 +44,7 @@ impl MapPlanner {
         }
     }
 
-    /// Gives back what was taken for a service that is not in force after all. Nothing of it was written.
+    /// Releases the entries of a service that is not active after all. None of it was written.
     pub(super) fn abandon_service(&mut self, name: &str) {
         let Some(service) = self.layout.services.find(&name.to_owned()) else { return };
         let servers = self.layout.servers.iter();
@@ -81,9 +81,9 @@ impl MapPlanner {
         gone.into_iter().map(|(_, index)| index).collect()
     }
 
-    /// Told by the sweep how many connections each index has, and how many began since the last one by service: forgets
-    /// servers that left and have had none for a while, and levels schedules. The second result are the indexes that
-    /// were given back.
+    /// Handles a sweep: `flows` has the connections of each server, `begun` the new ones of each service. Removes
+    /// servers that were without connections for a while, and levels schedules. The second result are the released
+    /// indexes.
     pub fn reclaim_drained(
         &mut self,
         connections: &ConnectionCounts,

@@ -26,25 +26,25 @@ pub fn ticks(time: Duration) -> u32 {
     u32::try_from(ticks).unwrap_or(u32::MAX).clamp(1, 1 << 23)
 }
 
-/// What one of `rate` a second costs in ns; 0 for no limit.
+/// The cost of one of `rate` a second in ns; 0: no limit.
 pub fn cost_ns(rate: Option<u32>) -> u64 {
     rate.map_or(0, |rate| (1_000_000_000 / u64::from(rate.max(1))).max(1))
 }
 
-/// What 1024 bytes cost in ns at a number of bits a second; 0 for no limit.
+/// The cost of 1024 bytes in ns at a rate of bits a second; 0: no limit.
 pub fn byte_cost_ns(bits: Option<u64>) -> u64 {
     bits.map_or(0, |bits| (8 * 1_024 * 1_000_000_000 / bits.max(1)).max(1))
 }
 
-/// The number that entries of the sticky table of a service's pool are kept under: the same on every machine. Two that
-/// have the same one by chance only push out each other's entries, as servers of other services are not gone on with.
+/// The scope number of a pool's entries in the sticky table, the same on every machine. Two pools with the same number
+/// by chance only evict each other's entries: a server of another service is never used.
 pub fn sticky_scope(service: &str, ordinal: u32) -> u32 {
     let bytes = service.bytes().chain(ordinal.to_le_bytes());
     // FNV-1a.
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Flags of a service of which another machine is told.
+/// Flags of a service whose connections are replicated.
 pub fn replication_flags(replicate: ReplicationScope) -> u32 {
     let flows = if replicate.includes_flows() { abi::SERVICE_TELLS_FLOWS } else { 0 };
     let affinity = if replicate.includes_affinity() { abi::SERVICE_TELLS_STICKY } else { 0 };

@@ -1,4 +1,4 @@
-//! What a plan is made from beside the snapshot: facts of this machine. Pure data.
+//! Facts of this machine that a plan needs beside the snapshot. Pure data.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -6,18 +6,19 @@ use std::sync::Arc;
 
 use crate::layout::ShareKey;
 
-/// Facts of the moment. Those that each server adds to are shared: they are compared and kept with every change.
+/// The current facts. Those that grow with the servers are shared, because they are compared and stored with every
+/// change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
     /// Addresses of this machine.
     pub local_addresses: Arc<HashSet<IpAddr>>,
     /// Addresses that this machine shares with others: it has them while it holds them.
     pub shared_addresses: Arc<HashSet<IpAddr>>,
-    /// There is a heartbeat with another machine, which may be told of connections.
+    /// A heartbeat with a peer exists, so connections may be replicated.
     pub has_peer: bool,
-    /// Return addresses that something else on this machine uses, and what.
+    /// Return addresses that something else on this machine uses, and its name.
     pub used_addresses: HashMap<IpAddr, String>,
-    /// Our address on the way to a server.
+    /// Our source address towards each server.
     pub source_addresses: Arc<HashMap<IpAddr, IpAddr>>,
     /// Servers behind a router.
     pub routed_servers: Arc<HashSet<IpAddr>>,
@@ -38,14 +39,14 @@ impl<K> Default for UseCounts<K> {
 }
 
 impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
-    /// One more; true when it is the first.
+    /// Adds a use; true when it is the first.
     pub fn add(&mut self, key: K) -> bool {
         let count = self.0.entry(key).or_default();
         *count += 1;
         *count == 1
     }
 
-    /// One less; true when nobody is left.
+    /// Removes a use; true when it was the last.
     pub fn drop_one(&mut self, key: &K) -> bool {
         let Some(count) = self.0.get_mut(key) else { return false };
         *count -= 1;
@@ -56,12 +57,11 @@ impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
         false
     }
 
-    /// Whether somebody needs it.
     pub fn has(&self, key: &K) -> bool {
         self.0.contains_key(key)
     }
 
-    /// All that somebody needs, in no order.
+    /// All keys in use, in no order.
     pub fn keys(&self) -> impl Iterator<Item = K> {
         self.0.keys().copied()
     }
@@ -71,12 +71,12 @@ impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
     }
 }
 
-/// Who needs which shares, and what follows for all of them: which return addresses are in use, and whether clients'
-/// addresses are kept anywhere.
+/// Which shares are in use, and what follows: the return addresses in use, and whether clients' addresses are preserved
+/// anywhere.
 #[derive(Clone, Debug, Default)]
 pub struct ShareUses {
     shares: UseCounts<ShareKey>,
-    /// By return address; `None` for shares that keep the client's.
+    /// By return address; `None` for shares that preserve the client's.
     return_addresses: UseCounts<Option<IpAddr>>,
     /// By whether they are of all ports.
     by_kind: UseCounts<bool>,
@@ -90,7 +90,7 @@ impl ShareUses {
         }
     }
 
-    /// One less; true when nobody is left.
+    /// Removes a use; true when it was the last.
     pub fn drop_one(&mut self, share: &ShareKey) -> bool {
         let last = self.shares.drop_one(share);
         if last {
@@ -100,7 +100,6 @@ impl ShareUses {
         last
     }
 
-    /// Whether somebody needs it.
     pub fn has(&self, share: &ShareKey) -> bool {
         self.shares.has(share)
     }
@@ -115,12 +114,12 @@ impl ShareUses {
         !self.shares.is_empty()
     }
 
-    /// Whether some are of one port and others of all ports.
+    /// Whether both shares of one port and shares of all ports exist.
     pub fn has_port_pairs(&self) -> bool {
         self.by_kind.has(&true) && self.by_kind.has(&false)
     }
 
-    /// Whether some keep the client's address.
+    /// Whether a share preserves the client's address.
     pub fn keeps_client_address(&self) -> bool {
         self.return_addresses.keys().any(|back| back.is_none())
     }

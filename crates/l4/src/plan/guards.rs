@@ -8,7 +8,7 @@ use super::encoding::to_mapped_bytes;
 use super::rules::mapped_bits;
 use crate::abi;
 
-/// Guards by prefix length and address; where both lists name a network it is denied.
+/// Guards by prefix length and address; a network in both lists is denied.
 pub fn guard_entries(guard: &GuardConfig) -> BTreeMap<(u32, [u8; 16]), abi::GuardValue> {
     let allow = guard.allow.iter().map(|prefix| (prefix, abi::Guard::GuardAllow));
     let deny = guard.deny.iter().map(|prefix| (prefix, abi::Guard::GuardDeny));

@@ -1,4 +1,4 @@
-//! Schedules of `balance = "least-connections"`: made anew in their place each second, from what the sweep counted. Pure.
+//! Schedules of `balance = "least-connections"`: rewritten in place each second from the sweep's counts. Pure.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl MapPlanner {
     }
 }
 
-/// How often each server stands in a schedule.
+/// How often each server is in a schedule.
 fn count_turns(entries: &[u32]) -> HashMap<u32, u32> {
     let mut turns = HashMap::new();
     for entry in entries {
@@ -58,7 +58,7 @@ fn count_turns(entries: &[u32]) -> HashMap<u32, u32> {
     turns
 }
 
-/// From the first entry that differs to the last; none where all are the same. Both are of one length.
+/// From the first entry that differs to the last; `None` where all are equal. Both have the same length.
 fn changed_range(old: &[u32], new: &[u32]) -> Option<(u32, Vec<u32>)> {
     let first = old.iter().zip(new).position(|(old, new)| old != new)?;
     let last = old.iter().zip(new).rposition(|(old, new)| old != new)?;

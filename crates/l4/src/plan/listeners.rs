@@ -10,11 +10,12 @@ use super::encoding::VipKey;
 use super::service_plan::Obstacle;
 use crate::abi;
 
-/// A range of at most so many ports of an address is written port by port; the others go into the lists of ranges, and so
-/// do those of every address: they leave this machine's own addresses alone, which ports that are named do not.
+/// A range with at most this many ports of one address is written port by port. Longer ranges, and those of every
+/// address, go into the lists of ranges. A service of every address leaves this machine's own addresses alone, except
+/// for named ports.
 const SPELLED_OUT: u16 = 64;
 
-/// What one service listens on.
+/// A listener of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VipListener {
     pub service: u32,

@@ -1,4 +1,4 @@
-//! One service's part against the one in force: what of it has to be written. Pure.
+//! Compares one service's plan with its active plan: the necessary writes. Pure.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::layout::{ArrayRegion, CapacityExceeded, RegionAllocator};
 use crate::map_write::MapWrite;
 
 impl MapPlanner {
-    /// Puts a part in force in place of the one before.
+    /// Activates a plan in place of the previous one.
     pub(super) fn install_service(
         &mut self,
         view: &Arc<ServiceView>,
@@ -56,7 +56,7 @@ impl MapPlanner {
             .insert(name, ActiveService { plan: part, view: Arc::clone(view), pools, minute });
     }
 
-    /// Takes a service out: its addresses go with the next look at them all, its servers leave.
+    /// Removes a service: its addresses are removed with the next update of all listeners, its servers drain.
     pub(super) fn remove_service(&mut self, name: &str, change: &mut PlannedChange) {
         let Some(standing) = self.active.remove(name) else { return };
         let part = standing.plan;
@@ -73,7 +73,7 @@ impl MapPlanner {
         }
     }
 
-    /// Gives back what a part that did not find room has taken; none of it was written.
+    /// Releases the entries of a plan that did not fit; none of it was written.
     fn release_failed(&mut self, part: &ServicePlan, old: &ServicePlan) {
         for (index, region) in &part.share_lists {
             if old.share_lists.get(index) != Some(region) {
@@ -93,7 +93,7 @@ impl MapPlanner {
         }
     }
 
-    /// Gives up what the part in force has no use for any more.
+    /// Releases what the active plan no longer uses.
     fn release_unused(&mut self, part: &ServicePlan, old: &ServicePlan) {
         for (index, region) in &old.schedules {
             if part.schedules.get(index) != Some(region) {
@@ -127,7 +127,7 @@ impl MapPlanner {
                     None => {
                         self.next_hops_changed |= self.next_hop_uses.add(key.address);
                     }
-                    // It comes back before it was forgotten; its shares were counted again with the part.
+                    // The server returns before it was removed; its shares were counted with the plan.
                     Some(was) => {
                         self.freed.lists.push(was.share_list);
                         was.shares.iter().for_each(|share| self.release_share(share));
@@ -153,7 +153,7 @@ impl MapPlanner {
     ) -> Result<(), CapacityExceeded> {
         for (index, (pool, entries)) in &mut part.pools {
             let before = old.pools.get(index);
-            // A levelled schedule of the same members goes on as it is.
+            // A levelled schedule with the same members continues.
             let members = part.leveled_pools.get(index);
             if let Some((_, standing)) = before.filter(|_| members.is_some())
                 && old.leveled_pools.get(index) == members
@@ -195,7 +195,8 @@ impl MapPlanner {
         }
     }
 
-    /// Whether there are shares, such that keep the client's address, and such of one port beside such of all ports.
+    /// Flags: whether there are shares, shares that preserve the client's address, and shares of one port beside those
+    /// of all ports.
     pub(super) fn share_flags(&self) -> u32 {
         let needs = &self.share_uses;
         (if needs.is_used() { abi::CONFIG_NAT } else { 0 })
@@ -204,7 +205,7 @@ impl MapPlanner {
     }
 }
 
-/// The region in which entries stay, or a new one.
+/// The current region of the entries, or a new one.
 pub(super) fn allocate_region(
     room: &mut RegionAllocator,
     kept: Option<ArrayRegion>,

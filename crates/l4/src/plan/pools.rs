@@ -1,7 +1,7 @@
-//! Pools of a service as the maps have them: who may be chosen, in which order, and by which family of clients. Pure.
+//! Pools of a service as the maps have them: eligible servers, their order, and the family of clients. Pure.
 //!
-//! `nat` keeps the family of a packet, so there a pool with servers of both families is two: IPv6 clients choose from
-//! the second one.
+//! `nat` preserves the family of a packet. So a pool with servers of both families becomes two: IPv6 clients choose
+//! from the second.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use super::source::PlanSource;
 use crate::abi;
 use crate::layout::{CapacityExceeded, MapLayout};
 
-/// Added to the position of a pool for the one that IPv6 clients choose from.
+/// Added to the position of a pool for the one of IPv6 clients.
 const SECOND: u32 = 1 << 31;
 
-/// Whose servers a pool of the maps has.
+/// The servers of a pool in the maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PoolFamily {
     Both,
@@ -26,7 +26,7 @@ enum PoolFamily {
     V6,
 }
 
-/// What a pool of the maps is made from: servers that may be chosen, by position, with their weight.
+/// The source of a pool in the maps: eligible servers by position, with their weight.
 struct PoolCandidates<'a> {
     view: &'a PoolView,
     indexes: &'a [Option<u32>],
@@ -36,7 +36,7 @@ struct PoolCandidates<'a> {
 /// A pool of the maps.
 pub(super) struct PlannedPool {
     pub index: u32,
-    /// Its value, with its region still to be found.
+    /// The pool's value; its region is not allocated yet.
     pub pool: abi::Pool,
     pub entries: Vec<u32>,
     /// Servers with their weights, where the schedule follows their connections.
@@ -71,13 +71,13 @@ pub(super) fn plan_pools(
     Ok(all)
 }
 
-/// Positions of all servers that may be chosen by somebody.
+/// Positions of all servers that some client may choose.
 pub(super) fn eligible_servers(view: &PoolView, source: &PlanSource<'_>) -> BTreeSet<usize> {
     let each = pool_families(source, view).into_iter();
     each.flat_map(|family| choose_servers(view, source, family)).map(|(at, _)| at).collect()
 }
 
-/// The families that choose apart: those in which the service listens, where some server cannot have all of them.
+/// The families that choose separately: those of the listeners, where some server does not serve all of them.
 fn pool_families(source: &PlanSource<'_>, view: &PoolView) -> Vec<PoolFamily> {
     let listens = |v4| source.packets.listen.iter().any(|span| span.address.is_ipv4() == v4);
     let both = |family| {
@@ -95,7 +95,7 @@ fn pool_families(source: &PlanSource<'_>, view: &PoolView) -> Vec<PoolFamily> {
     }
 }
 
-/// Whether a server can have the packets of a family. One of this host gets them as they came.
+/// Whether a server serves packets of a family. A server on this host gets them unchanged.
 fn serves_family(view: &PoolView, source: &PlanSource<'_>, at: usize, family: PoolFamily) -> bool {
     let Some(address) = view.servers.get(at).and_then(|server| server.address) else { return true };
     let own = || source.facts.local_addresses.contains(&address.ip());
@@ -134,7 +134,7 @@ impl PoolCandidates<'_> {
         self.iter().map(|(_, index, weight)| (index, u32::from(weight))).collect()
     }
 
-    /// The table of so many entries by servers' names.
+    /// The Maglev table with this many entries, by servers' names.
     fn maglev_table(&self, size: u32) -> Vec<u32> {
         let name = |at: usize| self.view.servers[at].config.name.clone();
         let names: Vec<(String, u16)> =

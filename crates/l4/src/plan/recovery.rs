@@ -1,5 +1,5 @@
-//! Finds indexes again in maps that outlived their process, so that flows keep their servers. Pure: what was read
-//! comes in.
+//! Recovers indexes from maps that outlived their process, so that flows stay with their servers. Pure: the maps'
+//! contents come in.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::state::{DrainingServer, MapPlanner, UnclaimedMaps, placeholder_name};
 use crate::abi;
 use crate::layout::{ArrayRegion, ServerKey, ShareKey};
 
-/// What stood in the maps.
+/// The contents of the maps.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveredMaps {
     /// Which service each address belongs to.
@@ -27,7 +27,7 @@ pub struct RecoveredMaps {
 }
 
 impl MapPlanner {
-    /// Takes over what was found. Everything is written anew by the next change; what that does not claim leaves.
+    /// Adopts the contents of the maps. The next change writes everything again and removes what it does not claim.
     pub fn recover(&mut self, found: RecoveredMaps) {
         for vip in found.vips.values() {
             let ranges = vip.owner.iter().take(vip.ranges as usize).copied();
@@ -46,7 +46,7 @@ impl MapPlanner {
         }
         let mut recovered = UnclaimedMaps::default();
         for (index, pool) in &found.pools {
-            // No service has this name: the index is free again once all pools are written anew.
+            // No service has this name: the index becomes free when all pools were written again.
             self.layout.pools.adopt((u32::MAX, *index), *index);
             let region = ArrayRegion { first: pool.first, length: pool.length };
             recovered.schedule.extend(self.layout.schedule.adopt(region));
@@ -79,7 +79,7 @@ impl MapPlanner {
         self.draining.insert(index, leaving);
     }
 
-    /// A service that listens where a recovered one did is that one.
+    /// A service that listens where a recovered one did inherits its index.
     pub(super) fn claim_recovered(&mut self, name: &str, packets: &PacketServiceConfig) {
         if self.recovered.is_none() || self.layout.services.find(&name.to_owned()).is_some() {
             return;
@@ -103,7 +103,7 @@ impl MapPlanner {
         }
     }
 
-    /// After the first change: what nobody claimed is given back with the next one.
+    /// After the first change: unclaimed entries are released with the next one.
     pub(super) fn forget_recovered(&mut self) {
         let Some(UnclaimedMaps { pools, schedule, rules }) = self.recovered.take() else { return };
         for index in pools {

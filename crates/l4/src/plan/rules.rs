@@ -1,4 +1,4 @@
-//! Rules of a service in the form of the map: one for each network of a condition. Pure.
+//! Rules of a service in the form of the map: one entry for each network of a condition. Pure.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! The order in which a pool's servers are chosen, as entries of a table. Pure.
 
-/// Entries of one schedule of turns; weights are made smaller until they fit.
+/// Entries of one schedule at most; weights are scaled down until they fit.
 pub const TURNS: u64 = 4_096;
 
 /// Entries of the table of `balance = "source"`: as in the request plane.
@@ -10,8 +10,8 @@ pub const SOURCE_TABLE: u32 = 16_381;
 const LEVEL_STEPS: usize = 64;
 const LEVELS: usize = 1_024;
 
-/// Smooth weighted turns: each member as often as its weight says, as evenly spread as it can be. Members are given by
-/// what stands in the entries, with their weight; those of weight 0 do not appear.
+/// Smooth weighted turns: each member as often as its weight, spread as evenly as possible. Members are the values of
+/// the entries with their weight; members of weight 0 do not appear.
 pub fn smooth_turns(members: &[(u32, u32)]) -> Vec<u32> {
     let divisor = members.iter().fold(0, |all, (_, weight)| gcd(all, *weight)).max(1);
     let total: u64 = members.iter().map(|(_, weight)| u64::from(weight / divisor)).sum();
@@ -22,19 +22,19 @@ pub fn smooth_turns(members: &[(u32, u32)]) -> Vec<u32> {
     spread_evenly(members.iter().map(|(entry, weight)| (*entry, share(*weight))))
 }
 
-/// Each member as often as its count says, as evenly spread as it can be.
+/// Each member as often as its count, spread as evenly as possible.
 fn spread_evenly(members: impl Iterator<Item = (u32, u64)>) -> Vec<u32> {
     let mut places: Vec<(f64, usize, u32)> = Vec::new();
     for (at, (entry, count)) in members.enumerate() {
-        // The k-th of n turns stands in the middle of the k-th n-th of the round.
+        // The k-th of n turns is in the middle of the k-th n-th of the round.
         places.extend((0..count).map(|turn| ((turn as f64 + 0.5) / count as f64, at, entry)));
     }
     places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     places.into_iter().map(|(_, _, entry)| entry).collect()
 }
 
-/// Entries of a levelled schedule: so many that a server's part can be small, and always as many, so that a schedule is
-/// rewritten in its place.
+/// Entries of a levelled schedule: enough for small parts of a server, and a constant number, so that the schedule is
+/// rewritten in place.
 pub fn level_length(members: usize) -> usize {
     (members * LEVEL_STEPS).min(LEVELS).max(members)
 }
@@ -42,23 +42,23 @@ pub fn level_length(members: usize) -> usize {
 /// A member of a levelled schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeveledMember {
-    /// What stands in the entries.
+    /// The value of the entries.
     pub entry: u32,
     /// Its weight, not 0.
     pub weight: u32,
-    /// Connections that it will have when the next ones come.
+    /// Expected connections when the next ones arrive.
     pub flows: u32,
 }
 
-/// How many connections will be left of `now` a second later, when as many end as did in the last one: it had `before`,
-/// and `begun` came.
+/// The connections left of `now` a second later, if as many end as in the last second: the server had `before`, and
+/// `begun` were new.
 pub fn remaining_connections(before: u32, begun: u32, now: u32) -> u32 {
     let ended = before.saturating_add(begun).saturating_sub(now);
     now.saturating_sub(ended)
 }
 
-/// Turns by which the next `arrivals` connections bring the members nearest to the same number for each unit of weight:
-/// as water fills a vessel, lowest places first. Everybody has one turn at least.
+/// Turns by which the next `arrivals` connections bring the members closest to equal connections per unit of weight:
+/// the lowest members are filled up first, like water in a vessel. Every member has at least one turn.
 pub fn level_turns(members: &[LeveledMember], arrivals: u32) -> Vec<u32> {
     if members.is_empty() {
         return Vec::new();
@@ -72,7 +72,7 @@ pub fn level_turns(members: &[LeveledMember], arrivals: u32) -> Vec<u32> {
     let exact: Vec<f64> = members.iter().map(|one| part(one) * spare as f64).collect();
     let mut counts: Vec<u64> = exact.iter().map(|turns| 1 + turns.floor() as u64).collect();
     let given = counts.iter().sum::<u64>() as usize;
-    // What rounding left goes to those who lost most by it.
+    // Turns left by rounding go to the members that lost most by it.
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by(|a, b| exact[*b].fract().total_cmp(&exact[*a].fract()).then(a.cmp(b)));
     let left = level_length(members.len()).saturating_sub(given);

@@ -1,4 +1,4 @@
-//! What one service comes to in the maps. Pure: indexes come from the layout, nothing is written.
+//! The entries of one service in the maps. Pure: indexes come from the layout, nothing is written.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -15,20 +15,20 @@ use super::source::PlanSource;
 use crate::abi;
 use crate::layout::{ArrayRegion, CapacityExceeded, MapLayout, ServerKey, ShareKey};
 
-/// One service as it stands in the maps, or is to.
+/// One service in the maps, current or planned.
 #[derive(Clone, Debug, Default)]
 pub struct ServicePlan {
     /// Index of the service.
     pub index: u32,
     pub service: abi::Service,
-    /// Pools by their index: the value, with its region still to be found, and its entries.
+    /// Pools by their index: the value, whose region is not allocated yet, and its entries.
     pub pools: BTreeMap<u32, (abi::Pool, Vec<u32>)>,
-    /// Where the entries of each pool stand.
+    /// The region of each pool's entries.
     pub schedules: HashMap<u32, ArrayRegion>,
     pub servers: BTreeMap<u32, (ServerKey, abi::Server)>,
     /// Shares of each server.
     pub shares: BTreeMap<u32, Vec<ShareKey>>,
-    /// Where the list of each server's shares stands.
+    /// The region of each server's list of shares.
     pub share_lists: HashMap<u32, ArrayRegion>,
     pub rules: Vec<abi::Rule>,
     pub rules_region: ArrayRegion,
@@ -36,7 +36,7 @@ pub struct ServicePlan {
     pub guards: BTreeMap<(u32, [u8; 16]), abi::GuardValue>,
     /// Whether a rule depends on the time of day.
     pub depends_on_time: bool,
-    /// Members of pools whose schedules follow the connections of their servers, by pool.
+    /// Members of pools with levelled schedules, by pool.
     pub leveled_pools: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
@@ -55,7 +55,7 @@ pub enum Obstacle {
         /// The IP version, 4 or 6.
         family: u8,
     },
-    /// A return address is not ours.
+    /// A return address is not configured on this machine.
     #[error(
         "return address {0} is on no interface of this machine: add it (`ip address add {0} dev …`) or take it out of the configuration"
     )]
@@ -70,7 +70,7 @@ pub enum Obstacle {
         abi::RULES_LIMIT
     )]
     Rules { found: usize },
-    /// Too many ranges under one address.
+    /// One address has too many ranges.
     #[error("{address} has more than {} ranges of ports in all", abi::PORT_RANGES)]
     Ranges { address: IpAddr },
     /// Every port of the address that this machine begins its own connections from.
@@ -116,7 +116,7 @@ pub fn plan_service(
     Ok(part)
 }
 
-/// A service must not take the answers to this machine's own connections, nor what listens beside it.
+/// A service must not capture replies to this machine's own connections, nor other listeners here.
 fn check_own_source(source: &PlanSource<'_>) -> Result<(), Obstacle> {
     let every = source.packets.listen.iter().filter(|span| span.is_any_port());
     let own = |ip: &IpAddr| source.facts.source_addresses.values().any(|from| from == ip);
@@ -141,7 +141,7 @@ fn service_flags(source: &PlanSource<'_>, part: &ServicePlan) -> u32 {
         |(_, server): &(ServerKey, abi::Server)| u32::from(server.flags) & abi::SERVER_LOCAL != 0;
     let local = nat && part.servers.values().any(local);
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
-    // What is handed to this host as it came is the host's to answer, which has cookies of its own.
+    // Packets for this host go unchanged; the host has SYN cookies of its own.
     flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
     if is_shared(source) {
         flags |= abi::SERVICE_SHARED;
@@ -151,7 +151,7 @@ fn service_flags(source: &PlanSource<'_>, part: &ServicePlan) -> u32 {
     flags
 }
 
-/// Whether packets of it come to an address that is shared with other machines. What the host proxies its gate keeps.
+/// Whether the service has an address shared with other machines. The gate guards addresses that the host proxies.
 fn is_shared(source: &PlanSource<'_>) -> bool {
     let all = &source.facts.shared_addresses;
     let ours = |ip: IpAddr| all.contains(&ip) || ip.is_unspecified() && !all.is_empty();
@@ -168,7 +168,8 @@ fn service_value(source: &PlanSource<'_>, part: &ServicePlan, pool: Option<u32>)
     let flags = service_flags(source, part);
     let cookies = flags & abi::SERVICE_COOKIES != 0;
     let caps = &guard.source;
-    // Without the answers a flood can only be slowed down: to what would be half-open at the threshold.
+    // Without the answers a flood can only be rate-limited: to the rate that would keep half-open connections at the
+    // threshold.
     let slowed = guard.half_open.filter(|_| direct);
     let per_second = slowed.map(|most| {
         let seconds = u32::try_from(timers.embryonic.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -192,7 +193,7 @@ fn service_value(source: &PlanSource<'_>, part: &ServicePlan, pool: Option<u32>)
         half_open_alarm: guard.half_open.unwrap_or(0),
         half_open_limit: guard.half_open.filter(|_| direct || cookies).unwrap_or(0),
         source_mask4: 32,
-        // Who has one IPv6 address commonly has 2^64 of them.
+        // A single IPv6 host usually has 2^64 addresses.
         source_mask6: 64,
         ban: guard.ban.map_or(0, ticks),
         cost: [
@@ -273,7 +274,7 @@ fn server_value(
         ServerState::Disabled => abi::SERVER_RESETS,
         ServerState::Drain if view.keeps_sticky_clients => abi::SERVER_SERVES | abi::SERVER_KEEPS,
         ServerState::Drain => abi::SERVER_SERVES,
-        // Clients that stick to it choose another one, too.
+        // Sticky clients of this server choose another one too.
         ServerState::Down if !chosen => abi::SERVER_SERVES,
         ServerState::Up | ServerState::Down | ServerState::Unknown => {
             abi::SERVER_SERVES | abi::SERVER_TAKES
@@ -282,7 +283,7 @@ fn server_value(
     if source.view.config.forward == ForwardingMode::Mac
         && source.facts.routed_servers.contains(&key.address)
     {
-        // A router would get the frame and not know what to do with it.
+        // A router would receive the frame and could not use it.
         flags = 0;
     }
     if source.view.config.forward == ForwardingMode::Nat {
@@ -290,7 +291,7 @@ fn server_value(
     }
     if source.facts.local_addresses.contains(&key.address) {
         flags |= abi::SERVER_LOCAL;
-        // What is handed to this host arrives at the service's own port, for nothing is translated.
+        // Packets for this host arrive at the service's own port, because nothing is translated.
         if key.port != 0 && source.packets.listen.iter().any(|span| span.first != key.port) {
             flags = abi::SERVER_LOCAL;
         }

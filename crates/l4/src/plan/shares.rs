@@ -57,7 +57,7 @@ impl MapPlanner {
         Ok(())
     }
 
-    /// Gives the list of a server back, and the shares that nobody else needs.
+    /// Releases a server's list, and the shares that nothing else uses.
     pub(super) fn release_share_list(&mut self, part: &ServicePlan, server: u32) {
         if let Some(region) = part.share_lists.get(&server) {
             self.freed.lists.push(*region);
@@ -67,14 +67,15 @@ impl MapPlanner {
         }
     }
 
-    /// One need less for a share; without any at the end of the change it ends: another service may need it next.
+    /// Removes a use of a share. A share without uses at the end of the change is removed: another service may use it
+    /// next.
     pub(super) fn release_share(&mut self, share: &ShareKey) {
         if self.share_uses.drop_one(share) {
             self.ending_shares.push(*share);
         }
     }
 
-    /// At the end of a change: ends the shares that nobody needs any more.
+    /// At the end of a change: removes the shares without uses.
     pub(super) fn release_shares(&mut self, change: &mut PlannedChange) {
         for share in std::mem::take(&mut self.ending_shares) {
             if self.share_uses.has(&share) || self.layout.shares.find(&share).is_none() {
@@ -89,7 +90,7 @@ impl MapPlanner {
         }
     }
 
-    /// Ends a share that was made and that nobody came to need.
+    /// Removes a new share that nothing uses.
     pub(super) fn release_unneeded_share(&mut self, share: &ShareKey) {
         if !self.share_uses.has(share) && !self.ending_shares.contains(share) {
             self.freed.shares.extend(self.layout.shares.detach_name(share));
@@ -97,7 +98,7 @@ impl MapPlanner {
         }
     }
 
-    /// The index of a share, which is made with so many ports when it is new.
+    /// The index of a share; a new one gets this many ports.
     fn allocate_share(
         &mut self,
         share: ShareKey,

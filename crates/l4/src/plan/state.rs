@@ -1,5 +1,5 @@
-//! What the planner keeps: the maps as they were left, by service, and what is on its way out. Pure data with the
-//! questions that others ask of it.
+//! The planner's state: the maps as last written, by service, and the entries that are draining. Pure data with its
+//! queries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use crate::map_write::MapWrite;
 /// How names begin that no service can have.
 pub(super) const NAMELESS: char = '\u{0}';
 
-/// The name of a service that has none.
+/// A name for a service without one.
 pub(super) fn placeholder_name(service: u32) -> String {
     format!("{NAMELESS}{service}")
 }
@@ -37,7 +37,7 @@ pub(super) struct DrainingServer {
     pub idle_sweeps: u8,
 }
 
-/// What a change comes to.
+/// The result of a change.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedChange {
     /// Writes in the order in which they are safe.
@@ -46,7 +46,7 @@ pub struct PlannedChange {
     pub obstacles: BTreeMap<String, String>,
 }
 
-/// A service in force, with what it was made from.
+/// An active service and its input.
 #[derive(Debug)]
 pub(super) struct ActiveService {
     pub(super) plan: ServicePlan,
@@ -66,21 +66,21 @@ pub struct MapPlanner {
     pub(super) draining: BTreeMap<u32, DrainingServer>,
     pub(super) share_uses: ShareUses,
     pub(super) next_hop_uses: UseCounts<IpAddr>,
-    /// Shares that lost their last need in the change under way.
+    /// Shares that lost their last use during this change.
     pub(super) ending_shares: Vec<ShareKey>,
-    /// Since `ways` was asked last.
+    /// Changed since the last call of `take_next_hops`.
     pub(super) next_hops_changed: bool,
-    /// Connections under way at the last sweep, by index of server.
+    /// Connections at the last sweep, by server index.
     pub(super) flows: HashMap<u32, u32>,
     pub(super) facts: HostFacts,
     pub(super) plane: Option<PacketPlaneConfig>,
-    /// Given back with the next change: until this one is carried out the maps still point there.
+    /// Released with the next change: the maps refer to them until this one is carried out.
     pub(super) freed: FreedEntries,
-    /// Pools and rules found in the maps, until the first change.
+    /// Pools and rules from recovered maps, until the first change.
     pub(super) recovered: Option<UnclaimedMaps>,
 }
 
-/// What was found in the maps; nothing of it stands for sure.
+/// Contents of recovered maps that nothing has claimed yet.
 #[derive(Debug, Default)]
 pub(super) struct UnclaimedMaps {
     pub(super) pools: Vec<u32>,
@@ -88,7 +88,7 @@ pub(super) struct UnclaimedMaps {
     pub(super) rules: Vec<ArrayRegion>,
 }
 
-/// Regions and indexes that the change under way gives up.
+/// Regions and indexes that this change releases.
 #[derive(Debug, Default)]
 pub(super) struct FreedEntries {
     pub(super) schedule: Vec<ArrayRegion>,
@@ -100,7 +100,7 @@ pub(super) struct FreedEntries {
 }
 
 impl MapPlanner {
-    /// For maps in which nothing stands.
+    /// A planner for empty maps.
     pub fn new(capacity: &MapCapacity) -> MapPlanner {
         MapPlanner {
             layout: MapLayout::new(capacity),
@@ -121,7 +121,7 @@ impl MapPlanner {
         }
     }
 
-    /// Addresses of servers to which a way is needed, with its index; `None` when they are those of the last call.
+    /// Addresses of servers that need a next hop, with its index; `None`: unchanged since the last call.
     pub fn take_next_hops(&mut self) -> Option<Vec<(IpAddr, u32)>> {
         std::mem::take(&mut self.next_hops_changed).then(|| self.next_hops())
     }
@@ -131,12 +131,10 @@ impl MapPlanner {
         needed.filter_map(|ip| Some((ip, self.layout.next_hops.find(&ip)?))).collect()
     }
 
-    /// Index of a service that is in force.
     pub fn service_index(&self, name: &str) -> Option<u32> {
         self.active.get(name).map(|standing| standing.plan.index)
     }
 
-    /// Index of a server of a service in force.
     pub fn server_index(&self, service: &str, address: std::net::SocketAddr) -> Option<u32> {
         let part = &self.active.get(service)?.plan;
         let find = |port| {
@@ -146,12 +144,12 @@ impl MapPlanner {
         find(address.port()).or_else(|| find(0))
     }
 
-    /// Servers that left and whose index something may still point at.
+    /// Draining servers whose index may still be referred to.
     pub fn draining_servers(&self) -> Vec<u32> {
         self.draining.keys().copied().collect()
     }
 
-    /// Every server in the maps that belongs to a service in force: its index, the service's name and its key.
+    /// Every server of an active service: its index, the service's name and its key.
     pub fn all_servers(&self) -> impl Iterator<Item = (u32, &str, ServerKey)> {
         let names: HashMap<u32, &str> =
             self.active.iter().map(|(name, one)| (one.plan.index, name.as_str())).collect();
@@ -170,7 +168,7 @@ impl MapPlanner {
         shares.filter_map(|(key, index)| Some((*key, index, *self.layout.records.get(key)?)))
     }
 
-    /// Shares of a server of a service in force, with their indexes and how many ports each has.
+    /// Shares of a server of an active service, with their indexes and numbers of ports.
     pub fn shares_of(&self, service: &str, server: u32) -> Vec<(ShareKey, u32, u32)> {
         let keys = self.active.get(service).and_then(|one| one.plan.shares.get(&server));
         let at = |key: &ShareKey| {

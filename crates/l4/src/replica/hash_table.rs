@@ -13,39 +13,38 @@ use crate::plan::encoding::to_mapped_bytes;
 pub type FlowHashSecret = [u64; 4];
 
 const SLOTS_IN_BUCKET: usize = abi::WAYS_IN_BUCKET as usize;
-/// Words of a bucket: as many hashes as words.
+/// Words of a bucket: one for each fingerprint, and one for each entry.
 const BUCKET: usize = 2 * SLOTS_IN_BUCKET;
 /// A claimed entry that is not filled in yet.
 const CLAIM: u64 = 1;
-/// Attempts at an entry that the datapath changes at the same time.
+/// Attempts at an entry that the datapath changes at the same time: bounds the wait.
 const TRIES: u32 = 4;
 
-/// An entry that lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowEntry {
     /// The hash of its key.
     pub fingerprint: u64,
     /// The index of its server.
     pub server: u32,
-    /// Where the connection is; of clients that stick it says nothing.
+    /// The connection's state; unused for sticky clients.
     pub state: State,
-    /// Ticks until it is forgotten.
+    /// Ticks until the entry expires.
     pub ttl_ticks: u32,
 }
 
 impl FlowEntry {
-    /// The low half of its word in `flows`.
+    /// The low half of the entry's word.
     pub(super) fn low_word(&self) -> u32 {
         (self.state as u32) << 28 | self.server & 0xfff_ffff
     }
 }
 
-/// What became of an entry that was to be entered.
+/// The result of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutResult {
-    /// It is there now.
+    /// The entry is in the table now.
     Done,
-    /// Another one of its key, or in its place, was there and stays.
+    /// Another entry with its key, or in its place, stays.
     Occupied,
     /// There is no room.
     Full,
@@ -87,7 +86,7 @@ fn entry_word(print: u64, low: u32, deadline: u32) -> u64 {
     u64::from(deadline) << 40 | (print >> 24 & 0xff) << 32 | u64::from(low)
 }
 
-/// Ticks until the deadline of a word, which has 24 bits; not positive: it is over.
+/// Ticks until the deadline of a word, which has 24 bits; not positive: expired.
 fn remaining_ticks(word: u64, tick: u32) -> i32 {
     ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32) >> 8
 }
@@ -109,7 +108,7 @@ impl FlowHashTable {
         self.words.word_count() / 2
     }
 
-    /// The words of an entry: its hash stands there, its word behind it.
+    /// The index of an entry's fingerprint; its word follows in the second half of the bucket.
     fn word_index(place: usize) -> usize {
         place / SLOTS_IN_BUCKET * BUCKET + place % SLOTS_IN_BUCKET
     }
@@ -122,7 +121,7 @@ impl FlowHashTable {
         let at = FlowHashTable::word_index(place as usize);
         let print = self.words.load(at);
         let word = self.words.load(at + SLOTS_IN_BUCKET);
-        // Between both it may have become another's.
+        // The entry may have been reused between both reads.
         let whole = print > CLAIM && word >> 32 & 0xff == print >> 24 & 0xff;
         let left = u32::try_from(remaining_ticks(word, tick)).ok().filter(|left| *left > 0)?;
         let state = State::of(word as u32 >> 28).unwrap_or(State::Free);
@@ -140,7 +139,6 @@ impl FlowHashTable {
         (at & self.mask) as usize * BUCKET
     }
 
-    /// Where the entry of a hash stands.
     pub fn find(&self, print: u64) -> Option<usize> {
         let entries = self.entries(print);
         entries.into_iter().find(|at| self.words.load(*at) == print)
@@ -151,14 +149,14 @@ impl FlowHashTable {
         std::array::from_fn(|at| buckets[at / SLOTS_IN_BUCKET] + at % SLOTS_IN_BUCKET)
     }
 
-    /// The low half of a hash's word.
+    /// The low half of a fingerprint's word.
     pub fn find_low_word(&self, print: u64) -> Option<u32> {
         let word = self.words.load(self.find(print)? + SLOTS_IN_BUCKET);
         (word >> 32 & 0xff == print >> 24 & 0xff).then_some(word as u32)
     }
 
-    /// Enters a word for a hash; one that is there is changed only where `over` says so or its time is over. Without room
-    /// the one that ends first gives way.
+    /// Enters a word for a fingerprint. An existing one is changed only with `over` or when it has expired. Without
+    /// room the entry that expires first is evicted.
     pub fn put(&self, print: u64, low: u32, deadline: u32, tick: u32, over: bool) -> PutResult {
         let word = entry_word(print, low, deadline);
         for _ in 0..TRIES {
@@ -186,7 +184,7 @@ impl FlowHashTable {
         PutResult::Full
     }
 
-    /// Enters a word for a hash where there is room, and otherwise not: entries here have no time of their own.
+    /// Enters a word for a fingerprint only where there is room: entries here do not expire.
     pub fn put_free(&self, print: u64, low: u32) -> PutResult {
         let word = entry_word(print, low, 1);
         for _ in 0..TRIES {
@@ -194,7 +192,7 @@ impl FlowHashTable {
                 self.words.store(at + SLOTS_IN_BUCKET, word);
                 return PutResult::Done;
             }
-            // The emptier bucket first keeps both from being full long before the table is.
+            // Filling the emptier bucket first keeps both from being full long before the table is.
             let full = |bucket: usize| {
                 (0..SLOTS_IN_BUCKET).filter(|at| self.words.load(bucket + at) != 0).count()
             };
@@ -221,7 +219,7 @@ impl FlowHashTable {
         true
     }
 
-    /// Forgets the entry of a hash, if it says this.
+    /// Removes a fingerprint's entry if it has this word.
     pub fn forget(&self, print: u64, low: u32) {
         if let Some(at) =
             self.find(print).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)

@@ -1,5 +1,5 @@
-//! Translated connections: records as they stand in the table, and how one of another machine is entered, so that its
-//! port is not handed out here.
+//! Translated connections: their records in the table, and how a record of another machine is entered so that its port
+//! is not allocated here.
 
 use std::net::IpAddr;
 
@@ -13,19 +13,18 @@ use crate::plan::encoding::{from_mapped_bytes, to_mapped_bytes};
 
 /// Words of a clock hand.
 const HAND_WORDS: usize = abi::Hand::SIZE / 8;
-/// Keys of answers that keep the client's address are kept apart from those of clients (`bpf/ports.h`).
+/// Reply keys that preserve the client's address are distinct from client keys (`bpf/ports.h`).
 const ANSWERS: u32 = 0x2_0000;
-/// No way to the client is known, and the kernel is to be asked at the first answer (`bpf/learn.h`).
+/// No next hop to the client is known; the kernel is asked at the first reply (`bpf/learn.h`).
 const NO_NEXT_HOP: u32 = 0xfff;
 const NEXT_HOP_TICKS: u32 = 4;
 
 impl ReplicaTables {
-    /// The word of a record.
     pub(super) fn load_word(&self, place: u32) -> u64 {
         self.records.load(place as usize * RECORD)
     }
 
-    /// The translated connection at a place, if one lives there.
+    /// The live translated connection at a place.
     pub fn connection(
         &self,
         place: u32,
@@ -45,7 +44,7 @@ impl ReplicaTables {
             bytes
         };
         let record = abi::Record::read(&bytes);
-        // Meanwhile it may have become another's, which is noted then.
+        // The record may have been reused meanwhile; then that change is marked.
         let same = self.records.load(first) as u32 == word as u32;
         if !same || left as i32 <= 0 {
             return None;
@@ -66,7 +65,7 @@ impl ReplicaTables {
         })
     }
 
-    /// Enters a connection of another machine. What is there stays where `over` does not say otherwise and it lives.
+    /// Enters a connection of another machine. A live record stays unless `over` is set.
     pub fn put_record(
         &self,
         connection: &NatConnection,
@@ -101,12 +100,12 @@ impl ReplicaTables {
         let middle = u32::from(connection.protocol) | cookie << 8;
         let deadline = tick.wrapping_add(connection.ttl_ticks);
         self.records.store(first, record_word(deadline, middle, connection.state));
-        // The port was handed out last, so the next one here is the one after it.
+        // The other machine allocated this port last, so the next one here is the one after it.
         self.hands.store(connection.share as usize * HAND_WORDS, u64::from(slot.share_index) + 1);
         PutResult::Done
     }
 
-    /// The fields of a record but its word.
+    /// The fields of a record except its word.
     fn write_record(&self, connection: &NatConnection, first: usize, tick: u32) {
         let record = abi::Record {
             word: 0,
@@ -142,7 +141,7 @@ impl ReplicaTables {
         entered
     }
 
-    /// Forgets the keys of what was in a slot.
+    /// Removes the keys of a slot's record.
     fn remove_keys(
         &self,
         slot: &RecordSlot,
@@ -156,8 +155,8 @@ impl ReplicaTables {
         }
     }
 
-    /// What has become of a translated connection of another machine; `None` where it is not known. `may` says of the index
-    /// of its server whether it may be changed.
+    /// Sets the phase of another machine's translated connection; `None` where it is unknown. `may`: whether a
+    /// connection of this server index may be changed.
     pub fn put_phase(
         &self,
         print: u64,
@@ -174,7 +173,7 @@ impl ReplicaTables {
         if old & 0xff <= State::Claimed as u64 {
             return None;
         }
-        // The server stands in the seventh word.
+        // The server is in the seventh word.
         if !may(self.records.load(first + 6) as u32) {
             return Some(PutResult::Occupied);
         }

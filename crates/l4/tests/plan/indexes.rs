@@ -1,4 +1,4 @@
-//! Rows of indexes: none is given to another while a connection may still point at it.
+//! Rows of indexes: none is reused while a connection may still refer to it.
 
 use super::explanations::words;
 use super::maps::SimulatedMaps;

@@ -1,4 +1,4 @@
-//! Plans as rows: from one picture to the next, what is written into the maps and in which order.
+//! Plans as rows: the writes from one snapshot to the next, and their order.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 

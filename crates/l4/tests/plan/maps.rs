@@ -1,5 +1,5 @@
-//! The maps as a model: writes are carried out one by one, and after each of them what a packet could reach must be
-//! whole. Indexes are resolved, so that maps with another history can be compared.
+//! A model of the maps: writes are carried out one by one, and after each of them every reference that a packet can
+//! follow must be valid. Indexes are resolved, so that maps with different histories can be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +103,7 @@ impl SimulatedMaps {
         at.map(|at| self.schedule.get(&at).copied().unwrap_or(abi::NONE)).collect()
     }
 
-    /// Whether every index that a packet can come by leads to what it should; what does not.
+    /// Checks that every reachable index leads to a valid entry.
     fn whole(&self) -> Result<(), String> {
         let owners = |vip: &abi::Vip| {
             let ranges = vip.owner[..vip.ranges as usize].to_vec();
@@ -163,7 +163,7 @@ impl SimulatedMaps {
         Ok(())
     }
 
-    /// What a packet meets, without any index.
+    /// What a packet finds, without any index.
     pub fn resolved(&self) -> BTreeMap<String, String> {
         let mut out = BTreeMap::new();
         for (key, vip) in &self.vips {

@@ -1,4 +1,4 @@
-//! Pictures from text: parts that did not change are shared with the one before, as the daemon's are.
+//! Snapshots from text: unchanged parts are shared with the previous snapshot, as the daemon does.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -87,7 +87,7 @@ impl PlannerFixture {
         self.planner.plan_change(&snapshot, &checked.config.packets, &self.facts)
     }
 
-    /// The picture of a configuration.
+    /// The snapshot of a configuration.
     pub fn picture(&mut self, checked: &CheckedConfig) -> WorkerSnapshot {
         let mut snapshot = WorkerSnapshot::default();
         let mut ids = HashMap::new();
@@ -152,7 +152,7 @@ impl PlannerFixture {
         }
     }
 
-    /// A sweep that saw so many connections, by index of server, and so many that began, by index of service.
+    /// A sweep with these connections by server index, and these new ones by service index.
     pub fn sweep(
         &mut self,
         flows: &[(u32, u32)],

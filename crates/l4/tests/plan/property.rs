@@ -1,5 +1,5 @@
-//! Property: whatever pictures came before, the maps come to what they would be had only the last one been there, and
-//! after every single write a packet finds something whole.
+//! Property: after any history the maps equal those of the last snapshot alone, and after every single write a packet
+//! finds valid entries.
 
 use super::maps::SimulatedMaps;
 use super::pictures::{PlannerFixture, pool, service};
@@ -7,7 +7,7 @@ use model::snapshot::ServerState;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// One service of a picture.
+/// One service of a snapshot.
 #[derive(Clone, Debug)]
 struct RandomService {
     forward: usize,
@@ -46,7 +46,7 @@ fn one() -> impl Strategy<Value = RandomService> {
         })
 }
 
-/// Up to three services, which come, go and change; some servers of theirs are not up.
+/// Up to three services that appear, vanish and change; some of their servers are not up.
 type RandomConfig = (Vec<Option<RandomService>>, Vec<(u8, usize)>);
 
 fn picture() -> impl Strategy<Value = RandomConfig> {

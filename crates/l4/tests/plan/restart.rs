@@ -1,4 +1,4 @@
-//! Rows of a restart: the next process finds its indexes in the maps, and what nobody claims leaves.
+//! Rows of a restart: the next process finds its indexes in the maps and removes unclaimed entries.
 
 use super::explanations::words;
 use super::maps::SimulatedMaps;
@@ -86,7 +86,7 @@ fn what_nobody_claims_leaves_when_its_connections_end() {
         said.iter().filter(|write| write.starts_with("drop service")).count() == 2,
         "{said:#?}"
     );
-    // What is free again is enough for as many others.
+    // The freed indexes are enough for the same number of services.
     let many = config(&["a", "d", "e", "f", "g", "h"]);
     let change = next.change(&many);
     assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);

@@ -10,7 +10,7 @@ use model::config::{Config, ServerHost};
 
 use super::pictures::{CAPACITY, PlannerFixture, pool, service};
 
-/// What the forecast says of each server: shares, ports of all of them, ports of the smallest one.
+/// The forecast for each server: shares, all their ports, ports of the smallest one.
 fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     let made = PortAllocation::allocate(config);
     let mut out = BTreeMap::new();
@@ -31,7 +31,7 @@ fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     out
 }
 
-/// What the planner made.
+/// The shares that the planner made.
 fn made(planner: &MapPlanner) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
     let mut out = BTreeMap::new();
     for (key, _, region) in planner.all_shares() {
@@ -72,7 +72,8 @@ fn shares_are_made_as_forecasts_reckon_with_them() {
         assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);
         let found = made(&bench.planner);
         assert_eq!(found, forecast(&config), "{flows}");
-        // All of a service's are alike, whichever was made first, and half is left for the next one.
+        // All shares of a service have the same size, whichever was made first, and half of the ports is left for the
+        // next service.
         let first = found[&("10.0.0.1".parse().unwrap(), 80, TCP)];
         assert_eq!(first, (2, u64::from(first.2) * 2, (flows / 32).min(64_510)));
         assert_eq!(found[&("10.0.0.8".parse().unwrap(), 80, TCP)], first);

@@ -1,4 +1,4 @@
-//! Rows: an old picture, a new one, and exactly what is written in between, in order.
+//! Rows: an old snapshot, a new one, and exactly the writes in between, in order.
 
 use l4::map_write::MapWrite;
 use model::snapshot::ServerState;
@@ -21,10 +21,10 @@ fn nat(keys: &str) -> String {
     web("nat", keys, &["10.0.0.1:8080"], "source = \"10.0.0.254\"")
 }
 
-/// What changes, before, after, and what is written.
+/// What changes, before, after, and the writes.
 type WriteCase = (&'static str, String, String, Vec<&'static str>);
 
-/// Changes of servers, and what changes nothing of the rest.
+/// Changes of servers, which do not change the rest.
 fn of_servers() -> Vec<WriteCase> {
     let three = ["10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"];
     vec![
@@ -74,7 +74,7 @@ fn of_servers() -> Vec<WriteCase> {
     ]
 }
 
-/// Changes of what is listened on, and for whom.
+/// Changes of listeners and clients.
 fn of_services() -> Vec<WriteCase> {
     vec![
         (
@@ -88,7 +88,7 @@ fn of_services() -> Vec<WriteCase> {
             mac(&TWO),
             mac(&TWO).replace("203.0.113.10:80", "203.0.113.10:*"),
             vec![
-                // What this host proxies is kept out of the wildcard.
+                // Ports that this host proxies are excluded from the wildcard.
                 "service 1 host pool -1 rules 0+0",
                 "vip 203.0.113.10:0/6 = 0",
                 "flags 1",
@@ -110,7 +110,7 @@ fn of_services() -> Vec<WriteCase> {
     ]
 }
 
-/// Changes of how it is forwarded.
+/// Changes of the forwarding.
 fn of_forwarding() -> Vec<WriteCase> {
     let ruled = |rule: &str| {
         service("web", "mac", AT, rule)
@@ -261,7 +261,7 @@ fn what_this_machine_is_decides_too() {
     for (text, mut bench, config, expected) in rows {
         assert!(words(&bench.change(&config).writes).contains(&expected.to_owned()), "{text}");
     }
-    // Translated packets for a server here arrive at the service's port: at another one they would find nobody.
+    // Translated packets for a server here arrive at the service's port: nothing would listen at another one.
     for (listens, expected) in [
         ("10.0.0.1:80", "server 0 10.0.0.1:80 of 0 takes+serves+local list 0+1"),
         ("10.0.0.1:8080", "server 0 10.0.0.1:8080 of 0 local list 0+1"),
@@ -300,7 +300,7 @@ fn what_cannot_be_forwarded_says_why() {
         let change = bench.change(&config);
         assert!(change.obstacles["web"].contains(why), "{text}: {:?}", change.obstacles);
         assert!(!words(&change.writes).iter().any(|write| write.starts_with("vip")), "{text}");
-        // Whatever was taken for it is there for others.
+        // The entries of the failed plan are free for others.
         let many: Vec<String> = (1..=64).map(|at| format!("10.0.1.{at}:80")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let other = service("other", "mac", "203.0.113.11:80", "") + &pool("other", &many, "");
@@ -328,7 +328,7 @@ fn schedules_of_least_connections_follow_the_sweep() {
     };
     assert!(entries.iter().filter(|entry| **entry == 0).count() <= 1, "{at} {entries:?}");
     assert!((*at as usize + entries.len()) <= 128, "in its place");
-    // A change that touches neither members nor weights leaves it as it is.
+    // A change of neither members nor weights leaves the schedule unchanged.
     assert_eq!(words(&bench.change(&config).writes), Vec::<String>::new());
     let timed = web("mac", "stale-timeout = \"1h\"", &TWO, "balance = \"least-connections\"");
     assert_eq!(words(&bench.change(&timed).writes), ["service 0 mac pool 0 rules 0+0"]);

@@ -1,4 +1,4 @@
-//! What the tables hold: every port of a share, the sustained rate that closing times allow, and full tables.
+//! The capacity of the tables: every port of a share, the sustained rate that closing times allow, and full tables.
 
 use l4::TableSizes;
 use l4::abi::{self, Method, Outcome};
@@ -136,7 +136,7 @@ fn twice_the_servers_carry_twice_the_rate() {
     }
 }
 
-/// Opens and closes connections at a rate for 18 s; how many found no port.
+/// Opens and closes connections at a rate for 18 s. Returns how many found no port.
 fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
     let packet = |flags| tcp("192.0.2.7:1", VIP4, flags).bytes();
     let mut open = packet(SYN);
@@ -165,7 +165,7 @@ fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
             assert_eq!(program.test_run(&answer, 0, 1).unwrap().return_code, TX);
         }
     }
-    // What is open now is closed long before the next rate.
+    // Connections that are open now are closed long before the next rate.
     world.pass_ticks(200);
     refused
 }
@@ -183,7 +183,8 @@ fn as_many_connections_fit_as_there_are_records() {
         syn(&mut packet, n);
         program.test_run(&packet, 0, 1).unwrap();
     }
-    // About one run in sixty finds both buckets of some key full so; as `Sizes` makes them, one in a hundred thousand.
+    // About one run in sixty fills both buckets of some key; with the sizes of `MapCapacity`, one in a hundred
+    // thousand.
     let full = world.count(Outcome::TableFull);
     assert!(full <= 4, "{full}");
     assert_eq!(world.count(Outcome::Forwarded) + full, u64::from(abi::SHARE_PORTS));

@@ -263,7 +263,7 @@ fn the_most_specific_service_wins() {
     world.expect("nothing", &stray, Outcome::NotOurs, super::world::PASS);
 }
 
-/// A connection that began elsewhere, or was forgotten here, has the same server on every machine and each time.
+/// A connection that began elsewhere, or was removed here, gets the same server on every machine.
 #[test]
 fn what_began_elsewhere_is_chosen_by_its_ends() {
     let (Some(mut one), Some(mut other)) = (world(), world()) else { return };
@@ -284,7 +284,7 @@ fn what_began_elsewhere_is_chosen_by_its_ends() {
     assert_eq!(chosen(&one, &ack), before, "after it was forgotten");
 }
 
-/// Every address, as in `0.0.0.0:*`: what comes to this machine itself is its own, but for ports that are named.
+/// Every address, as in `0.0.0.0:*`: packets to this machine itself are its own, except for named ports.
 #[test]
 fn a_service_of_every_address_leaves_the_hosts_own_alone() {
     let Some(world) = world() else { return };

@@ -1,4 +1,4 @@
-//! A conversation between a client and a server, told to the datapath and to the model of its watcher alike.
+//! A conversation between a client and a server, fed to the datapath and to the model of its sampler.
 
 use l4::abi::Method;
 use l4::flow_samples::{FlowSampler, set_sampling};
@@ -13,7 +13,7 @@ pub const MS: u64 = 1_000_000;
 /// First numbers of client and server; the server's wraps soon.
 const FIRST: [u32; 2] = [1_000, 0xffff_ff00];
 
-/// A world of one service that watches everything.
+/// A testbed with one service that samples everything.
 pub struct SampledConversation {
     pub world: DatapathTestbed,
     pub watcher: FlowSampler,
@@ -49,7 +49,7 @@ impl SampledConversation {
         }
     }
 
-    /// Sends one packet, to the datapath and to the model.
+    /// Sends one packet to the datapath and to the model.
     pub fn say(&mut self, mut g: PacketSample) {
         g.at = self.world.now;
         let ends = self.ends.clone();
@@ -87,14 +87,14 @@ impl SampledConversation {
         self
     }
 
-    /// The one connection that is watched.
+    /// The one sampled connection.
     pub fn seen(&self) -> FlowSample {
         let all = self.watcher.read_samples();
         assert_eq!(all.len(), 1, "{all:?}");
         all.into_iter().next().unwrap()
     }
 
-    /// What the datapath wrote is what the model says.
+    /// The datapath's sample equals the model's.
     pub fn agrees(&self) {
         let seen = self.seen();
         let model = &self.model;

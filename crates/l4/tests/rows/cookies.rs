@@ -1,4 +1,5 @@
-//! Rows of SYN cookies: what a flood's SYN gets, and which ACK opens a connection. What follows is in `shifted`.
+//! Rows of SYN cookies: the reply to a SYN during a flood, and which ACK opens a connection. `shifted` has what
+//! follows.
 
 use l4::abi::{self, Interface, Method, Outcome};
 
@@ -48,7 +49,7 @@ pub fn window(seen: &ReceivedPacket) -> u16 {
     u16::from_be_bytes([seen.transport[14], seen.transport[15]])
 }
 
-/// The option of the largest segment, which is the only one.
+/// The MSS option, which is the only one.
 pub fn mss(seen: &ReceivedPacket) -> u16 {
     assert_eq!((seen.transport[12] >> 4, seen.transport.len()), (6, 24), "one option, no data");
     assert_eq!(seen.transport[20..22], [2, 4]);
@@ -84,7 +85,7 @@ pub fn to_client(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> Re
     read_ip(&world.expect(text, &packet.bytes(), Outcome::Returned, TX)[14..])
 }
 
-/// What the server answers to what it got.
+/// The server's answer to a packet.
 pub fn answer(seen: &ReceivedPacket, flags: u8, seq: u32) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let from = end(seen.dst, seen.dport);
@@ -176,7 +177,7 @@ fn below_the_threshold_nobody_gets_a_cookie() {
         world.expect(vip, &second.bytes(), Outcome::CookieSent, TX);
         world.forwarded("one that is known asks again", &bare(client, vip, SYN));
     }
-    // Nobody sweeps: what was half-open may long be over.
+    // No sweep runs: the half-open connections may have ended long ago.
     world.now += u64::from(abi::SWEPT_TICKS) << abi::TICK_SHIFT;
     let mut config = world.plane.config.get(&0).unwrap().unwrap();
     config.clock_ns = world.now;

@@ -1,4 +1,5 @@
-//! Rows of ICMP: errors follow their connection both ways, 'too big' is said by us, echo is the host's.
+//! Rows of ICMP: errors follow their connection in both directions, the datapath sends 'too big', and the host answers
+//! echo.
 
 use std::net::IpAddr;
 
@@ -36,7 +37,7 @@ pub fn quoted(frame: &[u8]) -> (IpAddr, IpAddr, Vec<u8>) {
     (seen.src, seen.dst, seen.transport[8..].to_vec())
 }
 
-/// A packet from the service to the client, as a router on its way quotes it.
+/// A packet from the service to the client, as a router quotes it.
 fn on_its_way(vip: &str, client: &str, tcp_: bool) -> Vec<u8> {
     if tcp_ { tcp(vip, client, 16).ip() } else { udp(vip, client).ip() }
 }

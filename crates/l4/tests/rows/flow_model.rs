@@ -1,5 +1,5 @@
-//! The watcher as a pure model: the same figures from the same packets, by other means than the datapath's. Numbers are
-//! counted from the first one without wrapping.
+//! The sampler as a pure model: the same figures from the same packets, by other means than the datapath's. Sequence
+//! numbers count from the first one without wrapping.
 
 use std::ops::Range;
 
@@ -20,7 +20,6 @@ pub struct PacketSample {
     pub shift: Option<u32>,
 }
 
-/// What one side sent and said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowHalf {
     pub packets: u32,
@@ -132,7 +131,7 @@ impl FlowModel {
         self.halves[side].low.is_some_and(|(low, _)| low == WindowLimit::Zero)
     }
 
-    /// The largest that a window can be, if that is known.
+    /// The largest value of a window, if its scale is known.
     fn largest(&self, side: usize, raw: u32) -> Option<u32> {
         let own = self.halves[side].syn;
         let other = self.halves[1 - side].syn;

@@ -1,4 +1,4 @@
-//! Rows of shared addresses: what is forwarded for them while they are held, and not a packet when that is over.
+//! Rows of shared addresses: their packets are forwarded during the lease, and none after it.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use super::world::{DROP, DatapathTestbed, TX, ip};
 
 const VIPS: [&str; 2] = ["203.0.113.10", "2001:db8:2::10"];
 
-/// The usual plane, whose services have shared addresses.
+/// The usual plane with shared addresses.
 fn world(method: Method) -> Option<DatapathTestbed> {
     let world = both(method)?;
     share(&world);

@@ -1,4 +1,4 @@
-//! Rows of hop limits: who is told that one ran out here, with how much of the packet, and how often.
+//! Rows of hop limits that expire here: the ICMP error, how much of the packet it quotes, and its rate.
 
 use l4::abi::{self, Method, Outcome};
 
@@ -7,7 +7,7 @@ use super::packet::{ACK, OURS, THEIRS, TestPacket, read_ip, udp};
 use super::usual::{BACKS, ENDS, SERVERS, both, syn};
 use super::world::{DROP, DatapathTestbed, TX, ip};
 
-/// Sends a packet whose hop limit runs out here, and checks what its sender is told.
+/// Sends a packet whose hop limit expires here, and checks the ICMP error.
 fn told(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
     let old = TestPacket { ttl: 1, ..packet.clone() };
     let out = world.expect(text, &old.bytes(), Outcome::TimeExceeded, TX);
@@ -116,7 +116,7 @@ fn too_big_is_said_to_servers_too() {
     world.plane.interfaces.set(&1, &native).unwrap();
     for (at, (client, vip)) in ENDS.into_iter().enumerate() {
         let seen = read_ip(&world.forwarded("query", &udp(client, vip))[14..]);
-        // The way back to the client, as the kernel would have named it.
+        // The route to the client, as the kernel would resolve it.
         let way = abi::Way { to: THEIRS, from: OURS, ifindex: 1, mtu: 1400, state: abi::WAY_OK };
         world.plane.learned.set(&7, &way).unwrap();
         let record = at as u32 * 1024 + super::usual::PORTS + u32::from(seen.sport) - 1025;

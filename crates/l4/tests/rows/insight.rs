@@ -1,5 +1,5 @@
-//! Rows of insight: what is written down of watched connections, in both directions and in one, beside a pure model; and
-//! what happens where the table is full, is not read, or a program is loaded anew.
+//! Rows of flow samples: the datapath's samples of watched connections, in both directions and in one, against a pure
+//! model. Also: a full table, a table without a reader, and a reload of the program.
 
 use bpf::PinDirectory;
 use l4::abi::{self, Method, Outcome};
@@ -47,17 +47,17 @@ fn half_a_connection_shows_the_sum_and_a_bound_of_the_scale() {
 fn what_is_sent_again_is_told_by_where_it_was_lost() {
     let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
-    // Lost behind us: the same bytes come through twice.
+    // A loss behind us: the same bytes pass twice.
     talk.say(data(0, 1, 100));
     talk.after(200 * MS).say(data(0, 1, 100));
-    // Lost before us: they are missing, and come later than a round trip takes.
+    // A loss before us: bytes are missing, and arrive later than a round trip takes.
     talk.after(MS).say(data(1, 1, 1_000));
     talk.after(MS).say(data(1, 2_001, 1_000));
     talk.after(60 * MS).say(data(1, 1_001, 1_000));
-    // In another order: they come soon.
+    // Reordering: the missing bytes arrive soon.
     talk.after(MS).say(data(1, 4_001, 1_000));
     talk.after(MS).say(data(1, 3_001, 1_000));
-    // A packet that asks whether anybody is there is no loss, and neither are acknowledgements.
+    // Keep-alive probes and acknowledgements are no losses.
     talk.after(500 * MS).say(data(0, 100, 1));
     talk.say(data(0, 101, 0));
     talk.say(data(0, 101, 0));
@@ -89,7 +89,7 @@ fn windows_that_stand_closed_or_small_are_timed() {
         talk.say(PacketSample { window, ..data(0, 1, 0) })
     };
     says(&mut talk, 0);
-    // The server asks with a byte while the window is closed, and with an old one: neither is a loss.
+    // The server probes a closed window with one byte, and with an old one: neither is a loss.
     talk.after(100 * MS).say(data(1, 1, 1));
     talk.say(data(1, 0, 1));
     says(&mut talk, 0);
@@ -120,7 +120,7 @@ fn no_small_window_is_told_where_its_scale_is_not_known() {
         let Some(mut talk) = SampledConversation::new(method) else { return };
         begin.into_iter().for_each(|one| talk.say(one));
         talk.say(PacketSample { window: 5, ..data(0, 1, 0) });
-        // Small only where it is not scaled.
+        // Small only without scaling.
         talk.say(PacketSample { window: 1_000, ..data(0, 1, 0) });
         talk.say(PacketSample { window: 0, ..data(0, 1, 0) });
         talk.agrees();
@@ -219,13 +219,13 @@ fn datagrams_and_fragments_are_not_watched() {
     assert_eq!(talk.watcher.read_samples(), []);
 }
 
-/// A full set, what is counted, and who gives way.
+/// A full set, its counters, and the eviction.
 #[test]
 fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
     let Some(mut talk) = SampledConversation::new(Method::Mac) else { return };
     let plane = |talk: &SampledConversation| sampling_counters(&talk.world.plane).unwrap();
     let mut n = 0;
-    // Four of one set, and one that finds it full.
+    // Four entries of one set, and one that finds it full.
     while plane(&talk).full == 0 {
         talk.world.send(&of(n, SYN));
         n += 1;
@@ -236,11 +236,11 @@ fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
     assert_eq!(plane(&talk), SamplingCounters { started: all, full: 1, evicted: 0, unread: 0 });
     assert_eq!(talk.watcher.read_samples().len() as u64, all);
     assert_eq!(talk.world.count(Outcome::Forwarded), u64::from(n), "all are forwarded the same");
-    // Idle for long: one of the set gives way, and is counted, for nobody ended it.
+    // An entry that was idle for long is evicted, and counted, because it did not end.
     talk.world.pass_ticks(240);
     talk.world.send(&last);
     assert_eq!(plane(&talk), SamplingCounters { started: all + 1, full: 1, evicted: 1, unread: 0 });
-    // Not read since: nothing gives way, however old it is.
+    // Without a reader nothing is evicted, however old it is.
     let mut config = talk.world.plane.config.get(&0).unwrap().unwrap();
     config.clock_ns += 1_000 << abi::TICK_SHIFT;
     config.swept -= 2_000;
@@ -311,7 +311,7 @@ fn anything() -> impl Strategy<Value = (u64, PacketSample)> {
     (0usize..2, flags, 0i64..6_000, bytes, window, pause).prop_map(
         |(side, flags, seq, bytes, window, pause)| {
             let flags = if flags == SYN && side == 1 { SYN | ACK } else { flags };
-            // The client's SYN is that of the same connection.
+            // The client's SYN belongs to the same connection.
             let (seq, bytes) = if flags & SYN != 0 { (0, 0) } else { (seq, bytes) };
             (pause, PacketSample { flags, seq, bytes, window, ..syn(side) })
         },
@@ -333,7 +333,7 @@ proptest! {
         for (pause, glance) in packets {
             let over = (talk.model.ended || talk.model.fins != [false; 2]) && glance.flags & SYN != 0;
             let late = talk.model.syn.is_none() && glance.flags & SYN != 0;
-            // Another connection begins there; that has a row of its own.
+            // Another connection begins here, and has its own row.
             if over || late || glance.side == 0 && talk.model.halves[0].packets == 0 && glance.flags & RST != 0 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Pins and versions: what runs is taken over, another ABI is refused, and removal leaves nothing.
+//! Pins and versions: a running plane is taken over, another ABI is rejected, and removal leaves nothing.
 
 use bpf::{LoadError, PinDirectory};
 use l4::abi::{Method, Outcome};
@@ -58,7 +58,7 @@ fn a_place_for_pins_must_be_one() {
     assert!(says.iter().any(|words| refused.contains(words)), "{refused}");
 }
 
-/// What the kernel says that a map takes, bytes.
+/// The kernel's figure for a map's memory in bytes.
 fn taken(path: &std::path::Path) -> u64 {
     use std::os::fd::{AsFd, AsRawFd};
     let map = libbpf_rs::MapHandle::from_pinned_path(path).unwrap();
@@ -79,7 +79,7 @@ fn the_memory_that_is_stated_is_what_the_kernel_takes() {
     for (name, entries) in sizes.entries() {
         assert_eq!(world.plane.sizes()[name], entries, "{name}");
     }
-    // The reference says what a connection takes.
+    // The configuration reference contains the bytes of a connection.
     let reference = include_str!("../../../../docs/reference/configuration.md");
     let flows = format!("about {} bytes for each", l4::map_sizes::FLOW_BYTES);
     let records = format!("{} for each of the second", l4::map_sizes::RECORD_BYTES);

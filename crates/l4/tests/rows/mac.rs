@@ -24,7 +24,7 @@ fn world() -> Option<DatapathTestbed> {
     Some(world)
 }
 
-/// What must come out: the frame with other link addresses.
+/// The expected frame: the same with other link addresses.
 fn towards(packet: &TestPacket, server: u32) -> Vec<u8> {
     TestPacket { to: link(server), from: OURS, ..packet.clone() }.bytes()
 }

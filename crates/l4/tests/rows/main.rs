@@ -1,4 +1,4 @@
-//! The datapath as rows: a packet goes in through the kernel's test run, a verdict and a packet come out.
+//! The datapath as rows: a packet goes in through the kernel's test run, a result and a packet come out.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 

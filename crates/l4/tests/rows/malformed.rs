@@ -33,7 +33,7 @@ fn shapes() -> Vec<TestPacket> {
     ]
 }
 
-/// Makes the IP header say how long the packet is by now.
+/// Sets the IP header's length to the packet's real length.
 fn honest(packet: &mut [u8], l3: usize) {
     let length = packet.len() - l3;
     if packet.len() >= l3 + 20 && packet[l3] >> 4 == 4 {
@@ -146,7 +146,7 @@ fn a_configuration_that_contradicts_itself() {
 #[test]
 fn room_before_the_packet_runs_out() {
     let Some(world) = world(Method::Tunnel) else { return };
-    // The tunnel's packets are for the service again: each run wraps once more.
+    // The encapsulated packet matches the service again: each run encapsulates once more.
     world.listen("10.0.0.1", 6080, UDP, 0);
     let packet = udp(CLIENT4, VIP4).bytes();
     world.plane.program().unwrap().test_run(&packet, 0, 12).unwrap();

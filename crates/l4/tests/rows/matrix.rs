@@ -1,4 +1,4 @@
-//! Rows of every shape of packet through every method: each byte that comes out is compared with a packet built anew.
+//! Rows of every kind of packet through every method: each output byte is compared with an independently built packet.
 
 use l4::abi::{Method, Outcome, Wrap};
 
@@ -6,7 +6,7 @@ use super::packet::{ACK, OURS, SYN, THEIRS, TestPacket, UDP, checksum, read_ip, 
 use super::usual::{BACKS, ENDS, OUTERS, SERVERS, both};
 use super::world::{DatapathTestbed, TX, ip, link, mapped};
 
-/// A way to forward, and where to.
+/// A forwarding method and its destination.
 #[derive(Clone, Copy, Debug)]
 enum ForwardCase {
     Mac,
@@ -52,7 +52,7 @@ impl ForwardCase {
         Some(world)
     }
 
-    /// The frame that must leave for server `index`. What the datapath chose itself is taken from `out`.
+    /// The expected frame for server `index`. Values that the datapath chooses are taken from `out`.
     fn frame(self, packet: &TestPacket, index: usize, out: &[u8]) -> Vec<u8> {
         let leaving = TestPacket { to: link(index as u32), from: OURS, ..packet.clone() };
         let l3 = 14 + packet.tags.len() * 4;
@@ -84,7 +84,7 @@ impl ForwardCase {
     }
 }
 
-/// What the datapath put where a tunnel carries the flow: GUE's source port, or the flow label of an outer IPv6 header.
+/// Where the datapath encodes the flow in a tunnel: GUE's source port, or the flow label of an outer IPv6 header.
 fn label(packet: &TestPacket, ip: &[u8], wrap: Wrap, family: usize) -> (u16, u32) {
     let header = [20, 40][family];
     let port = u16::from_be_bytes([ip[header], ip[header + 1]]);
@@ -95,7 +95,7 @@ fn label(packet: &TestPacket, ip: &[u8], wrap: Wrap, family: usize) -> (u16, u32
     (port, word)
 }
 
-/// The packet inside what a tunnel puts around it (RFC 2003, RFC 2473, RFC 2784, GUE variant 1).
+/// The packet in its encapsulation (RFC 2003, RFC 2473, RFC 2784, GUE variant 1).
 fn wrapped(inner: &TestPacket, wrap: Wrap, family: usize, (port, label): (u16, u32)) -> Vec<u8> {
     let payload = inner.ip();
     let v4 = inner.src.is_ipv4();
@@ -191,7 +191,7 @@ fn shapes(client: &str, vip: &str) -> Vec<(&'static str, TestPacket)> {
         ]);
     }
     for ((_, packet), port) in rows.iter_mut().zip(2_000..) {
-        // Pieces of one packet are of one flow.
+        // Fragments of one packet belong to one flow.
         packet.sport = if packet.fragment.is_some() { 1_999 } else { port };
     }
     rows

@@ -28,12 +28,12 @@ fn world() -> Option<DatapathTestbed> {
     Some(world)
 }
 
-/// Sends a client's packet and reads what the server gets.
+/// Sends a client's packet and returns what the server receives.
 fn out(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.expect(text, &packet.bytes(), Outcome::Forwarded, TX)[14..])
 }
 
-/// The server's answer to what it got.
+/// The server's answer to a packet.
 fn answer(seen: &ReceivedPacket, flags: u8) -> TestPacket {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let from = end(seen.dst, seen.dport);
@@ -41,7 +41,7 @@ fn answer(seen: &ReceivedPacket, flags: u8) -> TestPacket {
     if seen.proto == TCP { tcp(&from, &to, flags) } else { udp(&from, &to) }
 }
 
-/// Sends a server's answer and reads what the client gets.
+/// Sends a server's answer and returns what the client receives.
 fn back(world: &DatapathTestbed, text: &str, packet: &TestPacket) -> (Vec<u8>, ReceivedPacket) {
     let frame = world.expect(text, &packet.bytes(), Outcome::Returned, TX);
     let seen = read_ip(&frame[14..]);
@@ -104,7 +104,7 @@ fn an_unknown_packet_opens_nothing() {
     world.expect("no port of the share", &beyond.bytes(), Outcome::AnswerWithoutFlow, DROP);
 }
 
-/// A connection that both sides closed; gives its SYN and what the server got of it.
+/// A connection that both sides closed; returns its SYN and the server's copy of it.
 fn closed(world: &DatapathTestbed) -> (TestPacket, ReceivedPacket) {
     let syn = tcp(CLIENT4, VIP4, SYN);
     let seen = out(world, "SYN", &syn);
@@ -128,7 +128,8 @@ fn a_port_is_used_again_only_by_the_rules() {
     assert_ne!(out(&world, "after its time a SYN gets another port", &again).sport, seen.sport);
 }
 
-/// A server that still knows the port answers a SYN for its old connection; the client resets that and asks again.
+/// A server that still knows the port answers a SYN for its old connection; the client resets that one and sends its
+/// SYN again.
 #[test]
 fn a_syn_that_met_an_old_connection_may_come_again() {
     let Some(world) = world() else { return };
@@ -243,7 +244,7 @@ fn a_checksum_that_a_device_finishes_stays_one() {
         finished[at..at + 2].copy_from_slice(&sum.to_be_bytes());
         read_ip(&finished[14..]);
     }
-    // A whole checksum that is by chance the pseudo header's sum is still a whole one.
+    // A complete checksum that equals the pseudo header's sum by chance is still complete.
     let mut chance = tcp(CLIENT4, VIP4, SYN);
     chance.payload = vec![0; 8];
     let head = pseudo(chance.src, chance.dst, TCP, 28);

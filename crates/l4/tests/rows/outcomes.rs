@@ -1,4 +1,4 @@
-//! One row at least for each outcome there is: a match over all of them, so that a new one cannot be without a row.
+//! At least one row for each outcome: an exhaustive match, so that a new outcome needs a row.
 
 use l4::abi::{self, GuardKey, GuardValue, Method, Outcome, Rule};
 
@@ -7,16 +7,16 @@ use super::packet::{ACK, RST, SYN, TCP, TestPacket, UDP, tcp, udp};
 use super::usual::{ENDS, both, syn};
 use super::world::{DROP, DatapathTestbed, PASS, TX, mapped};
 
-/// Planes that several outcomes are reached in: loading one takes long.
+/// Planes that reach several outcomes: loading one is slow.
 struct OutcomePlanes {
     translating: DatapathTestbed,
     guarding: DatapathTestbed,
 }
 
-/// Leads a packet of the family of `index` to an outcome; `None` where this may not load programs.
+/// Leads a packet of the family of `index` to an outcome; `None` where the test may not load programs.
 fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
     let (client, vip) = ENDS[index as usize];
-    // Each outcome has a client port of its own.
+    // Each outcome has its own client port.
     let client = &client.replace(":4000", &format!(":{}", 4_000 + outcome as u32));
     match outcome {
         Outcome::Forwarded
@@ -80,7 +80,7 @@ fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
     }
 }
 
-/// The verdict of a dropped packet, or of one for this host.
+/// Checks the result of a dropped packet, or of one for this host.
 fn ends(world: &DatapathTestbed, outcome: Outcome, packet: &[u8], verdict: u32) {
     world.expect(outcome.name(), packet, outcome, verdict);
 }
@@ -132,7 +132,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
         Outcome::DriverRefuses => {
             world.refuses(1);
             ends(&world, outcome, &packet.bytes(), DROP);
-            // An answer of ours would leave there too.
+            // Our ICMP error would leave there too.
             ends(&world, outcome, &TestPacket { ttl: 1, ..packet }.bytes(), DROP);
         }
         Outcome::NoPort => {
@@ -170,7 +170,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             ends(&world, outcome, &TestPacket { flags: ACK, ..packet }.bytes(), TX);
         }
         Outcome::NoHeadroom => {
-            // The tunnel's packets are for the service again: each run wraps once more.
+            // The encapsulated packet matches the service again: each run encapsulates once more.
             let server = super::usual::SERVERS[index as usize];
             world.change_server(index, |one| {
                 one.wrap = abi::Wrap::Gue as u8;

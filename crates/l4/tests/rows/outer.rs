@@ -1,4 +1,4 @@
-//! Rows of 'too big' about a tunnel's outer packet: the client is told what is left for its packets, at once and later.
+//! Rows of 'too big' about a tunnel's outer packet: the client learns the MTU for its packets, at once and later.
 
 use std::net::IpAddr;
 
@@ -9,14 +9,14 @@ use super::packet::{SYN, TestPacket, tcp, udp};
 use super::usual::{ENDS, OUTERS, SERVERS, both};
 use super::world::{DROP, DatapathTestbed, PASS, TX, ip, mapped};
 
-/// What `icmp` says of the room on the way.
+/// The MTU in the ICMP errors.
 const ROOM: u32 = 1280;
 /// Routers behind us, by family.
 const ROUTERS: [&str; 2] = ["10.0.0.77", "fd00::77"];
-/// Ticks for which it is believed, as the datapath has it.
+/// Ticks for which the datapath uses it.
 const BELIEVED: u64 = 2235;
 
-/// Tunnels of one kind to servers of a family, for clients of both.
+/// Tunnels with one encapsulation to servers of one family, for clients of both.
 fn world(wrap: Wrap, family: usize) -> Option<DatapathTestbed> {
     let world = both(Method::Tunnel)?;
     set(&world, wrap, family);
@@ -47,7 +47,7 @@ fn too_big(family: usize, outer: &[u8]) -> TestPacket {
     icmp(ROUTERS[family], OUTERS[family], kind, code, outer)
 }
 
-/// The room that an error tells of.
+/// The MTU in an error.
 fn told(frame: &[u8]) -> u32 {
     let v4 = frame[14] >> 4 == 4;
     let at = if v4 { 14 + 20 + 6 } else { 14 + 40 + 4 };
@@ -55,7 +55,7 @@ fn told(frame: &[u8]) -> u32 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
 }
 
-/// Checks an error to a client about its packet, which has one hop less when a tunnel has taken it.
+/// Checks an error to a client about its packet, which has one hop less after encapsulation.
 fn is_about(text: &str, frame: &[u8], packet: &TestPacket, hops: u8, room: u32) {
     let (src, dst, inner): (IpAddr, IpAddr, Vec<u8>) = quoted(frame);
     assert_eq!((src, dst), (packet.dst, packet.src), "{text}: in the service's name");
@@ -163,7 +163,7 @@ fn nobody_else_tells_us_of_the_room_of_our_tunnels() {
     }
 }
 
-/// What is said of less room than there can be is not believed further than that.
+/// An MTU below the protocol's minimum counts as the minimum.
 #[test]
 fn the_room_that_is_believed_has_a_floor() {
     let Some(world) = world(Wrap::Gre, 0) else { return };

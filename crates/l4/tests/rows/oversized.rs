@@ -1,5 +1,5 @@
-//! Rows of packets that do not fit a tunnel's way: those whose senders allow fragments are handed over while somebody
-//! makes some, of all others the sender is told.
+//! Rows of packets that exceed a tunnel's MTU: those whose senders allow fragments are passed to the daemon while it
+//! fragments; the senders of all others get an error.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::packet::{TestPacket, UDP, udp};
 use super::usual::{CLIENT4, CLIENT6, OUTERS, SERVERS, VIP4, VIP6, both};
 use super::world::{DROP, DatapathTestbed, TX, ip, mapped};
 
-/// Ways of 1,400 bytes, from links of 9,000, with a wrap; somebody makes fragments.
+/// MTUs of 1,400 bytes behind links of 9,000, with an encapsulation; the daemon fragments.
 fn narrow() -> Option<(DatapathTestbed, OversizedReader)> {
     let world = both(Method::Tunnel)?;
     let native =

@@ -1,4 +1,4 @@
-//! Builds packets, and checks their checksums with an own reference. It knows nothing of the datapath.
+//! Builds packets, and checks their checksums with an independent reference. It does not use the datapath.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
 pub const ACK: u8 = 16;
 
-/// Link address of whoever sends to us, and ours.
+/// The link addresses of the sender and of us.
 pub const THEIRS: [u8; 6] = [2, 0, 0, 0, 0, 9];
 pub const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -199,7 +199,7 @@ pub fn pseudo(src: IpAddr, dst: IpAddr, proto: u8, length: usize) -> Vec<u8> {
     }
 }
 
-/// The Internet checksum (RFC 1071) of some bytes, one piece after the other; only the last may be odd.
+/// The Internet checksum (RFC 1071) of consecutive pieces; only the last may have an odd length.
 pub fn checksum(pieces: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for piece in pieces {
@@ -213,7 +213,7 @@ pub fn checksum(pieces: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// A packet taken apart; panics where a checksum is wrong.
+/// A parsed packet; parsing panics on a wrong checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedPacket {
     pub src: IpAddr,

@@ -1,4 +1,4 @@
-//! Counters that are read together are those that are read alone, wherever their indexes lie.
+//! Counters read in batches equal those read singly, wherever their indexes are.
 
 use l4::abi::{ServerCount, ServiceCount};
 
@@ -11,7 +11,7 @@ fn what_is_read_together_is_what_is_read_alone() {
     let services = &world.plane.service_counts;
     let most = servers.capacity();
     let last = services.capacity() - 1;
-    // Alone, neighbours, more neighbours than are read at once, the last one; and one that is not there.
+    // Single indexes, neighbours, more neighbours than one batch, the last one, and one beyond the end.
     let mut indexes: Vec<u32> = vec![0, 1, 2, 7, 9, 10];
     indexes.extend(600..1_700);
     indexes.extend([most - 2, most - 1]);

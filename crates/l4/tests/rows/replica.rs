@@ -1,5 +1,5 @@
-//! Rows of connections that another machine began: what the datapath notes, how it reads, and that packets find it where
-//! it was entered.
+//! Rows of replicated connections: the marks of the datapath, how they are read, and that packets use an entered
+//! connection.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -47,7 +47,7 @@ fn noted(replica: &ReplicaTables, table: ReplicatedTable) -> Vec<u32> {
     places
 }
 
-/// Tells one plane of what the other one noted; how many entries.
+/// Replicates the marked entries from one plane to the other. Returns their number.
 fn tell(from: &(DatapathTestbed, ReplicaTables), to: &(DatapathTestbed, ReplicaTables)) -> usize {
     let then = tick(&from.0);
     let now = tick(&to.0);
@@ -114,12 +114,12 @@ fn what_began_on_one_machine_goes_on_on_the_other() {
     }
 }
 
-/// The server answers what came out, and its answer goes to the client.
+/// The server answers the packet, and its answer goes to the client.
 fn answered(world: &DatapathTestbed, text: &str, out: &[u8], client: &str) {
     let to = seen(out);
     let end = |ip: IpAddr, port| SocketAddr::new(ip, port).to_string();
     let answer = tcp(&end(to.dst, to.dport), &end(to.src, to.sport), SYN | ACK);
-    // The client's own packet showed the way to it.
+    // The client's own packet showed the next hop to it.
     let back = world.expect(text, &answer.bytes(), Outcome::Returned, TX);
     assert_eq!(seen(&back).dst, client.parse::<SocketAddr>().unwrap().ip(), "{text}");
 }
@@ -182,7 +182,7 @@ fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
     let used = (0..one.1.places(ReplicatedTable::Records))
         .filter(|at| one.1.is_used(ReplicatedTable::Records, *at));
     used.for_each(|place| one.1.mark_changed(ReplicatedTable::Records, place));
-    // Its own had the first port, which the one who has the address says is another's.
+    // Its own connection had the first port, which the address holder reports as another's.
     assert_eq!(tell(&one, &other), 40);
     for port in 1..=40 {
         other.0.forwarded("goes on", &with(&syn(client, vip, port), ACK));
@@ -205,7 +205,7 @@ fn who_asks_for_less_is_told_the_rest_later() {
     });
     assert_eq!(stopped, Err(last));
     assert_eq!(noted(&one.1, ReplicatedTable::Flows).len(), 7, "the last one is told again");
-    // Who goes on in the middle comes to what is before it at last.
+    // A scan that starts in the middle reaches the earlier places last.
     for place in [3, 1_000, 2_000] {
         one.1.mark_changed(ReplicatedTable::Flows, place);
     }

@@ -1,5 +1,5 @@
-//! Rows of `nat` services that share a server and a return address, with one port and with all ports: every answer finds
-//! its connection, and no port is used twice towards one port of the server.
+//! Rows of `nat` services that share a server and a return address, with one port and with all ports: every answer
+//! finds its connection, and no port is used twice towards one port of the server.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn out(world: &DatapathTestbed, packet: &TestPacket) -> ReceivedPacket {
     read_ip(&world.expect("to the server", &packet.bytes(), Outcome::Forwarded, TX)[14..])
 }
 
-/// The server's answer comes to who asked.
+/// The server's answer arrives at the client.
 fn answered(world: &DatapathTestbed, asked: &TestPacket, got: &ReceivedPacket) {
     let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
     let from = end(got.dst, got.dport);
@@ -71,7 +71,7 @@ fn answers_find_connections_of_both_shares() {
     }
 }
 
-/// What one share has in use the other passes over, however few ports there are.
+/// Each share skips the ports in use by the other, however few ports there are.
 #[test]
 fn a_port_is_used_in_one_share_alone() {
     let Some(mut world) = world(8) else { return };
@@ -104,7 +104,7 @@ fn errors_find_connections_of_both_shares() {
     }
 }
 
-/// Where no port is free, who was idle for five minutes gives way; nobody else does.
+/// Where no port is free, a connection that was idle for five minutes is evicted; no other one is.
 #[test]
 fn the_long_idle_give_way_where_no_port_is_free() {
     let Some(mut world) = world(4) else { return };
@@ -135,7 +135,7 @@ fn the_long_idle_give_way_where_no_port_is_free() {
     world.expect("it gave way", &ack(1).bytes(), Outcome::NoFlow, DROP);
 }
 
-/// Each family has the servers of its own, by turn and by rules; nobody gets packets of another family.
+/// Each family has its own servers, by turn and by rules; no server gets packets of another family.
 #[test]
 fn families_choose_among_their_own_servers() {
     let Some(world) = DatapathTestbed::new() else { return };

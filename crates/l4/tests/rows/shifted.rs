@@ -1,4 +1,4 @@
-//! Rows of connections that began with a SYN cookie: numbers that are translated, and what may go wrong before.
+//! Rows of connections that began with a SYN cookie: translated sequence numbers, and failures before that.
 
 use l4::abi::Outcome;
 
@@ -75,7 +75,7 @@ fn a_client_that_waits_asks_the_server_again() {
     for (client, vip) in ENDS {
         let syn = bare(client, vip, SYN);
         let cookie = cookie(&world, &syn);
-        // Its first ACK was lost: it asks whether the window is open, with the number before.
+        // The client's first ACK was lost: it sends a window probe with the previous number.
         let probe = TestPacket { seq: ISN, ..bringing(&syn, cookie) };
         let first = to_server(&world, "a probe of the window", &probe);
         assert_eq!((flags(&first), seq(&first)), (SYN, ISN), "{vip}");
@@ -98,7 +98,7 @@ fn what_a_server_says_first_is_understood() {
         let (cookie, _, seen) = opened(&world, ends);
         let gauge = world.plane.gauges.get(&(at as u32)).unwrap().unwrap();
         assert_eq!(gauge.new_half_open, 0, "not half-open any more");
-        // The client has nothing to say: what the server repeats is acknowledged for it.
+        // The client has nothing to send: the datapath acknowledges the server's retransmission.
         let again = answer(&seen, SYN | ACK, SERVERS);
         let frame = world.expect("again", &again.bytes(), Outcome::CookieAnswered, TX);
         let told = read_ip(&frame[14..]);

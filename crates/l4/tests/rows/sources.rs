@@ -1,5 +1,4 @@
-//! Rows of limits for each client: how many connections it has, counted anew by the sweep, and bans of those that went
-//! above a limit.
+//! Rows of limits for each client: its connections, recounted by the sweep, and bans after an exceeded limit.
 
 use l4::abi::{self, Meter, Method, Outcome, Service};
 use l4::sweeper::TableSweeper;
@@ -47,7 +46,7 @@ fn connections_of_a_client_come_and_go() {
             sent(&world, &syn(other, vip, 1));
             sweeper.count_connections(tick(&world));
             refused(&world, 3);
-            // One is reset, and its closing time ends.
+            // One connection is reset, and its closing time ends.
             sent(&world, &TestPacket { flags: RST, ..syn(client, vip, 1) });
             sweeper.count_connections(tick(&world));
             refused(&world, 3);

@@ -28,7 +28,7 @@ fn set(world: &DatapathTestbed, wrap: Wrap, server: &str) {
     world.plane.servers.set(&0, &entry).unwrap();
 }
 
-/// What the server must find inside: one hop less.
+/// The expected inner packet: one hop less.
 fn inside(packet: &TestPacket) -> Vec<u8> {
     TestPacket { ttl: packet.ttl - 1, ..packet.clone() }.ip()
 }

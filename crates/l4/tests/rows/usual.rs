@@ -1,4 +1,4 @@
-//! The plane that most rows speak of: one service a family, for TCP and UDP, each with one server and one return address.
+//! The plane of most rows: one service a family, for TCP and UDP, each with one server and one return address.
 
 use l4::abi::{Method, Outcome, Server, Service};
 
@@ -19,7 +19,7 @@ pub const OUTERS: [&str; 2] = ["10.0.0.250", "fd00::fa"];
 /// Ports of a share.
 pub const PORTS: u32 = 200;
 
-/// Services 0 (IPv4) and 1 (IPv6) of a method, with the servers of the same index, which keep the port.
+/// Services 0 (IPv4) and 1 (IPv6) of a method, with the servers of the same index, which preserve the port.
 pub fn both(method: Method) -> Option<DatapathTestbed> {
     let world = DatapathTestbed::new()?;
     for (index, vip) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
@@ -53,7 +53,7 @@ impl DatapathTestbed {
         self.plane.servers.set(&index, &server).unwrap();
     }
 
-    /// Sends a packet that must be forwarded; what came out.
+    /// Sends a packet that must be forwarded and returns the output.
     pub fn forwarded(&self, text: &str, packet: &TestPacket) -> Vec<u8> {
         self.expect(text, &packet.bytes(), Outcome::Forwarded, super::world::TX)
     }

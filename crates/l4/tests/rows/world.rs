@@ -41,7 +41,7 @@ pub struct DatapathTestbed {
 }
 
 impl DatapathTestbed {
-    /// A plane with small tables, or none where the test may not load programs.
+    /// A plane with small tables, or `None` where the test may not load programs.
     pub fn new() -> Option<DatapathTestbed> {
         DatapathTestbed::sized(&TableSizes {
             flows: 1 << 10,
@@ -100,7 +100,7 @@ impl DatapathTestbed {
         self.plane.config.set(&0, &config).unwrap();
     }
 
-    /// The driver of an interface loses what is sent from now on.
+    /// The driver of an interface drops sent frames from now on.
     pub fn refuses(&self, ifindex: u32) {
         let value = abi::Interface {
             flags: abi::INTERFACE_REFUSES,
@@ -113,7 +113,7 @@ impl DatapathTestbed {
         self.plane.config.set(&0, &config).unwrap();
     }
 
-    /// A service with usual times, and a pool with the same index.
+    /// A service with usual timeouts, and a pool with the same index.
     pub fn service(&self, index: u32, method: abi::Method) -> Service {
         let service = Service {
             method: method as u32,
@@ -163,7 +163,7 @@ impl DatapathTestbed {
         self.plane.addresses.set(&abi::Address { addr: mapped(ip(address)) }, &1).unwrap();
     }
 
-    /// A server with a way of the same index through interface 1.
+    /// A server with a next hop of the same index through interface 1.
     pub fn server(&self, index: u32, address: &str, port: u16) -> Server {
         let server = Server {
             addr: mapped(ip(address)),
@@ -300,7 +300,7 @@ impl DatapathTestbed {
         self.plane.plane_counts.each_cpu(&0).unwrap().iter().map(|row| row.received).sum()
     }
 
-    /// Sends a packet that must end in `outcome` and nowhere else; gives what came out.
+    /// Sends a packet that must end in `outcome` only. Returns the output.
     pub fn expect(&self, text: &str, packet: &[u8], outcome: Outcome, verdict: u32) -> Vec<u8> {
         let before = self.counts();
         let received = self.received();

@@ -49,7 +49,6 @@ impl LoadSkew {
     }
 }
 
-/// All findings.
 pub fn diagnose(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFinding> {
     let from = LoadOrigin::from_load(picture, load);
     let mut out = vec![processor_finding(load, &from)];

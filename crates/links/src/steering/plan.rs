@@ -33,13 +33,7 @@ pub struct SteeringStep {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SteeringChange {
     /// Writes a file of /proc or /sys.
-    Write {
-        file: String,
-        /// The current content.
-        from: String,
-        /// The new content.
-        to: String,
-    },
+    Write { file: String, from: String, to: String },
     Ethtool {
         to: Vec<String>,
         /// The arguments that undo it.

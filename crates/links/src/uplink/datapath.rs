@@ -53,7 +53,6 @@ pub enum UplinkError {
 pub struct UplinkCounters {
     /// Connections from this machine.
     pub own: u64,
-    /// Forwarded connections.
     pub forwarded: u64,
     /// Forwarded connections that moved here from an uplink that was down.
     pub rerouted: u64,

@@ -58,7 +58,6 @@ pub enum RuleSelector {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
     pub v6: bool,
-    /// The rule's priority.
     pub priority: u32,
     pub selector: RuleSelector,
     /// The table that it leads to.
@@ -85,11 +84,9 @@ pub struct Route {
 /// The family (IPv6) and number of a table.
 pub type TableKey = (bool, u32);
 
-/// The complete plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoutingPlan {
     pub rules: Vec<Rule>,
-    /// Routes by table.
     pub routes: BTreeMap<TableKey, Route>,
 }
 

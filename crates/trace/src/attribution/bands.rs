@@ -1,4 +1,4 @@
-//! The same time seen twice: where it went by, and who owns it. Each view sums to the total.
+//! Two views of the same time: where it was spent, and who owns it. Each view sums to the total.
 
 use model::limit::TimeOwner;
 

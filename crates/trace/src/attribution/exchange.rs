@@ -1,7 +1,7 @@
-//! One turn of talking: finds its packets, its times, and has both transfers sliced.
+//! One request-response turn: finds its packets and its times, and has both transfers sliced.
 //!
-//! Times are those of the capture: q0 and q1 of the request's first and last packet, p0 and p1 of the answer's. The
-//! server cannot have answered before q1 and one round trip between capture and server.
+//! Times are those of the capture: q0 and q1 of the request's first and last packet, p0 and p1 of the response's. The
+//! server cannot have responded before q1 and one round trip between capture and server.
 
 use super::link_estimate::LinkEstimate;
 use super::path::PathTiming;
@@ -11,10 +11,10 @@ use super::transfer::{MessageTransfer, attribute_transfer};
 use super::turns::{ConversationTurn, OffsetRange};
 use crate::event::ConnectionSide;
 
-/// What all turns of a connection share.
+/// The context of all turns of a connection.
 #[derive(Debug)]
 pub struct TurnContext<'a> {
-    /// What both sides sent.
+    /// The senders' views of both directions.
     pub views: &'a [SenderView; 2],
     pub path: &'a PathTiming,
     /// The link in both directions.
@@ -24,7 +24,7 @@ pub struct TurnContext<'a> {
     pub detailed: bool,
 }
 
-/// Packets of a message: indexes into what was sent, and the index of the packet that completed it.
+/// Packets of a message: their indexes in the sender's view, and the packet that completed the message.
 #[derive(Clone, Copy)]
 struct MessageSpan {
     first: usize,
@@ -32,7 +32,7 @@ struct MessageSpan {
     complete: bool,
 }
 
-/// Judges a turn; `None`: none of its packets is kept.
+/// Analyses a turn; `None`: none of its packets is stored.
 pub fn attribute_turn(
     ground: &TurnContext<'_>,
     turn: &ConversationTurn,
@@ -84,7 +84,7 @@ pub fn attribute_turn(
             out.latency_ns = near_ns[0];
         }
         (Some(asked), Some(said)) if times(server, said).1 < times(client, asked).0 => {
-            // An answer that was over before the request began is none to it.
+            // A response that was over before the request began does not belong to it.
             let (q0, q1) = times(client, asked);
             out.complete = false;
             out.request =
@@ -121,7 +121,7 @@ impl<'a> TurnContext<'a> {
         let q0 = client.sent[asked.first].time_ns;
         let mut q1 = client.sent[asked.last].time_ns;
         if p1 < q1 + near_server {
-            // Answered before the request was over: what came later delayed nobody.
+            // The response was over before the request: later packets delayed nobody.
             let until = (p1 - near_server).max(q0);
             let within = &client.sent[asked.first..=asked.last];
             asked.last = asked.first + within.partition_point(|s| s.time_ns <= until).max(1) - 1;
@@ -148,8 +148,9 @@ impl<'a> TurnContext<'a> {
     }
 
     /// How long the end of a message stood in a queue behind the capture: as the acknowledgements around it show, and
-    /// no longer than the one that covers it took. A timer that held that one back is not mistaken for a queue.
-    /// `to`, `last`: offset behind the message, and when its last packet passed; `before`: when it must have arrived.
+    /// at most as long as the acknowledgement of the end took. A delayed acknowledgement does not count as a queue.
+    /// `to`, `last`: the offset behind the message, and when its last packet passed; `before`: when it must have
+    /// arrived.
     fn queue_delay(&self, sender: ConnectionSide, to: i64, last: i64, before: i64) -> i64 {
         let receiver = sender.peer();
         let base = self.path.near_ns(receiver);
@@ -221,7 +222,7 @@ fn find_span(sender: &SenderView, range: OffsetRange) -> Option<MessageSpan> {
     let reached = sender.high.partition_point(|high| *high < range.to);
     let complete = reached < sender.sent.len();
     let mut last = reached.min(sender.sent.len() - 1);
-    // What fills a hole or is sent again before it was all acknowledged still belongs to it.
+    // Retransmissions before everything was acknowledged belong to the message.
     let acked = sender.acked_ns(range.to).unwrap_or(i64::MAX);
     for (at, sent) in sender.sent.iter().enumerate().skip(last + 1) {
         if sent.time_ns >= acked {

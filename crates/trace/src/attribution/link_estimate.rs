@@ -1,13 +1,13 @@
-//! Whether the link was full: a queue that stood before it, or packets that came as closely as it lets them.
+//! Whether the link was full: packets queued before it, or they arrived as densely as it allows.
 //!
-//! Near the sender the queue shows in round trips that grow; near the receiver in packets that never come slower than
-//! the fastest ones. Samples that touch losses or may be delayed by a timer are left out.
+//! Near the sender a queue shows in growing round trips; near the receiver, in packets that are never slower than the
+//! fastest ones. Samples that involve losses or timers are left out.
 
 use crate::attribution::pace::PaceEstimate;
 use crate::attribution::path::{PathTiming, RoundTripSample};
 use crate::attribution::sender::{SenderView, SentSegment};
 
-/// What is known of the link in one direction.
+/// The estimate of the link in one direction.
 #[derive(Debug)]
 pub struct LinkEstimate {
     /// By the time of the data: sums of samples up to there.
@@ -19,19 +19,19 @@ pub struct LinkEstimate {
     arrivals: Vec<(i64, i64)>,
     /// Bytes a second of the densest packets; 0: unknown.
     fastest: f64,
-    /// The rate while a queue stood.
+    /// The rate while packets were queued.
     pace: PaceEstimate,
 }
 
 /// How much longer round trips are with a standing queue, nanoseconds.
 const QUEUE_NS: i64 = 4_000_000;
-/// Packets in a row are timed over so long at least, nanoseconds.
+/// The shortest time over which consecutive packets are measured, in nanoseconds.
 const STEADY_NS: i64 = 500_000;
 /// Rates that are compared to find the fastest.
 const MAX_RATES: usize = 4_096;
 
 impl LinkEstimate {
-    /// `receiver`: who acknowledges; `sender`: what the other side did.
+    /// `receiver`: the side that acknowledges; `sender`: the view of the other side.
     pub fn estimate(
         path: &PathTiming,
         receiver: crate::event::ConnectionSide,
@@ -47,7 +47,7 @@ impl LinkEstimate {
             *sum += sample.round_trip_ns;
             Some(*sum)
         }));
-        // From the middle of a path both tests say something; near the sender arrivals only show its own pace.
+        // In the middle of a path both tests are valid; near the sender arrivals only show its own pace.
         let tells = near > (near + far) / 4;
         let arrivals = if tells { arrivals(sent) } else { Vec::new() };
         let mut link = LinkEstimate {
@@ -69,12 +69,12 @@ impl LinkEstimate {
         link
     }
 
-    /// Whether it was full around this time; `window`: what the receiver allows, if known.
+    /// Whether the link was full around this time; `window`: the receiver's window, if known.
     pub fn is_full(&self, time_ns: i64, window: Option<i64>) -> bool {
         self.has_queue(time_ns) || self.is_dense(time_ns, window)
     }
 
-    /// Whether a sender keeps to the rate that it had while a queue stood.
+    /// Whether a sender paces at the rate that it had while packets were queued.
     pub fn keeps_pace(&self, time_ns: i64) -> bool {
         self.pace.is_kept(time_ns, self.span_ns())
     }
@@ -100,7 +100,7 @@ impl LinkEstimate {
         queue > QUEUE_NS && queue * 100 > self.round_trip_ns * 35
     }
 
-    /// Rates are compared over so long, nanoseconds.
+    /// The time over which rates are compared, in nanoseconds.
     fn span_ns(&self) -> i64 {
         self.round_trip_ns.max(2 * QUEUE_NS)
     }
@@ -121,7 +121,7 @@ impl LinkEstimate {
         };
         let bytes = bytes_until(to_ns) - bytes_until(from_ns);
         let rate = bytes as f64 / (to_ns - from_ns) as f64 * 1e9;
-        // A window that is used up within a round trip that is hardly longer than the shortest is what limits.
+        // A window that is used up within a round trip close to the shortest one is the limit.
         let by_window = window
             .is_some_and(|window| window as f64 / rate * 1e9 <= self.round_trip_ns as f64 * 1.35);
         rate > 0.8 * self.fastest && !by_window

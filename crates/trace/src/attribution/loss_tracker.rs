@@ -1,6 +1,6 @@
-//! Losses as a capture shows them: holes that are filled late, and jumps in the sender's identification.
+//! Losses in a capture: holes that are filled late, and jumps in the sender's IP identification.
 //!
-//! What fills a hole within a fraction of a round trip was reordered; later than that it was sent again.
+//! Data that fills a hole within a fraction of a round trip was reordered; later it is a retransmission.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ impl LossTracker {
         (2..64).contains(&step)
     }
 
-    /// Whether identifications count the packets of this connection alone, nearly always by one.
+    /// Whether identifications count only the packets of this connection, nearly always by one.
     pub fn is_regular(&self) -> bool {
         self.steps >= 8 && self.single * 10 >= self.steps * 9
     }

@@ -1,9 +1,9 @@
-//! How fast a receiver acknowledged while a queue stood before the link. That is the link's rate, and what limits also
-//! later, when no queue stands any more because the sender keeps to it.
+//! The rate of acknowledgements while packets queued before the link. It is the link's rate, and it is also the limit
+//! later, when no queue exists because the sender paces at that rate.
 
 use super::sender::Ack;
 
-/// The rate, and what else was acknowledged when.
+/// The rate, and the other acknowledgements with their times.
 #[derive(Debug, Default)]
 pub struct PaceEstimate {
     /// When the sender knew, and how far.
@@ -15,11 +15,11 @@ pub struct PaceEstimate {
 /// Rates that are compared, at most.
 const MAX_RATES: usize = 4_096;
 const MIN_RATES: usize = 8;
-/// So near to the rate, a sender keeps to it: one that probes for more is below it now and then.
+/// A sender above this part of the rate paces at it: a sender that probes for more is below it now and then.
 const NEAR: f64 = 0.85;
 
 impl PaceEstimate {
-    /// From a sender's acknowledgements; `queues`: whether a queue stood when data left at this time.
+    /// From a sender's acknowledgements; `queues`: whether packets were queued when data left at this time.
     pub fn estimate(
         acks: &[Ack],
         round_trip_ns: i64,
@@ -40,7 +40,7 @@ impl PaceEstimate {
         pace
     }
 
-    /// Whether acknowledgements came at that rate, or more quickly, around this time.
+    /// Whether acknowledgements arrived at that rate, or faster, around this time.
     pub fn is_kept(&self, time_ns: i64, span_ns: i64) -> bool {
         let (Some(first), Some(last)) = (self.acked.first(), self.acked.last()) else {
             return false;
@@ -51,7 +51,7 @@ impl PaceEstimate {
         rate.is_some_and(|rate| rate > 0.0 && rate >= NEAR * self.rate)
     }
 
-    /// Bytes a second that were acknowledged after one time and until another.
+    /// Bytes a second that were acknowledged between two times.
     fn rate_between(&self, from_ns: i64, to_ns: i64) -> Option<f64> {
         let until = |time_ns| {
             let behind = self.acked.partition_point(|(time, _)| *time <= time_ns);

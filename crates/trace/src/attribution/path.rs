@@ -1,14 +1,13 @@
-//! Round trips from wherever the capture was made: to the client, to the server, and every sample with its time.
+//! Round trips from the place of the capture: to the client, to the server, and every sample with its time.
 //!
-//! A sample is the time from data to the first acknowledgement that ends exactly behind it; never of bytes that were
-//! sent twice (Karn), nor of what waited behind a hole. Only delayed acknowledgements make a round trip an upper bound.
+//! A sample is the time from data to the first acknowledgement that ends exactly behind it. Retransmitted bytes (Karn)
+//! and bytes behind a hole give no sample. With only delayed acknowledgements a round trip is an upper bound.
 
 use std::collections::VecDeque;
 
 use crate::conversation::Conversation;
 use crate::event::{ConnectionSide, FILLS, PacketEvent};
 
-/// A round trip between the capture and one side.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundTripSample {
     /// When the data passed, nanoseconds since the capture began.
@@ -32,10 +31,10 @@ pub struct PathTiming {
     samples: [Vec<RoundTripSample>; 2],
 }
 
-/// Samples that are kept for each side; later ones of a longer piece replace none.
+/// Samples stored for each side: bounds the memory; further ones of a long piece are dropped.
 const MAX_SAMPLES: usize = 1 << 20;
 
-/// Data of one direction that waits for its acknowledgement.
+/// Data of one direction that is not acknowledged yet.
 #[derive(Debug, Default)]
 struct UnackedData {
     ends: VecDeque<(i64, i64, bool)>,
@@ -97,12 +96,12 @@ impl PathTiming {
             firm.is_none() && loose.is_some_and(|loose| loose > NOT_DELAYED_NS);
     }
 
-    /// The same without samples, for keeping it.
+    /// The timing without its samples, to store it.
     pub fn without_samples(self) -> PathTiming {
         PathTiming { samples: Default::default(), ..self }
     }
 
-    /// Round trip between the capture and a side; 0: not known.
+    /// The round trip between the capture and a side; 0: not known.
     pub fn near_ns(&self, side: ConnectionSide) -> i64 {
         self.side_round_trip_ns[side.index()].unwrap_or(0)
     }

@@ -1,17 +1,17 @@
-//! A transfer in rounds of one round trip: how much was in flight at most in each, and what that shape means.
+//! A transfer in rounds of one round trip: the most bytes in flight in each, and the meaning of that shape.
 //!
-//! Growth from round to round is slow start; a plateau of three rounds and more near the transfer's peak is a limit of
-//! the sender's buffer or of the window. It knows nothing of single gaps.
+//! Growth from round to round is slow start. A plateau of three or more rounds near the transfer's peak is a limit of
+//! the sender's buffer or of the window. Single gaps are not considered.
 
 /// The most rounds; longer transfers get longer rounds.
 const MAX_ROUNDS: i64 = 4_096;
-/// The most rounds for each packet: where fewer come, they show no more, and a thousand short transfers that wait for
-/// each other must not cost a thousand long ones.
+/// The most rounds for each packet: more show nothing new, and a thousand short transfers in a row must not cost as
+/// much as a thousand long ones.
 const MAX_FOR_A_PACKET: i64 = 64;
 /// Rounds shorter than this are made this long, nanoseconds.
 const SHORTEST_NS: i64 = 100_000;
 
-/// What a round looks like among its neighbours.
+/// The shape of a round among its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundShape {
     /// More and more is in flight.
@@ -29,12 +29,12 @@ pub struct TransferRounds {
     shapes: Vec<RoundShape>,
     /// Most in flight in any round, bytes.
     pub peak: i64,
-    /// Most in flight in any round of a plateau, bytes; 0: there is none.
+    /// The most bytes in flight in any round of a plateau; 0: there is none.
     pub plateau: i64,
 }
 
 impl TransferRounds {
-    /// From each packet's time and what was in flight then.
+    /// From each packet's time and the bytes in flight then.
     pub fn from_flights(flights: &[(i64, i64)], round_trip_ns: i64) -> TransferRounds {
         let (from_ns, to_ns) = match flights {
             [first, .., last] => (first.0, last.0),
@@ -50,7 +50,7 @@ impl TransferRounds {
                 *peak = i64::max(*peak, *in_flight);
             }
         }
-        // A round without a packet keeps what was in flight.
+        // A round without a packet has the previous bytes in flight.
         for at in 1..count {
             if peaks[at] == 0 {
                 peaks[at] = peaks[at - 1];
@@ -71,8 +71,8 @@ impl TransferRounds {
     }
 }
 
-/// With rounds raised to the lower of their neighbours: a sender that waits for room in its buffer sends in bursts, which
-/// fall out of step with round trips and leave a round with only the rest of one.
+/// Raises each round to the lower of its neighbours. A sender that waits for room in its buffer sends in bursts, which
+/// do not align with round trips and leave a round with only the rest of a burst.
 fn without_dips(peaks: &[i64]) -> Vec<i64> {
     let mut all = peaks.to_vec();
     for (at, three) in peaks.windows(3).enumerate() {
@@ -104,7 +104,7 @@ fn classify_rounds(peaks: &[i64], peak: i64) -> Vec<RoundShape> {
 
 /// Rounds of a plateau at the transfer's peak.
 const SHORT: usize = 3;
-/// Rounds of one below it: a buffer that holds less than was in flight before it counted.
+/// Consecutive lower rounds that end a plateau: the buffer holds less than was in flight before.
 const LONG: usize = 8;
 
 /// How many rounds in a row stay within a quarter of this level, or above it within a third.

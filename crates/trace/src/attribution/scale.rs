@@ -1,4 +1,4 @@
-//! How a side's window field is to be read, and where that is known from. Plain data; `scaling` finds it out.
+//! A side's window scale, and its source. Plain data; `scale_detection` determines it.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ pub enum ScaleProvenance {
     /// At least this, since more was in flight than less would allow.
     LowerBound,
     Unknown,
-    /// The user said so.
+    /// The user specified it.
     User,
 }
 

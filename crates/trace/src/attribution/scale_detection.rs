@@ -1,7 +1,7 @@
-//! Finds out how a side's window field is to be read: known, shown by behaviour, bounded, or unknown and said so.
+//! Determines a side's window scale: known, proven by behaviour, bounded, or reported as unknown.
 //!
-//! A scale applies only if both SYNs carry the option; SYN windows are never scaled (RFC 7323, 2.2). Nothing guessed is
-//! ever used as known.
+//! A scale applies only if both SYNs have the option; SYN windows are never scaled (RFC 7323, 2.2). A guess is never
+//! used as known.
 
 use crate::address;
 use crate::conversation::Conversation;
@@ -16,7 +16,7 @@ const MAX_SHIFT: u8 = 14;
 /// Flights that must end on the edge.
 const FLIGHTS: usize = 2;
 
-/// The scale of what `side` advertises; `sender`: what its peer sends to it.
+/// The scale of the windows that `side` advertises; `sender`: the view of its peer, which sends to it.
 pub fn detect_scale(
     conversation: &Conversation,
     side: ConnectionSide,

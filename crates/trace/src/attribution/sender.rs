@@ -1,8 +1,8 @@
-//! One direction as its sender saw it: what it sent, and the acknowledgements at the times when they reached it.
+//! One direction from its sender's view: its packets, and the acknowledgements at the times when they reached it.
 //!
-//! An acknowledgement that passed the capture at `t` is known to the sender `t + r` by the clock of its own packets
-//! passing, where `r` is the round trip between capture and sender. Without that shift a capture far from the sender
-//! shows hardly anything in flight.
+//! The capture sees an acknowledgement at `t`. The sender knows it at `t + r` by the clock of its own packets, where
+//! `r` is the round trip between capture and sender. Without that shift a capture far from the sender shows hardly
+//! anything in flight.
 
 use crate::conversation::Conversation;
 use crate::event::{ConnectionSide, FILLS, PROBE};
@@ -22,7 +22,7 @@ pub struct SentSegment {
     pub number: u32,
     /// All of it was seen before.
     pub repeat: bool,
-    /// It repairs a loss: sent again, or filling a hole too late for mere reordering.
+    /// The packet repairs a loss: a retransmission, or data that fills a hole too late for reordering.
     pub repairs: bool,
     /// Packets of the sender before it are missing, by their identification.
     pub jump: bool,
@@ -40,7 +40,7 @@ pub struct Ack {
     pub edge: i64,
     /// The window, bytes; with an unknown scale at least this.
     pub window: i64,
-    /// Window as it stands in the header.
+    /// The unscaled window of the header.
     pub raw_window: u16,
     /// Number in the capture.
     pub number: u32,
@@ -54,14 +54,14 @@ pub struct SenderView {
     pub high: Vec<i64>,
     /// Acknowledgements, in order of time.
     pub acks: Vec<Ack>,
-    /// Whether windows are known.
+    /// Whether the window's scale is known.
     pub scaled: bool,
 }
 
 const MAX_AHEAD: i64 = i64::MAX / 4;
 
 impl SenderView {
-    /// What `side` sent; `scale`: of the windows that its peer advertises.
+    /// The view of `side`; `scale`: of the windows that its peer advertises.
     pub fn from_conversation(
         conversation: &Conversation,
         side: ConnectionSide,
@@ -118,7 +118,7 @@ impl SenderView {
         self.acks.get(at).map(|ack| ack.sender_ns)
     }
 
-    /// Calls with each packet's bytes in flight and the acknowledgement that was known.
+    /// Calls with each packet's bytes in flight and the acknowledgement that the sender knew.
     pub fn each_flight(&self, mut call: impl FnMut(i64, &Ack)) {
         let mut behind = 0;
         for (sent, high) in self.sent.iter().zip(&self.high) {

@@ -1,6 +1,6 @@
-//! Seconds by what limited, each with the packets that show it.
+//! Seconds by limit, each with the packets that show it.
 //!
-//! Plain sums; what is counted where is decided elsewhere.
+//! Plain sums; other modules decide which limit applies.
 
 use model::limit::Limit;
 
@@ -21,7 +21,7 @@ pub struct LimitEvidence {
     pub bytes: u64,
 }
 
-/// Sums of one transfer, or of several.
+/// The sums of one transfer, or of several.
 #[derive(Clone, Debug)]
 pub struct LimitShares {
     ns: [i64; Limit::COUNT],
@@ -68,7 +68,7 @@ impl LimitShares {
         held
     }
 
-    /// Gives the time of packets that left back to back to what else limited most, if anything did.
+    /// Moves the time of back-to-back packets to the largest other limit, if there is one.
     pub fn reassign_sending(&mut self) {
         let ranked = self.ranked();
         let main = ranked.iter().find(|(limit, _)| *limit != Limit::Send);
@@ -78,7 +78,7 @@ impl LimitShares {
         }
     }
 
-    /// Takes a limit's time away and gives it to another.
+    /// Moves the time of one limit to another.
     pub fn reassign(&mut self, from: Limit, to: Limit) {
         let ns = std::mem::take(&mut self.ns[from as usize]);
         let evidence = std::mem::take(&mut self.evidence[from as usize]);

@@ -1,13 +1,13 @@
-//! A request with its answer: when each part of it passed, how long it took, and what limited.
+//! A request with its response: when each part passed, how long it took, and what limited.
 //!
-//! Plain data with sums that agree: setup, request, queue, server, response and latency make up the total exactly.
+//! Plain data with consistent sums: setup, request, queue, server, response and latency make up the total exactly.
 
 use model::limit::{Limit, Part, TimeOwner};
 
 use super::shares::{LimitEvidence, LimitShares};
 use crate::event::ConnectionSide;
 
-/// What a turn of talking is.
+/// The kind of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeKind {
     /// A request and its answer.
@@ -18,7 +18,6 @@ pub enum ExchangeKind {
     AnswerOnly,
 }
 
-/// One limit of a phase.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseCause {
     pub limit: Limit,
@@ -39,39 +38,38 @@ pub struct TransferPhase {
     pub packets: u64,
     /// Bytes of the message.
     pub bytes: u64,
-    /// What it counts in the total; less than from first to last where an answer came early.
+    /// Its part of the total; less than from first to last packet where a response came early.
     pub ns: i64,
     /// Most bytes in flight in the sender's view.
     pub max_in_flight: i64,
-    /// What the sender's buffer seems to hold, bytes; 0: nothing suggests one.
+    /// The estimated size of the sender's buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Smallest and largest window in force, bytes, where known.
+    /// Smallest and largest effective window in bytes, where known.
     pub window: Option<(i64, i64)>,
-    /// The densest packets' rate, bytes a second, where the capture can tell; 0: not.
+    /// The rate of the densest packets in bytes a second; 0: the capture cannot show it.
     pub link_rate: f64,
-    /// What limited, the longest first; the sum is `ns`.
+    /// The limits, the longest first; their sum is `ns`.
     pub causes: Vec<PhaseCause>,
-    /// Every slice, where wanted: what limited, from when to when.
+    /// Every slice, if needed: the limit, from when to when.
     pub stretches: Vec<(Limit, i64, i64)>,
 }
 
 /// A request with its answer.
 #[derive(Clone, Debug)]
 pub struct TracedTransaction {
-    /// What kind of turn.
     pub kind: ExchangeKind,
-    /// Method and target, where HTTP says.
+    /// Method and target, for HTTP.
     pub title: Option<Box<str>>,
     pub status: Option<u16>,
     pub request: TransferPhase,
     pub response: Option<TransferPhase>,
-    /// Opening the connection, if this is the first one, nanoseconds.
+    /// The connection setup in nanoseconds, for the first transaction.
     pub setup_ns: i64,
     /// The part of it that losses took.
     pub setup_lost_ns: i64,
-    /// Time that the end of the request stood in a queue of the path.
+    /// Time that the end of the request waited in a queue of the path.
     pub queue_ns: i64,
-    /// The same of the end of the answer, behind the capture.
+    /// Time that the end of the response waited in a queue behind the capture.
     pub tail_ns: i64,
     pub server_ns: i64,
     /// The path's length: round trips.
@@ -91,7 +89,7 @@ impl TransferPhase {
         (ns > 0 && self.packets > 1).then(|| self.bytes as f64 / ns as f64 * 1e9)
     }
 
-    /// What would be possible: the link's rate, or the window in every round trip; bytes a second.
+    /// The possible rate: the link's, or a window in every round trip; bytes a second.
     pub fn ideal_rate(&self, round_trip_ns: i64) -> Option<f64> {
         let by_window = self.window.filter(|_| round_trip_ns > 0);
         let by_window = by_window.map(|(_, high)| high as f64 / round_trip_ns as f64 * 1e9);
@@ -102,7 +100,6 @@ impl TransferPhase {
         }
     }
 
-    /// Takes over what limited.
     pub fn set_causes(&mut self, shares: &LimitShares) {
         let cause = |(limit, ns)| PhaseCause { limit, ns, evidence: shares.evidence(limit) };
         self.causes = shares.ranked().into_iter().map(cause).collect();
@@ -110,12 +107,12 @@ impl TransferPhase {
 }
 
 impl TracedTransaction {
-    /// What users wait: from the client's first packet to the last one reaching it, opening included.
+    /// The user's wait: from the client's first packet until the last one reaches it, setup included.
     pub fn total_ns(&self) -> i64 {
         self.setup_ns + self.latency_ns + self.working_ns()
     }
 
-    /// The same without what the path's length takes.
+    /// The total without the path's latency.
     pub fn working_ns(&self) -> i64 {
         let response = self.response.as_ref().map_or(0, |phase| phase.ns);
         self.request.ns + self.queue_ns + self.server_ns + response + self.tail_ns

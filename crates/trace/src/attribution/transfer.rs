@@ -1,4 +1,4 @@
-//! Cuts the transfer of a message at every acknowledgement and says of each slice what limited: the first rule that holds.
+//! Cuts the transfer of a message at every acknowledgement and attributes each slice to the first matching limit.
 //!
 //! By the sender's clock. A gap lies between two data packets of the message; the acknowledgements that reached the
 //! sender within it cut it into slices. The rules and their constants are in docs/explain.md.
@@ -12,11 +12,10 @@ use super::shares::{LimitEvidence, LimitShares};
 
 #[derive(Debug)]
 pub struct MessageTransfer<'a> {
-    /// What its sender did.
     pub sender: &'a SenderView,
     /// The link in that direction.
     pub link: &'a LinkEstimate,
-    /// First packet, index into what was sent.
+    /// The first packet, as an index in the sender's view.
     pub first: usize,
     pub last: usize,
     /// Time before this belongs to another phase.
@@ -30,18 +29,18 @@ pub struct MessageTransfer<'a> {
     pub detailed: bool,
 }
 
-/// What came of it.
+/// The result of an analysed transfer.
 #[derive(Debug)]
 pub struct TransferBreakdown {
     /// Time by limit; the sum is the time between the first and the last packet.
     pub shares: LimitShares,
     /// Most in flight in the sender's view.
     pub max_in_flight: i64,
-    /// What the send buffer seems to hold, bytes; 0: nothing suggests one.
+    /// The estimated size of the send buffer in bytes; 0: no evidence of a limit.
     pub cap: i64,
-    /// Every slice, where wanted: what limited, from when to when.
+    /// Every slice, if needed: the limit, from when to when.
     pub stretches: Vec<(Limit, i64, i64)>,
-    /// Smallest window that was in force, bytes, where known.
+    /// Smallest effective window in bytes, where known.
     pub window: Option<(i64, i64)>,
 }
 
@@ -49,11 +48,11 @@ pub struct TransferBreakdown {
 const TRIGGER_NS: i64 = 3_000_000;
 /// How much later than a round trip an acknowledgement comes that a timer held back, nanoseconds.
 const DELAYED_NS: i64 = 20_000_000;
-/// Segments of one acknowledgement that no receiver leaves unacknowledged while they come one by one.
+/// Segments that one acknowledgement covers only when they did not arrive singly.
 const MANY_SEGMENTS: i64 = 4;
 /// Packets that leave at once where a sender paces itself, at most.
 const PACED_BURST: usize = 46;
-/// How long a loss is felt at least, nanoseconds.
+/// The least time after a loss that counts as recovery, in nanoseconds.
 const RECOVERY_NS: i64 = 200_000_000;
 
 pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
@@ -79,7 +78,7 @@ struct TransferSlicer<'a> {
     /// Times of packets that repaired a loss.
     repairs: Vec<i64>,
     trigger_ns: i64,
-    /// Acknowledgements known at the gap's begin.
+    /// Acknowledgements known at the start of the gap.
     acks_known: usize,
     window: Option<(i64, i64)>,
     stretches: Vec<(Limit, i64, i64)>,
@@ -91,15 +90,15 @@ struct PacketGap<'a> {
     later: &'a SentSegment,
     from_ns: i64,
     high: i64,
-    /// It ends in a repair, or near one.
+    /// The gap ends in a repair, or near one.
     lossy: bool,
     /// The packet behind it followed an acknowledgement.
     triggered: bool,
-    /// The packet behind it came late after the last acknowledgement.
+    /// The packet behind the gap left late after the last acknowledgement.
     ack_late: bool,
-    /// No acknowledgement came within, and it is short.
+    /// The gap is short and without acknowledgements.
     plain: bool,
-    /// It is as long as the one before, between packets as large as any: the sender paces itself.
+    /// The gap is as long as the previous one, between full segments: the sender paces itself.
     paced: bool,
 }
 
@@ -174,8 +173,8 @@ impl<'a> TransferSlicer<'a> {
         }
     }
 
-    /// Whether the packet after this one left by the sender's clock, as BBR lets them: whole segments, and a gap as long
-    /// as the last one between bursts. A program that writes by the clock leaves the rest of what it wrote.
+    /// Whether the packet after this one left by the sender's clock, as BBR does: full segments, and a gap as long as
+    /// the last one between bursts. A program that writes by the clock leaves a partial segment.
     fn is_paced(&self, at: usize) -> bool {
         let sent = &self.transfer.sender.sent;
         let whole = self.transfer.segment;
@@ -209,7 +208,7 @@ impl<'a> TransferSlicer<'a> {
         self.shares.add(limit, LimitEvidence { times: 1, longest_ns, from_ns, from, to, bytes });
     }
 
-    /// A small segment whose acknowledgement came late and let the next packet go.
+    /// A small segment whose delayed acknowledgement released the next packet.
     fn waited_for_delayed(&self, gap: &PacketGap<'_>, at: usize) -> Option<Limit> {
         let of = self.transfer;
         let sender = self.transfer.sender;
@@ -231,7 +230,7 @@ impl<'a> TransferSlicer<'a> {
         Some(if next_small { Limit::NagleDelayedAck } else { Limit::DelayedAck })
     }
 
-    /// The first rule that holds for a slice; `latest`: the acknowledgement in force.
+    /// The first matching rule for a slice; `latest`: the last known acknowledgement.
     fn classify_slice(
         &mut self,
         gap: &PacketGap<'_>,
@@ -281,7 +280,8 @@ impl<'a> TransferSlicer<'a> {
         if outstanding <= 0 || (gap.ack_late && !gap.triggered) {
             return self.classify_silence(gap, outstanding);
         }
-        // Back to back while growing is slow start itself; otherwise it is the time of whatever limits most.
+        // Back-to-back packets in a growing round are slow start itself; otherwise their time belongs to the largest
+        // limit.
         if gap.plain && self.rounds.shape(start_ns) != RoundShape::Growing {
             return Limit::Send;
         }
@@ -296,7 +296,7 @@ impl<'a> TransferSlicer<'a> {
         if lost { Limit::LossSuspected } else { Limit::AppSender }
     }
 
-    /// Acknowledgements let packets go; what says how many?
+    /// Acknowledgements release the packets: determines what limits their number.
     fn classify_ack_clocked(&self, start_ns: i64, room: i64) -> Limit {
         let of = self.transfer;
         match self.rounds.shape(start_ns) {
@@ -319,15 +319,16 @@ impl<'a> TransferSlicer<'a> {
                 .is_some_and(|room| room <= (2 * self.transfer.segment).max(self.rounds.peak / 8))
     }
 
-    /// Whether the receiver's program has left so much unread that its window is well below what it was at its largest.
-    /// It acknowledges late then, as if a queue stood (RFC 9293, 3.8.6.3).
+    /// Whether the receiver's program has left so much unread that its window is well below its largest value. Then it
+    /// acknowledges late, as if packets queued (RFC 9293, 3.8.6.3).
     fn is_unread(&self, window: Option<i64>) -> bool {
         let largest = self.window.map_or(0, |(_, high)| high);
         window.is_some_and(|window| window * 4 < largest * 3)
     }
 
-    /// Whether this acknowledgement came alone in half a round trip and for many segments: the receiver's program took a
-    /// portion, and that moved the window. A queue before a link empties packet by packet, and is acknowledged so.
+    /// Whether this acknowledgement was the only one in half a round trip and covers many segments: the receiver's
+    /// program read a portion, which moved the window. A queue before a link empties packet by packet, with one
+    /// acknowledgement each.
     fn is_aggregated_ack(&self, latest: Option<usize>) -> bool {
         let acks = &self.transfer.sender.acks;
         let Some((before, ack)) =

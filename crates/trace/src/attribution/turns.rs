@@ -1,7 +1,7 @@
-//! Which bytes of both directions belong together: requests with their answers.
+//! Which bytes of both directions belong together: requests with their responses.
 //!
-//! By HTTP's heads where they could be read, else by turns of talking: a turn begins with what the client says after
-//! the server has spoken. When requests overlap there are no turns, and that is said.
+//! By HTTP heads where they could be read, else by turns: a turn begins with the client's first bytes after the server
+//! has sent. When requests overlap there are no turns, and that is reported.
 
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
@@ -21,9 +21,7 @@ pub struct OffsetRange {
 #[derive(Clone, Debug)]
 pub struct ConversationTurn {
     pub kind: ExchangeKind,
-    /// What the client said.
     pub request: Option<OffsetRange>,
-    /// What the server answered.
     pub response: Option<OffsetRange>,
     pub title: Option<Box<str>>,
     pub status: Option<u16>,
@@ -35,7 +33,7 @@ pub struct ConversationTurns {
     pub multiplexed: bool,
 }
 
-/// What a server may have under way when a client asks on: tickets of TLS 1.3 are sent when nobody asked, bytes.
+/// Bytes that a server may send unrequested while a client sends: session tickets of TLS 1.3.
 const UNASKED: i64 = 1_024;
 /// Overlaps before a connection is called multiplexed.
 const OVERLAPS: usize = 3;
@@ -76,7 +74,7 @@ fn turns_by_heads(conversation: &Conversation) -> ConversationTurns {
     ConversationTurns { turns: turns.collect(), multiplexed: false }
 }
 
-/// A turn that is under way.
+/// A turn in progress.
 #[derive(Clone, Copy, Default)]
 struct OpenTurn {
     request: Option<OffsetRange>,
@@ -115,7 +113,7 @@ fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
         } else if open.response.is_none() {
             extend_range(&mut open.request, range);
         } else if said_high != i64::MIN && event.ack + UNASKED < said_high {
-            // Asked before it can have seen the answer.
+            // The client sent this before it can have seen the response.
             overlaps += 1;
         } else {
             found.turns.push(open.close(first_data, is_tls));

@@ -1,6 +1,6 @@
 //! A window that contradicts its announced scale: it shrinks by more than was received, as if another scale applied.
 //!
-//! Only where the scale is known. Nobody is blamed by it alone; it explains a silly window.
+//! Only where the scale is known. The flag alone attributes no time; it explains a silly window.
 
 use crate::conversation::Conversation;
 use crate::event::ConnectionSide;
@@ -27,7 +27,7 @@ impl WindowFlag {
     /// Its name in reports.
     pub const CODE: &'static str = "WINDOW_SCALE_INCONSISTENT";
 
-    /// How the small window comes about, in words.
+    /// The likely origin of the small window, in words.
     pub fn hint(&self) -> String {
         let WindowFlag { after, shift, buffered, announced, .. } = self;
         let before = u32::from(self.before) << announced;
@@ -38,7 +38,7 @@ impl WindowFlag {
     }
 }
 
-/// The first such window of a side; `segment`: what its peer sends at most in one packet.
+/// The first such window of a side; `segment`: its peer's largest segment.
 pub fn find_inconsistent_window(
     conversation: &Conversation,
     side: ConnectionSide,
@@ -48,7 +48,7 @@ pub fn find_inconsistent_window(
     if !scale.is_known() {
         return None;
     }
-    // The last large window, and how far its side had acknowledged.
+    // The last large window, and what its side had acknowledged then.
     let mut large: Option<(u16, i64)> = None;
     let events = conversation.events.iter().filter(|e| e.side() == side && e.has_ack());
     for event in events {
@@ -92,7 +92,7 @@ fn explain_window(a: i64, b: i64, most: i64) -> Option<(u8, i64)> {
         // |(a − buffered) − real| < unit
         let low = (a - real - unit + 1).max(0);
         let high = (a - real + unit - 1).min(most);
-        // What one such window lets in is the likeliest to lie in the buffer.
+        // The quotient of one such window is the most likely buffer size.
         (low <= high).then(|| (shift, b.clamp(low, high)))
     })
 }

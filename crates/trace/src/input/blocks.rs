@@ -1,7 +1,7 @@
-//! A file in large blocks: whoever reads records asks for so many bytes at once and gets them in one piece.
+//! A file in large blocks: a record reader requests a number of bytes and gets them in one piece.
 //!
 //! One buffer for the whole run; it grows only for a record that is larger than a block, up to a limit. Gzip is
-//! recognized and unpacked on the way. It knows nothing of records.
+//! recognised and decompressed. It does not interpret records.
 
 use std::io::{self, Cursor, Read};
 
@@ -9,10 +9,10 @@ use flate2::read::MultiGzDecoder;
 
 use super::frame::CaptureDamage;
 
-/// Bytes asked of the file at once.
+/// Bytes of one read: large, so that system calls are few.
 const BLOCK: usize = 1 << 20;
 
-/// The largest record that is accepted, bytes: sixteen times what any link type allows.
+/// The largest accepted record in bytes: sixteen times what any link type allows.
 pub const MAX_RECORD: usize = 4 << 20;
 
 /// How gzip begins (RFC 1952, 2.3.1).
@@ -26,7 +26,7 @@ pub struct BlockReader<R> {
     before: u64,
 }
 
-/// The file again from its first byte, after two bytes were looked at.
+/// The file from its first byte, after two bytes were examined.
 type RewoundFile<R> = io::Chain<Cursor<[u8; 2]>, R>;
 
 enum FileEncoding<R> {

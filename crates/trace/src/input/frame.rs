@@ -1,6 +1,6 @@
-//! What comes out of a capture file: frames, and what was wrong with the file.
+//! Results of reading a capture file: frames, and the damage of a file.
 //!
-//! Plain data; nothing is read here.
+//! Plain data; it reads nothing.
 
 use thiserror::Error;
 
@@ -10,13 +10,12 @@ pub struct CapturedFrame<'a> {
     pub time_ns: i64,
     /// Link type: a LINKTYPE number of the registry of pcap files.
     pub link: u16,
-    /// What was kept of it.
     pub bytes: &'a [u8],
     /// Its length on the wire, bytes.
     pub original_len: u32,
 }
 
-/// What went wrong with a file, and where.
+/// The damage of a file, and its position.
 #[derive(Debug, Error)]
 pub enum CaptureDamage {
     #[error("reading failed after {offset} bytes")]
@@ -26,7 +25,7 @@ pub enum CaptureDamage {
         #[source]
         source: std::io::Error,
     },
-    /// The file is not of a kind that is known.
+    /// The file format is unknown.
     #[error(
         "this is no capture: it begins with {found:02x?}; expected pcap, pcapng, or either packed with gzip"
     )]
@@ -37,14 +36,12 @@ pub enum CaptureDamage {
         /// Where the record begins, unpacked.
         offset: u64,
     },
-    /// A record has a length that cannot be.
+    /// A record has an impossible length.
     #[error("the record at byte {offset} says it has {found} bytes; expected {expected}")]
     Length {
         /// Where it begins, unpacked.
         offset: u64,
-        /// The length it states.
         found: u64,
-        /// What lengths can be.
         expected: &'static str,
     },
     /// A packet names an interface that no block described.

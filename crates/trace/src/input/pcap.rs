@@ -12,7 +12,7 @@ use crate::bytes::{u16_at, u32_at};
 #[derive(Debug)]
 pub struct PcapReader {
     big: bool,
-    /// Nanoseconds of one unit of the fraction.
+    /// Nanoseconds in one unit of the fraction.
     unit_ns: i64,
     snaplen: u32,
     link: u16,
@@ -22,7 +22,7 @@ const HEADER: usize = 24;
 const RECORD: usize = 16;
 
 impl PcapReader {
-    /// Reads the header; `None`: this is something else, and nothing is consumed.
+    /// Reads the header; `None`: another format, and nothing is consumed.
     pub fn open<R: Read>(blocks: &mut BlockReader<R>) -> Result<Option<PcapReader>, CaptureDamage> {
         if !blocks.ensure(4)? {
             let mut found = [0; 4];
@@ -43,7 +43,7 @@ impl PcapReader {
             return Err(CaptureDamage::Truncated { offset: 0 });
         }
         let header = blocks.consume(HEADER);
-        // The upper half of the link type says how frame checks are kept, which nobody reads here.
+        // The upper half of the link type describes frame check sequences, which are not used here.
         let link = u16_at(header, if big { 22 } else { 20 }, big);
         Ok(Some(PcapReader { big, unit_ns, snaplen: u32_at(header, 16, big), link }))
     }
@@ -79,7 +79,6 @@ impl PcapReader {
         Ok(Some(CapturedFrame { time_ns, link: self.link, bytes, original_len }))
     }
 
-    /// As the header says.
     pub fn snaplen(&self) -> u32 {
         self.snaplen
     }

@@ -1,6 +1,6 @@
 //! pcapng files: several sections, interfaces and their clocks, and blocks that are unknown.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Names, secrets and comments are passed over.
+//! Source: draft-ietf-opsawg-pcapng. Names, secrets and comments are skipped.
 
 use std::io::Read;
 
@@ -8,7 +8,6 @@ use super::blocks::{BlockReader, MAX_RECORD};
 use super::frame::{CaptureDamage, CapturedFrame};
 use crate::bytes::{u16_at, u32_at};
 
-/// What a section says so far.
 #[derive(Debug, Default)]
 pub struct PcapngReader {
     big: bool,
@@ -42,9 +41,9 @@ const STATISTICS: u32 = 5;
 const ENHANCED: u32 = 6;
 
 const ORDER: u32 = 0x1a2b_3c4d;
-/// Type and length before a block's body, and the length again behind it.
+/// Type and length before a block's body, and the length repeated behind it.
 const AROUND: usize = 12;
-/// Interfaces of a section that are remembered; one more is damage.
+/// Interfaces of a section that are stored; more are treated as damage.
 const MAX_INTERFACES: usize = 65_536;
 
 const OPTION_DROPS: u16 = 5;
@@ -70,7 +69,7 @@ impl PcapngReader {
         Ok(PcapngReader::default())
     }
 
-    /// Packets that interfaces say they lost.
+    /// Packets that the interfaces report as lost.
     pub fn drops(&self) -> u64 {
         self.drops + self.interfaces.iter().map(|interface| interface.drops).sum::<u64>()
     }
@@ -220,7 +219,7 @@ impl PcapngReader {
                 expected: "room for the packet it holds",
             });
         }
-        // A simple packet has no time of its own.
+        // A simple packet block has no time of its own.
         if !simple {
             self.last_ns = interface.clock.nanoseconds(field(4), field(8));
         }

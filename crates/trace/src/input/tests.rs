@@ -53,7 +53,7 @@ fn enhanced(big: bool, interface: u32, units: u64, bytes: &[u8]) -> Vec<u8> {
 /// Time, link, first byte and length on the wire.
 type FrameSummary = (i64, u16, u8, u32);
 
-/// What a file gives, and the damage that ended it.
+/// The frames of a file, and the damage that ended it.
 fn frames(bytes: &[u8]) -> (Vec<FrameSummary>, Option<CaptureDamage>) {
     let mut out = Vec::new();
     let mut capture = match CaptureReader::open(bytes) {

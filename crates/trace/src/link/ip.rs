@@ -1,17 +1,17 @@
-//! IP of both versions: addresses, lengths, extension headers, fragments, and the tunnels that IP itself names.
+//! IP of both versions: addresses, lengths, extension headers, fragments, and IP's own tunnels.
 //!
-//! A total length of zero is what a sender leaves to the network card; then the captured packet's original length
-//! counts, as with jumbograms (RFC 2675).
+//! A total length of zero comes from offload to the network card; then the packet's original length counts, as with
+//! jumbograms (RFC 2675).
 
 use super::layer::{FrameLayer, NonTcpFrame};
 use super::tags::PathTags;
 use crate::bytes::u16_at;
 use crate::packet::IpSegment;
 
-/// What an IP packet holds.
+/// The payload of an IP packet.
 pub enum IpPayload<'a> {
     Tcp(IpSegment<'a>),
-    /// Something that holds another packet, after so many bytes.
+    /// Another packet, after this many bytes.
     Tunnel(FrameLayer, usize),
 }
 
@@ -20,7 +20,7 @@ const V4: u8 = 4;
 const V6: u8 = 41;
 const GRE: u8 = 47;
 
-/// Extension headers that are passed over before giving up (RFC 8200, 4.1).
+/// Extension headers that are skipped at most (RFC 8200, 4.1).
 const MAX_EXTENSIONS: usize = 8;
 
 /// Reads the header; `wire`: bytes of the packet on the wire from here on, at most.
@@ -113,7 +113,7 @@ fn parse_ipv6<'a>(
     Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 
-/// The length of an extension header; `None`: it is none (RFC 8200, 4).
+/// The length of an extension header; `None`: not an extension header (RFC 8200, 4).
 fn extension_length(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, NonTcpFrame> {
     let length = || bytes.get(at + 1).map(|byte| usize::from(*byte)).ok_or(NonTcpFrame::Broken);
     Ok(Some(match kind {
@@ -135,7 +135,7 @@ fn tunnel_payload<'a>(protocol: u8, skip: usize) -> Result<IpPayload<'a>, NonTcp
     }
 }
 
-/// What was captured of a packet's inside, without padding of the link.
+/// The captured inside of a packet, without padding of the link.
 #[inline]
 fn captured_payload(bytes: &[u8], header: usize, total: usize) -> Result<&[u8], NonTcpFrame> {
     bytes.get(header..total.min(bytes.len())).ok_or(NonTcpFrame::Broken)

@@ -1,9 +1,8 @@
-//! What the next bytes of a frame are, and what a frame was instead of TCP. Plain data.
+//! The next layer of a frame, and the kinds of frames without TCP. Plain data.
 
-/// What a frame was instead of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonTcpFrame {
-    /// Of a link type that is not known.
+    /// The link type is unknown.
     Link(u16),
     /// No IP: ARP and the like.
     NotIp,
@@ -16,7 +15,6 @@ pub enum NonTcpFrame {
     TooDeep,
 }
 
-/// What the next bytes are.
 #[derive(Clone, Copy, Debug)]
 pub enum FrameLayer {
     Ethernet,

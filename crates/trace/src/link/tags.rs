@@ -1,6 +1,6 @@
-//! The path of a packet as one number: what it was tagged with and tunnelled through.
+//! The path of a packet as one number, from its tags and tunnels.
 //!
-//! Not for telling what the path was, only whether it is the same.
+//! The number does not describe the path; it only shows whether two paths are equal.
 
 pub const VLAN: u64 = 1;
 pub const PPPOE: u64 = 2;
@@ -14,7 +14,7 @@ const TUNNEL: u64 = 4;
 pub struct PathTags(u64);
 
 impl PathTags {
-    /// One more tag, in order.
+    /// Adds a tag; the order matters.
     pub fn add(&mut self, kind: u64, value: u64) {
         self.0 = mix(self.0 ^ mix(kind.wrapping_shl(56) ^ value));
     }

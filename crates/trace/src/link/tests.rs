@@ -1,4 +1,4 @@
-//! Links and tunnels: one packet in every wrapping, and the same both ways.
+//! Links and tunnels: one packet in every encapsulation, with the same path in both directions.
 
 use super::*;
 use crate::packet::TcpPacket;
@@ -33,7 +33,7 @@ fn ethernet(kind: u16, inside: &[u8]) -> Vec<u8> {
     [&[2; 12][..], &kind.to_be_bytes(), inside, &[0; 8]].concat()
 }
 
-/// Finds the packet; returns its payload length and path.
+/// Finds the TCP packet; returns its payload length and path.
 fn found(link: u16, bytes: &[u8]) -> Result<(u32, u64), NonTcpFrame> {
     let frame = CapturedFrame { time_ns: 0, link, bytes, original_len: bytes.len() as u32 };
     let carried = find_tcp(&frame)?;

@@ -1,12 +1,12 @@
-//! Reads an HTTP/1 head for where its message ends; says nothing about whether the head is well-formed.
+//! Reads an HTTP/1 head to find the end of its message; it does not check whether the head is well-formed.
 //!
-//! The request plane's own parser refuses what is ambiguous. Here the parties have already agreed somehow, and what
-//! counts is the most likely reading (RFC 9112, 6.3).
+//! The request plane's own parser rejects ambiguous heads. In a capture both ends have already accepted the message, so
+//! the most likely reading counts (RFC 9112, 6.3).
 
-/// How a message's end is told.
+/// How the end of a message is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyLength {
-    /// By so many bytes.
+    /// By its length in bytes.
     Bytes(i64),
     Chunks,
     /// By nothing in the head.
@@ -47,7 +47,7 @@ pub fn is_request(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| bytes.starts_with(method))
 }
 
-/// The head at the front of `bytes`; `None`: it is not complete.
+/// The head at the start of `bytes`; `None`: not complete.
 pub fn parse_head(bytes: &[u8]) -> Option<MessageHead<'_>> {
     let mut head =
         MessageHead { length: 0, line: &[], body: BodyLength::UntilClose, upgrade: false };
@@ -57,7 +57,7 @@ pub fn parse_head(bytes: &[u8]) -> Option<MessageHead<'_>> {
         let line = bytes[at..end].strip_suffix(b"\r").unwrap_or(&bytes[at..end]);
         at = end + 1;
         if line.is_empty() {
-            // An empty line before a request is passed over (RFC 9112, 2.2).
+            // An empty line before a request is skipped (RFC 9112, 2.2).
             if head.line.is_empty() {
                 continue;
             }
@@ -92,7 +92,7 @@ fn parse_field(head: &mut MessageHead<'_>, line: &[u8]) {
     }
 }
 
-/// The status of an answer's first line; `None`: it is none.
+/// The status of a status line; `None`: not a status line.
 pub fn parse_status(line: &[u8]) -> Option<u16> {
     let rest = line.strip_prefix(b"HTTP/1.")?;
     let digits = rest.get(2..5)?;

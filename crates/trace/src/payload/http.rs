@@ -1,6 +1,7 @@
-//! HTTP/1: finds messages by their heads, and pairs answers with what was asked for.
+//! HTTP/1: finds messages by their heads, and pairs responses with requests.
 //!
-//! An answer's end depends on its request: HEAD, CONNECT, an upgrade (RFC 9112, 6.3). After an upgrade nobody listens.
+//! The end of a response depends on its request: HEAD, CONNECT, an upgrade (RFC 9112, 6.3). After an upgrade decoding
+//! stops.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,7 @@ use super::message::{HttpMessage, MessageStart};
 use super::need::{DecodeStep, StreamBuffer};
 use crate::event::ConnectionSide;
 
-/// What each side is at.
+/// The decoder state of each side.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     states: [HttpDecodeState; 2],
@@ -28,7 +29,7 @@ enum RequestMethod {
 enum HttpDecodeState {
     #[default]
     Head,
-    /// At the line that says how long a chunk is.
+    /// At the line with a chunk's length.
     Chunk,
     /// At the fields behind the last chunk.
     Trailer,
@@ -40,7 +41,7 @@ enum HttpDecodeState {
 const MAX_WAITING: usize = 1_024;
 /// The longest line of a chunk that is believed.
 const MAX_CHUNK_LINE: usize = 4_096;
-/// Characters of a request's first line that are kept.
+/// Characters of a request's first line that are stored.
 const MAX_TITLE: usize = 120;
 
 impl HttpDecoder {
@@ -97,7 +98,7 @@ impl HttpDecoder {
                 self.states[side.index()] = HttpDecodeState::UntilClose;
                 need.skip_to(behind);
             }
-            // An interim answer is no message of its own.
+            // An interim response is not a message of its own.
             None => {
                 need.skip_to(behind);
                 return DecodeStep::Advanced;
@@ -138,7 +139,7 @@ impl HttpDecoder {
         let opens = status == 101 && asked == RequestMethod::Upgrade
             || asked == RequestMethod::Connect && (200..300).contains(&status);
         if opens {
-            // From here on it is somebody else's language.
+            // From here on another protocol is used.
             self.states = [HttpDecodeState::UntilClose; 2];
         }
         let body = if bodiless { BodyLength::Bytes(0) } else { head.body };
@@ -200,7 +201,7 @@ impl HttpDecoder {
     }
 }
 
-/// Whether the beginning of a head can still become one.
+/// Whether the beginning of a head can still become a valid one.
 fn may_become_head(side: ConnectionSide, bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii_start();
     let short = bytes.len() < 12;

@@ -1,7 +1,7 @@
-//! The bytes of a stream that somebody must read, put together from packets in any order; all others pass by.
+//! Reassembles only the bytes of a stream that a decoder must read, from packets in any order; all others are skipped.
 //!
-//! Between heads nothing is kept, so that bodies cost nothing. What comes early is kept up to a limit; bytes that are
-//! needed and cannot be had any more are known to be lost.
+//! Between heads nothing is stored, so bodies cost nothing. Early packets are stored up to a limit. Needed bytes that
+//! can no longer arrive are reported as lost.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeStep {
@@ -15,18 +15,18 @@ pub enum DecodeStep {
 
 /// Bytes of a head that are put together at most.
 const MAX_HEAD: usize = 64 << 10;
-/// Packets that came early and are kept.
+/// Early packets that are stored at most.
 const MAX_OUT_OF_ORDER: usize = 64;
 const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
-/// What is needed next.
+/// The bytes that the decoder needs next.
 #[derive(Debug)]
 pub struct StreamBuffer {
     /// Offset of `have`'s first byte.
     offset: i64,
     buffered: Vec<u8>,
     out_of_order: Vec<(i64, u32, Box<[u8]>)>,
-    /// Where bytes begin and end that came and were not kept.
+    /// The range of bytes that passed without being stored.
     dropped_range: Option<(i64, i64)>,
     incomplete: bool,
 }
@@ -53,12 +53,12 @@ impl StreamBuffer {
         self.offset
     }
 
-    /// What is here, in one piece.
+    /// The available bytes in one piece.
     pub fn bytes(&self) -> &[u8] {
         &self.buffered
     }
 
-    /// Offers a packet's payload; `length`: what it was on the wire.
+    /// Adds a packet's payload; `length`: its length on the wire.
     pub fn add_payload(&mut self, from: i64, payload: &[u8], length: u32) {
         self.append_payload(from, payload, length);
         while let Some(at) = self.out_of_order.iter().position(|(from, ..)| *from <= self.offset())
@@ -116,7 +116,7 @@ impl StreamBuffer {
         self.add_payload(self.offset(), &[], 0);
     }
 
-    /// Whether more can be awaited: not, when the next byte passed without being kept.
+    /// Whether more bytes can arrive: not when the next byte passed without being stored.
     pub fn wait_step(&self) -> DecodeStep {
         let next = self.offset();
         let gone = self.dropped_range.is_some_and(|(from, to)| from <= next && next < to);

@@ -3,7 +3,7 @@
 use super::need::{DecodeStep, StreamBuffer};
 use crate::bytes::u16_at;
 
-/// What one side has said.
+/// The decoder state of one side.
 #[derive(Debug, Default)]
 pub struct TlsDecoder {
     first_data: Option<i64>,
@@ -11,7 +11,7 @@ pub struct TlsDecoder {
 
 const HEADER: usize = 5;
 const APPLICATION: u8 = 23;
-/// The longest record: 2^14 bytes, and what protecting them may add (RFC 5246, 6.2.3).
+/// The longest record: 2^14 bytes, and the overhead of its protection (RFC 5246, 6.2.3).
 const MAX_RECORD: u16 = (1 << 14) + 2_048;
 
 /// Whether bytes begin with a handshake's record.
@@ -22,7 +22,7 @@ pub fn is_record(bytes: &[u8]) -> bool {
 impl TlsDecoder {
     /// Reads the next record's header.
     pub fn step(&mut self, need: &mut StreamBuffer) -> DecodeStep {
-        // What is said after the first application data changes nothing here.
+        // Records after the first application data change nothing here.
         if self.first_data.is_some() {
             need.skip_to(i64::MAX / 2);
             return DecodeStep::Wait;

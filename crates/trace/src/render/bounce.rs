@@ -24,7 +24,7 @@ const ROOM: (f64, f64) = (11.0, 90.0);
 /// Silences longer than this are compressed, nanoseconds.
 const LONG_NS: i64 = 1_000_000_000;
 
-/// One packet, or several in a row in one direction.
+/// One packet, or several consecutive ones in one direction.
 struct Arrow {
     time_ns: i64,
     side: ConnectionSide,
@@ -93,7 +93,7 @@ fn draw_arrow(
     scene: &ConnectionScene,
     findings: &[BottleneckFinding],
 ) {
-    // Slants are drawn to scale up to what keeps arrows apart.
+    // Slants are to scale up to the distance that separates arrows.
     let slant = |ns: f64| (ns / 2.0 * per_ns).clamp(1.0, 26.0);
     let client = slant(near[0]);
     let server = slant(near[1]);
@@ -156,7 +156,7 @@ fn arrows(events: &[PacketEvent]) -> Vec<Arrow> {
     if events.len() <= MAX_ARROWS {
         return events.iter().map(one).collect();
     }
-    // Bursts of more and more packets, until they fit; empty acknowledgements within do not end one.
+    // Larger and larger bursts, until they fit; empty acknowledgements within do not end a burst.
     let mut within_ns = 1_000_000;
     loop {
         let mut out: Vec<Arrow> = Vec::new();
@@ -182,7 +182,7 @@ fn arrows(events: &[PacketEvent]) -> Vec<Arrow> {
     }
 }
 
-/// What limited longest in a silence, and whose time it was.
+/// The longest limit in a silence, and its owner.
 fn cause_of(
     scene: &ConnectionScene,
     from_ns: i64,
@@ -218,7 +218,7 @@ fn cause_of(
 /// From time to pixels: to scale between packets, silences compressed.
 struct TimeMap {
     points: Vec<(i64, f64)>,
-    /// By the arrow before it: where a compressed silence begins, and how long it is.
+    /// By the arrow before it: where a compressed silence begins, and its length.
     breaks: Vec<(usize, (f64, i64))>,
     per_ns: f64,
 }

@@ -1,5 +1,5 @@
-//! The page: findings in words, the diagrams of one connection, and a table of its transactions. It asks nothing of
-//! any network: style, script and drawings are in it.
+//! The page: findings in words, the diagrams of one connection, and a table of its transactions. It needs no network:
+//! style, script and drawings are inline.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::report::{
 use crate::scene::ConnectionScene;
 use crate::sentence::format_span;
 
-/// A page, and its drawings one by one.
+/// A page, and its drawings separately.
 #[derive(Debug)]
 pub struct RenderedPage {
     pub page: String,
@@ -28,8 +28,7 @@ const BOUNCE: f64 = 1_020.0;
 /// Transactions in the table.
 const MAX_ROWS: usize = 500;
 
-/// The style and the script of each page, byte for byte: whoever serves it to a browser that takes no others may name
-/// them by their digests.
+/// The style and the script of each page, byte for byte: a server can name their digests in a content security policy.
 pub fn inline_assets() -> [String; 2] {
     [STYLE, SCRIPT].map(|text| format!("\n{text}"))
 }

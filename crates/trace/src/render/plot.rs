@@ -1,6 +1,6 @@
-//! Plots over time: bytes in flight against the window with what limited below, throughput, and round trips.
+//! Plots over time: bytes in flight against the window with the limits below, throughput, and round trips.
 //!
-//! All share one axis of time, so that one zoom fits all. In flight is the sender's view.
+//! All share one time axis, so that one zoom fits all. Bytes in flight are the sender's view.
 
 use model::limit::Limit;
 
@@ -18,13 +18,13 @@ const RIGHT: f64 = 20.0;
 const INSIDE: f64 = WIDTH - MARGIN_LEFT - RIGHT;
 /// Points of a line that are drawn at most.
 const MAX_POINTS: usize = 6_000;
-/// Throughput is shown in so many bins.
+/// Bins of the throughput plot.
 const BINS: usize = 240;
 
 /// A plot: markup and height.
 pub struct TracePlot {
     pub name: &'static str,
-    /// What it is called on the page.
+    /// The plot's title on the page.
     pub title: String,
     /// Markup without a frame.
     pub inner: String,
@@ -82,7 +82,7 @@ impl ValueAxis {
     }
 }
 
-/// Bytes in flight of what `side` sends, the window of its peer, and what limited as a ribbon.
+/// Bytes in flight from `side`, the window of its peer, and the limits as a ribbon.
 pub fn plot_in_flight(
     scene: &ConnectionScene,
     span: PlotSpan,
@@ -234,7 +234,7 @@ pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
     TracePlot { name: "round-trips", title, inner, height: scale.height + 40.0 }
 }
 
-/// At most so many points: of several on one pixel, the extremes.
+/// At most this many points: of several on one pixel, the extremes.
 fn thinned(points: &[(i64, i64)], span: PlotSpan, scale: ValueAxis) -> Vec<(f64, f64)> {
     let at = |(time, value): &(i64, i64)| (span.x(*time), scale.y(*value as f64));
     if points.len() <= MAX_POINTS {
@@ -251,7 +251,7 @@ fn thinned(points: &[(i64, i64)], span: PlotSpan, scale: ValueAxis) -> Vec<(f64,
     points.chunks(group).flat_map(extremes).map(|point| at(&point)).collect()
 }
 
-/// Marks on the axis of values; what is drawn can be zoomed along time by the page.
+/// Adds the value axis; the page zooms the content along time.
 fn framed(content: Svg, scale: ValueAxis, words: impl Fn(f64) -> String, extra: f64) -> String {
     let mut svg = Svg::default();
     for mark in scale.marks() {

@@ -1,4 +1,4 @@
-//! Writes SVG: escaped text, shapes, a frame around a drawing. It knows nothing of packets.
+//! Writes SVG: escaped text, shapes, a frame around a drawing. It does not know packets.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ pub struct Svg {
     out: String,
 }
 
-/// Text that may stand in XML and HTML.
+/// Text escaped for XML and HTML.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -33,7 +33,7 @@ impl Svg {
         );
     }
 
-    /// A rectangle with words that show when it is pointed at.
+    /// A rectangle with a tooltip.
     pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64), title: &str) {
         let _ = writeln!(
             self.out,
@@ -42,7 +42,7 @@ impl Svg {
         );
     }
 
-    /// Words; `anchor`: `start`, `middle` or `end`.
+    /// Text; `anchor`: `start`, `middle` or `end`.
     pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
         let _ = writeln!(
             self.out,
@@ -73,7 +73,6 @@ impl Svg {
         let _ = writeln!(self.out, "<path class=\"{class}\" d=\"{path}\"/>");
     }
 
-    /// Markup as it is.
     pub fn raw(&mut self, markup: &str) {
         self.out.push_str(markup);
         self.out.push('\n');

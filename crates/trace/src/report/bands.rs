@@ -14,7 +14,7 @@ pub struct TimeLocation {
     pub response: f64,
 }
 
-/// Whose time it was. Sums to the total.
+/// Seconds by owner, which sum to the total.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct TimeOwners {
     pub client: f64,

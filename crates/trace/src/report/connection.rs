@@ -27,7 +27,7 @@ pub struct ConnectionReport {
     pub start_seconds: f64,
     /// From its first to its last packet.
     pub seconds: f64,
-    /// What is spoken: `silent`, `http`, `tls`, `multiplexed` or `opaque`.
+    /// The protocol: `silent`, `http`, `tls`, `multiplexed` or `opaque`.
     pub protocol: &'static str,
     /// `open`, `closed`, `reset-by-client` or `reset-by-server`.
     pub ended: &'static str,
@@ -47,7 +47,7 @@ pub struct ConnectionReport {
     pub rtt_server_s: Option<f64>,
     /// Whether the round trip may be shorter, since only delayed acknowledgements were seen.
     pub rtt_upper_bound: bool,
-    /// Windows that contradict what was announced.
+    /// Windows that contradict the announced scale.
     pub flags: Vec<FlagReport>,
     pub transactions_total: u64,
     /// How many are not in `transactions`: the fastest are left out.
@@ -57,7 +57,7 @@ pub struct ConnectionReport {
     pub transactions: Vec<TransactionReport>,
 }
 
-/// One end, and what it sent.
+/// One end, and the counters of its packets.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndReport {
     pub address: String,
@@ -67,7 +67,7 @@ pub struct EndReport {
     pub window: WindowReport,
 }
 
-/// What one end sent. Copies that only the capture made are in `duplicates` and nowhere else.
+/// Counters of one end's packets. Copies that only the capture made are in `duplicates` and nowhere else.
 #[derive(Clone, Debug, Serialize)]
 pub struct DirectionReport {
     pub packets: u64,
@@ -110,7 +110,7 @@ pub struct WindowReport {
     pub syn: Option<u16>,
     pub raw_min: Option<u16>,
     pub raw_max: Option<u16>,
-    /// The smallest, bytes, where the scale is known.
+    /// The smallest window in bytes, where the scale is known.
     pub min: Option<i64>,
     pub max: Option<i64>,
     /// How fields are read.
@@ -121,13 +121,13 @@ pub struct WindowReport {
 pub struct ScalingReport {
     /// The shift in its SYN; absent without the option or the SYN.
     pub option: Option<u8>,
-    /// The shift in force; with `lower-bound` the smallest possible; absent when unknown.
+    /// The effective shift; with `lower-bound` the smallest possible; absent when unknown.
     pub shift: Option<u8>,
-    /// Where that is known from: `syn`, `proven-zero`, `lower-bound`, `unknown` or `user`.
+    /// The source of the shift: `syn`, `proven-zero`, `lower-bound`, `unknown` or `user`.
     pub provenance: &'static str,
 }
 
-/// A window that contradicts what was announced.
+/// A window that contradicts the announced scale.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlagReport {
     pub code: &'static str,
@@ -145,7 +145,7 @@ pub struct FlagReport {
 }
 
 impl ConnectionReport {
-    /// Of a judged connection, and those of its transactions that are told of.
+    /// From an analysed connection and its reported transactions.
     pub fn from_conversation(
         conversation: &Conversation,
         ledger: &ConnectionLedger,

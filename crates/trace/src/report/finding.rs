@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::bands::{TimeLocation, TimeOwners};
 
-/// Whose time it was and why, the most significant first.
+/// The bottlenecks, the most significant first.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimeDiagnosis {
-    /// What users waited in all transactions together.
+    /// The users' wait in all transactions together.
     pub total_seconds: f64,
     /// Where it went by.
     pub location: TimeLocation,
@@ -17,11 +17,11 @@ pub struct TimeDiagnosis {
     pub healthy: bool,
     /// The most significant bottleneck.
     pub most_significant: Option<BottleneckFinding>,
-    /// The next ones, until they are insignificant.
+    /// The next bottlenecks, until they are insignificant.
     pub next: Vec<BottleneckFinding>,
     /// The first of all that concerns the transport: neither thinking nor the path's length.
     pub first_among_transport: Option<Limit>,
-    /// The first behind the most significant one that does.
+    /// The first limit of the transport after the most significant bottleneck.
     pub next_among_transport: Option<Limit>,
 }
 
@@ -30,24 +30,23 @@ pub struct BottleneckFinding {
     /// Where in transactions: `setup`, `request`, `server`, `response` or `path`.
     pub phase: &'static str,
     pub code: Limit,
-    /// Whose time it is.
     pub owner: TimeOwner,
     pub seconds: f64,
     /// Share of the time in which something was done: transactions without the path's length.
     pub share: f64,
     /// Share of all that users waited.
     pub share_of_total: f64,
-    /// What would be saved without it.
+    /// What a change would save.
     pub saving_seconds: f64,
     /// A contradiction that explains it.
     pub flag: Option<&'static str>,
     /// How the contradiction is explained.
     pub hint: Option<String>,
-    /// What the sender's buffer seems to hold, bytes.
+    /// The estimated size of the sender's buffer in bytes.
     pub cap_bytes: Option<i64>,
     /// The receiver's window, bytes.
     pub window: Option<i64>,
-    /// What else it may be, where the capture cannot decide.
+    /// Another possible cause, where the capture cannot decide.
     pub alternative: Option<String>,
     pub sentence: String,
     pub fix: String,

@@ -2,11 +2,11 @@
 
 /// Seconds, to the nanosecond.
 pub fn seconds(ns: i64) -> f64 {
-    // Nanoseconds below 2^53 are exact in a double; the division rounds to the nearest one.
+    // Nanoseconds below 2^53 are exact in a double; the division rounds to the nearest value.
     ns as f64 / 1e9
 }
 
-/// Rounded to so many decimals.
+/// The value rounded to this many decimals.
 pub fn rounded(value: f64, decimals: i32) -> f64 {
     let scale = 10_f64.powi(decimals);
     (value * scale).round() / scale

@@ -16,14 +16,14 @@ use crate::event::ConnectionSide;
 pub struct TransactionReport {
     /// `exchange`, `tls-handshake` or `answer-only`.
     pub kind: &'static str,
-    /// Method and target, where HTTP says.
+    /// Method and target, for HTTP.
     pub title: Option<String>,
     pub status: Option<u16>,
     /// Whether both messages were captured to their end.
     pub complete: bool,
     /// When its first packet passed.
     pub start_seconds: f64,
-    /// What the user waited: setup, request, queue, server, response and latency.
+    /// The user's wait: setup, request, queue, server, response and latency.
     pub total_seconds: f64,
     /// Opening the connection, if this is its first transaction.
     pub setup_seconds: f64,
@@ -56,25 +56,23 @@ pub struct PhaseReport {
     pub last_packet: u32,
     /// Most bytes in flight in the sender's view.
     pub max_in_flight: i64,
-    /// What the sender's buffer seems to hold, bytes.
+    /// The estimated size of the sender's buffer in bytes.
     pub cap_bytes: Option<i64>,
-    /// Smallest window in force, bytes, where known.
+    /// Smallest effective window in bytes, where known.
     pub window_min: Option<i64>,
-    /// Largest window in force, bytes, where known.
+    /// Largest effective window in bytes, where known.
     pub window_max: Option<i64>,
     /// Rate between its first and last packet.
     pub realized_bandwidth_mbps: Option<f64>,
-    /// What the link or the window would allow, where known.
+    /// The rate that the link or the window would allow, where known.
     pub ideal_bandwidth_mbps: Option<f64>,
-    /// What limited, the longest first.
+    /// The limits, the longest first.
     pub causes: Vec<CauseReport>,
 }
 
-/// One limit of a transfer.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseReport {
     pub code: Limit,
-    /// Whose time it was.
     pub owner: TimeOwner,
     pub seconds: f64,
     /// Share of the transfer.
