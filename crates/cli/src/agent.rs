@@ -1,6 +1,6 @@
-//! `steelyard agent`: tells a balancer how loaded this machine is: as a line, as JSON, as an ORCA report.
+//! `steelyard agent`: reports the load of this machine to a balancer: as a line, as JSON, as an ORCA report.
 //!
-//! It decides nothing about weights: the balancer's judge does. It needs no rights and writes no file.
+//! The balancer's weight controller decides about weights. The agent needs no privileges and writes no file.
 
 mod args;
 mod sample;

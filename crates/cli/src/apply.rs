@@ -1,4 +1,4 @@
-//! `steelyard apply`: puts a configuration in force. What it touches is the daemon's to say.
+//! `steelyard apply`: activates a configuration. The daemon decides what changes.
 
 mod pair_change;
 mod rendering;
@@ -79,7 +79,7 @@ pub fn run(args: &ApplyArgs) -> ExitCode {
     )
 }
 
-/// Prints what a change did.
+/// Prints the effects of a change.
 pub fn print_applied(applied: &Applied, json: bool) -> Result<CommandOutcome, CommandError> {
     if json {
         print_json(applied)?;

@@ -1,4 +1,4 @@
-//! `steelyard audit`: who ordered what, when, and from what to what.
+//! `steelyard audit`: operators' orders, each with its author, its time, and the state before and after.
 
 use std::process::ExitCode;
 

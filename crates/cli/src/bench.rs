@@ -1,4 +1,4 @@
-//! `steelyard bench`: load, and what it met. One file for each benchmark; the lab measures, this prints.
+//! `steelyard bench`: benchmarks, one file each. The lab measures; this prints.
 
 mod agent;
 mod common;

@@ -1,4 +1,4 @@
-//! `steelyard capacity`: what a configuration will carry on this machine, and which limit comes first. The model
+//! `steelyard capacity`: the load that a configuration will carry on this machine, and its first limit. The model
 //! calculates; this reads the machine and prints.
 
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ pub struct CapacityArgs {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 struct CapacityForecast {
     demand: TrafficDemand,

@@ -1,4 +1,4 @@
-//! `steelyard capture`: captures that rules call for. Which are called for is the daemon's to say.
+//! `steelyard capture`: the captures of capture rules. The daemon decides which rules apply.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `steelyard check`: judges a configuration without a daemon. The model judges; this prints.
+//! `steelyard check`: checks a configuration without a daemon. The model checks; this prints.
 
 mod files;
 
@@ -47,7 +47,7 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 struct CheckResult {
     file: String,

@@ -1,4 +1,4 @@
-//! What verbs that speak to the daemon share: where it is, how the answer is wanted, and waiting for it.
+//! Options of all commands that talk to the daemon: its address, the output format, and timeouts.
 
 use std::fs::File;
 use std::future::Future;
@@ -68,7 +68,7 @@ pub struct SaveArgs {
 }
 
 impl SaveArgs {
-    /// What is asked for; `None`: what is usual there.
+    /// The explicit choice; `None`: the command's default.
     pub fn save_preference(self) -> Option<bool> {
         if self.save { Some(true) } else { self.no_save.then_some(false) }
     }
@@ -114,7 +114,7 @@ pub fn read_config(file: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// What findings call the file: as it was given, `<stdin>` for `-`.
+/// The name of the file in findings: as it was given, `<stdin>` for `-`.
 pub fn file_name(file: &Path) -> String {
     if file == Path::new("-") { "<stdin>".to_owned() } else { file.display().to_string() }
 }

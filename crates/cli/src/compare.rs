@@ -1,4 +1,4 @@
-//! `steelyard compare`: two results side by side. The lab judges; this prints.
+//! `steelyard compare`: two results side by side. The lab compares; this prints.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `steelyard completions`: what a shell needs to complete the command line. Names of live objects are asked of the
-//! daemon by `steelyard names`, in bash, zsh and fish.
+//! `steelyard completions`: shell completions of the command line. In bash, zsh and fish, `steelyard names` completes
+//! names of live objects from the daemon.
 
 use std::process::ExitCode;
 
@@ -32,13 +32,13 @@ pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> ExitCode {
     )
 }
 
-/// What was generated, with what completes names of live objects.
+/// The generated script, extended by the completion of live objects.
 fn with_live_names(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => format!("{script}{BASH}"),
         Shell::Fish => format!("{script}{FISH}"),
-        // The file is read as the function `_steelyard` itself where it lies in a folder of functions, and its end calls
-        // what it has just made.
+        // In a folder of functions, zsh reads the file as the function `_steelyard` itself, and the end of the file
+        // calls the function that it has just defined.
         Shell::Zsh => match script.rsplit_once("if [ \"$funcstack[1]\"") {
             Some((before, _)) => format!("{before}{ZSH}"),
             None => script.to_owned(),

@@ -1,5 +1,5 @@
-//! `steelyard convert`: the configuration of another balancer as one of ours. The crate `convert` does it; this reads
-//! the file, prints, and writes nothing that exists.
+//! `steelyard convert`: converts the configuration of another balancer. The crate `convert` does it; this reads the
+//! file, prints, and overwrites no existing file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

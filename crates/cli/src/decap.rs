@@ -14,7 +14,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish, print_json, sentence}
 use crate::show::screen;
 use crate::show::unit::count;
 
-/// Where its pins lie unless told otherwise.
+/// The default folder of its pinned programs and maps.
 pub const PINS: &str = "/sys/fs/bpf/steelyard-decap";
 
 /// Unwrap on this server what a tunnel service's balancer wraps: IPIP, IP6IP6, GRE and GUE.
@@ -93,7 +93,7 @@ struct PinsArgs {
     pins: PathBuf,
 }
 
-/// Whose packets are unwrapped.
+/// The senders whose packets are decapsulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AllowedSender {
     Any,
@@ -128,7 +128,7 @@ enum XdpMode {
     Generic,
 }
 
-/// What `show --json` prints.
+/// The document that `show --json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct DecapStatus {
@@ -278,7 +278,7 @@ fn unusable(error: DecapError) -> CommandError {
     CommandError::Unusable(sentence(&error))
 }
 
-/// Networks of the senders; none: everybody.
+/// Networks of the senders; empty: all senders are allowed.
 fn merge_senders(named: &[AllowedSender]) -> Result<Vec<(IpAddr, u8)>, CommandError> {
     let network = |sender: &AllowedSender| match sender {
         AllowedSender::Any => None,

@@ -1,4 +1,4 @@
-//! `steelyard doctor`: is this machine ready for what it is wanted for? The model judges; this asks and prints.
+//! `steelyard doctor`: whether this machine is ready for its purpose. The model checks; this reads and prints.
 
 mod cores;
 mod host;
@@ -90,7 +90,7 @@ pub enum ServerForwardMethod {
     Tunnel,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 struct ServerDiagnosis {
     ready: bool,

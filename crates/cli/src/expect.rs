@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Fails when `text` is not what the file holds.
+/// Fails if `text` differs from the content of the file.
 pub fn expect(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/expect").join(name);
     if std::env::var_os("UPDATE_EXPECT").is_some() {

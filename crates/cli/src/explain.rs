@@ -1,4 +1,4 @@
-//! `steelyard explain`: why things are as they are. One file for each thing that can be asked for.
+//! `steelyard explain`: why the system behaves as it does. One file for each subject.
 
 mod name;
 mod request;

@@ -1,4 +1,4 @@
-//! `steelyard generations`: the configurations that are kept.
+//! `steelyard generations`: the stored configurations.
 
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
-//! What the help of every verb has, wherever it stands in the tree: examples and exit codes. A verb within another one has
-//! the examples that the outer one gives of it.
+//! The common parts of every command's help: examples and exit codes. The examples of a subcommand are those lines of
+//! its parent that call it.
 
-/// What the help of verbs ends with that do not say it in words of their own.
+/// The end of the help of commands without exit codes of their own.
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part, 4 done and\nnot kept on disk.";
 
-/// The verbs of `command`, which is called by these words, with their examples and exit codes.
+/// Adds examples and exit codes to `command`, which is called by these words, and to its subcommands.
 pub fn with_examples(command: clap::Command, words: &str) -> clap::Command {
     let outer = after_help(&command);
     command.mut_subcommands(|verb| {
@@ -30,7 +30,7 @@ fn after_help(command: &clap::Command) -> String {
     command.get_after_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Those lines of examples that call a verb by these words; `None`: none does.
+/// The example lines that call a command by these words; `None`: there are none.
 fn examples(outer: &str, words: &str) -> Option<String> {
     let calls = format!("  {words} ");
     let lines: Vec<&str> = outer.lines().filter(|line| line.starts_with(&calls)).collect();

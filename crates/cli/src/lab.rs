@@ -1,6 +1,6 @@
-//! `steelyard lab`: networks from files, to prove things in: namespaces and links with delay, rate, loss and faults.
+//! `steelyard lab`: test networks from files: namespaces and links with delay, rate, loss and faults.
 //!
-//! The lab builds and keeps records; this orders and prints.
+//! The lab builds networks and keeps their records; this calls it and prints.
 
 mod common;
 mod down;
@@ -68,7 +68,7 @@ pub fn run(args: &LabArgs) -> ExitCode {
     }
 }
 
-/// What `lab check --json` prints.
+/// The document that `lab check --json` prints.
 #[derive(serde::Serialize)]
 struct LabCheckResult {
     name: String,

@@ -1,6 +1,6 @@
-//! The `steelyard` program: a table of verbs, one file each.
+//! The `steelyard` program: a table of commands, one file each.
 //!
-//! Verbs render what the daemon, the model and the lab say. Nothing is decided here.
+//! Commands render the results of the daemon, the model and the lab. Nothing is decided here.
 
 mod common_args;
 mod help;
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let error =
                 usage_hint::with_hint(error, &command(), std::env::args().nth(1).as_deref());
-            // Help, the version or a usage error; a reader that has gone is no error of ours.
+            // Ignored: the output is help, the version or a usage error, and a reader that closed the pipe is no error.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
         }

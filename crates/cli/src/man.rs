@@ -1,4 +1,4 @@
-//! `steelyard man`: writes the manual pages, one a verb, made from the same words as `--help`.
+//! `steelyard man`: writes the manual pages, one a command, from the same texts as `--help`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `steelyard names`: names of live objects, one a line, for shells that complete them. It has little time and says
-//! nothing when nobody answers: a shell waits for it at a key.
+//! `steelyard names`: names of live objects, one a line, for shell completion. It has little time and prints nothing if
+//! the daemon does not answer: a shell waits for it at a key press.
 
 use std::process::ExitCode;
 use std::time::Duration;

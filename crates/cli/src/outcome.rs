@@ -1,7 +1,7 @@
-//! How the program ends: exit codes, and errors as people and scripts read them.
+//! Exit codes, and errors for people and scripts.
 //!
-//! 0: done. 1: the answer is no. 2: wrong usage, or something could not be read or asked. 3: done in part. 4: done, and
-//! the daemon could not keep it on its disk.
+//! 0: done. 1: the answer is no. 2: wrong usage, unreadable input, or the daemon did not answer. 3: done in part. 4:
+//! done, but the daemon could not save it to disk.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ pub enum CommandOutcome {
     Done,
     /// The answer is no.
     Negative,
-    /// It could not be asked, or what was given could not be read.
+    /// The daemon did not answer, or the input is unreadable.
     Unusable,
     /// Some of it is done.
     Partial,
@@ -41,7 +41,7 @@ impl CommandOutcome {
     }
 }
 
-/// Done; what the daemon could not keep goes to standard error.
+/// Done; changes that the daemon could not save are listed on standard error.
 pub fn outcome_with_unsaved(unkept: &[String]) -> CommandOutcome {
     for what in unkept {
         print_stderr(&format!("warning: {what}\n"));
@@ -52,10 +52,10 @@ pub fn outcome_with_unsaved(unkept: &[String]) -> CommandOutcome {
 /// Why a verb could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The daemon refused or could not be asked.
+    /// The daemon refused or did not answer.
     #[error(transparent)]
     Call(#[from] ApiError),
-    /// What was asked about does not exist.
+    /// The named object does not exist.
     #[error("{0}")]
     Absent(String),
     /// Something could not be read, written or started.
@@ -102,7 +102,7 @@ impl CommandError {
     }
 }
 
-/// Prints what went wrong, if anything did, and gives the exit code.
+/// Prints the error, if any, and returns the exit code.
 pub fn finish(json: bool, result: Result<CommandOutcome, CommandError>) -> ExitCode {
     let failure = match result {
         Ok(end) => return end.exit_code(),

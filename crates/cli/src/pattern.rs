@@ -1,4 +1,4 @@
-//! Names as they are asked for: one, several with commas, and `*` for anything within each.
+//! Name patterns of the command line: one name, several with commas, and `*` as wildcard within each.
 
 use crate::outcome::CommandError;
 
@@ -14,10 +14,11 @@ pub fn matches_any(list: &str, name: &str) -> bool {
     list.split(',').any(|pattern| matches_pattern(pattern.trim(), name))
 }
 
-/// Refuses a list in which a pattern fits none of the services and pools that there are.
+/// Rejects a list with a pattern that matches no service or pool.
 ///
 /// # Errors
-/// It names that pattern, and what there is.
+///
+/// Names the pattern, and the existing objects.
 pub fn check_patterns(list: &str, names: &[&str]) -> Result<(), CommandError> {
     let nobody = |pattern: &&str| !names.iter().any(|name| matches_pattern(pattern, name));
     let Some(pattern) = list.split(',').map(str::trim).find(nobody) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! `steelyard plan-change`: what `apply` would do, without doing it. The daemon compares; this prints.
+//! `steelyard plan-change`: the effects that `apply` would have, without applying. The daemon compares; this prints.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

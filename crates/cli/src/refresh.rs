@@ -1,6 +1,6 @@
-//! Showing something again and again until Ctrl-C.
+//! Redraws a view until Ctrl-C.
 //!
-//! What fails after the first frame is shown in place of a frame, and tried again: a daemon that restarts comes
+//! An error after the first frame is shown instead of a frame, and the call is repeated: a daemon that restarts comes
 //! back on the screen.
 
 use std::future::Future;
@@ -26,7 +26,7 @@ pub struct RefreshArgs {
     interval: Duration,
 }
 
-/// Shows what `ask` is told, once or again and again.
+/// Shows the result of `ask`, once or repeatedly.
 pub async fn show_or_watch<T, F, G>(
     again: RefreshArgs,
     json: bool,
@@ -58,7 +58,8 @@ where
     Ok(CommandOutcome::Done)
 }
 
-/// Draws what `frame` makes, at most once per `every`. With `whole`, frames are for a screen that is drawn over.
+/// Draws the frames of `frame`, at most one per `every`. With `whole`, frames are for a screen that is redrawn in
+/// place.
 pub async fn redraw_every<F, G>(
     every: Duration,
     whole: bool,

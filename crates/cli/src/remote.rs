@@ -73,10 +73,11 @@ impl RemoteArgs {
             .map_err(|error| CommandError::Unusable(error.to_string()))
     }
 
-    /// The other member of a pair. What the command line says besides is about it, unless that is about a first daemon
-    /// which is remote too.
+    /// The other member of a pair. The other options of the command line apply to it, unless they apply to a first
+    /// daemon which is remote too.
     ///
     /// # Errors
+    ///
     /// As of `remote`.
     pub fn peer_remote(&self, name: &str) -> Result<RemoteDaemon, CommandError> {
         let own = self.remote.as_deref().is_none_or(str::is_empty);

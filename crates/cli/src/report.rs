@@ -1,4 +1,4 @@
-//! `steelyard report`: what passed through, what was discarded and why, and whose time it took.
+//! `steelyard report`: forwarded and discarded traffic, the reasons, and the time attribution.
 
 mod history;
 mod refused;
@@ -61,7 +61,7 @@ enum ReportPart {
     Refused(refused::ReportRefusedArgs),
 }
 
-/// Between two frames with --watch, unless said otherwise.
+/// The default time between two frames with --watch: long enough for rates to be steady.
 const STEP: Duration = Duration::from_secs(2);
 
 fn interval(text: &str) -> Result<Duration, String> {

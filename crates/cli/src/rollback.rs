@@ -1,4 +1,4 @@
-//! `steelyard rollback`: puts a kept generation in force again, as a new one.
+//! `steelyard rollback`: activates a stored generation, as a new one.
 
 use std::process::ExitCode;
 

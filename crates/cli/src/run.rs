@@ -1,4 +1,4 @@
-//! `steelyard run`: the daemon. What it does is the daemon's; this reads the command line and prints why it ended.
+//! `steelyard run`: the daemon. This file only reads the command line and prints why the daemon ended.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,7 +44,7 @@ pub enum EventFormat {
     Json,
 }
 
-/// Runs until told to stop.
+/// Runs until a signal or the API stops it.
 pub fn run(args: RunArgs) -> ExitCode {
     let events = match args.events {
         EventFormat::Text => LogFormat::Text,

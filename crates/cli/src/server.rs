@@ -1,4 +1,4 @@
-//! `steelyard server`: orders about servers. Which order may be given when is the daemon's to say.
+//! `steelyard server`: orders about servers. The daemon decides whether an order is allowed.
 
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -114,7 +114,7 @@ struct ServerTargetArgs {
     contact: DaemonArgs,
 }
 
-/// What was named on the command line.
+/// The servers that the command line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ServerSelectors(Vec<(String, String)>);
 
@@ -224,7 +224,7 @@ async fn expand_patterns(
     Ok(ServerSelectors(all))
 }
 
-/// Gives the order to each selector; one that is refused does not keep the others from it.
+/// Sends the order to each selector; a refused one does not stop the others.
 async fn order_each(
     client: &ApiClient,
     to: &ServerSelectors,

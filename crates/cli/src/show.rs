@@ -1,4 +1,4 @@
-//! How answers look to people: tables, colours, units and the screen. It knows nothing of what is shown.
+//! Output for people: tables, colours, units and the screen. It knows nothing about the content.
 
 pub mod keyboard;
 pub mod paint;

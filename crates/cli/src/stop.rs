@@ -66,7 +66,7 @@ async fn stop(args: &StopArgs) -> Result<CommandOutcome, CommandError> {
     Ok(CommandOutcome::Done)
 }
 
-/// Whether nobody listens any more before the limit has passed.
+/// Whether the daemon stops listening within the limit.
 async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
     let start = Instant::now();
     // Too many questions are refused; it is there then, too.
@@ -79,6 +79,6 @@ async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
     true
 }
 
-/// What the daemon may take beyond its limit to close down.
+/// The time that the daemon gets to shut down after its limit.
 const MARGIN: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(100);

@@ -1,6 +1,6 @@
-//! `steelyard study`: repeats one of the studies that this program grew from, and writes its report.
+//! `steelyard study`: repeats one of the studies behind this program, and writes its report.
 //!
-//! The lab measures and judges; this orders, prints and keeps files.
+//! The lab measures and compares; this calls it, prints and stores files.
 
 use std::fmt::Write;
 use std::io;
@@ -189,7 +189,7 @@ fn list(parameters: &Parameters, json: bool) -> Result<CommandOutcome, CommandEr
     Ok(CommandOutcome::Done)
 }
 
-/// What people read without a browser: verdicts, and the figures beside each other.
+/// The report for a terminal: results, and the figures side by side.
 fn text(report: &StudyReport) -> String {
     let mut out = format!("{}\n\n", report.title);
     let (missing, notes): (Vec<&ResultNote>, Vec<&ResultNote>) =

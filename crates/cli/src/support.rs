@@ -1,5 +1,5 @@
-//! `steelyard support`: one archive for whoever helps, without secrets. What the daemon and the machine say goes in as
-//! it is, but for what `redact` takes out; a daemon that is dead is said and costs nothing else.
+//! `steelyard support`: an archive for support, without secrets. Output of the daemon and the machine is included as it
+//! is, except for what `redact` removes. If the daemon does not run, the archive says so and has everything else.
 
 mod archive;
 mod machine;
@@ -50,7 +50,7 @@ pub struct SupportArgs {
     contact: DaemonArgs,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct SupportResult {

@@ -1,5 +1,5 @@
-//! `steelyard takeover`: has this machine take shared addresses over, or hand them over. Whether it can is the daemon's to
-//! say.
+//! `steelyard takeover`: makes this machine take shared addresses over, or hand them over. The daemon decides whether
+//! it can.
 
 use std::process::ExitCode;
 

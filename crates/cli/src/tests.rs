@@ -52,7 +52,7 @@ fn every_verb_explains_itself_with_examples() {
     }
 }
 
-/// Every verb and every order within one, by its words.
+/// Every command and subcommand, by its words.
 fn walked(command: &clap::Command, words: &str, seen: &mut Vec<(String, String)>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let words = format!("{words} {}", verb.get_name());
@@ -125,7 +125,7 @@ const READING: &[(&str, Option<ErrorKind>)] = &[
     ("status --help", Some(ErrorKind::DisplayHelp)),
 ];
 
-/// Lines that change what runs, or run something.
+/// Lines that change the running system, or start a process.
 const ORDERING: &[(&str, Option<ErrorKind>)] = &[
     ("run", None),
     ("run -c shop.toml --takeover --events json", None),

@@ -1,4 +1,4 @@
-//! Moments on the command line: a span, a time of day, or a date and time; and what moments they are.
+//! Times on the command line: a span, a time of day, or a date and time; and how they are resolved.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +17,7 @@ pub enum TimeSpec {
     Date(CivilDateTime, Option<i64>),
 }
 
-/// What may be written.
+/// The accepted forms.
 pub const FORMS: &str = "30m, 22:00, or 2026-11-22T22:00 (local time, or with Z or an offset)";
 
 pub fn when(text: &str) -> Result<TimeSpec, String> {

@@ -1,6 +1,6 @@
-//! `steelyard top`: services, servers and causes of failure on a screen that lives, with keys that give orders.
+//! `steelyard top`: services, servers and causes of failure on a live screen, with keys for orders.
 //!
-//! What keys do and what is seen is decided in `top::view`; the terminal is `top::shell`'s.
+//! `top/view.rs` decides what keys do and what is shown; `top/event_loop.rs` owns the terminal.
 
 mod canvas;
 mod event_loop;
@@ -54,7 +54,7 @@ pub struct TopArgs {
     place: DaemonAddressArgs,
 }
 
-/// The shortest time between two looks: what is asked more often measures the asking.
+/// The shortest time between two snapshots: more frequent calls would measure themselves.
 const EVERY_MIN: Duration = Duration::from_millis(100);
 
 fn every(text: &str) -> Result<Duration, String> {

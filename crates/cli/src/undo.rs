@@ -1,4 +1,4 @@
-//! `steelyard undo`: takes an order back. Whether that is possible is the daemon's to say.
+//! `steelyard undo`: reverts an order. The daemon decides whether that is possible.
 
 use std::process::ExitCode;
 

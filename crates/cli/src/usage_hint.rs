@@ -1,11 +1,11 @@
-//! How a configuration is named to a verb, told where it was named in the other way: some verbs take it after `-c` because
-//! they have a usual one, others as their first word because they change something.
+//! A hint for a configuration that was named in the other way: some commands take it after `-c` because they have a
+//! default, others as their first argument because they change something.
 
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The error, with what would have been right where that can be told.
+/// The error, with the correct command line if it is known.
 pub fn with_hint(mut error: clap::Error, program: &Command, verb: Option<&str>) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -21,7 +21,7 @@ pub fn with_hint(mut error: clap::Error, program: &Command, verb: Option<&str>) 
     error
 }
 
-/// How this verb is given a configuration, where `found` names one in the other way.
+/// How this command takes a configuration, if `found` names one in the other way.
 fn suggest_usage(verb: &Command, found: &str) -> Option<String> {
     let name = verb.get_name();
     let after_option = verb.get_arguments().any(|one| one.get_long() == Some("config"));

@@ -1,4 +1,4 @@
-//! `steelyard watch`: what happens, as it happens.
+//! `steelyard watch`: events, as they happen.
 
 use std::process::ExitCode;
 

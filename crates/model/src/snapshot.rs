@@ -40,7 +40,6 @@ pub struct WorkerSnapshot {
 /// Responses for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
 pub type AcmeProofs = BTreeMap<Vec<u8>, String>;
 
-/// One active service.
 #[derive(Debug)]
 pub struct ServiceView {
     pub id: ServiceId,
@@ -57,7 +56,6 @@ pub struct ServiceView {
     pub slo: Option<Arc<SloTable>>,
 }
 
-/// One active pool.
 #[derive(Clone, Debug)]
 pub struct PoolView {
     pub id: PoolId,
@@ -95,7 +93,6 @@ impl fmt::Debug for OpaqueMaterial {
     }
 }
 
-/// One active server.
 #[derive(Clone, Debug)]
 pub struct ServerView {
     pub id: ServerId,

@@ -183,7 +183,6 @@ pub fn resume_state(settings: &WeightControllerConfig, published: u16) -> Weight
     }
 }
 
-/// The pool's averages.
 struct PoolMeans {
     servers: f64,
     active: f64,

@@ -1,6 +1,6 @@
-//! The words of `steelyard agent`.
+//! The options of `steelyard agent`.
 //!
-//! What they lead to is in `serve`.
+//! They are used in `agent/serve.rs`.
 
 use std::net::SocketAddr;
 use std::time::Duration;

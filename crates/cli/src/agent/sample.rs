@@ -1,4 +1,4 @@
-//! What the kernel says of load, as shares: from the text of /proc/stat, /proc/meminfo and /proc/loadavg. Pure.
+//! The kernel's figures of load, as shares: from the text of /proc/stat, /proc/meminfo and /proc/loadavg. Pure.
 
 /// What can count as load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,5 +1,5 @@
-//! A script of the user: a program whose first line is a number from 0 to 100. It runs without a shell and is killed
-//! when it takes too long.
+//! A script of the user: a program whose first line is a number from 0 to 100. It runs without a shell and is killed at
+//! its timeout.
 
 use std::process::Stdio;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ impl FromStr for LoadScript {
 }
 
 impl LoadScript {
-    /// Runs it once: its share; `None`: it failed, was slow, or said no number.
+    /// Runs the script once and returns its share; `None`: it failed, timed out, or printed no number.
     pub async fn run(&self) -> Option<f64> {
         let run = async {
             let mut child = Command::new(&self.program)

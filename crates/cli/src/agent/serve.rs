@@ -1,4 +1,4 @@
-//! Looks at the machine, and tells whoever connects. It understands of HTTP the first line alone.
+//! Samples the machine's load, and serves it to clients. Of HTTP it parses the first line only.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ const REQUEST_BYTES: usize = 8 * 1024;
 
 type SharedLoad = Arc<Mutex<MachineLoad>>;
 
-/// What is told at one of the ports.
+/// The form that one of the ports serves.
 #[derive(Clone, Copy)]
 enum AgentProtocol {
     Line,
@@ -86,7 +86,7 @@ async fn accept(listener: TcpListener, port: AgentProtocol, table: SharedLoad) {
         // The semaphore is never closed.
         let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            // No descriptor, most likely: one is free again soon.
+            // Most likely no descriptor was free: one is again soon.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -151,7 +151,7 @@ fn http_response(head: &[u8], table: &MachineLoad) -> String {
     )
 }
 
-/// Writes what fits without waiting long; a peer that does not read is left.
+/// Writes as much as fits within a short timeout; a peer that does not read is dropped.
 async fn write_response(stream: &mut TcpStream, text: &[u8]) {
     let _ = timeout(REQUEST, async {
         stream.write_all(text).await?;

@@ -1,4 +1,4 @@
-//! What is told, in its three forms. Pure.
+//! The report of the agent, in its three forms. Pure.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::sample::LoadMetric;
 
-/// What is known of this machine's load, as shares; absent: not known yet.
+/// The load of this machine, as shares; absent: not known yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MachineLoad {
@@ -18,7 +18,7 @@ pub struct MachineLoad {
     pub memory: Option<f64>,
     /// Tasks that want to run, for each processor, 1 at most.
     pub run_queue: Option<f64>,
-    /// What scripts said; none: it failed or has not ended yet.
+    /// Results of scripts; `None`: failed or not ended yet.
     pub scripts: BTreeMap<String, Option<f64>>,
 }
 
@@ -34,7 +34,7 @@ impl MachineLoad {
         self.load = all.flatten().reduce(f64::max);
     }
 
-    /// The line of HAProxy's agent-check protocol: what can still be taken; `up` alone while nothing is known.
+    /// The line of HAProxy's agent-check protocol: the free share; `up` alone while nothing is known.
     pub fn agent_check_line(&self) -> String {
         match self.load {
             // At least 1 %: 0 % would take the last server out.

@@ -1,4 +1,4 @@
-//! What became of a change of both members, as text. Who may have what is the client's to say.
+//! The result of a change of both members, as text. The API client coordinates the members.
 
 use api::ApiError;
 use api::client::pair::PairChangeError;
@@ -63,7 +63,7 @@ fn print_refusal(error: &PairChangeError, json: bool) -> Result<CommandOutcome, 
     Ok(outcome_of_error(error))
 }
 
-/// 1: somebody said no. 2: somebody could not be asked. 3: one of both may have it alone.
+/// 1: a member refused. 2: a member did not answer. 3: one of both may have it alone.
 fn outcome_of_error(error: &PairChangeError) -> CommandOutcome {
     match error {
         PairChangeError::OneMemberOnly { .. } => CommandOutcome::Partial,

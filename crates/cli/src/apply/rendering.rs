@@ -1,10 +1,10 @@
-//! What a change did, as text. Pure.
+//! The effects of a change, as text. Pure.
 
 use api::types::Applied;
 
 use crate::show::plain::plain;
 
-/// What is in force now, and what it touched.
+/// The active configuration, and what the change touched.
 pub fn render_applied(applied: &Applied) -> String {
     let generation = applied.generation;
     if !applied.changed {

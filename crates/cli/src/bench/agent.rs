@@ -1,4 +1,4 @@
-//! `steelyard bench agent`: makes load for another machine's benchmark; and what leads such agents.
+//! `steelyard bench agent`: makes load for another machine's benchmark; and the leader of such agents.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl LoadAgentsArgs {
         Ok(Some(Fleet { agents: agents.collect::<Result<_, _>>()?, token: read_token(file)? }))
     }
 
-    /// As settings say it.
+    /// Records the options among the settings of a result.
     pub fn record_settings(&self, set: &mut impl FnMut(&str, String)) {
         if !self.agents.is_empty() {
             let all = self.agents.iter().map(|(host, port)| format!("{host}:{port}"));

@@ -1,4 +1,4 @@
-//! What orders of benchmarks have in common: names become addresses, words become plans, results become exit codes.
+//! Common parts of benchmarks: names become addresses, options become plans, results become exit codes.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -19,7 +19,7 @@ pub enum ConnectionCloser {
 }
 
 impl ConnectionCloser {
-    /// As plans say it.
+    /// The form of plans.
     pub fn to_persist(close: Option<ConnectionCloser>) -> ConnectionReuse {
         match close {
             None => ConnectionReuse::KeepAlive,
@@ -29,7 +29,7 @@ impl ConnectionCloser {
         }
     }
 
-    /// As settings say it.
+    /// The form of settings.
     pub fn label(close: Option<ConnectionCloser>) -> String {
         close.map_or("keep-alive".to_owned(), |close| format!("{close:?}").to_lowercase())
     }
@@ -56,7 +56,7 @@ pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, Com
     })
 }
 
-/// What had been measured when a later run could not start would be lost with it: it is told.
+/// The error when a later run cannot start: it lists what had been measured, which would be lost otherwise.
 pub fn start_failure(error: &lab::bench::drive::DriveError, result: &BenchResult) -> CommandError {
     let measured = result.runs.len();
     let more =

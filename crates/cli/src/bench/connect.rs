@@ -156,5 +156,5 @@ fn record_settings(args: &BenchConnectArgs, order: &HttpBenchmark, result: &mut 
 
 const DURATION: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Nobody sends a lost datagram again.
+/// Bounds the wait for a datagram: a lost one is never sent again.
 const TIMEOUT_UDP: Duration = Duration::from_secs(1);

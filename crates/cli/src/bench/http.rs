@@ -1,4 +1,4 @@
-//! `steelyard bench http`: what was typed becomes an order, and its result is printed and kept.
+//! `steelyard bench http`: turns options into a plan, prints its result and stores it.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -201,7 +201,7 @@ fn bench_order(args: &BenchHttpArgs) -> Result<(HttpBenchmark, Option<String>), 
     Ok((HttpBenchmark { plan, rates, repeats, warm_up, fleet }, digest))
 }
 
-/// What is asked, and the digest of the file it came from.
+/// The mix of requests, and the digest of its file.
 fn request_mix(args: &BenchHttpArgs) -> Result<(RequestMix, Option<String>), CommandError> {
     let authority = &args.target.authority;
     if let Some(file) = &args.scenario {
@@ -279,7 +279,7 @@ fn record_settings(args: &BenchHttpArgs, order: &HttpBenchmark, result: &mut Ben
     }
 }
 
-/// The found rate as a test of its own, so that searches can be compared.
+/// The rate that was found, as a test of its own, so that searches can be compared.
 fn record_found_rate(found: &SearchResult, result: &mut BenchResult) {
     let Some(held) = found.held else { return };
     let metric = BenchMetric::new("capacity", "requests/s", MetricDirection::More, held);

@@ -1,4 +1,4 @@
-//! Keeps results: in the file and on the page that were asked for, or, when a disk is full, wherever they still fit.
+//! Stores results: in the file and on the page that the options name, or, when a disk is full, wherever they still fit.
 
 use std::fs;
 use std::io;
@@ -57,7 +57,7 @@ impl OutputFiles {
     }
 }
 
-/// Whether `put` can write there, as far as can be told before there is anything to write.
+/// Whether `write_atomically` can write there, as far as that is known before there is anything to write.
 pub fn check_writable(path: &Path) -> Result<(), CommandError> {
     let new = temporary_path(path);
     let tried =
@@ -75,12 +75,13 @@ pub fn check_writable(path: &Path) -> Result<(), CommandError> {
     })
 }
 
-/// What is there and no file: a device or a pipe.
+/// Whether the path is a device or a pipe.
 fn is_special_file(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }
 
-/// Writes beside the file and renames, so that an older one survives a full disk; what is no file is written to.
+/// Writes a temporary file and renames it, so that an older file survives a full disk; devices and pipes are written
+/// directly.
 pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     if is_special_file(path) {
         return write(path, text, 0o644);
@@ -105,7 +106,7 @@ pub fn provenance(facts: &MachineFacts) -> ResultProvenance {
     }
 }
 
-/// FNV-1a of a text, 64 bits: to tell files apart, not to vouch for them.
+/// FNV-1a of a text, 64 bits: tells files apart, but is no proof against manipulation.
 pub fn fnv_digest(text: &str) -> String {
     let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))

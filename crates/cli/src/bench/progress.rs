@@ -1,4 +1,4 @@
-//! What a benchmark says while it runs, and how it is ended: a line on standard error, and Ctrl-C.
+//! The progress of a running benchmark on standard error, and its end by Ctrl-C.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// `quiet`: JSON is wanted, and nothing else, unless somebody looks.
+    /// `quiet`: JSON is wanted, and progress only on a terminal.
     pub fn new(quiet: bool) -> ProgressLine {
         let terminal = std::io::stderr().is_terminal();
         ProgressLine { quiet: quiet && !terminal, terminal, test: String::new() }
@@ -69,18 +69,18 @@ impl ProgressLine {
 
     fn print_line(&self, text: &str) {
         let mut err = std::io::stderr().lock();
-        // Progress that nobody can read is no reason to stop measuring.
+        // Ignored: a measurement must not stop because its progress cannot be shown.
         let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
     }
 }
 
 /// A line of progress.
 pub fn print_progress(text: &str) {
-    // Progress that nobody can read is no reason to stop measuring.
+    // Ignored: a measurement must not stop because its progress cannot be shown.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A flag that Ctrl-C and SIGTERM set, so that what was measured is not lost.
+/// A flag that Ctrl-C and SIGTERM set, so that finished measurements are not lost.
 pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();

@@ -1,4 +1,4 @@
-//! Results as text: what ab prints and more, or JSON. It calculates nothing that the result does not say.
+//! Results as text, like that of ab with additions, or as JSON. It calculates nothing beyond the result.
 
 use lab::machine::activity::MachineActivity;
 use lab::rate_search::{SearchEnd, SearchResult};
@@ -51,7 +51,7 @@ fn render_result(
     out
 }
 
-/// What must be known to read a result.
+/// Notes that a reader needs to interpret a result.
 pub fn render_notes(result: &BenchResult, width: usize, paint: Paint) -> String {
     let mut out = String::new();
     for note in &result.notes {
@@ -140,7 +140,7 @@ fn render_run(out: &mut String, run: &BenchRun, connections: &str, paint: Paint)
     render_processors(out, run, paint);
 }
 
-/// What each machine did, where several made the load.
+/// The results of each machine, if several made the load.
 fn render_machines(out: &mut String, run: &BenchRun, paint: Paint) {
     if run.parts.is_empty() {
         return;
@@ -172,7 +172,7 @@ fn render_machines(out: &mut String, run: &BenchRun, paint: Paint) {
     out.push_str(&table.render(100, paint));
 }
 
-/// What ab calls connection times.
+/// The table that ab calls connection times.
 fn render_times(out: &mut String, run: &BenchRun, paint: Paint) {
     let right = |name| (name, Align::Right);
     let mut table = TextTable::new(&[
@@ -233,7 +233,7 @@ fn render_processors(out: &mut String, run: &BenchRun, paint: Paint) {
     }
 }
 
-/// What else the machine did: switches, memory, interfaces with their queues' interrupts, processes.
+/// Other activity of the machine: switches, memory, interfaces with their queues' interrupts, processes.
 fn render_machine_activity(out: &mut String, beside: &MachineActivity, paint: Paint) {
     let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     out.push_str(&format!(
@@ -309,7 +309,7 @@ fn render_runs(out: &mut String, runs: &[BenchRun], width: usize, paint: Paint) 
     out.push_str(&table.render(width, paint));
 }
 
-/// How busy the busiest processor of whoever made the load was.
+/// The load of the busiest processor among the machines that made the load.
 fn busiest_processor(run: &BenchRun) -> String {
     let shares = run.processors.iter().chain(run.parts.iter().flat_map(|part| &part.processors));
     let most = shares.map(lab::machine::processors::ProcessorShare::busy).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! `steelyard bench serve`: the other end of `bench connect` and `bench stream`, until it is told to stop.
+//! `steelyard bench serve`: the other end of `bench connect` and `bench stream`, until a signal stops it.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;

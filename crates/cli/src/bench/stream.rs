@@ -143,7 +143,7 @@ fn carry_out(args: &BenchStreamArgs) -> Result<CommandOutcome, CommandError> {
         .map_err(|error| CommandError::Unusable(error.to_string()))?;
     let kept = keep.write(&mut result);
     if args.json || !kept {
-        // Whoever only keeps it hears of what is not certain all the same.
+        // Warnings are printed even if the result only goes to a file.
         for note in result.notes.iter().filter(|note| note.weight == NoteSeverity::Warning) {
             print_progress(&format!("WARNING: {}\n", note.text));
         }

@@ -1,6 +1,6 @@
-//! Measures what the balancer's work costs on this machine: a balancer, a server and clients of our own on loopback.
+//! Measures the cost of the balancer's work on this machine: with a balancer, a server and clients on loopback.
 //!
-//! Only the processor time of the balancer's workers counts, which the kernel keeps for each thread. Loopback has no
+//! Only the processor time of the balancer's workers counts, which the kernel accounts for each thread. Loopback has no
 //! network card: a real one adds interrupts and takes offloaded work away.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,7 +17,7 @@ use tokio::time::{interval, timeout};
 use crate::common_args::block_on;
 use crate::outcome::{CommandError, sentence};
 
-/// Measures; `quiet`: says nothing meanwhile.
+/// Measures; `quiet`: without progress.
 pub fn measure_cost(quiet: bool) -> Result<ProcessingCost, CommandError> {
     block_on(async {
         let origin =
@@ -38,7 +38,7 @@ pub fn measure_cost(quiet: bool) -> Result<ProcessingCost, CommandError> {
         let large = format!("/bytes/{LARGE}");
         let rows = [
             (&small, ConnectionReuse::KeepAlive),
-            // Whoever closes it: the worker has one wakeup more of a client that does.
+            // The side that closes matters: a client that closes costs the worker one more wakeup.
             (&small, ConnectionReuse::ClosedBy(ClosingSide::Client)),
             (&large, ConnectionReuse::KeepAlive),
         ];

@@ -1,4 +1,4 @@
-//! `steelyard capacity --live`: what the daemon says of its own limits, as tables.
+//! `steelyard capacity --live`: the daemon's report of its own limits, as tables.
 //!
 //! It calculates nothing.
 

@@ -1,4 +1,4 @@
-//! What `steelyard capacity` says of groups that different members may hold at a time. The model judges; this words it.
+//! The part of `steelyard capacity` about groups that different members may hold. The model forecasts; this words it.
 
 use model::capacity::failover::{FailoverCapacity, FailoverUsage, GroupShare};
 

@@ -1,7 +1,7 @@
-//! Opens the files of keys, certificates, authorities and revocation lists that a configuration names, as `run` would, and
-//! looks for what else it names on this machine.
+//! Opens the files of keys, certificates, authorities and revocation lists that a configuration names, as `run` would,
+//! and checks the other names of this machine's objects.
 //!
-//! Whether a file is any good `daemon::tls` says; here that becomes a finding with its place.
+//! `daemon::tls` checks the files; here the result becomes a finding with its place.
 
 use std::time::SystemTime;
 
@@ -10,10 +10,11 @@ use daemon::host_check::{ThisHost, find_missing};
 use daemon::tls::cert_store::CertificateStore;
 use model::config::{CheckedConfig, ConfigFinding, ConfigFindings, Severity};
 
-/// The configuration with what its files are worth.
+/// The configuration with the findings about its files.
 ///
 /// # Errors
-/// Files that cannot be read or are no good, beside the warnings.
+///
+/// Unreadable or invalid files, together with the warnings.
 pub fn check_files(
     mut checked: CheckedConfig,
     text: &str,

@@ -1,5 +1,5 @@
 //! `steelyard doctor cores`: which processor does the network's work, what is uneven, and what evens it out.
-//! `links::steer` judges and plans; this asks, prints, and on request carries out and takes back.
+//! `links::steering` checks and plans; this reads, prints, and on request applies and reverts.
 
 mod read;
 mod show;
@@ -108,7 +108,7 @@ async fn diagnose_cores(args: &DoctorCoresArgs) -> Result<CommandOutcome, Comman
     Ok(end)
 }
 
-/// What the machine is for, as its daemon says.
+/// The purpose of the machine, as its daemon reports it.
 async fn read_machine_purpose(args: &DoctorCoresArgs) -> SteeringGoal {
     let status = match args.contact.client() {
         Ok(client) => client.status().await.map_err(CommandError::from),
@@ -144,7 +144,7 @@ async fn measure_load(
     Ok((machine.state, load))
 }
 
-/// Carries the steps out, and those that only then can be planned. What was there before is kept first.
+/// Carries the steps out, and those that can only be planned after them. The previous settings are saved first.
 fn apply(
     args: &DoctorCoresArgs,
     mut steps: Vec<SteeringStep>,

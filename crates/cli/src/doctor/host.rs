@@ -1,5 +1,5 @@
-//! `steelyard doctor host`: the settings that decide what this machine carries. The model judges; this reads, prints, and
-//! writes settings only when told to.
+//! `steelyard doctor host`: the settings that decide how much this machine carries. The model checks; this reads,
+//! prints, and writes settings only with `--apply`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,13 +59,13 @@ pub struct DoctorHostArgs {
     json: bool,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct HostDiagnosis {
     goal: HostWorkload,
     findings: Vec<HostFindingRow>,
-    /// What was written, and what takes it back.
+    /// The written settings, each with the command that reverts it.
     changed: Vec<ChangedSetting>,
     picture: HostSnapshot,
 }
@@ -104,7 +104,7 @@ fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
     let mut changed = Vec::new();
     if args.apply {
         changed = apply(&findings, &picture)?;
-        // What the kernel made of it counts.
+        // The kernel may have adjusted the value: read it back.
         picture = self::read_host_settings();
         findings = check_host(&picture, &goal);
         for one in &mut changed {
@@ -125,7 +125,7 @@ fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
     Ok(if poor { CommandOutcome::Negative } else { CommandOutcome::Done })
 }
 
-/// Writes what is too small; the first that cannot be written ends it, and says what had been.
+/// Writes the settings that are too small. The first failure ends it, and lists what was written.
 fn apply(
     findings: &[HostFinding],
     picture: &HostSnapshot,
@@ -203,7 +203,7 @@ fn read_interface(path: &Path) -> Option<HostInterface> {
     })
 }
 
-/// `name: on`, `name: off [fixed]`: what is fixed cannot be helped.
+/// `name: on`, `name: off [fixed]`: fixed offloads cannot be changed.
 fn read_offloads(interface: &str) -> BTreeMap<String, bool> {
     let text =
         run_command(Command::new(find("ethtool")).args(["-k", interface])).unwrap_or_default();

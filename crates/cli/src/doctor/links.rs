@@ -1,5 +1,5 @@
-//! `steelyard doctor links`: what this kernel can do with several links, how its bundles stand, and what each policy would
-//! give. `links::advice`, `links::forecast` and `links::bond` judge; this asks and prints.
+//! `steelyard doctor links`: what this kernel can do with several links, the state of its bundles, and the forecast of
+//! each policy. `links::advice`, `links::forecast` and `links::bond` decide; this reads and prints.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub struct DoctorLinksArgs {
     passive: bool,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 struct LinksDiagnosis {
     wrong: usize,

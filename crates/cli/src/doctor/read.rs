@@ -1,6 +1,6 @@
-//! Takes the picture of this machine: links, addresses and routes from ip(8), settings from /proc/sys, pins.
+//! Takes the snapshot of this machine: links, addresses and routes from ip(8), settings from /proc/sys, pins.
 //!
-//! It judges nothing. What `ip` prints is foreign: a field that is missing or odd is left out, never guessed.
+//! It checks nothing. The output of `ip` is foreign: a missing or odd field is left out, never guessed.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,19 +16,19 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-/// Why there is no picture.
+/// Why there is no snapshot.
 #[derive(Debug, Error)]
 pub enum ServerReadError {
     /// ip(8) cannot be run.
     #[error("this machine's network cannot be read")]
     Tool(#[from] ToolError),
-    /// The pins of our own decapsulator.
+    /// The pins of this program's decapsulator.
     #[error(transparent)]
     Decap(#[from] l4::decapsulation::DecapError),
     /// It printed something else than its JSON.
     #[error("`ip {arguments}` printed something unexpected")]
     Json {
-        /// What it was asked.
+        /// The arguments of the command.
         arguments: String,
         /// Why it cannot be read.
         #[source]
@@ -36,7 +36,7 @@ pub enum ServerReadError {
     },
 }
 
-/// The picture as of now.
+/// The snapshot as of now.
 pub fn read_server_settings(pins: &Path) -> Result<PreflightSnapshot, ServerReadError> {
     let links: Vec<RawLink> = run_ip_command(&["-j", "-d", "addr", "show"])?;
     let mut routes = Vec::new();
@@ -172,7 +172,7 @@ fn kernel_tunnel(raw: &RawLink) -> Option<Decapsulator> {
     up.then(|| Decapsulator { link: Some(raw.ifname.clone()), takes: vec![takes] })
 }
 
-/// Of a link, or of `all`; what cannot be read is not set.
+/// The settings of a link, or of `all`; unreadable ones are unset.
 fn settings(link: &str) -> Ipv4Settings {
     let value = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{link}/{name}"));

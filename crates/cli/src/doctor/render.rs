@@ -1,4 +1,4 @@
-//! Findings as people read them: a line each, and below what is wrong why, and what mends it.
+//! Findings for people: a line each, and below wrong ones the reason and the commands that fix them.
 //!
 //! The commands are repeated together at the end, for a root shell.
 

@@ -1,5 +1,5 @@
-//! Sends trains of echoes over a bundle's links and notes when they come back. What they tell is worked out by
-//! `links::train`; nothing here passes through the bundle itself.
+//! Sends trains of echoes over a bundle's links and records when they come back. `links::train` evaluates them; nothing
+//! here passes through the bundle itself.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -24,7 +24,7 @@ const ROOM: usize = 1 << 20;
 /// Bytes of an answer that are read; the rest is nothing.
 const ANSWER: usize = 128;
 
-/// What came of a bundle's trains.
+/// The result of a bundle's trains.
 #[derive(Debug, Default)]
 pub(super) struct TrainResults {
     /// Of each link, in the bundle's order; `None`: dead, or too little came back.
@@ -66,7 +66,7 @@ pub(super) fn measure_bundle(bundle: &BundleStatus) -> io::Result<TrainResults> 
     Ok(measured)
 }
 
-/// A link, and the way to ask its next hop.
+/// A link, and the socket that pings its next hop.
 struct NextHopPinger {
     socket: Socket,
     address: SockAddr,
@@ -101,7 +101,7 @@ impl NextHopPinger {
         Ok(NextHopPinger { socket, address: to.into(), next_hop: via })
     }
 
-    /// Notes what has come back by now.
+    /// Records the replies that have come back by now.
     fn collect_replies(&mut self, token: u64, begun: Instant, sent: &mut [TrainPacket]) -> usize {
         let mut buffer = [0; ANSWER];
         let mut heard = 0;
@@ -118,7 +118,7 @@ impl NextHopPinger {
     }
 }
 
-/// Sends a train whose packets take turns over these lines; when each went, and when it came back.
+/// Sends a train whose packets alternate over these lines; returns when each was sent, and when it came back.
 fn send_train(lines: &mut [NextHopPinger], mtu: u32) -> Vec<TrainPacket> {
     let begun = Instant::now();
     let token = random_token();
@@ -139,7 +139,7 @@ fn send_train(lines: &mut [NextHopPinger], mtu: u32) -> Vec<TrainPacket> {
         }
         last = Instant::now();
     }
-    // Looked at all the time: whoever sleeps notes late when packets came.
+    // Polled without sleeping: a sleep would record late when packets came.
     while open > 0 && last.elapsed() < WAIT {
         for line in &mut *lines {
             let heard = line.collect_replies(token, begun, &mut sent);
@@ -156,7 +156,7 @@ fn elapsed_since(begun: Instant) -> MonotonicTime {
     MonotonicTime(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Tells our echoes from those of others.
+/// A token that tells these echoes from those of other programs.
 fn random_token() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64) ^ u64::from(std::process::id()) << 40

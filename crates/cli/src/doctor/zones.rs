@@ -1,6 +1,7 @@
-//! `steelyard doctor zones`: asks a resolver whether the zones of a configuration are delegated, and says what is missing.
+//! `steelyard doctor zones`: asks a resolver whether the zones of a configuration are delegated, and lists what is
+//! missing.
 //!
-//! `names` judges the answers; this sends the questions and prints.
+//! `names` checks the answers; this sends the queries and prints.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -18,7 +19,7 @@ use crate::show::screen;
 
 /// Where the machine's resolvers are listed.
 const RESOLVERS: &str = "/etc/resolv.conf";
-/// How long one question is waited for, and how often it is asked.
+/// The timeout of a query, and its number of attempts.
 const WAIT: Duration = Duration::from_secs(3);
 const TRIES: u16 = 2;
 /// The most bytes of an answer.
@@ -51,7 +52,7 @@ pub struct DoctorZonesArgs {
     pub json: bool,
 }
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 struct ZonesDiagnosis {
     ready: bool,
@@ -64,7 +65,7 @@ struct ZoneDelegation {
     zone: String,
     good: bool,
     text: String,
-    /// What the zone above must have; empty where nothing is missing.
+    /// The records that the parent zone must have; empty if none is missing.
     records: Vec<String>,
 }
 

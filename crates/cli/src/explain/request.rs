@@ -1,6 +1,6 @@
 //! `steelyard explain request`: which service, rule, pool and servers would take a request, and why not the others.
 //!
-//! The daemon answers from what is in force; this only renders. Nothing is counted and nothing is sent.
+//! The daemon answers from the active configuration; this only renders. Nothing is counted and nothing is sent.
 
 use std::net::IpAddr;
 use std::process::ExitCode;

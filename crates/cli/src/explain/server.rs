@@ -142,7 +142,7 @@ fn render_server(explained: &ServersExplained, it: &ServerExplained) -> String {
     lines.join("\n")
 }
 
-/// Which probe it was, what it saw, how long that took, and how often it was so.
+/// The probe, its result, its duration, and how often it had that result.
 fn describe_probe(seen: &Seen) -> String {
     let whose = seen.probe.as_deref().unwrap_or("clients' connections");
     let took = seen.took_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `steelyard explain slow`: whose time the slowest exchanges took now, why, by whom, and what to change; for services
-//! that forward packets, whose time it is that watched connections stood still.
+//! `steelyard explain slow`: whose time the slowest exchanges took, why, and what to change; for services that forward
+//! packets, whose time it is that watched connections stood still.
 //!
 //! Every number comes from the daemon; nothing is calculated here.
 

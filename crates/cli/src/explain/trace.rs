@@ -1,6 +1,6 @@
-//! `steelyard explain trace`: whose time it was, from packet captures.
+//! `steelyard explain trace`: time attribution from packet captures.
 //!
-//! Reads files and hands them to the analysis; what is printed is what that says. Nothing is calculated here.
+//! Reads files and passes them to the analysis, whose results are printed. Nothing is calculated here.
 
 mod pool;
 mod read;

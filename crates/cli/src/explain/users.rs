@@ -1,4 +1,5 @@
-//! `steelyard explain users`: what users met, what is left of what they were promised, and whose clients fare worst.
+//! `steelyard explain users`: SLOs: how operations ended for users, the error budgets that are left, and the networks
+//! whose clients fare worst.
 //!
 //! Every number comes from the daemon; nothing is calculated here.
 

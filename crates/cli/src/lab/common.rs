@@ -1,4 +1,4 @@
-//! What orders about networks have in common: where records lie, which network is meant, and its file.
+//! Common parts of the lab's commands: the folder of records, the network that is meant, and its file.
 
 use std::path::{Path, PathBuf};
 

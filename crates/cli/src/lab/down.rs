@@ -38,13 +38,13 @@ pub struct LabDownArgs {
 const WITHIN: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What `--json` prints of each.
+/// The document that `--json` prints of each.
 #[derive(Debug, Serialize)]
 struct RemovedNetwork {
     name: String,
     /// Its keeper had been killed.
     stale: bool,
-    /// Programs that ran on its hosts and were told to end.
+    /// Programs on its hosts that were ended by a signal.
     programs: u32,
 }
 
@@ -114,7 +114,7 @@ fn end_programs(record: &TopologyRecord) -> u32 {
     let mut told = 0;
     for node in &record.nodes {
         let listed = run_command(Command::new(find("ip")).args(["netns", "pids", &node.namespace]));
-        // A namespace that is gone holds nobody.
+        // A namespace that is gone has no processes.
         let pids = listed.unwrap_or_default();
         let found = pids.split_whitespace().filter_map(|pid| OwnerProcess::find(pid.parse().ok()?));
         for program in found.filter(|program| *program != record.owner()) {

@@ -1,4 +1,4 @@
-//! The process that keeps a network: builds it, says so, waits to be ended, takes it down.
+//! The keeper process of a network: builds it, reports that, waits to be ended, takes it down.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct LabKeepArgs {
     kept: RecordsDirArgs,
 }
 
-/// What is said when it stands.
+/// The line that reports a network which is up.
 pub const READY: &str = "ready";
 
 pub fn keep(args: &LabKeepArgs) -> Result<CommandOutcome, CommandError> {
@@ -39,7 +39,7 @@ pub fn keep(args: &LabKeepArgs) -> Result<CommandOutcome, CommandError> {
         let record = TopologyRecord::from_topology(&plan, &standing, &args.file);
         records.write_record(&record).map_err(|error| record_failure(&error))?;
         let mut out = std::io::stdout().lock();
-        // Who asked may have gone; the network stands all the same.
+        // Ignored: the process that started this one may have gone; the network stays up all the same.
         let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
         loop {
             tokio::select! {

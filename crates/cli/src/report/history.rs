@@ -1,4 +1,4 @@
-//! What was, as text: totals, rates, a line of the time for each service and server, the worst moments.
+//! History as text: totals, rates, a sparkline for each service and server, the worst moments.
 
 use api::types::{History, HistoryRow};
 
@@ -193,7 +193,7 @@ fn name(row: &HistoryRow) -> &str {
     row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name)
 }
 
-/// A line of heights; blank where nothing is known. `most`: what the full height is, else the highest value.
+/// A sparkline; blank where nothing is known. `most`: the full height, else the highest value.
 fn sparkline(parts: &[Option<f64>], most: Option<f64>) -> String {
     let most = most.unwrap_or_else(|| parts.iter().flatten().fold(0.0, |a: f64, b| a.max(*b)));
     let height = |value: f64| {

@@ -1,4 +1,4 @@
-//! `steelyard report refused`: the last requests that were refused for what they were.
+//! `steelyard report refused`: the last requests that were refused for their form.
 
 use std::process::ExitCode;
 

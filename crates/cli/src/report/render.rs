@@ -100,7 +100,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     out
 }
 
-/// What came in, where it went, and what is missing.
+/// Arrivals, results, and the difference between them.
 fn balances(counts: &ServiceCounts) -> TextTable {
     let mut table = TextTable::new(&[("", Left), ("TOTAL", Right), ("/S", Right)]);
     let mut line = |name: &str, counter: Counter| {
@@ -146,13 +146,13 @@ fn balances(counts: &ServiceCounts) -> TextTable {
     table
 }
 
-/// What a balance cannot explain; coloured when there is any.
+/// The difference that a balance cannot explain; coloured unless zero.
 fn remainder(unaccounted: i64) -> TextCell {
     let text = signed(unaccounted);
     if unaccounted == 0 { text.into() } else { TextCell::coloured(text, Colour::Bad) }
 }
 
-/// Why what did not end well did not.
+/// The causes of exchanges that did not end well.
 fn cause_table(counts: &ServiceCounts) -> TextTable {
     let mut table = TextTable::new(&[
         ("DISCARDED", Left),

@@ -1,4 +1,4 @@
-//! Rules of a service as a table, and what it remembers of clients. Pure.
+//! Rules of a service as a table, and its sticky clients. Pure.
 
 use api::types::{RuleReport, ServiceReport};
 
@@ -6,7 +6,7 @@ use crate::show::table::Align::{Left, Right};
 use crate::show::table::TextTable;
 use crate::show::unit::{bytes, count, span};
 
-/// Rules of a service that are shown where all services are; those that were asked for are shown whole.
+/// Rules of a service that are shown while all services are; a named service shows all of its rules.
 const SHOWN: usize = 20;
 
 /// The rules that took most; `all`: every one.
@@ -47,7 +47,7 @@ pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> TextTable 
     table
 }
 
-/// What the service remembers of clients; empty: nothing.
+/// The affinity table of the service; empty if it has none.
 pub fn affinity(service: &ServiceReport) -> TextTable {
     let mut table = TextTable::new(&[
         ("KEPT CLIENTS", Left),

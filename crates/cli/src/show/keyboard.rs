@@ -1,7 +1,6 @@
-//! The keyboard, read key by key, and the terminal as it was before.
+//! The keyboard, read key by key, in raw mode.
 //!
-//! The terminal is given back when the guard goes, and also when the program panics. What a key means, and what it
-//! does, is the caller's.
+//! The terminal is restored when the guard is dropped, also when the program panics. The caller interprets the keys.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,7 +20,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// How long the reader's end is waited for. On a terminal that is gone it may read nothing for ever, and ends with the
 /// process.
 const END: Duration = Duration::from_secs(1);
-/// Keys that wait; more are dropped, as nobody means that many.
+/// Keys that wait; further ones are dropped. Bounds the queue, since nobody types that far ahead.
 const KEYS: usize = 64;
 
 /// The keyboard while it is read key by key.

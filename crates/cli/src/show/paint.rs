@@ -1,10 +1,10 @@
-//! Colours, where they are wanted: on terminals, unless `NO_COLOR` or `TERM=dumb` says otherwise.
+//! Colours, if wanted: on terminals, unless `NO_COLOR` or `TERM=dumb` is set.
 
 use std::io::IsTerminal;
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What a colour means here.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     Good,
@@ -13,7 +13,7 @@ pub enum Colour {
     /// On purpose, or of no weight.
     Quiet,
     Strong,
-    /// What keys act on.
+    /// The line that keys act on.
     Chosen,
 }
 

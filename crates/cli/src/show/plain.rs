@@ -1,4 +1,4 @@
-//! Text from elsewhere without control characters: what a server or a file says must not steer the terminal.
+//! Foreign text without control characters: text from a server or a file must not steer the terminal.
 
 /// `text` with every control character but the line feed replaced.
 pub fn plain(text: &str) -> String {

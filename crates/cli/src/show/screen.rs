@@ -1,6 +1,6 @@
-//! Standard output: printing once, and a screen that is drawn again and again.
+//! Standard output: printing once, and a screen that is redrawn.
 //!
-//! A reader that has gone (`| head`) is an error of its own kind, which ends the program silently.
+//! A closed pipe (`| head`) is an error of its own kind, which ends the program silently.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -9,7 +9,7 @@ use crossterm::queue;
 use crossterm::style::Print;
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 
-/// Columns when there is no terminal to ask.
+/// Columns if there is no terminal.
 const WIDTH: usize = 100;
 /// Rows of a terminal that does not know how many it has.
 const ROWS: u16 = 24;
@@ -29,7 +29,7 @@ pub fn width() -> usize {
     }
 }
 
-/// Whether somebody sees standard output at once.
+/// Whether standard output is a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -48,15 +48,15 @@ pub fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// A screen that is drawn again and again; what was there before returns at the end. Without a terminal each
-/// frame is printed after the one before.
+/// A screen that is redrawn; the previous content returns at the end. Without a terminal each frame is printed after
+/// the one before.
 #[derive(Debug)]
 pub struct Screen {
     terminal: bool,
 }
 
 impl Screen {
-    /// Takes the terminal, if there is one and `whole` says that frames are for a screen.
+    /// Switches the terminal to a full screen if there is one and `whole` is set.
     pub fn open(whole: bool) -> io::Result<Self> {
         let terminal = whole && io::stdout().is_terminal();
         if terminal {

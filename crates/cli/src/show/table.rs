@@ -1,4 +1,4 @@
-//! Aligned tables. The last column takes the room that is left and wraps; without room it goes below its row.
+//! Aligned tables. The last column gets the remaining width and wraps; without width it goes below its row.
 //!
 //! Widths are counted in characters, which is right for the names and sentences shown here.
 
@@ -6,7 +6,7 @@ use super::paint::{Colour, Paint};
 use super::plain::plain;
 
 const GAP: usize = 2;
-/// Below this the last column goes on lines of its own.
+/// Below this width the last column goes on lines of its own.
 const LAST_MIN: usize = 34;
 /// How far such lines are indented.
 const INDENT: usize = 4;
@@ -33,7 +33,7 @@ impl TextCell {
         TextCell { text: plain(&text.into()), lead_chars: usize::MAX, colour: Some(colour) }
     }
 
-    /// A coloured word, and what follows it.
+    /// A coloured word, and the text after it.
     pub fn with_lead(word: &str, colour: Colour, rest: &str) -> Self {
         TextCell {
             text: plain(&format!("{word}{rest}")),
@@ -42,7 +42,7 @@ impl TextCell {
         }
     }
 
-    /// What is coloured of it, the colour, and the rest.
+    /// The coloured part, its colour, and the rest.
     pub fn parts(&self) -> (&str, Option<Colour>, &str) {
         let cut =
             self.text.char_indices().nth(self.lead_chars).map_or(self.text.len(), |(at, _)| at);
@@ -186,7 +186,7 @@ fn wrap_cell(cell: &TextCell, width: usize) -> Vec<TextCell> {
     out
 }
 
-/// Lines of at most `width` characters, broken between words, and within one only when it is longer than a line.
+/// Lines of at most `width` characters, broken between words, and within one only if it is longer than a line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width {
         return vec![text.to_owned()];

@@ -9,9 +9,9 @@ use flate2::write::GzEncoder;
 
 use super::redact::redact;
 
-/// Bytes of one file; the rest is cut off and said.
+/// Bytes of one file; the rest is cut off and noted. Bounds the archive if a log is huge.
 pub const FILE_BYTES: usize = 8 * 1_024 * 1_024;
-/// Bytes of all files; what comes beyond is left out and said.
+/// Bytes of all files; further files are left out and noted.
 pub const ALL_BYTES: usize = 32 * 1_024 * 1_024;
 /// The folder that everything unpacks into.
 const FOLDER: &str = "steelyard-support";
@@ -59,7 +59,7 @@ impl SupportArchive {
         &self.files
     }
 
-    /// What is not there.
+    /// The files that are missing.
     pub fn missing_files(&self) -> &[String] {
         &self.missing
     }
@@ -89,7 +89,7 @@ impl SupportArchive {
         self.tar.resize(self.tar.len().next_multiple_of(BLOCK), 0);
     }
 
-    /// Compressed; what is missing is in it as a file.
+    /// The compressed archive; missing files are listed in a file of it.
     pub fn finish(mut self) -> io::Result<Vec<u8>> {
         if !self.missing.is_empty() {
             let text = self.missing.join("\n") + "\n";

@@ -41,7 +41,7 @@ const SETTINGS: [&str; 18] = [
 /// Bytes of one file.
 const MOST: u64 = 256 * 1_024;
 
-/// Reads all of them; what is not there is said.
+/// Reads all of them; missing ones are noted.
 pub fn collect(archive: &mut SupportArchive) {
     for (name, path) in FILES {
         match read(path) {

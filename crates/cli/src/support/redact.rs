@@ -1,7 +1,7 @@
-//! Takes secrets out of text: keys in PEM, values behind words that name secrets, passwords in URLs. It rather takes
-//! too much: the rest of a line goes with a secret.
+//! Removes secrets from text: keys in PEM, values after words that name secrets, passwords in URLs. It removes too much
+//! rather than too little: the rest of a line goes with a secret.
 
-/// What stands in the place of a secret.
+/// Replaces a secret.
 pub const REMOVED: &str = "(removed)";
 
 /// Words behind which a value is a secret.
@@ -19,9 +19,9 @@ const WORDS: [&str; 12] = [
     "credential",
     "private-key",
 ];
-/// Keys whose values may be secrets: conditions of rules, what probes send, bodies of answers.
+/// Keys whose values may be secrets: conditions of rules, requests of probes, bodies of responses.
 const KEYS: [&str; 6] = ["header", "headers", "query", "send", "body", "expect"];
-/// What begins and ends a text of several lines.
+/// Delimiters of a text of several lines.
 const TEXTS: [&str; 2] = ["\"\"\"", "'''"];
 /// Words that stand before a secret in a value.
 const SCHEMES: [&str; 3] = ["bearer ", "basic ", "digest "];

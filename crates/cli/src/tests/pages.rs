@@ -1,7 +1,7 @@
-//! What the pages tell people to type: every command line of this program on a page is one that it takes.
+//! Command lines in the docs: this program accepts each of them.
 //!
-//! Nothing is run here: `tests/tests/documented` does. What is to be replaced, such as `[--json]` or `…`, makes a line that
-//! is not looked at.
+//! Nothing is run here: `tests/tests/documented` does that. Lines with placeholders, such as `[--json]` or `…`, are
+//! skipped.
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -10,7 +10,7 @@ use tests::tree::SourceTree;
 
 use crate::Cli;
 
-/// The words of a line as a shell would see them, up to a comment, a description, a pipe or a second command.
+/// The words of a line as a shell splits it, up to a comment, a description, a pipe or a second command.
 fn words(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word = None::<String>;

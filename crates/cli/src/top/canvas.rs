@@ -1,6 +1,6 @@
-//! The terminal as the screen's library draws on it: only cells that differ from what was drawn before are written.
+//! The terminal for the screen's library: only cells that changed are written.
 //!
-//! What is drawn is `frame`'s. The terminal is taken and given back by `show::screen`, as for every other screen.
+//! `top/frame.rs` draws. `show/screen.rs` takes and restores the terminal, as for every other screen.
 
 use std::io::{self, Stdout};
 use std::mem::ManuallyDrop;
@@ -17,8 +17,8 @@ use crate::show::screen::{self, Screen};
 
 /// A terminal to draw on.
 pub struct Canvas {
-    /// Never dropped: its end would write to a terminal that may be gone, complain on standard error, which may be gone
-    /// too, and panic. It owns nothing but memory, and `screen` shows the cursor again.
+    /// Never dropped: dropping would write to a terminal that may be gone, complain on standard error, which may be
+    /// gone too, and panic. It owns nothing but memory, and `screen` shows the cursor again.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     area: Rect,
     paint: Paint,
@@ -29,14 +29,14 @@ impl Canvas {
     pub fn open() -> io::Result<Canvas> {
         let screen = Screen::open(true)?;
         let area = terminal_area();
-        // A fixed part, as the library does not know what to do where a terminal has no size.
+        // A fixed viewport: the library fails if a terminal has no size.
         let options = TerminalOptions { viewport: Viewport::Fixed(area) };
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
         let terminal = ManuallyDrop::new(terminal);
         Ok(Canvas { terminal, area, paint: Paint::for_stdout(), _screen: screen })
     }
 
-    /// Shows what is so now, in the size that the terminal has now.
+    /// Draws the present state, in the present size of the terminal.
     pub fn draw(&mut self, view: &mut TopView, now: Duration) -> io::Result<()> {
         let area = terminal_area();
         if area != self.area {

@@ -1,6 +1,6 @@
-//! Owns the terminal, the clock and the calls: shows what `view` says, and does what it asks.
+//! Owns the terminal, the clock and the calls: shows what `view` returns, and sends its orders.
 //!
-//! The terminal is given back on every way out: by a key, a signal, an error or a panic. It decides nothing.
+//! The terminal is restored on every way out: by a key, a signal, an error or a panic. It decides nothing.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -23,11 +23,11 @@ use crate::show::keyboard::Keyboard;
 use crate::show::paint::Paint;
 use crate::show::screen;
 
-/// What a look may take beyond the time that it covers.
+/// The time that a call may take beyond the time that its rates cover.
 const LOOK_MAX: Duration = Duration::from_secs(5);
-/// Before the daemon is asked again after it did not answer, at most.
+/// The longest pause before the daemon is called again after a failure.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often is looked whether what is said has grown older.
+/// How often the ages on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
 
 pub async fn print_once(
@@ -94,7 +94,7 @@ pub async fn run_live(
     }
 }
 
-/// Asks, after a wait; what is covered by rates is watched by the daemon meanwhile.
+/// Fetches a snapshot after a wait; the daemon measures the rates meanwhile.
 async fn fetch_snapshot(
     client: ApiClient,
     every: Option<Duration>,

@@ -19,14 +19,14 @@ use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{Align, wrap};
 
-/// Lower screens leave out what is above the table.
+/// Screens with fewer lines leave out the part above the table.
 const LOW: u16 = 12;
 /// Lines that one sentence may take of a screen.
 const SENTENCE: usize = 3;
-/// What marks the chosen line, also without colours.
+/// Marks the chosen line, also without colours.
 const MARK: &str = "> ";
 const GAP: u16 = 2;
-/// What a popup takes beside its text: a frame, and a column on each side.
+/// The size of a popup beside its text: a frame, and a column on each side.
 const POPUP: (u16, u16) = (4, 2);
 
 /// Draws all of it.
@@ -62,7 +62,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
     }
 }
 
-/// Sentences above everything: what passes in all, and what is wrong.
+/// Sentences above the table: the total traffic, and problems.
 fn draw_summary(view: &TopView, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'static>> {
     let snapshot = view.snapshot();
     let mut lines = Vec::new();
@@ -154,7 +154,7 @@ fn draw_sheet(frame: &mut Frame<'_>, view: &mut TopView, area: Rect, paint: Pain
     }
 }
 
-/// Columns from the left, as many as have room; the very last takes what is left.
+/// Columns from the left, as many as fit; the very last gets the remaining width.
 fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
     let heads = sheet
         .columns
@@ -176,7 +176,7 @@ fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
         .row_highlight_style(paint.style(Colour::Chosen))
 }
 
-/// How wide each column is that has room: words may be cut, numbers are whole or absent.
+/// The width of each column that fits: words may be cut, numbers are whole or absent.
 fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
     let mark = u16::try_from(MARK.len()).unwrap_or(0);
     let mut left = columns.saturating_sub(mark);
@@ -195,7 +195,7 @@ fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
     widths
 }
 
-/// Columns of the screen that a field takes.
+/// The width of a field on the screen.
 fn width(field: &SheetCell) -> usize {
     let (lead, _, rest) = field.cell.parts();
     Span::raw(lead).width() + Span::raw(rest).width()

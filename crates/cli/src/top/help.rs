@@ -1,4 +1,4 @@
-//! The keys, in words. Nothing but text.
+//! The keys, in words. Text only.
 
 /// Every key, a line each.
 pub const HELP: &str = "\

@@ -1,11 +1,11 @@
-//! What each service took at the last looks, as many as a screen can show. Pure.
+//! The recent rates of each service, as many as a screen can show. Pure.
 
 use std::collections::VecDeque;
 
-/// Looks that are kept: wider screens are rare.
+/// Stored snapshots: wider screens are rare. Bounds the memory of the history.
 const LOOKS_MAX: usize = 300;
 
-/// What one service took a second, the last look at the end.
+/// The rates of one service, the latest at the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceTrend {
     pub name: String,

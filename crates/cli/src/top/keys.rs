@@ -1,8 +1,8 @@
-//! What events of the terminal mean here. What a key does is decided in `view`.
+//! Maps terminal events to keys. `view` decides what a key does.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key, or what else the terminal tells.
+/// A key, or another event of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopKey {
     Up,
@@ -22,7 +22,7 @@ pub enum TopKey {
     Letter(char),
 }
 
-/// What an event means.
+/// The key that an event stands for.
 pub fn meaning(event: &Event) -> Option<TopKey> {
     match event {
         Event::Resize(..) => Some(TopKey::Resized),

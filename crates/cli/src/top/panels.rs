@@ -1,4 +1,4 @@
-//! What stands above the table on a screen with room: how full limits are, and what services took lately.
+//! The panels above the table on a screen with room: limits with their use, and recent rates of services.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -18,7 +18,7 @@ const TALL: u16 = 20;
 const PART: u16 = 6;
 /// The frame around each.
 const FRAME: u16 = 2;
-/// A bar shorter than this says nothing: a name or a limit's words are cut before.
+/// A bar shorter than this shows nothing: names and texts are cut first.
 const BAR_MIN: u16 = 10;
 /// Bars are whole numbers: rates below 1 a second show too.
 const FINE: f64 = 1000.0;
@@ -51,7 +51,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &TopView, area: Rect, paint: Paint) {
     frame.render_widget(taken, right);
 }
 
-/// A line for each: words, and how much is in use.
+/// A line for each limit: its text, and its use.
 fn limits(frame: &mut Frame<'_>, limits: &[LimitGauge], area: Rect, paint: Paint) {
     let words = column(limits.iter().map(|limit| limit.text.as_str()));
     for (limit, line) in limits.iter().zip(area.rows()) {

@@ -70,7 +70,7 @@ fn truncate_line(line: &str, columns: usize) -> String {
     out
 }
 
-/// What ends a colour.
+/// The escape sequence that ends a colour.
 const PLAIN: &str = "\x1b[0m";
 
 #[cfg(test)]

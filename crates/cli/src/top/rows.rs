@@ -78,7 +78,7 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
     snapshot.status.services.iter().map(line).collect()
 }
 
-/// What each service takes a second, as configured.
+/// The rate of each service, as configured.
 pub fn rates(snapshot: &TopSnapshot) -> Vec<(String, f64)> {
     let named = |name: &str| {
         let report = snapshot.report.services.iter().find(|one| one.name == name);

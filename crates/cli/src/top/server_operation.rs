@@ -1,4 +1,4 @@
-//! An order to a server, and what became of it, in words. Pure; `shell` gives it.
+//! An order to a server, and its result, in words. Pure; `event_loop` sends it.
 
 use api::types::{ServerAction, ServerChanged};
 
@@ -13,7 +13,7 @@ pub struct ServerOperation {
 }
 
 impl ServerOperation {
-    /// As a person says it: `drain web/a`.
+    /// As text: `drain web/a`.
     pub fn describe(&self) -> String {
         let verb = match self.action {
             ServerAction::Drain => "drain",
@@ -24,7 +24,7 @@ impl ServerOperation {
     }
 }
 
-/// What became of the server that was selected.
+/// The result for the selected server.
 pub fn describe_change(changed: &ServerChanged) -> String {
     let each = changed.servers.iter().map(|one| {
         let before = if one.changed { "" } else { " as before" };

@@ -1,4 +1,4 @@
-//! Lines with columns that can be sorted and filtered. Pure; it knows nothing of what they are about.
+//! Lines with columns that can be sorted and filtered. Pure; it knows nothing about their content.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::show::paint::Colour;
 use crate::show::table::{Align, TextCell};
 use crate::show::unit::{bytes, count, micros, rate};
 
-/// What is sorted by.
+/// The sort order of a sheet.
 #[derive(Clone, Debug, PartialEq)]
 enum SortValue {
     /// From a to z.
@@ -14,7 +14,7 @@ enum SortValue {
     Number(f64),
 }
 
-/// What stands in one column of a line.
+/// The content of one column of a line.
 #[derive(Clone, Debug)]
 pub struct SheetCell {
     pub cell: TextCell,
@@ -34,7 +34,7 @@ impl SheetCell {
         SheetCell { cell: TextCell::coloured(line.as_str(), colour), value: SortValue::Text(line) }
     }
 
-    /// A number, shown in other words.
+    /// A number that is shown as another text.
     pub fn number_as(text: String, number: f64) -> SheetCell {
         SheetCell { cell: text.into(), value: SortValue::Number(number) }
     }
@@ -48,7 +48,7 @@ impl SheetCell {
         SheetCell::number_as(rate(per_second), per_second)
     }
 
-    /// A rate of what should not be: coloured when there is any.
+    /// A rate of failures: coloured unless zero.
     pub fn bad_rate(per_second: f64) -> SheetCell {
         let text = rate(per_second);
         let cell = match text.as_str() {
@@ -71,7 +71,7 @@ impl SheetCell {
 
 #[derive(Clone, Debug)]
 pub struct SheetRow {
-    /// What it is about; no other line of the sheet has the same.
+    /// The object of the line; unique within the sheet.
     pub id: String,
     /// One for each column.
     pub fields: Vec<SheetCell>,
@@ -86,7 +86,7 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// Keeps lines whose words have these letters, whatever their case.
+    /// Keeps lines that contain these letters, whatever their case.
     pub fn filter(&mut self, letters: &str) {
         let letters = letters.to_lowercase();
         self.rows.retain(|row| row.id.to_lowercase().contains(&letters));

@@ -1,4 +1,4 @@
-//! What the daemon said at one time, and which views it fills.
+//! The daemon's answers at one time, and the views that they fill.
 
 use api::types::{Report, Status};
 

@@ -1,4 +1,4 @@
-//! What stands above the table: what passes in all, and how much room is left. Pure.
+//! The text above the table: total traffic, and the room that is left. Pure.
 
 use api::types::{PortReport, ServerStatus};
 
@@ -6,7 +6,7 @@ use super::rows::{failures, total_quantile};
 use super::snapshot::TopSnapshot;
 use crate::show::unit::{bytes, count, micros, rate, span};
 
-/// Who this is, and what passes.
+/// The daemon's name, and its total traffic.
 pub fn title(snapshot: &TopSnapshot) -> String {
     let TopSnapshot { status, report } = snapshot;
     let total = &report.total;
@@ -32,7 +32,7 @@ pub fn title(snapshot: &TopSnapshot) -> String {
 /// A limit, and how much of it is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitGauge {
-    /// What is limited, and how much of it there is, in words.
+    /// The limited resource, and how much of it there is, in words.
     pub text: String,
     pub used: u64,
     pub all: u64,
@@ -50,7 +50,7 @@ impl LimitGauge {
     }
 }
 
-/// What may become scarce: descriptors, the fewest source ports, the fullest server of those with a limit.
+/// Resources that may become scarce: descriptors, the fewest source ports, the fullest server of those with a limit.
 pub fn limits(snapshot: &TopSnapshot) -> Vec<LimitGauge> {
     let files = snapshot.report.process.descriptors;
     let text = format!("descriptors {} of {}", count(files.in_use), count(files.limit));
@@ -83,7 +83,7 @@ pub fn limits(snapshot: &TopSnapshot) -> Vec<LimitGauge> {
     limits
 }
 
-/// What stays in memory.
+/// The resident memory of the process.
 pub fn resident(snapshot: &TopSnapshot) -> String {
     format!("resident {}", bytes(snapshot.report.process.resident_bytes))
 }

@@ -1,4 +1,4 @@
-//! The views there are, by name. What is in one is `rows`'.
+//! The views, by name. `rows` fills them.
 
 use clap::ValueEnum;
 
@@ -28,7 +28,7 @@ impl Tab {
         }
     }
 
-    /// What is said when it has no line.
+    /// The text of a view without lines.
     pub const fn empty(self) -> &'static str {
         match self {
             Tab::Services => "no service is configured",

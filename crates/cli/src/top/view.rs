@@ -1,6 +1,6 @@
-//! The state machine behind the screen: keys, snapshots and answers in; what is chosen, said and ordered out. Pure.
+//! The state machine behind the screen: keys, snapshots and answers in; selection, messages and orders out. Pure.
 //!
-//! Time comes in as a span since the start. It draws nothing (`frame` does) and asks nobody (`shell` does).
+//! Time comes in as a span since the start. `frame` draws, and `event_loop` calls the daemon.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,22 +19,22 @@ use super::tab::Tab;
 use crate::show::paint::Colour;
 use crate::show::unit::span;
 
-/// How much longer than the time between two looks an answer may take before what is seen counts as old.
+/// A snapshot counts as old when the next one is late by more than this.
 const STALE_AFTER: Duration = Duration::from_secs(2);
 /// Letters of a filter; names are not longer.
 const FILTER_MAX: usize = 64;
 
-/// What a key asks of the shell.
+/// The action that a key requests from the event loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyAction {
     /// Only the screen is different.
     Stay,
     Quit,
-    /// The daemon is to be told; the view waits for the answer.
+    /// Send the order to the daemon; the view waits for the answer.
     Send(ServerOperation),
 }
 
-/// What the next key is for.
+/// The meaning of the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputMode {
     Table,
@@ -45,10 +45,10 @@ pub enum InputMode {
     Help,
 }
 
-/// What is remembered of one view while others are shown.
+/// The state of a view that is kept while others are shown.
 #[derive(Clone, Debug, Default)]
 struct TabState {
-    /// The line that is chosen; it keeps being so wherever it moves.
+    /// The chosen line; it stays chosen wherever it moves.
     id: Option<String>,
     /// Where it was, which is chosen when it has gone, and the first line on the screen.
     table: TableState,
@@ -61,7 +61,7 @@ pub struct TopView {
     interval: Duration,
     tab: Tab,
     snapshot: TopSnapshot,
-    /// When the daemon answered last, and when what is seen was said.
+    /// When the daemon last answered, and when the shown snapshot was taken.
     answered_at: Duration,
     seen_at: Duration,
     failure: Option<String>,
@@ -77,7 +77,7 @@ pub struct TopView {
 }
 
 impl TopView {
-    /// Of a first snapshot, taken now; a view that there is nothing for becomes the first.
+    /// From a first snapshot, taken now; an empty view is replaced by the first view.
     pub fn new(snapshot: TopSnapshot, every: Duration, tab: Option<Tab>, now: Duration) -> TopView {
         let mut view = TopView {
             interval: every,
@@ -100,7 +100,7 @@ impl TopView {
         view
     }
 
-    /// The daemon said this.
+    /// Takes a new snapshot from the daemon.
     pub fn update_snapshot(&mut self, snapshot: TopSnapshot, now: Duration) {
         self.answered_at = now;
         self.failure = None;
@@ -119,12 +119,12 @@ impl TopView {
         self.settle();
     }
 
-    /// The daemon could not be asked.
+    /// The daemon did not answer.
     pub fn record_failure(&mut self, why: &str) {
         self.failure = Some(why.to_owned());
     }
 
-    /// What became of the order that was under way.
+    /// Takes the result of the order that was under way.
     pub fn record_answer(&mut self, answer: &Result<ServerChanged, ApiError>) {
         let Some(order) = self.pending.take() else { return };
         let words = order.describe();
@@ -202,7 +202,7 @@ impl TopView {
         }
     }
 
-    /// Asks whether the chosen server is to be told so.
+    /// Asks for confirmation of an order to the chosen server.
     fn ask_confirmation(&mut self, action: ServerAction) {
         if let Some(order) = &self.pending {
             let text = format!("{} is still waiting for its answer", order.describe());
@@ -286,12 +286,12 @@ impl TopView {
         table
     }
 
-    /// What services took at the last looks.
+    /// The recent rates of services.
     pub fn history(&self) -> &TrendHistory {
         &self.history
     }
 
-    /// Whether what is said grows older by itself.
+    /// Whether the shown ages grow by themselves.
     pub fn ages(&self, now: Duration) -> bool {
         self.paused || self.stale(now).is_some()
     }
@@ -304,7 +304,7 @@ impl TopView {
         self.tab
     }
 
-    /// What the next key is for.
+    /// The meaning of the next key.
     pub fn mode(&self) -> &InputMode {
         &self.mode
     }
@@ -322,7 +322,7 @@ impl TopView {
         }
     }
 
-    /// What is wrong with what is seen; nothing when the daemon answers.
+    /// Why the shown snapshot is old; `None` while the daemon answers.
     pub fn stale(&self, now: Duration) -> Option<String> {
         let silent = now.saturating_sub(self.answered_at);
         let why = match &self.failure {
@@ -333,7 +333,7 @@ impl TopView {
         Some(format!("the daemon has not answered for {}: {why}", seconds(silent)))
     }
 
-    /// What is to be said below the table's name.
+    /// The message below the table's name.
     pub fn notice(&self, now: Duration) -> Option<(String, Colour)> {
         match &self.mode {
             InputMode::Confirm(order) => {
@@ -358,7 +358,7 @@ impl TopView {
     }
 }
 
-/// Whole seconds, as ages are told.
+/// Whole seconds, as ages are shown.
 fn seconds(age: Duration) -> String {
     match age.as_secs() {
         0 => "less than 1 s".to_owned(),

@@ -1,6 +1,6 @@
-//! The words of `steelyard try`.
+//! The options of `steelyard try`.
 //!
-//! What they lead to is in `show`.
+//! They are used in `try_/driver.rs`.
 
 /// Watch real requests being balanced while servers are killed: nothing is left behind.
 ///

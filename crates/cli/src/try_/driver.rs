@@ -1,6 +1,6 @@
-//! The demonstration itself: looks, draws, and does what keys or the story say, until it is over.
+//! The demonstration itself: takes snapshots, draws, and does what keys or the script order, until it is over.
 //!
-//! What is drawn is made in `view`, what is done in `stage`.
+//! `view` makes the frames, `environment` carries the orders out.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -77,14 +77,14 @@ pub async fn show(args: TryArgs, interactive: bool) -> Result<CommandOutcome, Co
     Ok(summary.outcome())
 }
 
-/// What is to be done next.
+/// The next step of the demonstration.
 enum NextStep {
     Do(DemoAction),
     Wait,
     Stop,
 }
 
-/// Whoever moves the servers, and how it is shown.
+/// The source of orders, and the way of showing.
 enum DemoDriver {
     /// Keys, and a screen.
     Keyboard { keyboard: Keyboard<DemoKey>, screen: Screen },
@@ -147,7 +147,7 @@ impl DemoDriver {
         }
     }
 
-    /// Shows what was done just now.
+    /// Prints the latest events.
     fn print_events(&self, chronicle: &DemoLog) -> Result<(), CommandError> {
         match (self, chronicle.events().next_back()) {
             (DemoDriver::Script { quiet: false, .. }, Some(event)) => {

@@ -1,6 +1,7 @@
-//! What is tried: origins, an embedded balancer in front of them, and clients; and the hands on them.
+//! The environment of the demonstration: origins, an embedded balancer in front of them, and clients; and the
+//! operations on them.
 //!
-//! Everything lives in this process and on loopback. Which hand moves when is decided elsewhere.
+//! Everything lives in this process and on loopback. `script` decides when an operation is due.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl DemoEnvironment {
         &self.killed
     }
 
-    /// The last one killed, alive again or not.
+    /// The last server that was killed, alive again or not.
     pub fn last_killed(&self) -> Option<usize> {
         self.last_killed
     }
@@ -168,7 +169,7 @@ impl DemoEnvironment {
         Ok(())
     }
 
-    /// Ends the load, waits for what is in flight, looks a last time, then stops everything.
+    /// Ends the load, waits for exchanges in flight, takes a last snapshot, then stops everything.
     pub async fn close(self) -> DemoSnapshot {
         for clientele in [&self.web, &self.echo] {
             clientele.load.stopper().stop();
@@ -273,7 +274,7 @@ fn web_plan(at: &ReservedPort, rate: u32) -> LoadPlan {
     plan
 }
 
-/// A connection for each message: that is what the balancer chooses a server for.
+/// A connection for each message, since the balancer chooses a server for each connection.
 fn echo_plan(at: &ReservedPort, rate: u32) -> LoadPlan {
     let mut plan = LoadPlan::new(at.address(), LoadProtocol::Echo { bytes: 128 }, 1);
     plan.pace = LoadModel::Open { per_second: f64::from(rate) / 5.0, connections: 16 };

@@ -1,6 +1,6 @@
-//! What was done to servers, and what came of it as far as looks show. Pure.
+//! The events of the demonstration: operations on servers, and their effects as far as snapshots show. Pure.
 //!
-//! It keeps the last events for the screen and all that the summary needs.
+//! It stores the last events for the screen, and everything that the summary needs.
 
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
@@ -11,10 +11,10 @@ use serde::Serialize;
 use super::script::DemoAction;
 use super::snapshot::DemoSnapshot;
 
-/// Events kept: more than anyone presses keys in a demonstration.
+/// Stored events: more than a demonstration has key presses. Bounds the memory of the log.
 const KEPT: usize = 256;
 
-/// What was done, oldest first.
+/// Operations and their effects, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct DemoLog {
     events: VecDeque<DemoEvent>,
@@ -26,7 +26,6 @@ pub struct DemoLog {
 pub struct DemoEvent {
     /// Milliseconds after the load began.
     pub at_ms: u64,
-    /// What.
     pub what: DemoEventKind,
     /// `POOL/NAME`.
     pub server: String,
@@ -43,13 +42,12 @@ pub struct DemoEvent {
     requests_then: u64,
 }
 
-/// What was done.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DemoEventKind {
     /// Connections reset, port refusing.
     Killed,
-    /// Listening again.
     Revived,
     /// Told to finish.
     Drained,
@@ -97,7 +95,7 @@ impl DemoLog {
         }
     }
 
-    /// All that is kept, oldest first.
+    /// All stored events, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &DemoEvent> {
         self.events.iter()
     }

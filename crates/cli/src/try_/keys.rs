@@ -1,4 +1,4 @@
-//! What keys mean in the demonstration. What they do is decided in `show`.
+//! The meaning of keys in the demonstration. `script` decides what they do.
 
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers};
 
@@ -11,7 +11,7 @@ pub enum DemoKey {
     Quit,
 }
 
-/// What an event of the terminal means here.
+/// The key that an event of the terminal stands for.
 pub fn meaning(event: &Event) -> Option<DemoKey> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release {

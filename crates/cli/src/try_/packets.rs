@@ -1,7 +1,7 @@
 //! `steelyard try --packets`: one service, forwarded by each method in turn under real load, in a network of its own.
 //!
-//! Client, router, balancer and four servers are namespaces of this machine; all of them are gone at the end. The
-//! figures compare methods on this machine; nothing else may be concluded from them.
+//! Client, router, balancer and four servers are namespaces of this machine; all of them are removed at the end. The
+//! figures compare methods on this machine; they allow no other conclusions.
 
 mod cost;
 mod environment;
@@ -23,7 +23,7 @@ use crate::show::screen;
 
 /// Load on each method, in each form.
 const SHORT: Duration = Duration::from_millis(1_500);
-/// The same where somebody watches.
+/// The same on a terminal.
 const LONG: Duration = Duration::from_secs(4);
 
 pub async fn show(args: TryArgs) -> Result<CommandOutcome, CommandError> {
@@ -61,7 +61,7 @@ pub async fn show(args: TryArgs) -> Result<CommandOutcome, CommandError> {
     Ok(if failed == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }
 
-/// Notes when the process is told to end.
+/// Sets the flag when a signal ends the process.
 fn watch(stopped: &Arc<AtomicBool>) -> Result<(), CommandError> {
     for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
         let mut heard = signal(kind)?;

@@ -1,4 +1,4 @@
-//! What is done to the servers and when: by the clock of a demonstration, or by keys. Pure.
+//! The operations on servers and their times: by the clock of a demonstration, or by keys. Pure.
 //!
 //! It knows servers by their number alone, and that one of them must stay alive.
 
@@ -10,7 +10,7 @@ pub enum DemoAction {
     /// Its connections are reset and its port refuses, as when its process is killed.
     Kill(usize),
     Revive(usize),
-    /// The balancer is told to let it finish.
+    /// The balancer drains the server.
     Drain(usize),
 }
 
@@ -19,9 +19,9 @@ pub enum DemoAction {
 pub struct DemoScript {
     actions: Vec<(Duration, DemoAction)>,
     next: usize,
-    /// When it ends; `None`: it begins again.
+    /// When it ends; `None`: it repeats.
     end: Option<Duration>,
-    /// How long one round takes.
+    /// The length of one round.
     round_length: Duration,
     rounds: u32,
 }
@@ -67,7 +67,7 @@ impl DemoScript {
     }
 }
 
-/// What the key `k` kills: the next server after the last one killed, unless it would be the last one alive.
+/// The server that the key `k` kills: the next one after the last one killed, unless it is the last one alive.
 pub fn next_to_kill(killed: &[bool], last: Option<usize>) -> Option<DemoAction> {
     if killed.iter().filter(|dead| !**dead).count() < 2 {
         return None;
@@ -77,7 +77,8 @@ pub fn next_to_kill(killed: &[bool], last: Option<usize>) -> Option<DemoAction> 
     order.into_iter().find(|server| !killed[*server]).map(DemoAction::Kill)
 }
 
-/// What the key `r` revives: the server that has been dead longest. `order`: the dead, in the order of their deaths.
+/// The server that the key `r` revives: the one that has been dead longest. `order`: dead servers in the order of their
+/// deaths.
 pub fn next_to_revive(order: &[usize]) -> Option<DemoAction> {
     order.first().copied().map(DemoAction::Revive)
 }

@@ -1,6 +1,6 @@
-//! One look at servers and clients, and what lies between two looks: the rows of the table. Pure.
+//! A snapshot of servers and clients, and the difference of two: the rows of the table. Pure.
 //!
-//! It takes no look itself: `stage` does.
+//! `environment` takes the snapshots.
 
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
@@ -16,9 +16,9 @@ pub struct DemoSnapshot {
     pub at: Duration,
     /// The same moment, for ages.
     pub clock: SystemTime,
-    /// What the clients of each service saw.
+    /// The clients' results of each service.
     pub clients: Vec<ServiceClients>,
-    /// What the balancer says of its servers, in the order of their numbers.
+    /// The balancer's view of its servers, in the order of their numbers.
     pub servers: Vec<ServerSnapshot>,
     /// Attempts after the first, and replays.
     pub retried: u64,
@@ -37,7 +37,7 @@ pub struct ServiceClients {
 #[derive(Clone, Debug)]
 pub struct ServerSnapshot {
     pub name: String,
-    /// What it may take.
+    /// The state of the server.
     pub state: ServerState,
     pub since: SystemTime,
     pub reason: String,
@@ -52,7 +52,7 @@ pub struct ServerSnapshot {
     pub times: HistogramSum,
 }
 
-/// What the screen shows.
+/// The content of the screen.
 #[derive(Clone, Debug)]
 pub struct DemoFrame {
     /// Since the load began.
@@ -87,7 +87,7 @@ pub struct ServiceRow {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerRow {
     pub name: String,
-    /// What it may take.
+    /// The state of the server.
     pub state: ServerState,
     pub age: Duration,
     pub reason: String,
@@ -111,7 +111,7 @@ pub struct RecentRates {
 }
 
 impl DemoFrame {
-    /// What is there now, with rates since `earlier`.
+    /// The present state, with rates since `earlier`.
     pub fn between(earlier: &DemoSnapshot, now: &DemoSnapshot) -> DemoFrame {
         let span = now.at.saturating_sub(earlier.at);
         let services = now.clients.iter().zip(&earlier.clients);

@@ -11,7 +11,7 @@ use super::snapshot::DemoSnapshot;
 use crate::outcome::CommandOutcome;
 use crate::show::unit::{count, micros};
 
-/// What happened, all together.
+/// The summary of the whole demonstration.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DemoSummary {
@@ -33,7 +33,7 @@ pub struct DemoSummary {
     pub services: Vec<ServiceSummary>,
     /// By server.
     pub servers: Vec<ServerSummary>,
-    /// What was done and what came of it.
+    /// The operations and their effects.
     pub events: Vec<DemoEvent>,
 }
 

@@ -15,7 +15,7 @@ const NEWS: usize = 5;
 /// Narrower screens show no reasons: the table must fit 24 lines.
 const WIDE: usize = 104;
 
-/// What is seen, in two lines.
+/// The explanation above the table, in two lines.
 const EXPLANATION: &str = "\
 Two services of this balancer stand in front of six servers of this process, under steady load of its own.\n\
 Kill a server and watch: its work goes to the others, and no request fails.";

@@ -38,7 +38,7 @@ struct FlowSampleSlice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowFilter {
     pub service: u32,
-    /// Servers; `None`: all.
+    /// Servers of the connections; `None`: all.
     pub servers: Option<Vec<u32>>,
     pub from: Option<AddressPrefix>,
     /// Seen at this time or later, nanoseconds.

@@ -84,7 +84,7 @@ impl BurnRule {
 /// Whether an alarm is raised, and since when (seconds since 1970).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurnRateAlarm {
-    /// `None`: not raised.
+    /// `None`: the alarm is not raised.
     pub since: Option<u64>,
 }
 

@@ -26,7 +26,6 @@ pub struct OutcomeIndices {
     pub outcome: usize,
     /// The client left after longer than the bound of fast responses.
     pub late: Option<usize>,
-    /// The TCP error.
     pub error: Option<usize>,
 }
 

@@ -5,7 +5,7 @@ use crate::limit::{Limit, TimeOwner};
 /// One owner's time under one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeShare {
-    /// `None`: unknown.
+    /// `None`: the owner is unknown.
     pub owner: Option<TimeOwner>,
     pub limit: Limit,
     pub nanos: u64,

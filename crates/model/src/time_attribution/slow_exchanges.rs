@@ -56,7 +56,7 @@ struct Reservoir {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowExchangeFilter {
     pub service: u32,
-    /// Servers; `None`: all.
+    /// Servers of the exchanges; `None`: all.
     pub servers: Option<Vec<u32>>,
     pub from: Option<AddressPrefix>,
     /// The slowest part of them, above 0 and at most 1.

@@ -1,6 +1,6 @@
-//! Reads what steering needs of this machine: /proc, /sys, ip(8) and ethtool(8).
+//! Reads the facts of this machine that steering needs: /proc, /sys, ip(8) and ethtool(8).
 //!
-//! It judges nothing. What cannot be read is left out; only an interface that was asked for must be there.
+//! It checks nothing. Unreadable facts are left out; only an interface that was named must exist.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,12 +129,12 @@ fn read_interface(
     let is_device = device_path(name, "device").exists();
     InterfaceQueues {
         name: name.to_owned(),
-        // -1 where there is one node, or the firmware does not say.
+        // -1 if there is one node, or the firmware reports none.
         node: node.and_then(|text| text.trim().parse().ok()),
         receive: receive.collect(),
         send: send.collect(),
         interrupts: interrupts.collect(),
-        // Queues of what is no device are filled by who sends: more of them spread nothing.
+        // Queues of virtual interfaces are filled by senders: more of them spread nothing.
         channels: is_device.then(|| parse_channels(&ethtool("-l", name))).flatten(),
         spread: parse_indirection_table(&ethtool("-x", name)),
         xdp: None,
@@ -196,7 +196,7 @@ fn is_running(program: &str) -> bool {
     names.any(|name| name.trim() == program)
 }
 
-/// What ethtool(8) says; nothing where it is not installed or the driver does not know.
+/// The output of ethtool(8); empty if it is not installed or the driver does not support the option.
 fn ethtool(what: &str, interface: &str) -> String {
     run_command(Command::new(find("ethtool")).args([what, interface])).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::show::table::{Align, TextTable};
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 pub struct CoresDiagnosis {
     /// Findings that are wrong.
@@ -21,12 +21,12 @@ pub struct CoresDiagnosis {
     processors: Vec<ProcessorRow>,
     queues: Vec<QueueRow>,
     findings: Vec<CoresFindingRow>,
-    /// What would even it out.
+    /// The steps that would even it out.
     steps: Vec<PlannedStep>,
     /// Interfaces are left out that the load did not come by.
     #[serde(skip)]
     idle: bool,
-    /// With --apply what was done.
+    /// With --apply: the steps that were done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedSteps>,
 }
@@ -71,7 +71,7 @@ struct PlannedStep {
     undo: String,
 }
 
-/// What was carried out, and the work before and after.
+/// The steps that were done, and the work before and after.
 #[derive(Debug, Serialize)]
 pub struct AppliedSteps {
     done: Vec<String>,
@@ -92,7 +92,7 @@ struct LoadSummary {
     softirq: f64,
 }
 
-/// What `--undo --json` prints.
+/// The document that `--undo --json` prints.
 #[derive(Debug, Serialize)]
 pub struct RevertedSteps {
     done: Vec<String>,
@@ -100,7 +100,7 @@ pub struct RevertedSteps {
 }
 
 impl RevertedSteps {
-    /// Of what was taken back, and what could not be.
+    /// From the reverted changes, and those that could not be reverted.
     pub fn new(done: &[SteeringChange], failed: &[String]) -> RevertedSteps {
         RevertedSteps {
             done: done.iter().map(SteeringChange::command).collect(),
@@ -110,7 +110,7 @@ impl RevertedSteps {
 }
 
 impl AppliedSteps {
-    /// Of what was done, and the work on both sides of it.
+    /// From the applied steps, and the work before and after them.
     pub fn new(
         done: &[SteeringStep],
         failed: &[String],
@@ -139,7 +139,7 @@ fn load_summary(load: &NetworkLoad) -> Option<LoadSummary> {
 }
 
 impl CoresDiagnosis {
-    /// Of what was found.
+    /// From the result of the checks.
     pub fn new(
         picture: &SteeringSnapshot,
         load: &NetworkLoad,
@@ -339,7 +339,7 @@ fn render_applied(applied: &AppliedSteps, kept: &Path) -> String {
     out
 }
 
-/// What was taken back.
+/// The reverted changes, as text.
 pub fn render_reverted(done: &[SteeringChange], failed: &[String], kept: &Path) -> String {
     if done.is_empty() && failed.is_empty() {
         return format!("nothing to take back: {} is not there\n", kept.display());

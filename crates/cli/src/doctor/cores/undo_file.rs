@@ -1,6 +1,6 @@
-//! Carries changes of steering out, and keeps what was there before so that it can be taken back.
+//! Applies changes of steering, and saves the previous settings so that they can be reverted.
 //!
-//! It plans nothing. What was there before is on disk before anything is changed.
+//! It plans nothing. The previous settings are on disk before anything is changed.
 
 use std::fs;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{CommandError, sentence};
 
-/// What was there before, in a file.
+/// The previous settings, in a file.
 #[derive(Debug)]
 pub struct UndoFile {
     file: PathBuf,
@@ -30,7 +30,7 @@ enum UndoEntry {
 }
 
 impl UndoFile {
-    /// Reads it; nothing is kept where there is no such file.
+    /// Reads the undo file; empty if there is no such file.
     pub fn open(file: &Path) -> Result<UndoFile, CommandError> {
         let entries = match read(file) {
             Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| {
@@ -52,7 +52,7 @@ impl UndoFile {
     ) -> Result<(), CommandError> {
         for change in changes {
             let new = to_entry(change);
-            // What a file held before the first change is what it goes back to.
+            // A setting is reverted to its value before the first change.
             let again = self.entries.iter_mut().find_map(|old| match (old, &new) {
                 (
                     UndoEntry::Write { file, to, .. },
@@ -68,7 +68,7 @@ impl UndoFile {
         self.write()
     }
 
-    /// Takes everything back, the last first. What could not be stays kept.
+    /// Reverts everything, the last change first. Changes that cannot be reverted stay in the file.
     pub fn undo(mut self) -> Result<(Vec<SteeringChange>, Vec<String>), CommandError> {
         let mut done = Vec::new();
         let mut failed = Vec::new();
@@ -106,13 +106,13 @@ impl UndoFile {
     }
 }
 
-/// Makes a change. What the kernel says against it, with the command.
+/// Applies a change. On failure returns the kernel's error, with the command.
 pub fn apply_change(change: &SteeringChange) -> Result<(), String> {
     match change {
         SteeringChange::Write { file, to, .. } => {
             fs::write(file, format!("{to}\n")).map_err(|error| {
                 let why = match error.raw_os_error() {
-                    // What the kernel answers for interrupts that it places itself.
+                    // The kernel's answer for interrupts that it places itself.
                     Some(5) => "the kernel places this interrupt itself".to_owned(),
                     _ => error.to_string(),
                 };
@@ -125,7 +125,7 @@ pub fn apply_change(change: &SteeringChange) -> Result<(), String> {
     }
 }
 
-/// What root writes into the kernel's files comes from nobody else.
+/// Reads the file only if root owns it: root writes its content into the kernel's files.
 fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(mut open) = files::owned_file::open(file)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((done.len(), failed.len()), (1, 0));
         assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
         assert!(!kept.exists(), "nothing is left to take back");
-        // What cannot be taken back stays, and is said.
+        // A change that cannot be reverted stays in the file, and is reported.
         let gone = write(&dir.join("no/such"), "0", "3");
         UndoFile::open(&kept).and_then(|mut open| open.add([gone].into_iter())).expect("written");
         let (done, failed) = UndoFile::open(&kept).expect("readable").undo().expect("undone");

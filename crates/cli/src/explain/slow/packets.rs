@@ -1,4 +1,4 @@
-//! What watched connections of a service that forwards packets show, as text. Pure; every number comes from the daemon.
+//! Flow samples of a service that forwards packets, as text. Pure; every number comes from the daemon.
 
 use api::types::{HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowPackets};
 
@@ -89,7 +89,7 @@ fn render_handshakes(service: &SlowPackets) -> String {
     out
 }
 
-/// What each side sent and said.
+/// The packets and windows of each side.
 fn render_sides(service: &SlowPackets) -> TextTable {
     let mut table = TextTable::new(&[
         ("FROM", Align::Left),

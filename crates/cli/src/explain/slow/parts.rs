@@ -1,4 +1,4 @@
-//! What services of both kinds have in common: bars of owners, reasons, groups, times. Pure.
+//! Common parts of both kinds of services: bars of owners, reasons, groups, times. Pure.
 
 use api::types::{SlowGroup, SlowOwner, SlowReason};
 
@@ -7,7 +7,7 @@ use crate::show::plain::plain;
 use crate::show::table::{Align, TextTable};
 use crate::show::unit::{count, micros};
 
-/// Reasons with what to change.
+/// Reasons, each with its advice.
 pub fn render_reasons(reasons: &[SlowReason]) -> String {
     let one = |reason: &SlowReason| {
         format!(

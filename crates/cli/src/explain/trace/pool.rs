@@ -1,4 +1,4 @@
-//! Where the servers of a pool are, as a configuration says. It asks no daemon, and resolves no names.
+//! The addresses of a pool's servers, from a configuration. It calls no daemon, and resolves no names.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ pub fn servers(config: &Path, name: &str) -> Result<Vec<SocketAddr>, CommandErro
     }
     if !named.is_empty() {
         let named = named.join(", ");
-        // What cannot be told there stops nothing.
+        // Ignored: a warning that cannot be printed must not stop the analysis.
         let _ = writeln!(
             std::io::stderr(),
             "pool {name} without {named}: a name is not looked up, end=ADDRESS:PORT is"

@@ -1,6 +1,6 @@
-//! Opens capture files and hands them to the analysis, telling on a terminal how far it is.
+//! Opens capture files and passes them to the analysis, with progress on a terminal.
 //!
-//! What a file means is the analysis' business; here are only files and their errors.
+//! The analysis interprets the files; here are only files and their errors.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -16,12 +16,12 @@ use crate::outcome::{CommandError, sentence};
 
 #[derive(Debug)]
 pub struct TraceReader<'a> {
-    /// What is asked of the analysis.
+    /// The settings of the analysis.
     pub settings: &'a AnalysisSettings,
     pub quiet: bool,
 }
 
-/// What is drawn of a connection.
+/// The drawing of a connection.
 #[derive(Debug)]
 pub struct ConnectionDrawing {
     pub page: String,
@@ -39,7 +39,7 @@ impl TraceReader<'_> {
         Ok(report_builder::build_report(analysis.finish(), source))
     }
 
-    /// Reads them again for the packets of one connection.
+    /// Reads the files again for the packets of one connection.
     pub fn draw_connection(
         &self,
         files: &[PathBuf],
@@ -81,7 +81,7 @@ impl TraceReader<'_> {
     }
 }
 
-/// A line on standard error that says how far a long file is.
+/// The progress through a long file, on standard error.
 struct ReadProgress {
     name: String,
     total: u64,

@@ -1,4 +1,4 @@
-//! Reports on one screen: totals, whose time it was, the most significant bottlenecks, the slowest transactions.
+//! Reports on one screen: totals, time attribution, the most significant bottlenecks, the slowest transactions.
 
 use trace::compare::{CaptureComparison, SecondsPair};
 use trace::join::JoinedReport;

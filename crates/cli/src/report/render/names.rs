@@ -1,4 +1,4 @@
-//! What DNS queries came to, as a table whose lines add up.
+//! Results of DNS queries, as a table whose lines add up.
 
 use api::types::NamesReport;
 

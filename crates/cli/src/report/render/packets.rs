@@ -7,7 +7,7 @@ use crate::show::table::Align::{Left, Right};
 use crate::show::table::{TextCell, TextTable};
 use crate::show::unit::{bytes, count, rate, signed};
 
-/// What ended in one way, with its rate.
+/// A count with its rate.
 #[derive(Clone, Copy, Default)]
 struct OutcomeSum {
     total: u64,
@@ -31,7 +31,7 @@ fn sum_by_end(outcomes: &[PacketOutcome], end: PacketEnd) -> OutcomeSum {
     sum(outcomes.iter().filter(|one| one.end == end))
 }
 
-/// What arrived, what became of it, and what is missing.
+/// Arrived packets, their results, and the difference.
 pub fn balance(report: &PacketsReport) -> TextTable {
     let heads =
         [("PACKETS", Left), ("TOTAL", Right), ("/S", Right), ("IPV4", Right), ("IPV6", Right)];
@@ -74,7 +74,7 @@ pub fn balance(report: &PacketsReport) -> TextTable {
     table
 }
 
-/// Every way in which packets ended, what it means, and for which service.
+/// Every result of packets, its meaning, and its services.
 pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> TextTable {
     let heads = [
         ("PACKETS OF", Left),

@@ -1,4 +1,4 @@
-//! What the requests of pools cost beyond one attempt each, as a table.
+//! Retries, hedges and refusals of pools, as a table.
 
 use api::types::PoolReport;
 

@@ -1,4 +1,4 @@
-//! What members that share addresses counted, and their last changes, as tables.
+//! Counters of members that share addresses, and their last changes, as tables.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::show::table::Align::{Left, Right};
 use crate::show::table::TextTable;
 use crate::show::unit::{count, span};
 
-/// Changes of each group that are shown; `--json` has all that are kept.
+/// Changes of each group that are shown; `--json` has all stored ones.
 const CHANGES: usize = 5;
 
-/// Advertisements, announcements and changes of each group; what never happened is left out.
+/// Advertisements, announcements and changes of each group; zero counts are left out.
 pub(super) fn members(members: &[MemberReport]) -> TextTable {
     let mut table = TextTable::new(&[("SHARED BY GROUP", Left), ("TOTAL", Right)]);
     for MemberReport { group, counts, dropped, .. } in members {
@@ -39,7 +39,7 @@ pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> TextTable {
     table
 }
 
-/// Beats and records with each other member; what never happened is left out.
+/// Heartbeats and records with each other member; zero counts are left out.
 pub(super) fn peers(peers: &[PeerReport]) -> TextTable {
     let mut table = TextTable::new(&[("TOLD WITH", Left), ("TOTAL", Right)]);
     for PeerReport { peer, beats, refused, replication } in peers {

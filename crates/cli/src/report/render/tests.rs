@@ -1,4 +1,4 @@
-//! A report as text, whole and in part, against kept files.
+//! A report as text, whole and in part, against stored files.
 
 use api::types::{
     CauseCount, Connections, Descriptors, MemberChange, MemberReport, NamedCount, PacketEnd,

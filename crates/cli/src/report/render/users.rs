@@ -1,4 +1,4 @@
-//! What users met since the start, as tables. Pure.
+//! SLO counts since the start, as tables. Pure.
 
 use api::types::ServiceReport;
 

@@ -1,4 +1,4 @@
-//! Tables line by line: alignment, wrapping, colour, and what happens without room.
+//! Tables line by line: alignment, wrapping, colour, and the layout without room.
 
 use super::*;
 

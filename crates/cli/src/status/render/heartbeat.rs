@@ -36,7 +36,7 @@ pub(super) fn peers(status: &Status) -> TextTable {
     table
 }
 
-/// What both members tell each other of connections.
+/// The flow replication between both members.
 pub(super) fn replication(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
         ("REPLICATION", Align::Left),
@@ -117,7 +117,7 @@ pub(super) fn paths(status: &Status) -> TextTable {
     table
 }
 
-/// What should be reached.
+/// The targets that both members should reach.
 pub(super) fn targets(status: &Status) -> TextTable {
     let mut table = TextTable::new(&[
         ("TARGET", Align::Left),

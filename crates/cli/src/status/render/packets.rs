@@ -20,7 +20,7 @@ pub fn head(status: &PacketsStatus, paint: Paint) -> String {
     }
 }
 
-/// What is watched of connections.
+/// The state of flow samples.
 fn insight(insight: &PacketInsight) -> String {
     let Some(sample) = insight.sample else { return "insight: off".to_owned() };
     let missed = insight.full + insight.evicted + insight.unread;
@@ -30,7 +30,7 @@ fn insight(insight: &PacketInsight) -> String {
     format!("insight: {watched} connections watched, 1 in {sample}{missed}")
 }
 
-/// Where packets are taken.
+/// The interfaces that packets are taken from.
 pub fn interfaces(status: &PacketsStatus) -> TextTable {
     let mut table = TextTable::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
     for PacketInterface { name, mode, problem } in &status.interfaces {

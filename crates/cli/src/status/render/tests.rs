@@ -1,4 +1,4 @@
-//! A status as text, whole and in part, against kept files.
+//! A status as text, whole and in part, against stored files.
 
 use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus, Source};
 use model::config::AdminState;

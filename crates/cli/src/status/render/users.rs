@@ -1,4 +1,4 @@
-//! What is left of what users were promised, as a table, and alarms that stand. Pure.
+//! The error budgets of SLOs, as a table, and raised alarms. Pure.
 
 use api::types::{BurnSpan, Status, UsersPromise};
 

@@ -17,7 +17,7 @@ fn view(tab: Tab, of: &[(&str, f64)]) -> TopView {
     TopView::new(snapshot(of), SECOND, Some(tab), Duration::ZERO)
 }
 
-/// What stands on a screen of this size.
+/// The content of a screen of this size.
 fn drawn(view: &mut TopView, size: (u16, u16), now: Duration, paint: Paint) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     terminal.draw(|frame| draw(frame, view, now, paint)).unwrap();
@@ -42,7 +42,7 @@ fn thousand(tab: Tab) -> TopView {
     view(tab, &names.iter().map(|name| (name.as_str(), 1.0)).collect::<Vec<_>>())
 }
 
-/// Two services and some looks, with a limit that is nearly met.
+/// Two services and some snapshots, with a limit that is nearly reached.
 fn busy() -> TopView {
     let look = |rate: f64| {
         let mut look = snapshot(&[("a", rate), ("b", 0.25), ("long-name-of-a-server", rate / 3.0)]);

@@ -1,4 +1,4 @@
-//! Keys and snapshots as rows, and what is chosen, said and ordered afterwards.
+//! Keys and snapshots as rows, and the resulting selection, messages and orders.
 
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ fn the_choice_stays_with_its_server_when_lines_move() {
     assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 0));
     view.update_snapshot(snapshot(&[("a", 8.0), ("b", 1.0), ("c", 3.0)]), SECOND);
     assert_eq!((chosen(&view).as_str(), view.listed().1), ("web/b", 2));
-    // It has gone: what stands in its place is chosen.
+    // The chosen line has gone: the one in its place is chosen.
     view.update_snapshot(snapshot(&[("a", 8.0), ("c", 3.0)]), SECOND);
     assert_eq!(chosen(&view), "web/c");
     view.update_snapshot(snapshot(&[]), SECOND);

@@ -1,6 +1,7 @@
-//! What is tried: a site, an origin on each server, this program as the balancer, and load from the client.
+//! The environment of the packet demonstration: a site, an origin on each server, this program as the balancer, and
+//! load from the client.
 //!
-//! Everything of it ends with it. Which method comes when is decided elsewhere.
+//! Everything of it ends with the program. `packets` decides when a method is used.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
@@ -74,7 +75,7 @@ impl PacketDemo {
         Ok(stage)
     }
 
-    /// Moves the service to a method: one word of the configuration.
+    /// Switches the service to a method: one value of the configuration.
     pub async fn forward_by(&mut self, method: DemoMethod) -> Result<(), CommandError> {
         if method == DemoMethod::Direct {
             return Ok(());
@@ -133,7 +134,7 @@ impl PacketDemo {
         sent.map(|one| one.count.total).sum()
     }
 
-    /// Ends the balancer in order, so that it removes its programs; what is left goes with the namespaces.
+    /// Stops the balancer gracefully, so that it removes its programs; everything else goes with the namespaces.
     pub async fn close(mut self) {
         if self.api.stop(Some(Duration::from_millis(100)), false).await.is_ok() {
             let begun = Instant::now();
@@ -188,7 +189,7 @@ impl PacketDemo {
     }
 }
 
-/// Why packets are not forwarded as the configuration in force says; `None`: they are, or need not be.
+/// Why packets are not forwarded as the active configuration says; `None`: they are, or need not be.
 fn blocking_reason(status: &Status) -> Option<String> {
     let packets = status.packets.as_ref()?;
     if packets.generation != status.generation {
@@ -229,7 +230,7 @@ impl DemoDaemon {
         Ok(DemoDaemon { child, log })
     }
 
-    /// Fails with its last words when it has ended.
+    /// Fails with its last output if it has ended.
     fn check_alive(&mut self) -> Result<(), CommandError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DemoMethod {
-    /// Without a balancer: the client asks a server itself.
+    /// Without a balancer: the client connects to a server directly.
     Direct,
     /// Direct return on the same subnet.
     Mac,
@@ -25,7 +25,7 @@ impl DemoMethod {
         DemoMethod::Http,
     ];
 
-    /// The word of the configuration; `direct` is none.
+    /// The value in the configuration; `direct` has none.
     pub fn name(self) -> &'static str {
         match self {
             DemoMethod::Direct => "direct",

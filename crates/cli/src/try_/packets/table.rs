@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::method::DemoMethod;
 use crate::show::unit::{count, micros, rate};
 
-/// Connections that are kept, then one for each request.
+/// Reused connections, then one connection for each request.
 pub const PERSISTS: [ConnectionReuse; 2] =
     [ConnectionReuse::KeepAlive, ConnectionReuse::PerRequest];
 
@@ -39,7 +39,7 @@ pub struct MethodMeasurement {
 }
 
 impl MethodMeasurement {
-    /// Of a load that has ended, and what the machine was busy meanwhile.
+    /// From a finished load and the machine's activity meanwhile.
     pub fn new(
         method: DemoMethod,
         persist: ConnectionReuse,
@@ -86,7 +86,7 @@ pub fn render_head() -> String {
     )
 }
 
-/// What the figures mean.
+/// The interpretation of the figures.
 pub fn render_foot(failed: u64) -> String {
     format!(
         "\nCPU/request is the whole machine's, client and servers included; direct is without a balancer, so that\n\
