@@ -1,5 +1,6 @@
-//! The configuration: what was written (`decode`), what is in force (`resolve`), whether it may be (`verify`), what
-//! it means (`Config`, valid by construction), what changed (`diff`). It reads no file: text comes in.
+//! The configuration. Each table of the file has a folder: its keys with their defaults (`keys`), its checked type, and
+//! how it is inherited (`resolve`), verified (`verify`), built (`build`) and compared (`diff`). `file_root` puts the tables
+//! together; the modules beside them are the language of the file. It reads no file: text comes in.
 
 pub mod address;
 pub mod affinity;
@@ -8,7 +9,6 @@ pub mod balance;
 pub mod buffer;
 pub mod capture;
 pub mod compression;
-pub mod diff;
 pub mod dns;
 pub mod explain;
 pub mod finding;
@@ -23,8 +23,6 @@ pub mod matching;
 pub mod mptcp;
 pub mod network_set;
 pub mod objective;
-pub mod objects;
-pub mod operations;
 pub mod packets;
 pub mod pair_change;
 pub mod patch;
@@ -35,11 +33,11 @@ pub mod probe;
 pub mod proxy_protocol;
 pub mod reference;
 pub mod replication;
-pub mod resilience;
 pub mod rules;
 pub mod secrets;
 pub mod server_edit;
 pub mod socket;
+pub mod suggestion;
 pub mod telemetry;
 pub mod template;
 pub mod tls;
@@ -48,90 +46,118 @@ pub mod unit;
 pub mod uplink;
 pub mod vrrp;
 
-mod build;
+mod admin_state;
+mod changed_keys;
+mod circuit_breaker;
+mod control;
+mod daily_window;
 mod decode;
+mod default_bounds;
+mod discovery;
+mod effective_settings;
+mod event_hook;
+mod file_root;
+mod global;
+mod hedging;
+mod history;
+mod inner_table;
+mod ip_prefix;
+mod listen_range;
+mod load_shedding;
+mod object_changes;
+mod outlier_detection;
+mod pool;
+mod pool_usage;
+mod request_limits;
+mod request_priority;
 mod reserved_fields;
-mod resolve;
+mod retry;
+mod schedule;
 mod schema;
 mod section;
+mod server;
+mod service;
+mod setting_layers;
 mod source_text;
-pub mod suggestion;
-mod tables;
+mod status_ranges;
+mod unsupported_keys;
 mod value;
-mod verify;
 
 pub use address::{ServerAddress, ServerHost};
+pub use admin_state::AdminState;
 pub use affinity::{
     AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
 };
 pub use agent::{AgentConfig, AgentKind};
 pub use balance::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 pub use buffer::{BufferConfig, BufferOverflow};
-pub use capture::CaptureConfig;
+pub use capture::{CaptureConfig, CaptureKey};
+pub use circuit_breaker::CircuitBreakerLimits;
 pub use compression::{CompressionConfig, ContentCoding};
-pub use diff::{
-    CaptureKey, ConfigDiff, GlobalKey, HeartbeatKey, LinkKey, MptcpKey, NameKey, NameServerKey,
-    ObjectChanges, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, UplinkKey, UplinksKey,
-    VrrpKey, ZoneKey, diff,
-};
+pub use control::{ControlConfig, DEFAULT_SOCKET, RemoteApiConfig, WriteBack};
+pub use daily_window::DailyWindow;
+pub use discovery::{DiscoveryConfig, DiscoverySource, DnsRecordType};
 pub use dns::{
-    ClientRegion, NameConfig, NameFallback, NamePolicy, NameServerConfig, NameSource, NamedAddress,
-    ZoneConfig,
+    ClientRegion, NameConfig, NameFallback, NameKey, NamePolicy, NameServerConfig, NameServerKey,
+    NameSource, NamedAddress, ZoneConfig, ZoneKey,
 };
+pub use event_hook::EventHook;
 pub use explain::{EffectiveSetting, SettingOrigins};
+pub use file_root::{Config, ConfigDiff, diff};
 pub use finding::{ConfigFinding, ConfigFindings, Severity};
 pub use forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
 pub use forwarding_mode::ForwardingMode;
+pub use global::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig, GlobalKey};
 pub use heartbeat::{
-    HeartbeatConfig, HeartbeatPathConfig, ReachabilityConfig, WitnessConfig,
-    WitnessProtocol as WitnessBy, WitnessUrl as WitnessPlace,
+    HeartbeatConfig, HeartbeatKey, HeartbeatPathConfig, ReachabilityConfig, WitnessConfig,
+    WitnessProtocol, WitnessUrl,
 };
+pub use hedging::{HedgeDelay, HedgingConfig};
+pub use history::HistoryRetention;
 pub use http2::{ClientHttp2, ClientHttp2Mode, Http2FloodLimits, ServerHttp2, ServerHttp2Mode};
 pub use http3::ClientHttp3;
-pub use link::{BundleLink, LinkBundle, LinkPolicy, LinkProbe};
+pub use ip_prefix::IpPrefix;
+pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
+pub use listen_range::ListenRange;
+pub use load_shedding::LoadSheddingConfig;
 pub use loader::{CheckedConfig, explain, load};
 pub use matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
-pub use mptcp::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig};
+pub use mptcp::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig, MptcpKey};
 pub use network_set::NetworkSet;
+pub use object_changes::ObjectChanges;
 pub use objective::ServiceObjective;
-pub use objects::{
-    AccessLogConfig, AccessLogFormat, AccessLogTarget, AllDownPolicy, Config, GlobalConfig,
-    InitialState, PoolConfig, ServerConfig, ServiceConfig,
-};
-pub use objects::{
-    AdminState, PoolLimits, PoolTimeouts, ServerWeight, ServiceLimits, ServiceTimeouts,
-};
-pub use operations::{
-    ControlConfig, DEFAULT_SOCKET, DiscoveryConfig, DiscoverySource, DnsRecordType, EventHook,
-    HistoryRetention, RemoteApiConfig, ScheduleRule, WriteBack,
-};
+pub use outlier_detection::OutlierDetectionConfig;
 pub use packets::{
-    AttachMode, DailyWindow, FlowTimers, GuardConfig, GuardLimits, IpPrefix, ListenRange,
-    PacketAffinityConfig, PacketPlaneConfig, PacketRule, PacketServiceConfig, TransportProtocols,
-    TunnelConfig, TunnelKind,
+    AttachMode, FlowTimers, GuardConfig, GuardLimits, PacketAffinityConfig, PacketPlaneConfig,
+    PacketRule, PacketServiceConfig, PacketsKey, TransportProtocols, TunnelConfig, TunnelKind,
 };
 pub use patch::json_to_toml::PatchError;
 pub use path_normalization::{PathCase, PathNormalization};
 pub use pattern::{Pattern, PatternError};
+pub use pool::{
+    AllDownPolicy, InitialState, PoolChange, PoolConfig, PoolKey, PoolLimits, PoolTimeouts,
+};
 pub use probe::{
     DownAction, HttpProbe, ProbeConfig, ProbeKind, ProbeTls, ProgramProbe, SendExpectProbe,
 };
 pub use proxy_protocol::{AcceptProxyConfig, SendProxyVersion, UntrustedPeerPolicy};
 pub use replication::ReplicationScope;
+pub use request_priority::RequestPriority;
 pub use reserved_fields::ReservedFields;
-pub use resilience::{
-    CircuitBreakerLimits, HedgeDelay, HedgingConfig, LoadSheddingConfig, OutlierDetectionConfig,
-    RequestPriority, RetryConditions, RetryConfig, StatusRanges,
-};
+pub use retry::{RetryConditions, RetryConfig};
 pub use rules::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
     RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
+pub use schedule::ScheduleRule;
+pub use server::{ServerConfig, ServerKey, ServerWeight};
+pub use service::{ServiceConfig, ServiceKey, ServiceLimits, ServiceTimeouts};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use status_ranges::StatusRanges;
 pub use telemetry::{MetricsConfig, TelemetryConfig};
 pub use tls::{
     AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
     ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
-pub use uplink::{SourceNatMode, UplinkConfig, UplinkProbe, UplinksConfig};
-pub use vrrp::{CompanionAddresses, LinkAddressMode, VrrpConfig};
+pub use uplink::{SourceNatMode, UplinkConfig, UplinkKey, UplinkProbe, UplinksConfig, UplinksKey};
+pub use vrrp::{CompanionAddresses, LinkAddressMode, VrrpConfig, VrrpKey};

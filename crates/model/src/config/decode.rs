@@ -4,6 +4,8 @@
 //! what holds where nothing is written is `resolve`'s.
 
 pub mod address;
+pub mod expectation;
+pub mod key_path;
 mod list_keys;
 mod name;
 pub mod packets;
@@ -20,6 +22,7 @@ use super::section::{ConfigSection, SettingContent, SettingOrigin};
 use super::source_text::SourceSpan;
 use super::suggestion::nearest_match;
 use super::value::ConfigValue;
+use key_path::KeyPath;
 
 #[derive(Debug)]
 pub struct ConfigDecoder<'d, 's, 't> {
@@ -27,13 +30,6 @@ pub struct ConfigDecoder<'d, 's, 't> {
     path: KeyPath,
     /// Elements read so far of each kind of list.
     elements: Vec<(&'static TableSchema, usize)>,
-}
-
-/// Where the walk is, as text.
-#[derive(Debug, Default)]
-struct KeyPath {
-    text: String,
-    segment_starts: Vec<usize>,
 }
 
 type TomlNode<'i> = Spanned<DeValue<'i>>;
@@ -171,7 +167,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         let near = near.or_else(|| text_format::suggest_table(table, node.get_ref().as_str()?));
         let trouble = FindingDetails::new(format!(
             "{} is not {}",
-            scalar::toml_type_name(node.get_ref()),
+            expectation::toml_type_name(node.get_ref()),
             table.description
         ))
         .with_expected(accepted.join(" or "))
@@ -202,12 +198,14 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             DeValue::Array(array) => array.iter().collect(),
             DeValue::String(_) => vec![node],
             other => {
-                let trouble =
-                    FindingDetails::new(format!("{} is not a list", scalar::toml_type_name(other)))
-                        .with_expected(format!(
-                            "a list, each element {} as a table or its address",
-                            table.description
-                        ));
+                let trouble = FindingDetails::new(format!(
+                    "{} is not a list",
+                    expectation::toml_type_name(other)
+                ))
+                .with_expected(format!(
+                    "a list, each element {} as a table or its address",
+                    table.description
+                ));
                 self.report_error(node.span().into(), trouble);
                 return None;
             }
@@ -266,8 +264,10 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         node: &TomlNode<'_>,
     ) -> Option<SettingContent> {
         let DeValue::Table(entries) = node.get_ref() else {
-            let message =
-                format!("{} stands where names belong", scalar::toml_type_name(node.get_ref()));
+            let message = format!(
+                "{} stands where names belong",
+                expectation::toml_type_name(node.get_ref())
+            );
             let trouble =
                 FindingDetails::new(message).with_expected(format!("tables `[{}.NAME]`", key.name));
             self.report_error(node.span().into(), trouble);
@@ -300,7 +300,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             } else {
                 let message = format!(
                     "{} stands where {} belongs",
-                    scalar::toml_type_name(value.get_ref()),
+                    expectation::toml_type_name(value.get_ref()),
                     table.description
                 );
                 let trouble = FindingDetails::new(message)
@@ -350,40 +350,6 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
     fn report_error(&mut self, place: SourceSpan, trouble: FindingDetails) {
         self.sink.error(place, &self.path.text, trouble);
     }
-}
-
-impl KeyPath {
-    fn push(&mut self, key: &str) {
-        self.segment_starts.push(self.text.len());
-        if !self.text.is_empty() {
-            self.text.push('.');
-        }
-        self.text.push_str(&quote_key(key));
-    }
-
-    fn push_index(&mut self, at: usize) {
-        self.segment_starts.push(self.text.len());
-        self.text.push_str(&format!("[{at}]"));
-    }
-
-    fn pop(&mut self) {
-        let mark = self.segment_starts.pop().unwrap_or_default();
-        self.text.truncate(mark);
-    }
-}
-
-/// A key as it stands in a key path: quoted unless it is bare (TOML 1.0, keys).
-pub fn quote_key(key: &str) -> String {
-    let bare =
-        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    if bare {
-        return key.to_owned();
-    }
-    let mut text = String::new();
-    // Writing into a String cannot fail.
-    let short: String = key.chars().take(80).collect();
-    let _ = super::value::write_toml_string(&short, &mut text);
-    text
 }
 
 /// Short enough and harmless enough for a message.

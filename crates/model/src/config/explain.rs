@@ -1,25 +1,25 @@
-//! The whole effective configuration as text: every value in force, and where it came from.
+//! The whole effective configuration as text: every effective value, and where it came from.
 //!
-//! What it prints is a configuration: loaded again it gives the same one. It judges nothing.
+//! What it prints is a configuration: loaded again it gives the same one. It verifies nothing.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::decode::quote_key;
-use super::resolve::EffectiveSettings;
+use super::decode::key_path::quote_key;
+use super::effective_settings::EffectiveSettings;
 use super::schema::KeySchema;
 use super::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
 use super::source_text::{LineIndex, SourceSpan};
 
-/// Where every value in force came from.
+/// Where every effective value came from.
 #[derive(Clone, Debug)]
 pub struct SettingOrigins {
     effective: EffectiveSettings,
     lines: LineIndex,
 }
 
-/// One value in force.
+/// One effective value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EffectiveSetting {
     /// Its key path.
@@ -34,17 +34,17 @@ pub struct EffectiveSetting {
 const COMMENTS: usize = 44;
 
 impl SettingOrigins {
-    /// Settings in force and the lines of their file.
+    /// Effective settings and the lines of their file.
     pub fn new(effective: EffectiveSettings, lines: LineIndex) -> SettingOrigins {
         SettingOrigins { effective, lines }
     }
 
-    /// The settings in force.
+    /// The effective settings.
     pub fn effective(&self) -> &EffectiveSettings {
         &self.effective
     }
 
-    /// Every value in force with its origin, in the order of the explanation.
+    /// Every effective value with its origin, in the order of the explanation.
     pub fn entries(&self) -> Vec<EffectiveSetting> {
         let mut entries = Vec::new();
         self.visit_items(&mut |item| {

@@ -1,6 +1,6 @@
 //! What is wrong with a configuration, said so that it can be put right: where, what, what instead.
 //!
-//! For people through `Display`, for programs through serde. It judges nothing.
+//! For people through `Display`, for programs through serde. It verifies nothing.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ impl ConfigFindings {
     }
 }
 
-/// The part of a finding that its judge knows; the sink adds the place.
+/// The part of a finding that its author knows; the sink adds the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindingDetails {
     message: String,

@@ -1,8 +1,8 @@
-//! What the configuration says of the fields that tell servers about clients. It writes none.
+//! The configuration of the fields that describe clients to servers. It writes none.
 
 use serde::Serialize;
 
-/// Which headers tell the server about the client.
+/// Which headers describe the client to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ForwardedHeaders {

@@ -2,15 +2,12 @@
 
 use toml::de::DeTable;
 
-use super::build::{build_config, build_server};
 use super::decode::ConfigDecoder;
 use super::explain::SettingOrigins;
+use super::file_root::{Config, ROOT, build_config, resolve_config, verify_config};
 use super::finding::{ConfigFinding, ConfigFindings, FindingCollector, FindingDetails, Severity};
-use super::objects::{Config, ServerConfig};
-use super::resolve::resolve;
+use super::server::{ServerConfig, build_server};
 use super::source_text::{LineIndex, SourceSpan, SourceText};
-use super::tables::ROOT;
-use super::verify::verify;
 
 /// Bytes of a configuration file.
 pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
@@ -49,8 +46,8 @@ pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
     let mut judged = FindingCollector::new(&source);
     let root =
         ConfigDecoder::new(&mut judged).decode_table(&ROOT, tree.get_ref(), SourceSpan::default());
-    let effective = resolve(&root);
-    verify(&effective, syntax.is_empty(), &mut judged);
+    let effective = resolve_config(&root);
+    verify_config(&effective, syntax.is_empty(), &mut judged);
     let judged_errors = judged.errors();
     let mut judged = judged.finish();
     if syntax.is_empty() && judged_errors == 0 {

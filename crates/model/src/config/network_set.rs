@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use super::packets::IpPrefix;
+use super::ip_prefix::IpPrefix;
 
 /// Networks of both families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

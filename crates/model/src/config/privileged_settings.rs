@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::control::{ControlConfig, DEFAULT_SOCKET, DEFAULT_STATE_DIR};
+use super::file_root::Config;
+use super::global::AccessLogTarget;
 use super::heartbeat::HeartbeatConfig;
-use super::objects::{AccessLogTarget, Config};
-use super::operations::{ControlConfig, DEFAULT_SOCKET, DEFAULT_STATE_DIR};
 use super::probe::{ProbeConfig, ProbeKind};
 
 /// One such value. Two are equal when the same is done with the same, wherever it is written.

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::decode::scalar::describe_expected;
+use super::decode::expectation::describe_expected;
+use super::file_root::ROOT;
 use super::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
-use super::tables::ROOT;
 
 pub fn render_reference() -> String {
     let mut text = ReferenceWriter { text: INTRODUCTION.to_owned(), written: Vec::new() };

@@ -1,8 +1,8 @@
-//! What the other machine of a heartbeat is told of a service's connections. It tells nothing.
+//! Which connections of a service are replicated to the other member of a pair. It sends nothing.
 
 use serde::Serialize;
 
-/// What the other machine of a heartbeat is told of a service.
+/// Which connections of a service are replicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicationScope {
@@ -18,12 +18,12 @@ pub enum ReplicationScope {
 }
 
 impl ReplicationScope {
-    /// Whether connections are told.
+    /// Whether connections are replicated.
     pub fn includes_flows(self) -> bool {
         matches!(self, ReplicationScope::Both | ReplicationScope::Flows)
     }
 
-    /// Whether it is told who sticks.
+    /// Whether affinity is replicated.
     pub fn includes_affinity(self) -> bool {
         matches!(self, ReplicationScope::Both | ReplicationScope::Affinity)
     }

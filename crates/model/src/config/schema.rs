@@ -35,6 +35,8 @@ pub struct KeySchema {
     pub packets_only: bool,
     /// Means nothing where packets are forwarded.
     pub proxy_only: bool,
+    /// Tables of this list inherit from the table around them, whose own module resolves them.
+    pub elements_inherit: bool,
 }
 
 /// What holds when a key is not written.
@@ -46,7 +48,7 @@ pub enum DefaultValue {
     Absent,
     /// The inner table with its own defaults.
     Inner,
-    /// Told by other settings, as said here.
+    /// Follows from other settings, as this text says.
     Derived(&'static str),
 }
 
@@ -257,6 +259,7 @@ impl KeySchema {
             http_only: false,
             packets_only: false,
             proxy_only: false,
+            elements_inherit: false,
         }
     }
 
@@ -285,6 +288,12 @@ impl KeySchema {
     /// The same, for `http` and `tcp` alone.
     pub const fn proxy_only(mut self) -> KeySchema {
         self.proxy_only = true;
+        self
+    }
+
+    /// A list whose tables inherit from the table around them.
+    pub const fn elements_inherit(mut self) -> KeySchema {
+        self.elements_inherit = true;
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::objects::Config;
+use super::file_root::Config;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretFile {
@@ -68,8 +68,8 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use super::super::file_root::ROOT;
     use super::super::schema::{TableSchema, TextFormat, ValueKind};
-    use super::super::tables::ROOT;
 
     /// Files that are read or written and hold no secret, each with what they are.
     const OPEN: [&str; 10] = [

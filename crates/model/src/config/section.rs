@@ -1,4 +1,4 @@
-//! A table of the file with its settings: as written (`decode` makes it) or in force (`resolve` makes it).
+//! A table of the file with its settings: as written (`decode` makes it) or effective (`resolve` makes it).
 //!
 //! Each setting knows where it came from. The section trusts its makers for the kinds that the schema promises:
 //! reading a key as another kind gives that kind's nothing.
@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
-use super::packets::{IpPrefix, ListenRange};
+use super::ip_prefix::IpPrefix;
+use super::listen_range::ListenRange;
 use super::schema::{KeySchema, TableSchema};
 use super::source_text::SourceSpan;
 use super::value::ConfigValue;
@@ -44,7 +45,7 @@ pub enum SettingContent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
     Default,
-    /// Told by other settings, as said here.
+    /// Follows from other settings, as this text says.
     Derived(&'static str),
     /// Written where it holds.
     Written(SourceSpan),
@@ -83,6 +84,11 @@ impl ConfigSection {
         if let Some(at) = self.position(key) {
             self.set_slot(at, SettingContent::Value(value), origin);
         }
+    }
+
+    /// The keys that the section may have.
+    pub fn keys(&self) -> &'static [KeySchema] {
+        self.keys
     }
 
     /// Replace the table of a key.

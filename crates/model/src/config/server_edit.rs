@@ -9,8 +9,8 @@ use toml_edit::{
 };
 
 use super::address::ServerAddress;
+use super::admin_state::AdminState;
 use super::decode::address;
-use super::objects::AdminState;
 use super::value::ConfigValue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

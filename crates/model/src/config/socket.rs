@@ -1,92 +1,11 @@
-//! Socket settings of services and pools, resolved. It sets none: `l7` does.
+//! `socket`: what is set on the sockets of a service or of a pool.
 
-use std::time::Duration;
+mod build;
+mod keys;
+mod types;
+mod verify;
 
-use serde::Serialize;
-
-/// What is set on the sockets of a service (its listeners and clients) or of a pool (its servers).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct SocketOptions {
-    /// TCP_NODELAY; default true.
-    pub nodelay: bool,
-    /// SO_KEEPALIVE and its times; default 60 s idle, 10 s interval, 3 probes.
-    pub keep_alive: Option<KeepAlive>,
-    /// TCP_USER_TIMEOUT; unset leaves the kernel's.
-    pub user_timeout: Option<Duration>,
-    /// TCP_MAXSEG in bytes, 88–65,495.
-    pub mss: Option<u16>,
-    /// TCP_CONGESTION; unset leaves the system's.
-    pub congestion: Option<String>,
-    /// TCP_DEFER_ACCEPT (services only).
-    pub defer_accept: Option<Duration>,
-    /// TCP_FASTOPEN queue length (services), or TCP_FASTOPEN_CONNECT when not 0 (pools).
-    pub fast_open: Option<u32>,
-    /// listen(2) backlog (services only); default 4096.
-    pub backlog: u32,
-    /// IPPROTO_MPTCP; default false.
-    pub mptcp: bool,
-    /// IP_TRANSPARENT: a service accepts for any address; a pool connects from the client's address.
-    pub transparent: bool,
-    /// The address is shared with other machines: it is listened on while another one has it. No key of its own.
-    pub shared: bool,
-    /// SO_BINDTODEVICE.
-    pub interface: Option<String>,
-    /// SO_MARK.
-    pub mark: Option<u32>,
-    /// SO_SNDBUF in bytes as asked for; unset leaves autotuning on.
-    pub send_buffer: Option<u64>,
-    /// SO_RCVBUF in bytes as asked for; unset leaves autotuning on.
-    pub receive_buffer: Option<u64>,
-    /// The rate and round trip that the operator expects here: only for warnings.
-    pub path: Option<PathHint>,
-}
-
-/// SO_KEEPALIVE, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct KeepAlive {
-    /// Silence before the first probe.
-    pub idle: Duration,
-    /// Between probes.
-    pub interval: Duration,
-    /// Unanswered probes until the connection is dead.
-    pub count: u32,
-}
-
-/// What a path is expected to carry: lets `check` name the rate that a set buffer allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct PathHint {
-    /// Wanted bits per second.
-    pub rate: u64,
-    /// Round trip.
-    pub round_trip: Duration,
-}
-
-impl Default for SocketOptions {
-    fn default() -> Self {
-        SocketOptions {
-            nodelay: true,
-            keep_alive: Some(KeepAlive {
-                idle: Duration::from_secs(60),
-                interval: Duration::from_secs(10),
-                count: 3,
-            }),
-            user_timeout: None,
-            mss: None,
-            congestion: None,
-            defer_accept: None,
-            fast_open: None,
-            backlog: 4096,
-            mptcp: false,
-            transparent: false,
-            shared: false,
-            interface: None,
-            mark: None,
-            send_buffer: None,
-            receive_buffer: None,
-            path: None,
-        }
-    }
-}
+pub(super) use build::build_socket_options;
+pub(super) use keys::{ALL, POOL};
+pub use types::{KeepAlive, PathHint, SocketOptions};
+pub(super) use verify::verify_socket;

@@ -1,27 +1,9 @@
-//! What others are shown of this process without asking the API: the Prometheus endpoint, and a collector that is told.
+//! The collector of OpenTelemetry.
 
-use std::net::SocketAddr;
+mod build;
+mod keys;
+mod types;
 
-use serde::Serialize;
-
-/// The Prometheus endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct MetricsConfig {
-    /// Where it listens.
-    pub listen: SocketAddr,
-}
-
-/// A collector of OpenTelemetry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct TelemetryConfig {
-    /// Where it takes OTLP over HTTP.
-    pub collector: SocketAddr,
-    /// It is sent spans, and servers are told of traces.
-    pub traces: bool,
-    /// It is sent events.
-    pub logs: bool,
-    /// What this process is called.
-    pub name: String,
-}
+pub(super) use build::build_telemetry;
+pub(super) use keys::TELEMETRY;
+pub use types::{MetricsConfig, TelemetryConfig};

@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
-use super::packets::{DailyWindow, IpPrefix, ListenRange};
+use super::daily_window::DailyWindow;
+use super::ip_prefix::IpPrefix;
+use super::listen_range::ListenRange;
 use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 
 /// A setting after its text was understood.

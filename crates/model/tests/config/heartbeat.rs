@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::config::{HeartbeatKey, WitnessBy, WitnessPlace, diff};
+use model::config::{HeartbeatKey, WitnessProtocol, WitnessUrl, diff};
 
 use super::support::{BASE, errors, findings, good};
 
@@ -106,8 +106,8 @@ fn changes_are_named() {
 fn a_witness_is_a_server_or_an_etcd_and_needs_groups_that_can_go_by_it() {
     let short = good(&with(PATH, "witness = \"https://192.0.2.53:9443/v1/leases/\"\n")).config;
     let witness = short.heartbeats["right"].witness.clone().unwrap();
-    assert_eq!((witness.by, witness.lease), (WitnessBy::Http, Duration::from_secs(3)));
-    let WitnessPlace { secure, host, port, path } = witness.at[0].clone();
+    assert_eq!((witness.by, witness.lease), (WitnessProtocol::Http, Duration::from_secs(3)));
+    let WitnessUrl { secure, host, port, path } = witness.at[0].clone();
     assert_eq!(
         (secure, host.as_str(), port, path.as_str()),
         (true, "192.0.2.53", 9_443, "/v1/leases")
@@ -118,7 +118,7 @@ fn a_witness_is_a_server_or_an_etcd_and_needs_groups_that_can_go_by_it() {
     let places: Vec<String> = witness.at.iter().map(ToString::to_string).collect();
     assert_eq!(
         (witness.by, places),
-        (WitnessBy::Etcd, vec!["http://a:2379".into(), "http://[fd00::1]:2379".into()])
+        (WitnessProtocol::Etcd, vec!["http://a:2379".into(), "http://[fd00::1]:2379".into()])
     );
     let rows = [
         ("witness = {}\n", "", "heartbeat.right.witness", "one server, or one etcd"),

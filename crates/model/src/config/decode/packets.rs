@@ -4,8 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use toml::de::DeValue;
 
+use super::super::daily_window::DailyWindow;
 use super::super::finding::FindingDetails;
-use super::super::packets::{DailyWindow, IpPrefix, ListenRange};
+use super::super::ip_prefix::IpPrefix;
+use super::super::listen_range::ListenRange;
 use super::super::value::ConfigValue;
 
 /// Spans that one service may have, and networks that one list may have.

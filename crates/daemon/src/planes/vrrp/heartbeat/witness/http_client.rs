@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use model::config::{WitnessConfig, WitnessPlace};
+use model::config::{WitnessConfig, WitnessUrl};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::Value;
@@ -65,7 +65,7 @@ pub enum WitnessCallError {
 pub type WitnessCallResult = Result<(WitnessReply, String), WitnessCallError>;
 
 pub struct WitnessHttpClient {
-    place: WitnessPlace,
+    place: WitnessUrl,
     token: Option<PathBuf>,
     ca: Option<PathBuf>,
     tls: Option<Arc<ClientConfig>>,
@@ -86,7 +86,7 @@ impl Drop for HttpConnection {
 
 impl WitnessHttpClient {
     /// One that is not connected.
-    pub fn new(place: WitnessPlace, settings: &WitnessConfig) -> WitnessHttpClient {
+    pub fn new(place: WitnessUrl, settings: &WitnessConfig) -> WitnessHttpClient {
         let token = settings.token.clone();
         let ca = settings.ca.clone();
         WitnessHttpClient { place, token, ca, tls: None, connection: None }
@@ -111,7 +111,7 @@ impl WitnessHttpClient {
             self.connection = Some(self.connect().await?);
         }
         let open = self.connection.as_mut().ok_or(WitnessCallError::NoAddress)?;
-        let WitnessPlace { host, port, path: before, .. } = &self.place;
+        let WitnessUrl { host, port, path: before, .. } = &self.place;
         let authority =
             if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         let mut request = Request::builder()

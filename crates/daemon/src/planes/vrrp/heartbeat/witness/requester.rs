@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ha::witness::{WitnessReply, WitnessRequest};
-use model::config::{WitnessBy, WitnessConfig};
+use model::config::{WitnessProtocol, WitnessConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -41,10 +41,10 @@ impl WitnessRequester {
         let callers = || settings.at.iter().map(|at| WitnessHttpClient::new(at.clone(), settings));
         let patience = settings.lease / 3;
         let mut keeper = match settings.by {
-            WitnessBy::Http => {
+            WitnessProtocol::Http => {
                 WitnessBackend::Lease(WitnessLease::new(callers(), name, holder, settings.lease))
             }
-            WitnessBy::Etcd => WitnessBackend::Etcd(EtcdLock::new(
+            WitnessProtocol::Etcd => WitnessBackend::Etcd(EtcdLock::new(
                 callers().collect(),
                 name,
                 holder,

@@ -1,0 +1,48 @@
+//! Builds sticky sessions of the checked configuration.
+
+use super::types::{
+    AffinityConfig, AffinityCookie, AffinityKey, CookieMode, UnavailableServerAction,
+};
+use crate::config::rules::owned_text;
+use crate::config::section::ConfigSection;
+
+/// How a proxied service keeps clients.
+pub fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfig {
+    let name = || owned_text(sticky, "name").unwrap_or_default();
+    let flag = |key, else_| sticky.setting(key).map_or(else_, |_| sticky.flag(key));
+    let by = match sticky.text("by") {
+        Some("cookie") => AffinityKey::Cookie(AffinityCookie {
+            name: name(),
+            mode: match sticky.text("cookie") {
+                Some("rewrite") => CookieMode::Rewrite,
+                Some("learn") => CookieMode::Learn,
+                _ => CookieMode::Insert,
+            },
+            secure: flag("secure", speaks_tls),
+            http_only: flag("http-only", true),
+            same_site: match sticky.text("same-site") {
+                Some("strict") => "Strict",
+                Some("none") => "None",
+                _ => "Lax",
+            },
+        }),
+        Some("header") => AffinityKey::Header(name().to_ascii_lowercase()),
+        Some("path") => AffinityKey::Path,
+        Some("query") => AffinityKey::Query(name()),
+        Some("tls-session") => AffinityKey::TlsSession,
+        _ => AffinityKey::Address(sticky.count_or_zero("mask4"), sticky.count_or_zero("mask6")),
+    };
+    AffinityConfig {
+        by,
+        time: sticky.time("time"),
+        entries: sticky.count_or_zero("entries"),
+        gone: match sticky.text("gone") {
+            Some("wait") => UnavailableServerAction::Wait,
+            Some("refuse") => UnavailableServerAction::Refuse,
+            _ => UnavailableServerAction::Choose,
+        },
+        spill: sticky.text("full") == Some("spill"),
+        drain: sticky.time_or_zero("drain"),
+        share: owned_text(sticky, "share"),
+    }
+}

@@ -1,0 +1,132 @@
+//! Describes `sticky`: clients that keep their server.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+
+const DAY: u64 = 86_400_000;
+
+/// A client keeps its server.
+pub const STICKY: KeySchema = KeySchema::new(
+    "sticky",
+    ValueKind::Table {
+        table: &STICKY_TABLE,
+        short: TableShorthand::Key("time"),
+        unset: Some("off"),
+    },
+    DefaultValue::unset("off"),
+    "A client keeps its server: it comes after rules and before the pool's `balance`. Short form: the time, by address.",
+);
+
+static STICKY_TABLE: TableSchema = TableSchema {
+    description: "a sticky table",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "by",
+            ValueKind::Keyword(&[
+                Keyword::new("address"),
+                Keyword::new("cookie"),
+                Keyword::new("header"),
+                Keyword::new("path"),
+                Keyword::new("query"),
+                Keyword::new("tls-session"),
+            ]),
+            DefaultValue::keyword("address"),
+            "What tells clients apart: the network of their address, a cookie, a field, the path, a parameter of the query, or \
+             the TLS session that they resume.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Token, unset: None },
+            DefaultValue::Absent,
+            "Name of the cookie, field or parameter.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "time",
+            ValueKind::time(1_000, 30 * DAY),
+            DefaultValue::Absent,
+            "How long after its last connection or request a client keeps its server; required but for cookies of ours, \
+             which without it last as long as the browser runs.",
+        ),
+        KeySchema::new(
+            "mask4",
+            ValueKind::count(0, 32),
+            DefaultValue::count(32),
+            "Bits of an IPv4 address that count.",
+        ),
+        KeySchema::new(
+            "mask6",
+            ValueKind::count(0, 128),
+            DefaultValue::count(128),
+            "Bits of an IPv6 address that count.",
+        ),
+        KeySchema::new(
+            "cookie",
+            ValueKind::Keyword(&[Keyword::new("insert"), Keyword::new("rewrite"), Keyword::new("learn")]),
+            DefaultValue::Derived("`insert` for `by = \"cookie\"`"),
+            "Ours beside the application's, ours in the place of the value that a server sets, or the application's own: its \
+             value is learned from answers.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "secure",
+            ValueKind::Flag,
+            DefaultValue::Derived("true where the service speaks TLS"),
+            "`insert`: only over TLS.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "http-only",
+            ValueKind::Flag,
+            DefaultValue::Derived("true"),
+            "`insert`: not for scripts.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "same-site",
+            ValueKind::Keyword(&[Keyword::new("lax"), Keyword::new("strict"), Keyword::new("none")]),
+            DefaultValue::Derived("`lax`"),
+            "`insert`: from which sites' pages it is sent.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "entries",
+            ValueKind::count(64, 16_777_216),
+            DefaultValue::count(131_072),
+            "Clients that are remembered at a time, about 64 bytes each; the oldest goes first and is counted.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "gone",
+            ValueKind::Keyword(&[Keyword::new("choose"), Keyword::new("wait"), Keyword::new("refuse")]),
+            DefaultValue::keyword("choose"),
+            "When its server may take no work: another one, wait for it as long as `timeout.queue` of the pool says, or \
+             503.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "full",
+            ValueKind::Keyword(&[Keyword::new("wait"), Keyword::new("spill")]),
+            DefaultValue::keyword("wait"),
+            "When its server is at its connection cap: wait in the queue, or another one for this time.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "drain",
+            ValueKind::time(0, 30 * DAY),
+            DefaultValue::millis(0),
+            "How long a draining server keeps the clients that it has.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "share",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
+            "Services with the same word here keep a client on the server of the same name.",
+        )
+        .proxy_only(),
+    ],
+};

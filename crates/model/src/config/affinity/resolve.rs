@@ -1,0 +1,15 @@
+//! Defaults of sticky sessions that follow from how clients are recognised.
+
+use crate::config::section::ConfigSection;
+
+/// Defaults of what this way of telling clients apart does not have.
+pub fn fill_affinity_defaults(sticky: &mut ConfigSection) {
+    let by = sticky.text("by").unwrap_or_default().to_owned();
+    let ours = by == "cookie" && sticky.text("cookie") != Some("learn");
+    let foreign = |key: &&&str| if **key == "entries" { ours } else { by != "address" };
+    for key in ["mask4", "mask6", "entries"].iter().filter(foreign) {
+        if !sticky.is_written(key) {
+            sticky.clear(key);
+        }
+    }
+}

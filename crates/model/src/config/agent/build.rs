@@ -1,0 +1,19 @@
+//! Builds an agent of the checked configuration.
+
+use super::types::{AgentConfig, AgentKind};
+use crate::config::probe::owned_text;
+use crate::config::section::ConfigSection;
+
+pub fn build_agent(section: &ConfigSection) -> AgentConfig {
+    AgentConfig {
+        kind: match section.text("kind") {
+            Some("orca") => AgentKind::Orca { path: owned_text(section, "path") },
+            Some("answers") => AgentKind::Answers,
+            _ => AgentKind::Text { send: owned_text(section, "send") },
+        },
+        port: section.count("port"),
+        every: section.time("every").unwrap_or(std::time::Duration::from_secs(1)),
+        timeout: section.time_or_zero("timeout"),
+        age: section.time_or_zero("age"),
+    }
+}

@@ -1,0 +1,85 @@
+//! Describes how servers of a pool report their load.
+
+use std::borrow::Cow;
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+const DAY: u64 = 86_400_000;
+
+/// Keys that mean something only for some kinds, and those kinds.
+pub const KEYS_BY_AGENT_KIND: [(&str, &[&str]); 5] = [
+    ("path", &["orca"]),
+    ("send", &["text"]),
+    ("port", &["text", "orca"]),
+    ("every", &["text", "orca"]),
+    ("timeout", &["text", "orca"]),
+];
+
+/// The agents of a pool's servers.
+pub const AGENT: KeySchema = KeySchema::new(
+    "agent",
+    ValueKind::Table {
+        table: &AGENT_TABLE,
+        short: TableShorthand::Key("kind"),
+        unset: Some("off"),
+    },
+    DefaultValue::unset("off"),
+    "How servers tell their own load and wishes. Short form: the kind alone.",
+);
+
+static AGENT_TABLE: TableSchema = TableSchema {
+    description: "an agent",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "kind",
+            ValueKind::Keyword(&[
+                Keyword::new("text"),
+                Keyword::new("orca"),
+                Keyword::new("answers"),
+            ]),
+            DefaultValue::keyword("text"),
+            "`text`: one line as HAProxy's agent-check (`steelyard agent` serves it); `orca`: a report is fetched over \
+             HTTP; `answers`: it stands in the field `endpoint-load-metrics` of answers (`http` services).",
+        ),
+        KeySchema::new(
+            "port",
+            ValueKind::count_or_keyword(1, 65_535, "server"),
+            DefaultValue::count(9_707),
+            "`text`, `orca`: where the agent listens on the server's address.",
+        ),
+        KeySchema::new(
+            "path",
+            ValueKind::Text { form: TextFormat::RequestPath, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("/orca"))),
+            "`orca`: what is fetched.",
+        ),
+        KeySchema::new(
+            "send",
+            ValueKind::Text { form: TextFormat::FreeText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(""))),
+            "`text`: what is sent first.",
+        ),
+        KeySchema::new(
+            "every",
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(2_000),
+            "Between two questions.",
+        ),
+        KeySchema::new(
+            "timeout",
+            ValueKind::time(1, DAY),
+            DefaultValue::millis(1_000),
+            "One question; at most `every`.",
+        ),
+        KeySchema::new(
+            "age",
+            ValueKind::time(100, DAY),
+            DefaultValue::millis(10_000),
+            "A report that is older counts no more: the load is not known, which is not the same as none.",
+        ),
+    ],
+};

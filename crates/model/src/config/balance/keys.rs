@@ -1,0 +1,227 @@
+//! Describes how work is shared out: the keys of `[pool.NAME]` and its servers that say so.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+
+const DAY: u64 = 86_400_000;
+
+pub const BALANCE: KeySchema = KeySchema::new(
+    "balance",
+    ValueKind::Table { table: &BALANCE_TABLE, short: TableShorthand::Key("by"), unset: None },
+    DefaultValue::Inner,
+    "How a server is chosen. Short form: the word alone.",
+);
+
+pub const HASH_ON: KeySchema = KeySchema::new(
+    "hash-on",
+    ValueKind::Table { table: &HASH_ON_TABLE, short: TableShorthand::Key("by"), unset: None },
+    DefaultValue::Absent,
+    "`maglev`, `bounded-hash`: what is hashed; where a request lacks it, the client's address. Short form: the word \
+     alone. Not written: the client's address.",
+);
+
+pub const JUDGE: KeySchema = KeySchema::new(
+    "judge",
+    ValueKind::Table { table: &JUDGE_TABLE, short: TableShorthand::None, unset: Some("off") },
+    DefaultValue::unset("off"),
+    "Weighs servers again and again by what they have to do and how they do it; `off`: weights stay as written.",
+);
+
+pub const SLOW_START: KeySchema = KeySchema::new(
+    "slow-start",
+    ValueKind::time_or_keyword(1_000, DAY, "off"),
+    DefaultValue::unset("off"),
+    "How long a server that is new or was down takes from a tenth of its share to the whole.",
+);
+
+pub const SPILL_OVER: KeySchema = KeySchema::new(
+    "spill-over",
+    ValueKind::count_or_keyword(1, 100, "off"),
+    DefaultValue::unset("off"),
+    "Percent of the first priority's capacity: while less is up, servers of the next priority help. `off`: they help \
+     when nothing of it is up.",
+);
+
+/// `locality` of a pool or of the whole process.
+pub const POOL_LOCALITY: KeySchema = KeySchema::new(
+    "locality",
+    ValueKind::Text { form: TextFormat::Name, unset: Some("off") },
+    DefaultValue::unset("off"),
+    "Where this balancer is: within a priority, servers of this locality come first; servers without one are near.",
+)
+.inherited();
+
+/// `locality` of a server.
+pub const LOCALITY: KeySchema = KeySchema::new(
+    "locality",
+    ValueKind::Text { form: TextFormat::Name, unset: Some("off") },
+    DefaultValue::unset("off"),
+    "Where it is; `off`: near.",
+);
+
+pub const PRIORITY: KeySchema = KeySchema::new(
+    "priority",
+    ValueKind::count(1, 9),
+    DefaultValue::Derived("`1`, unless it is a backup or of last resort"),
+    "Its rank: work goes to the lowest number that has enough capacity up.",
+);
+
+pub const BACKUP: KeySchema = KeySchema::new(
+    "backup",
+    ValueKind::Flag,
+    DefaultValue::Literal(crate::config::value::ConfigValue::Flag(false)),
+    "Behind every priority.",
+);
+
+pub const LAST_RESORT: KeySchema = KeySchema::new(
+    "last-resort",
+    ValueKind::Flag,
+    DefaultValue::Literal(crate::config::value::ConfigValue::Flag(false)),
+    "Takes work only when no other server may, whatever `spill-over` says.",
+);
+
+/// Keys of `balance` that belong to some policies only.
+pub const KEYS_BY_POLICY: [(&str, &[&str]); 4] = [
+    ("size", &["maglev", "bounded-hash"]),
+    ("load-factor", &["bounded-hash"]),
+    ("mask4", &["source"]),
+    ("mask6", &["source"]),
+];
+
+static BALANCE_TABLE: TableSchema = TableSchema {
+    description: "a balance",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "by",
+            ValueKind::Keyword(&[
+                Keyword::new("round-robin"),
+                Keyword::new("least-request"),
+                Keyword::new("least-connections"),
+                Keyword::new("least-bandwidth"),
+                Keyword::new("fastest"),
+                Keyword::new("least-loaded"),
+                Keyword::new("peak-ewma"),
+                Keyword::new("prequal"),
+                Keyword::new("random"),
+                Keyword::new("maglev"),
+                Keyword::new("bounded-hash"),
+                Keyword::new("source"),
+            ]),
+            DefaultValue::Derived(
+                "`least-request` when an `http` service uses the pool, else `round-robin`",
+            ),
+            "The policy; the guide to the choice says which is for what.",
+        ),
+        KeySchema::new(
+            "size",
+            ValueKind::count(3, 5_000_011),
+            DefaultValue::count(16_381),
+            "`maglev`, `bounded-hash`: the table's size, a prime.",
+        ),
+        KeySchema::new(
+            "load-factor",
+            ValueKind::count(101, 1_000),
+            DefaultValue::count(125),
+            "`bounded-hash`: what a server may have in flight, percent of its share of all.",
+        ),
+        KeySchema::new(
+            "mask4",
+            ValueKind::count(0, 32),
+            DefaultValue::count(32),
+            "`source`: bits of an IPv4 address that count.",
+        ),
+        KeySchema::new(
+            "mask6",
+            ValueKind::count(0, 128),
+            DefaultValue::count(128),
+            "`source`: bits of an IPv6 address that count.",
+        ),
+    ],
+};
+
+static HASH_ON_TABLE: TableSchema = TableSchema {
+    description: "what is hashed",
+    exclusive_groups: &[&["by"], &["header"], &["cookie"], &["query"]],
+    keys: &[
+        KeySchema::new(
+            "by",
+            ValueKind::Keyword(&[
+                Keyword::new("address"),
+                Keyword::new("address-port"),
+                Keyword::new("uri"),
+                Keyword::new("path"),
+            ]),
+            DefaultValue::Absent,
+            "The client's address, its address and port, the target with its query, or without.",
+        ),
+        KeySchema::new("header", TOKEN, DefaultValue::Absent, "The value of this header."),
+        KeySchema::new("cookie", TOKEN, DefaultValue::Absent, "The value of this cookie."),
+        KeySchema::new(
+            "query",
+            TOKEN,
+            DefaultValue::Absent,
+            "The value of this parameter of the query.",
+        ),
+    ],
+};
+
+const TOKEN: ValueKind = ValueKind::Text { form: TextFormat::Token, unset: None };
+
+static JUDGE_TABLE: TableSchema = TableSchema {
+    description: "a judge",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "active",
+            SAY,
+            DefaultValue::count(50),
+            "Say of exchanges in flight, percent.",
+        ),
+        KeySchema::new(
+            "new",
+            SAY,
+            DefaultValue::count(50),
+            "Say of exchanges begun in the interval, percent.",
+        ),
+        KeySchema::new(
+            "latency",
+            SAY,
+            DefaultValue::count(0),
+            "Say of the time that probes take, percent.",
+        ),
+        KeySchema::new(
+            "agent",
+            SAY,
+            DefaultValue::count(0),
+            "Say of the load that servers report, percent. The four make 100.",
+        ),
+        KeySchema::new(
+            "every",
+            ValueKind::time(100, DAY),
+            DefaultValue::millis(2_000),
+            "Between two judgements.",
+        ),
+        KeySchema::new(
+            "sensitivity",
+            ValueKind::count(0, 100),
+            DefaultValue::count(5),
+            "Weights are published when they change by more than so many percent of their sum.",
+        ),
+        KeySchema::new(
+            "smoothing",
+            ValueKind::count(100, 10_000),
+            DefaultValue::count(150),
+            "In percent: a new weight goes the part 100/`smoothing` of the way.",
+        ),
+        KeySchema::new(
+            "bound",
+            ValueKind::count(2, 256),
+            DefaultValue::count(20),
+            "The largest weight; the smallest is 1, an untroubled server has half of it.",
+        ),
+    ],
+};
+
+const SAY: ValueKind = ValueKind::count(0, 100);

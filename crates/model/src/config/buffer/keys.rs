@@ -1,0 +1,49 @@
+//! Describes `buffer` of a service.
+
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, ValueKind};
+use crate::config::value::ConfigValue;
+
+/// The longest body that may be kept.
+const MOST: u64 = 1 << 30;
+
+pub const BUFFER: KeySchema = KeySchema::new(
+    "buffer",
+    ValueKind::table(&BUFFER_TABLE),
+    DefaultValue::Inner,
+    "Bodies that are read ahead of whoever is to have them, so that slow clients hold no server.",
+)
+.http_only();
+
+static BUFFER_TABLE: TableSchema = TableSchema {
+    description: "the keeping of bodies",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "request",
+            ValueKind::Size { min: 1, max: MOST, unset: Some("off") },
+            DefaultValue::unset("off"),
+            "A request's body of up to so many bytes is read whole before a server is chosen; then the request can be sent \
+             again as one without a body can.",
+        ),
+        KeySchema::new(
+            "beyond",
+            ValueKind::Keyword(&[Keyword::new("stream"), Keyword::new("refuse")]),
+            DefaultValue::keyword("stream"),
+            "A longer one: goes on to a server while it comes, or is refused with 413. Likewise where `memory` is used up: \
+             refused with 503.",
+        ),
+        KeySchema::new(
+            "response",
+            ValueKind::Size { min: 64 * 1_024, max: MOST, unset: Some("off") },
+            DefaultValue::unset("off"),
+            "An answer's body is read so many bytes ahead of its client, and its server is free once all of it was read. \
+             Such answers are copied, not spliced.",
+        ),
+        KeySchema::new(
+            "memory",
+            ValueKind::size(64 * 1_024, 1 << 40),
+            DefaultValue::Literal(ConfigValue::Size(64 * 1_024 * 1_024)),
+            "Bytes of this service that may be kept so at a time, over all workers.",
+        ),
+    ],
+};

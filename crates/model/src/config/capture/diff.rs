@@ -1,0 +1,19 @@
+//! The keys of a capture, as a difference names them.
+
+use super::types::CaptureConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of a capture.
+    CaptureKey of CaptureConfig besides (name):
+    Service = "service" => service,
+    Latency = "latency" => latency,
+    Cause = "cause" => cause,
+    From = "from" => from,
+    Errors = "errors" => errors,
+    Payload = "payload" => payload,
+    Size = "size" => size,
+    Time = "time" => time,
+    Pause = "pause" => pause,
+    Keep = "keep" => keep,
+}

@@ -1,0 +1,14 @@
+//! Builds the circuit breaker of the checked configuration.
+
+use super::types::CircuitBreakerLimits;
+use crate::config::section::ConfigSection;
+
+/// What may be under way at a time.
+pub fn build_circuit_breaker(section: &ConfigSection) -> CircuitBreakerLimits {
+    CircuitBreakerLimits {
+        connections: section.count("connections"),
+        pending: section.count("pending"),
+        requests: section.count("requests"),
+        retries: section.count("retries"),
+    }
+}

@@ -1,0 +1,13 @@
+//! The API.
+
+mod build;
+mod keys;
+mod types;
+mod verify;
+
+pub(super) use build::{build_remote_api, build_write_back};
+pub(super) use keys::{
+    ALLOW_PROGRAMS, AUDIT, CERTIFICATE, CLIENT_AUTHORITIES, HOSTS, LISTEN, TOKENS, WRITE_BACK,
+};
+pub use types::{ControlConfig, DEFAULT_SOCKET, DEFAULT_STATE_DIR, RemoteApiConfig, WriteBack};
+pub(super) use verify::verify_remote_api;

@@ -1,0 +1,45 @@
+//! Verifies the API over TCP: away from loopback only with TLS and tokens.
+
+use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::section::ConfigSection;
+
+/// The API over TCP: from elsewhere only with TLS and tokens; what belongs to it has no effect without it.
+pub fn verify_remote_api(global: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
+    let Some(control) = global.table("control") else { return };
+    let Some(listen) = control.sockets("listen").first() else {
+        for key in ["tokens", "certificate", "client-authorities", "hosts"] {
+            if control.setting(key).is_some() && !control.is_invalid("listen") {
+                let message = format!("`{key}` says nothing: the API is not served over TCP");
+                let trouble = FindingDetails::new(message)
+                    .with_expected("`listen = \"127.0.0.1:9180\"` beside it");
+                sink.error(control.span_of(key), &format!("global.control.{key}"), trouble);
+            }
+        }
+        return;
+    };
+    if control.setting("client-authorities").is_some() {
+        for key in ["certificate", "tokens"] {
+            if control.setting(key).is_none() {
+                let message = format!("`client-authorities` says nothing without `{key}`");
+                let trouble = FindingDetails::new(message).with_expected(
+                    "`certificate` to speak TLS with, and `tokens` to say what each client may do",
+                );
+                let place = control.span_of("client-authorities");
+                sink.error(place, "global.control.client-authorities", trouble);
+            }
+        }
+    }
+    let wanted = [
+        ("certificate", "whoever listens on the way would read the tokens"),
+        ("tokens", "nobody could use it"),
+    ];
+    for (key, because) in wanted {
+        if !listen.ip().is_loopback() && control.setting(key).is_none() {
+            let message =
+                format!("{listen} is not a loopback address and has no `{key}`: {because}");
+            let trouble = FindingDetails::new(message)
+                .with_expected(format!("a loopback address, or `{key}`"));
+            sink.error(control.span_of("listen"), "global.control.listen", trouble);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Defaults that give way to what is written beside them: nobody is refused for a value that nobody wrote.
+
+use crate::config::section::{ConfigSection, SettingContent, SettingOrigin};
+use crate::config::value::ConfigValue;
+
+/// A default that a smaller setting beside it would contradict becomes that setting: nobody wrote it.
+pub fn cap_default(section: &mut ConfigSection, key: &'static str, most: &'static str) {
+    let default =
+        section.setting(key).is_some_and(|setting| setting.origin == SettingOrigin::Default);
+    let value = |key: &str| match section.setting(key).map(|setting| &setting.content) {
+        Some(SettingContent::Value(
+            value @ (ConfigValue::Time(_) | ConfigValue::Size(_) | ConfigValue::Count(_)),
+        )) => Some(value.clone()),
+        _ => None,
+    };
+    let smaller = match (value(key), value(most)) {
+        (Some(ConfigValue::Time(own)), Some(ConfigValue::Time(most))) => own > most,
+        (Some(ConfigValue::Size(own)), Some(ConfigValue::Size(most))) => own > most,
+        (Some(ConfigValue::Count(own)), Some(ConfigValue::Count(most))) => own > most,
+        _ => false,
+    };
+    if default
+        && smaller
+        && let Some(value) = value(most)
+    {
+        section.set(key, value, SettingOrigin::Derived(CAPPED));
+    }
+}
+
+/// Likewise a default that a larger setting beside it would contradict: it becomes `times` that setting.
+pub fn raise_default(
+    section: &mut ConfigSection,
+    key: &'static str,
+    least: &'static str,
+    times: u32,
+) {
+    let default =
+        section.setting(key).is_some_and(|setting| setting.origin == SettingOrigin::Default);
+    let value = |key: &str| match section.setting(key).map(|setting| &setting.content) {
+        Some(SettingContent::Value(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let larger = match (value(key), value(least)) {
+        (Some(ConfigValue::Time(own)), Some(ConfigValue::Time(least))) if own < least => {
+            Some(ConfigValue::Time(least * times))
+        }
+        (Some(ConfigValue::Size(own)), Some(ConfigValue::Size(least))) if own < least => {
+            Some(ConfigValue::Size(least * u64::from(times)))
+        }
+        _ => None,
+    };
+    if default && let Some(value) = larger {
+        section.set(key, value, SettingOrigin::Derived(RAISED));
+    }
+}
+
+/// Why a default is smaller than the reference says.
+const CAPPED: &str = "not above the setting beside it";
+
+/// Why a default is larger than the reference says.
+const RAISED: &str = "not below the setting beside it";

@@ -1,0 +1,62 @@
+//! Describes where servers are found.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+
+/// Where servers are found.
+pub const SERVERS_FROM: KeySchema = KeySchema::new(
+    "servers-from",
+    ValueKind::Table { table: &SERVERS_FROM_TABLE, short: TableShorthand::None, unset: None },
+    DefaultValue::Absent,
+    "Where servers are found, besides those in `servers`.",
+);
+
+static SERVERS_FROM_TABLE: TableSchema = TableSchema {
+    description: "a source of servers",
+    exclusive_groups: &[&["dns", "type", "port", "resolver"], &["file"]],
+    keys: &[
+        KeySchema::new(
+            "dns",
+            ValueKind::Text { form: TextFormat::Host, unset: None },
+            DefaultValue::Absent,
+            "A name: each of its records is a server. It is asked for again when its time to live ends.",
+        ),
+        KeySchema::new(
+            "type",
+            ValueKind::Keyword(&[Keyword::new("a"), Keyword::new("aaaa"), Keyword::new("srv")]),
+            DefaultValue::Derived("`a`"),
+            "`dns`: which records.",
+        ),
+        KeySchema::new(
+            "port",
+            ValueKind::count(1, 65_535),
+            DefaultValue::Absent,
+            "`dns`: the servers' port; SRV records bring their own.",
+        ),
+        KeySchema::new(
+            "resolver",
+            ValueKind::Socket,
+            DefaultValue::Absent,
+            "`dns`: whom to ask; none: those of /etc/resolv.conf.",
+        ),
+        KeySchema::new(
+            "file",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Absent,
+            "A file with `ADDRESS:PORT [weight=N] [name=NAME]` a line, read again when it changes.",
+        ),
+        KeySchema::new(
+            "min",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(1),
+            "An answer with fewer servers is not believed: the last good one stands.",
+        ),
+        KeySchema::new(
+            "max",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(256),
+            "Servers taken from one answer; further ones are left out, with a warning.",
+        ),
+    ],
+};

@@ -1,0 +1,271 @@
+//! Describes `[names]`, `[zone.NAME]` and `[name.NAME]`: DNS answers for services and servers.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+/// Zones that one file may hold.
+pub const ZONES: usize = 1_000;
+
+/// Names that one file may hold.
+pub const NAMES: usize = 10_000;
+
+/// Networks of clients that the regions of all names may have together.
+pub const REGIONS: usize = 10_000;
+
+/// Addresses that all names may list themselves.
+pub const ADDRESSES: usize = 65_536;
+
+/// Bytes of one string of a text record (RFC 1035 §3.3.14).
+pub const STRING: usize = 255;
+
+pub static SERVER: TableSchema = TableSchema {
+    description: "the table of the name server",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "listen",
+            ValueKind::Listen,
+            DefaultValue::Absent,
+            "Where queries are answered, over UDP and TCP, each an address of its own. None: names are not served.",
+        ),
+        KeySchema::new(
+            "threads",
+            ValueKind::count(1, 64),
+            DefaultValue::count(1),
+            "Threads that answer over UDP, each with a socket of its own at every address. Takes a restart.",
+        ),
+        KeySchema::new(
+            "udp-size",
+            ValueKind::size(512, 4_096),
+            DefaultValue::Literal(ConfigValue::Size(1_232)),
+            "The largest answer over UDP, and what we say that we take (RFC 6891 §6.2.5).",
+        ),
+        KeySchema::new(
+            "rate",
+            ValueKind::count_or_keyword(1, 10_000_000, "off"),
+            DefaultValue::count(500),
+            "Answers of one kind a second to one network of clients (IPv4 /24, IPv6 /56) over UDP without a cookie; \
+             `off`: as many as are asked for.",
+        ),
+        KeySchema::new(
+            "slip",
+            ValueKind::count_or_keyword(1, 10, "off"),
+            DefaultValue::count(1),
+            "One query in so many above the rate is told to come over TCP, the others get no answer: with 1 all are told, \
+             in no more bytes than they sent; `off`: none is told.",
+        ),
+        KeySchema::new(
+            "client-subnet",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
+            "A resolver's word about its client's network (RFC 7871) is believed.",
+        ),
+        KeySchema::new(
+            "cookies",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
+            "Who sends a cookie gets one back (RFC 7873), and is not limited while it shows that.",
+        ),
+        KeySchema::new(
+            "connections",
+            ValueKind::count(1, 65_535),
+            DefaultValue::count(256),
+            "TCP connections at a time; one client may have a quarter of them.",
+        ),
+        KeySchema::new(
+            "idle",
+            ValueKind::time(100, 600_000),
+            DefaultValue::millis(10_000),
+            "A TCP connection without a whole query, or that does not take its answers, ends after so long.",
+        ),
+    ],
+};
+
+pub static ZONE: TableSchema = TableSchema {
+    description: "a zone",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "nameservers",
+            ValueKind::Texts { form: TextFormat::Domain, unset: None },
+            DefaultValue::Required,
+            "Names of the machines that answer for the zone, as the zone above delegates it; the first one stands in SOA.",
+        ),
+        KeySchema::new(
+            "contact",
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Derived("`hostmaster` at the zone"),
+            "Mail address of who is responsible, for SOA.",
+        ),
+        KeySchema::new(
+            "ttl",
+            ValueKind::time(0, 604_800_000),
+            DefaultValue::millis(5_000),
+            "How long resolvers keep an answer, in whole seconds.",
+        ),
+        KeySchema::new(
+            "negative-ttl",
+            ValueKind::time(0, 86_400_000),
+            DefaultValue::millis(5_000),
+            "How long they keep that there is none (RFC 2308), in whole seconds.",
+        ),
+        KeySchema::new(
+            "text",
+            ValueKind::Lines { form: TextFormat::VisibleText, most: 16 },
+            DefaultValue::Absent,
+            "TXT records of the zone's own name, one a string of at most 255 bytes.",
+        ),
+    ],
+};
+
+pub static NAME: TableSchema = TableSchema {
+    description: "a name",
+    exclusive_groups: &[&["pool"], &["services"], &["addresses"], &["cname"]],
+    keys: &[
+        KeySchema::new(
+            "pool",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
+            "Answers with the addresses of this pool's servers, each with its weight and state.",
+        ),
+        KeySchema::new(
+            "services",
+            ValueKind::Texts { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
+            "Answers with the addresses that these services listen on; one is up while a server of its pool takes work.",
+        ),
+        KeySchema::new(
+            "addresses",
+            ValueKind::List {
+                table: &ADDRESS,
+                short: TableShorthand::Key("address"),
+                most: ADDRESSES,
+            },
+            DefaultValue::Absent,
+            "Answers with these addresses; nobody judges them.",
+        ),
+        KeySchema::new(
+            "cname",
+            ValueKind::Text { form: TextFormat::Domain, unset: None },
+            DefaultValue::Absent,
+            "It is another name for this one.",
+        ),
+        KeySchema::new(
+            "policy",
+            ValueKind::Keyword(&[
+                Keyword::new("round-robin"),
+                Keyword::new("weighted"),
+                Keyword::new("nearest"),
+                Keyword::new("sticky"),
+                Keyword::new("failover"),
+            ]),
+            DefaultValue::keyword("round-robin"),
+            "Which comes first in an answer: each in turn; in proportion to weights; one that the client's network prefers \
+             (`near`); the same for a network; the first that is up.",
+        ),
+        KeySchema::new(
+            "near",
+            ValueKind::List { table: &NEAR, short: TableShorthand::None, most: REGIONS },
+            DefaultValue::Absent,
+            "For `nearest`: which networks prefer which. The longest network counts.",
+        ),
+        KeySchema::new(
+            "answers",
+            ValueKind::count(1, 32),
+            DefaultValue::count(1),
+            "Addresses in one answer at most.",
+        ),
+        KeySchema::new(
+            "ttl",
+            ValueKind::time(0, 604_800_000),
+            DefaultValue::Derived("`ttl` of its zone"),
+            "How long resolvers keep an answer, in whole seconds.",
+        ),
+        KeySchema::new(
+            "fallback",
+            ValueKind::Keyword(&[Keyword::new("all"), Keyword::new("none")]),
+            DefaultValue::keyword("all"),
+            "While none is up, and there is no `last-resort`: all as if they were up, or no address.",
+        ),
+        KeySchema::new(
+            "last-resort",
+            ValueKind::Addresses,
+            DefaultValue::Absent,
+            "While none is up: these.",
+        ),
+        KeySchema::new(
+            "srv",
+            ValueKind::Texts { form: TextFormat::Domain, unset: None },
+            DefaultValue::Absent,
+            "SRV records below the name, such as `_http._tcp`, and a name of its own below it for each target.",
+        ),
+        KeySchema::new(
+            "https",
+            ValueKind::KeywordList(&[
+                Keyword::new("h3"),
+                Keyword::new("h2"),
+                Keyword::new("http/1.1"),
+            ]),
+            DefaultValue::Absent,
+            "An HTTPS record with these protocols (RFC 9460).",
+        ),
+        KeySchema::new(
+            "mask4",
+            ValueKind::count(1, 32),
+            DefaultValue::count(24),
+            "For `sticky`: bits of an IPv4 client that count.",
+        ),
+        KeySchema::new(
+            "mask6",
+            ValueKind::count(1, 128),
+            DefaultValue::count(56),
+            "For `sticky`: bits of an IPv6 client that count.",
+        ),
+    ],
+};
+
+static ADDRESS: TableSchema = TableSchema {
+    description: "an address",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "address",
+            ValueKind::Addresses,
+            DefaultValue::Required,
+            "An address, or several of one site.",
+        ),
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("`a1`, `a2`, … by its position"),
+            "Its name, for `near` and where it is told of.",
+        ),
+        KeySchema::new(
+            "weight",
+            ValueKind::count(0, 256),
+            DefaultValue::count(1),
+            "Its weight; 0: it takes none.",
+        ),
+    ],
+};
+
+static NEAR: TableSchema = TableSchema {
+    description: "a region",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "client",
+            ValueKind::Prefixes,
+            DefaultValue::Required,
+            "Networks of clients.",
+        ),
+        KeySchema::new(
+            "prefer",
+            ValueKind::Texts { form: TextFormat::Name, unset: None },
+            DefaultValue::Required,
+            "Servers, services or addresses by name: by their weights while one is up, the others otherwise.",
+        ),
+    ],
+};

@@ -1,0 +1,11 @@
+//! Hooks and the events that they may name.
+
+mod build;
+mod keys;
+mod types;
+mod verify;
+
+pub(super) use build::build_hook;
+pub(super) use keys::HOOK;
+pub use types::EventHook;
+pub(super) use verify::verify_hooks;

@@ -1,0 +1,116 @@
+//! The whole configuration, described once; the tables that it names describe themselves.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, MAX_OBJECTS, TableSchema, TextFormat, ValueKind,
+};
+use crate::config::{
+    capture, dns, global, heartbeat, link, mptcp, packets, pool, service, uplink, vrrp,
+};
+
+/// The top of the file.
+pub static ROOT: TableSchema = TableSchema {
+    description: "the file",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "global",
+            ValueKind::table(&global::GLOBAL),
+            DefaultValue::Inner,
+            "What belongs to the process, and defaults for services and pools.",
+        ),
+        KeySchema::new(
+            "packets",
+            ValueKind::table(&packets::PACKETS),
+            DefaultValue::Inner,
+            "What the packet plane is made of, for services with `forward` `mac`, `nat` or `tunnel`.",
+        ),
+        KeySchema::new(
+            "service",
+            ValueKind::Named {
+                table: &service::SERVICE,
+                form: TextFormat::Name,
+                most: MAX_OBJECTS,
+            },
+            DefaultValue::Absent,
+            "Virtual addresses and what is done with what arrives there, by name.",
+        ),
+        KeySchema::new(
+            "pool",
+            ValueKind::Named { table: &pool::POOL, form: TextFormat::Name, most: MAX_OBJECTS },
+            DefaultValue::Absent,
+            "Servers and how to choose among them, by name.",
+        ),
+        KeySchema::new(
+            "vrrp",
+            ValueKind::Named { table: &vrrp::VRRP, form: TextFormat::Name, most: vrrp::GROUPS },
+            DefaultValue::Absent,
+            "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
+        ),
+        KeySchema::new(
+            "heartbeat",
+            ValueKind::Named {
+                table: &heartbeat::HEARTBEAT,
+                form: TextFormat::Name,
+                most: heartbeat::PEERS,
+            },
+            DefaultValue::Absent,
+            "The other member that shares them, by its name: what both tell each other beside VRRP, by several paths.",
+        ),
+        KeySchema::new(
+            "capture",
+            ValueKind::Named {
+                table: &capture::CAPTURE,
+                form: TextFormat::Name,
+                most: capture::RULES,
+            },
+            DefaultValue::Absent,
+            "When packets of connections are written down by themselves, by name.",
+        ),
+        KeySchema::new(
+            "link",
+            ValueKind::Named { table: &link::LINK, form: TextFormat::Name, most: link::BUNDLES },
+            DefaultValue::Absent,
+            "Bundles of links, each used as one link by a device of the same name.",
+        ),
+        KeySchema::new(
+            "mptcp",
+            ValueKind::table(&mptcp::MPTCP),
+            DefaultValue::Inner,
+            "By which addresses connections of Multipath TCP (`socket.mptcp`) take further paths.",
+        ),
+        KeySchema::new(
+            "uplinks",
+            ValueKind::table(&uplink::UPLINKS_TABLE),
+            DefaultValue::Inner,
+            "What belongs to all uplinks below.",
+        ),
+        KeySchema::new(
+            "uplink",
+            ValueKind::Named {
+                table: &uplink::UPLINK,
+                form: TextFormat::Name,
+                most: uplink::UPLINKS,
+            },
+            DefaultValue::Absent,
+            "Gateways out of this machine's network, used side by side, by name.",
+        ),
+        KeySchema::new(
+            "names",
+            ValueKind::table(&dns::SERVER),
+            DefaultValue::Inner,
+            "The name server: answers DNS queries for the zones below.",
+        ),
+        KeySchema::new(
+            "zone",
+            ValueKind::Named { table: &dns::ZONE, form: TextFormat::Domain, most: dns::ZONES },
+            DefaultValue::Absent,
+            "Zones that are delegated to this machine, by their domain: `[zone.\"gslb.example.org\"]`.",
+        ),
+        KeySchema::new(
+            "name",
+            ValueKind::Named { table: &dns::NAME, form: TextFormat::Domain, most: dns::NAMES },
+            DefaultValue::Absent,
+            "Names in these zones and what they stand for: `[name.\"www.gslb.example.org\"]`.",
+        ),
+    ],
+};

@@ -1,0 +1,91 @@
+//! Resolves written settings into effective ones: inheritance (global → service or pool → server), defaults, and what
+//! follows from other settings. It reports nothing: `verify` checks the result.
+
+use crate::config::capture::CAPTURE;
+use crate::config::dns::SERVER as NAMES;
+use crate::config::dns::{NAME, ZONE};
+use crate::config::effective_settings::EffectiveSettings;
+use crate::config::global::GLOBAL;
+use crate::config::heartbeat::HEARTBEAT;
+use crate::config::link::resolve_link;
+use crate::config::mptcp::MPTCP;
+use crate::config::packets::PACKETS;
+use crate::config::pool::resolve_pool;
+use crate::config::probe::resolve_probe_tls;
+use crate::config::schema::TableSchema;
+use crate::config::section::ConfigSection;
+use crate::config::server::{SERVER, resolve_server};
+use crate::config::service::resolve_service;
+use crate::config::setting_layers::{SettingLayer, resolve_layers, resolve_top_table};
+use crate::config::source_text::SourceSpan;
+use crate::config::uplink::{UPLINK, UPLINKS_TABLE};
+use crate::config::vrrp::resolve_vrrp;
+use crate::config::{dns, heartbeat};
+
+/// Resolve the whole file.
+pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
+    let nothing = ConfigSection::new(&GLOBAL, SourceSpan::default());
+    let written = root.table("global").unwrap_or(&nothing);
+    let global = resolve_layers(&GLOBAL, &[SettingLayer::own(written)], false);
+    let packets = top_table(root, "packets", &PACKETS);
+    let services = root.list("service").iter();
+    let services = services.map(|it| resolve_service(it, written, &global)).collect();
+    let vrrp: Vec<ConfigSection> = root.list("vrrp").iter().map(resolve_vrrp).collect();
+    let heartbeats = root.list("heartbeat").iter();
+    let heartbeats = heartbeats
+        .map(|it| heartbeat::fill_heartbeat_defaults(resolve_top_table(&HEARTBEAT, it), &vrrp))
+        .collect();
+    let captures = root.list("capture").iter().map(|it| resolve_top_table(&CAPTURE, it)).collect();
+    let links = root.list("link").iter().map(resolve_link).collect();
+    let mptcp = top_table(root, "mptcp", &MPTCP);
+    let outward = top_table(root, "uplinks", &UPLINKS_TABLE);
+    let uplinks = root.list("uplink").iter().map(|it| resolve_top_table(&UPLINK, it)).collect();
+    let names = top_table(root, "names", &NAMES);
+    let zones: Vec<ConfigSection> =
+        root.list("zone").iter().map(|it| resolve_top_table(&ZONE, it)).collect();
+    let hosts = root
+        .list("name")
+        .iter()
+        .map(|it| dns::fill_name_defaults(resolve_top_table(&NAME, it), &zones))
+        .collect();
+    let pools = Vec::new();
+    let templates = Vec::new();
+    let mut effective = EffectiveSettings {
+        global,
+        packets,
+        services,
+        pools,
+        vrrp,
+        heartbeats,
+        captures,
+        links,
+        mptcp,
+        uplinks_common: outward,
+        uplinks,
+        name_server: names,
+        zones,
+        dns_names: hosts,
+        server_templates: templates,
+    };
+    let uses = effective.pool_usage();
+    let pools = root.list("pool").iter();
+    effective.pools = pools
+        .map(|pool| {
+            resolve_pool(pool, written, uses.get(pool.name.as_str()).copied().unwrap_or_default())
+        })
+        .collect();
+    let nothing = ConfigSection::new(&SERVER, SourceSpan::default());
+    let pools = root.list("pool").iter().zip(&effective.pools);
+    let templates = pools
+        .map(|(pool, settled)| resolve_server(&nothing, pool, resolve_probe_tls(settled).as_ref()));
+    effective.server_templates = templates.collect();
+    effective
+}
+
+/// A table of the file's top, all defaults where it is not written.
+fn top_table(root: &ConfigSection, key: &str, table: &'static TableSchema) -> ConfigSection {
+    resolve_top_table(
+        table,
+        root.table(key).unwrap_or(&ConfigSection::new(table, SourceSpan::default())),
+    )
+}

@@ -1,0 +1,51 @@
+//! Builds the process's part of the checked configuration.
+
+use std::path::PathBuf;
+
+use super::types::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig};
+use crate::config::control::ControlConfig;
+use crate::config::inner_table::read_inner_table;
+use crate::config::section::ConfigSection;
+use crate::config::telemetry::MetricsConfig;
+use crate::config::{control, event_hook, history, telemetry};
+
+pub fn build_global(section: &ConfigSection) -> GlobalConfig {
+    let path =
+        |section: &ConfigSection, key: &str| PathBuf::from(section.text(key).unwrap_or_default());
+    let metrics = section.table("metrics").and_then(|metrics| metrics.sockets("listen").first());
+    GlobalConfig {
+        workers: section.count("workers"),
+        connections: section.count("connections"),
+        access_log: read_inner_table(section, "access-log", |log| AccessLogConfig {
+            all: log.flag("all"),
+            format: match log.text("format") {
+                Some("common") => AccessLogFormat::Common,
+                _ => AccessLogFormat::Json,
+            },
+            target: match log.text("target") {
+                Some("off") => AccessLogTarget::Off,
+                Some("stdout") => AccessLogTarget::Stdout,
+                Some("stderr") | None => AccessLogTarget::Stderr,
+                Some(file) => AccessLogTarget::File(PathBuf::from(file)),
+            },
+        }),
+        control: read_inner_table(section, "control", |control| ControlConfig {
+            socket: path(control, "socket"),
+            mode: control.count_or_zero("mode"),
+            state: path(control, "state"),
+            write_back: control::build_write_back(control),
+            allow_programs: control.flag("allow-programs"),
+            audit: control.count_or_zero("audit"),
+            generations: control.count_or_zero("generations"),
+            remote: control::build_remote_api(control),
+        }),
+        metrics: metrics.map(|listen| MetricsConfig { listen: *listen }),
+        telemetry: section.table("telemetry").and_then(telemetry::build_telemetry),
+        drain: section.time_or_zero("drain"),
+        sample: section.count("sample"),
+        sticky_secret_file: section.text("sticky-secret-file").map(PathBuf::from),
+        certificate_warning: section.time_or_zero("certificate-warning"),
+        hooks: section.list("hook").iter().map(event_hook::build_hook).collect(),
+        history: section.table("history").map(history::build_history_retention),
+    }
+}

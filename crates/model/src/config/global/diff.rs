@@ -1,0 +1,21 @@
+//! The keys of `[global]`, as a difference names them.
+
+use super::types::GlobalConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of `[global]`.
+    GlobalKey of GlobalConfig besides ():
+    Workers = "workers" => workers,
+    Connections = "connections" => connections,
+    AccessLog = "access-log" => access_log,
+    Control = "control" => control,
+    Metrics = "metrics" => metrics,
+    Telemetry = "telemetry" => telemetry,
+    Drain = "drain" => drain,
+    Sample = "sample" => sample,
+    StickySecretFile = "sticky-secret-file" => sticky_secret_file,
+    CertificateWarning = "certificate-warning" => certificate_warning,
+    Hook = "hook" => hooks,
+    History = "history" => history,
+}

@@ -1,0 +1,217 @@
+//! Describes `[global]`: the process, and defaults for services and pools.
+
+use std::borrow::Cow;
+
+use crate::config::control::{DEFAULT_SOCKET, DEFAULT_STATE_DIR};
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+use crate::config::{balance, control, event_hook, history, pool, service, socket, telemetry};
+
+/// What our cookies are made with.
+pub const STICKY_SECRET_FILE: KeySchema = KeySchema::new(
+    "sticky-secret-file",
+    ValueKind::Text { form: TextFormat::File, unset: None },
+    DefaultValue::Derived("a secret of this machine's own, kept in the state directory"),
+    "The file of the secret that cookies of `sticky` are made with, the same on all members of a pair or fleet: one line, 32 \
+     to 512 visible characters; a second line is the secret before, which is still accepted. Only root or the daemon's user may \
+     read it. It is watched.",
+);
+
+/// When a certificate's end is near.
+pub const CERTIFICATE_WARNING: KeySchema = KeySchema::new(
+    "certificate-warning",
+    ValueKind::time(0, 3_660 * 86_400_000),
+    DefaultValue::millis(14 * 86_400_000),
+    "A service's certificate that ends within so long is told of, once: `certificate-expires`.",
+);
+
+pub static GLOBAL: TableSchema = TableSchema {
+    description: "the global table",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "workers",
+            ValueKind::count_or_keyword(1, 1_024, "auto"),
+            DefaultValue::unset("auto"),
+            "Worker threads; `auto`: one for each core that the process may use.",
+        ),
+        KeySchema::new(
+            "connections",
+            ValueKind::count_or_keyword(1, 100_000_000, "auto"),
+            DefaultValue::unset("auto"),
+            "Client connections over all services; `auto`: half of what the file descriptor limit leaves after 128 of our own, for each \
+             client may need a second one towards a server; 16 at least, 1,000,000 at most.",
+        ),
+        KeySchema::new(
+            "drain",
+            ValueKind::time(0, 86_400_000),
+            DefaultValue::millis(30_000),
+            "How long a stop lets exchanges finish.",
+        ),
+        KeySchema::new(
+            "access-log",
+            ValueKind::Table {
+                table: &ACCESS_LOG,
+                short: TableShorthand::Key("target"),
+                unset: None,
+            },
+            DefaultValue::Inner,
+            "The access log. Short form: its target.",
+        ),
+        KeySchema::new(
+            "control",
+            ValueKind::table(&CONTROL),
+            DefaultValue::Inner,
+            "The local API and what is kept on disk.",
+        ),
+        KeySchema::new(
+            "metrics",
+            ValueKind::Table {
+                table: &METRICS,
+                short: TableShorthand::Key("listen"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
+            "The Prometheus endpoint. Short form: where it listens.",
+        ),
+        telemetry::TELEMETRY,
+        KeySchema::new(
+            "timeout",
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
+            "Default times of services and pools.",
+        ),
+        KeySchema::new(
+            "limit",
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
+            "Default limits of services and pools.",
+        ),
+        KeySchema::new(
+            "socket",
+            ValueKind::table(&socket::ALL),
+            DefaultValue::Inner,
+            "Default socket settings of services and pools.",
+        ),
+        service::TRUST,
+        KeySchema::new(
+            "sample",
+            ValueKind::count_or_keyword(1, 1_000_000, "off"),
+            DefaultValue::count(64),
+            "For `explain slow` one exchange in so many is measured whatever it takes, and every slow one; `off`: none.",
+        ),
+        STICKY_SECRET_FILE,
+        CERTIFICATE_WARNING,
+        event_hook::HOOK,
+        history::HISTORY,
+        balance::POOL_LOCALITY,
+    ],
+};
+
+static ACCESS_LOG: TableSchema = TableSchema {
+    description: "the access log",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "all",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Log every exchange; otherwise only the failed ones.",
+        ),
+        KeySchema::new(
+            "format",
+            ValueKind::Keyword(&[Keyword::new("json"), Keyword::new("common")]),
+            DefaultValue::keyword("json"),
+            "One JSON object a line, or the common log format with times appended.",
+        ),
+        KeySchema::new(
+            "target",
+            ValueKind::Text { form: TextFormat::Target, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("stderr"))),
+            "`stderr`, `stdout`, `off`, or a file's path; a file is reopened on SIGUSR1.",
+        ),
+    ],
+};
+
+static CONTROL: TableSchema = TableSchema {
+    description: "the control table",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "socket",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_SOCKET))),
+            "Unix socket of the local API. Where there can be none at the usual path, as with a read-only root, the daemon runs \
+             without, with a warning; a path that is written here must be writable.",
+        ),
+        KeySchema::new(
+            "mode",
+            ValueKind::Mode,
+            DefaultValue::Literal(ConfigValue::Mode(0o660)),
+            "Permissions of that socket.",
+        ),
+        KeySchema::new(
+            "state",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(DEFAULT_STATE_DIR))),
+            "Directory of generations and kept states.",
+        ),
+        KeySchema::new(
+            "generations",
+            ValueKind::count(1, 1_000),
+            DefaultValue::count(20),
+            "Generations kept for rollback.",
+        ),
+        control::WRITE_BACK,
+        control::ALLOW_PROGRAMS,
+        control::AUDIT,
+        control::LISTEN,
+        control::TOKENS,
+        control::CERTIFICATE,
+        control::CLIENT_AUTHORITIES,
+        control::HOSTS,
+    ],
+};
+
+static METRICS: TableSchema = TableSchema {
+    description: "the metrics table",
+    exclusive_groups: &[],
+    keys: &[KeySchema::new(
+        "listen",
+        ValueKind::Socket,
+        DefaultValue::Required,
+        "Address and port of the endpoint.",
+    )],
+};
+
+static TIMEOUT: TableSchema = TableSchema {
+    description: "default times",
+    exclusive_groups: &[],
+    keys: &[
+        service::HEADER,
+        service::IDLE_BOTH,
+        service::BETWEEN_BYTES_BOTH,
+        service::WHOLE,
+        service::TUNNEL,
+        pool::CONNECT,
+        pool::FIRST_BYTE,
+        pool::QUEUE_TIME,
+        KeySchema::refused("drain", "it is a key of `[global]` itself: `drain`"),
+    ],
+};
+
+static LIMIT: TableSchema = TableSchema {
+    description: "default limits",
+    exclusive_groups: &[],
+    keys: &[
+        service::HEADER_BYTES,
+        service::HEADER_COUNT,
+        service::TARGET_BYTES,
+        service::CONNECTION_BYTES,
+        pool::IDLE_CONNECTIONS,
+        pool::QUEUE_LENGTH,
+        KeySchema::refused("connections", "it is a key of `[global]` itself: `connections`"),
+    ],
+};

@@ -1,0 +1,17 @@
+//! The keys of a heartbeat, as a difference names them.
+
+use super::types::HeartbeatConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of a heartbeat.
+    HeartbeatKey of HeartbeatConfig besides (peer):
+    Name = "name" => name,
+    Secret = "secret" => secret,
+    Paths = "paths" => paths,
+    Port = "port" => port,
+    Every = "every" => every,
+    Timeout = "timeout" => timeout,
+    Reach = "reach" => reach,
+    Witness = "witness" => witness,
+}

@@ -1,0 +1,33 @@
+//! What follows for a heartbeat from the groups of shared addresses.
+
+use std::time::Duration;
+
+use crate::config::section::{ConfigSection, SettingOrigin};
+use crate::config::value::ConfigValue;
+
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Fills in what a heartbeat does not say itself: where both are as quick, a machine that is gone is found out about as
+/// soon as by VRRP alone.
+pub fn fill_heartbeat_defaults(
+    mut heartbeat: ConfigSection,
+    groups: &[ConfigSection],
+) -> ConfigSection {
+    if heartbeat.setting("every").is_none() {
+        let shortest = groups.iter().filter_map(|group| group.time("advertise")).min();
+        let (time, why) = match shortest {
+            Some(time) => (time.min(Duration::from_secs(10)), "the shortest `advertise`"),
+            None => (EVERY, "there is no group"),
+        };
+        heartbeat.set("every", ConfigValue::Time(time), SettingOrigin::Derived(why));
+    }
+    if heartbeat.setting("timeout").is_none() {
+        let time = heartbeat.time_or_zero("every") * 3;
+        heartbeat.set(
+            "timeout",
+            ConfigValue::Time(time),
+            SettingOrigin::Derived("three times `every`"),
+        );
+    }
+    heartbeat
+}

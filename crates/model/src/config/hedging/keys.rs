@@ -1,0 +1,37 @@
+//! Describes hedging.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+
+pub const HEDGE: KeySchema = KeySchema::new(
+    "hedge",
+    ValueKind::Table { table: &HEDGE_TABLE, short: TableShorthand::Key("after"), unset: Some("off") },
+    DefaultValue::unset("off"),
+    "When an idempotent request is sent to a second server as well, because the first one has not begun to answer; it is a \
+     further attempt within `retries` and the budget, and the first answer is passed on. Short form: after how long.",
+)
+.http_only();
+
+static HEDGE_TABLE: TableSchema = TableSchema {
+    description: "the asking of a second server",
+    exclusive_groups: &[&["after"], &["percentile"]],
+    keys: &[
+        KeySchema::new(
+            "after",
+            ValueKind::time(1, 60_000),
+            DefaultValue::Absent,
+            "When the first one has been silent for so long.",
+        ),
+        KeySchema::new(
+            "percentile",
+            ValueKind::count(50, 99),
+            DefaultValue::Derived("95 where `after` is not written"),
+            "When it has been silent for longer than so many percent of the pool's answers took to begin in the last 5 to 10 s.",
+        ),
+        KeySchema::new(
+            "at-least",
+            ValueKind::time(0, 60_000),
+            DefaultValue::millis(5),
+            "Not sooner than this, whatever the percentile is.",
+        ),
+    ],
+};

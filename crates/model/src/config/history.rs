@@ -1,0 +1,9 @@
+//! How much history is stored.
+
+mod build;
+mod keys;
+mod types;
+
+pub(super) use build::build_history_retention;
+pub(super) use keys::HISTORY;
+pub use types::HistoryRetention;

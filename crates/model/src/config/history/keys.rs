@@ -1,0 +1,41 @@
+//! Describes how much history is stored.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+use crate::config::value::ConfigValue;
+
+/// How much history is stored.
+pub const HISTORY: KeySchema = KeySchema::new(
+    "history",
+    ValueKind::Table {
+        table: &HISTORY_TABLE,
+        short: TableShorthand::Key("size"),
+        unset: Some("off"),
+    },
+    DefaultValue::Inner,
+    "Rates and states kept on disk, for `report --since`. Short form: how large.",
+);
+
+static HISTORY_TABLE: TableSchema = TableSchema {
+    description: "the history",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "size",
+            ValueKind::size(64 * 1024, 64 << 30),
+            DefaultValue::Literal(ConfigValue::Size(64 << 20)),
+            "Bytes on disk; then the oldest goes.",
+        ),
+        KeySchema::new(
+            "keep",
+            ValueKind::time(3_600_000, 3_660 * 86_400_000),
+            DefaultValue::millis(30 * 86_400_000),
+            "How long.",
+        ),
+        KeySchema::new(
+            "step",
+            ValueKind::time(1_000, 3_600_000),
+            DefaultValue::millis(60_000),
+            "Between two records; what is older than two days is kept in steps of fifteen.",
+        ),
+    ],
+};

@@ -1,0 +1,136 @@
+//! Describes `http2` of a service and of a pool.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+const DAY: u64 = 86_400_000;
+
+/// The most that a window can be (RFC 9113 §6.9.1).
+const WINDOW: u64 = (1 << 31) - 1;
+
+/// `http2` of a service.
+pub const SERVICE_HTTP2: KeySchema = KeySchema::new(
+    "http2",
+    ValueKind::Table { table: &SERVICE, short: TableShorthand::Key("offer"), unset: None },
+    DefaultValue::Inner,
+    "HTTP/2 towards clients. Short form: where it is spoken.",
+)
+.http_only();
+
+/// `http2` of a pool.
+pub const POOL_HTTP2: KeySchema = KeySchema::new(
+    "http2",
+    ValueKind::Table { table: &POOL, short: TableShorthand::Key("speak"), unset: None },
+    DefaultValue::Inner,
+    "HTTP/2 towards servers. Short form: whether it is spoken.",
+)
+.http_only();
+
+static SERVICE: TableSchema = TableSchema {
+    description: "HTTP/2 towards clients",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "offer",
+            ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("tls"), Keyword::new("always")]),
+            DefaultValue::keyword("tls"),
+            "Spoken nowhere; over TLS (ALPN `h2`); or also without TLS, with clients that begin with its preface \
+             (prior knowledge).",
+        ),
+        STREAMS,
+        WINDOW_FIRST,
+        WINDOW_MOST,
+        KeySchema::new(
+            "send-buffer",
+            ValueKind::size(16 * 1_024, 16 * 1_024 * 1_024),
+            DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
+            "Bytes of one answer that wait for its client.",
+        ),
+        KeySchema::new(
+            "age",
+            ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
+            DefaultValue::millis(3_600_000),
+            "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
+             one, and what is under way ends in order.",
+        ),
+        KeySchema::new(
+            "resets",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(500),
+            "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
+             ended beyond.",
+        ),
+        KeySchema::new(
+            "control-frames",
+            ValueKind::count(10, 1_000_000),
+            DefaultValue::count(1_000),
+            "Frames in ten seconds that carry nothing: PING, SETTINGS, PRIORITY, empty and unknown ones. The connection \
+             is ended beyond.",
+        ),
+        KeySchema::new(
+            "tiny-frames",
+            ValueKind::count(10, 1_000_000),
+            DefaultValue::count(1_000),
+            "Pieces of less than 64 bytes in ten seconds that a client's windows cut its answers into. The connection \
+             is ended beyond.",
+        ),
+        KeySchema::new(
+            "malformed",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(100),
+            "Requests in ten seconds that break a rule of HTTP/2's own. The connection is ended beyond.",
+        ),
+    ],
+};
+
+static POOL: TableSchema = TableSchema {
+    description: "HTTP/2 towards servers",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "speak",
+            ValueKind::Keyword(&[
+                Keyword::new("off"),
+                Keyword::new("prefer"),
+                Keyword::new("only"),
+            ]),
+            DefaultValue::keyword("off"),
+            "`prefer`: where a server takes it up under TLS (ALPN `h2`), and always without TLS. `only`: a server under \
+             TLS that does not take it up is not used.",
+        ),
+        STREAMS,
+        WINDOW_FIRST,
+        WINDOW_MOST,
+        KeySchema::new(
+            "ping",
+            ValueKind::time_or_keyword(100, DAY, "off"),
+            DefaultValue::millis(330_000),
+            "Silence of a connection after which the server is asked for a sign of life (PING). It has 20 s to give one, \
+             or the connection is given up. Servers of gRPC take more than one in five minutes for abuse.",
+        ),
+    ],
+};
+
+const STREAMS: KeySchema = KeySchema::new(
+    "streams",
+    ValueKind::count(1, 10_000),
+    DefaultValue::count(100),
+    "Requests at a time on one connection.",
+);
+
+const WINDOW_FIRST: KeySchema = KeySchema::new(
+    "window",
+    ValueKind::size(65_535, WINDOW),
+    DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
+    "Bytes of one body that may be on their way to us at first.",
+);
+
+const WINDOW_MOST: KeySchema = KeySchema::new(
+    "window-most",
+    ValueKind::size(65_535, WINDOW),
+    DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
+    "What that may grow to as the path is seen to hold more, and what all bodies of one connection together may: the \
+     most that is kept of them.",
+);

@@ -1,0 +1,83 @@
+//! Describes `http3` of a service.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+const DAY: u64 = 86_400_000;
+
+/// A window of QUIC could be more; nothing here is.
+const WINDOW: u64 = (1 << 31) - 1;
+
+/// `http3` of a service.
+pub const SERVICE_HTTP3: KeySchema = KeySchema::new(
+    "http3",
+    ValueKind::Table { table: &SERVICE, short: TableShorthand::Key("offer"), unset: None },
+    DefaultValue::Inner,
+    "HTTP/3 towards clients. Short form: whether it is spoken.",
+)
+.http_only();
+
+static SERVICE: TableSchema = TableSchema {
+    description: "HTTP/3 towards clients",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "offer",
+            ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("on")]),
+            DefaultValue::keyword("off"),
+            "`on`: it is also spoken over UDP at the addresses of `listen`, which takes `tls`.",
+        ),
+        KeySchema::new(
+            "announce",
+            ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
+            DefaultValue::millis(DAY),
+            "How long clients of HTTP/1 and HTTP/2, which answers tell of it (Alt-Svc), may remember that.",
+        ),
+        KeySchema::new(
+            "streams",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(100),
+            "Requests at a time on one connection.",
+        ),
+        KeySchema::new(
+            "window",
+            ValueKind::size(65_535, WINDOW),
+            DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
+            "Bytes of one body that may be on their way to us.",
+        ),
+        KeySchema::new(
+            "window-most",
+            ValueKind::size(65_535, WINDOW),
+            DefaultValue::Literal(ConfigValue::Size(4 * 1_024 * 1_024)),
+            "The same of all bodies of one connection together: the most that is kept of them.",
+        ),
+        KeySchema::new(
+            "send-buffer",
+            ValueKind::size(65_536, 64 * 1_024 * 1_024),
+            DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
+            "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
+        ),
+        KeySchema::new(
+            "age",
+            ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
+            DefaultValue::millis(3_600_000),
+            "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
+             one, and what is under way ends in order.",
+        ),
+        KeySchema::new(
+            "prove",
+            ValueKind::count(0, 1_000_000),
+            DefaultValue::count(100),
+            "Handshakes under way at a worker from which on a client must first prove that its address is its own \
+             (Retry). How many there may be at all is `tls.handshakes`.",
+        ),
+        KeySchema::new(
+            "resets",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(500),
+            "Requests that a client may take back in ten seconds. Its connection is ended beyond.",
+        ),
+    ],
+};

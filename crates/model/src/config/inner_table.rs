@@ -1,0 +1,19 @@
+//! Reads an inner table of a section. It knows no key.
+
+use crate::config::schema::TableSchema;
+use crate::config::section::ConfigSection;
+
+static EMPTY: TableSchema =
+    TableSchema { description: "an empty table", exclusive_groups: &[], keys: &[] };
+
+/// An inner table; the schema promises it, so an empty one stands for a missing one.
+pub fn read_inner_table<T>(
+    section: &ConfigSection,
+    key: &str,
+    read: impl FnOnce(&ConfigSection) -> T,
+) -> T {
+    match section.table(key) {
+        Some(inner) => read(inner),
+        None => read(&ConfigSection::new(&EMPTY, section.span)),
+    }
+}

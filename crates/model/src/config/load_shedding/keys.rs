@@ -1,0 +1,31 @@
+//! Describes load shedding.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+
+pub const SHED: KeySchema = KeySchema::new(
+    "shed",
+    ValueKind::Table { table: &SHED_TABLE, short: TableShorthand::Key("target"), unset: Some("off") },
+    DefaultValue::unset("off"),
+    "When the queue for a server below its cap is held to what servers take in time: the newest of the lowest class is \
+     refused with 503 and the cause `overload-shed`. Short form: the target.",
+)
+.proxy_only();
+
+static SHED_TABLE: TableSchema = TableSchema {
+    description: "the shedding of a queue",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "target",
+            ValueKind::time(1, 60_000),
+            DefaultValue::millis(50),
+            "The longest wait that is still good.",
+        ),
+        KeySchema::new(
+            "interval",
+            ValueKind::time(10, 600_000),
+            DefaultValue::millis(500),
+            "Nothing is shed before the longest wait stood above the target for so long.",
+        ),
+    ],
+};

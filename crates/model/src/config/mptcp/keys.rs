@@ -1,0 +1,84 @@
+//! Describes `[mptcp]`: by which addresses connections of Multipath TCP take further paths.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+
+/// Endpoints that the kernel keeps.
+pub const ENDPOINTS: usize = 8;
+
+pub static MPTCP: TableSchema = TableSchema {
+    description: "the mptcp table",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "bundle",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Absent,
+            "A bundle of links: the addresses that the interfaces of its links have are endpoints as well.",
+        ),
+        KeySchema::new(
+            "endpoints",
+            ValueKind::List {
+                table: &ENDPOINT,
+                short: TableShorthand::Key("address"),
+                most: ENDPOINTS,
+            },
+            DefaultValue::Absent,
+            "Addresses of this machine by which connections may take further paths; short form: the address.",
+        ),
+        KeySchema::new(
+            "use",
+            ValueKind::Keyword(&[
+                Keyword::new("subflow"),
+                Keyword::new("signal"),
+                Keyword::new("both"),
+            ]),
+            DefaultValue::keyword("both"),
+            "What endpoints are for that say nothing themselves: connections that begin here open a subflow from them, \
+             the far end is told of them, or both as a connection's side allows.",
+        ),
+        KeySchema::new(
+            "subflows",
+            ValueKind::count(1, 8),
+            DefaultValue::count(4),
+            "Further subflows of one connection, and addresses of the far end that are taken up, at most.",
+        ),
+    ],
+};
+
+/// An endpoint of `endpoints`.
+pub static ENDPOINT: TableSchema = TableSchema {
+    description: "an endpoint",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "address",
+            ValueKind::Addresses,
+            DefaultValue::Required,
+            "One address of this machine.",
+        ),
+        KeySchema::new(
+            "interface",
+            ValueKind::Text { form: TextFormat::Interface, unset: None },
+            DefaultValue::Derived("as the kernel routes"),
+            "Subflows from it leave by this interface.",
+        ),
+        KeySchema::new(
+            "use",
+            ValueKind::Keyword(&[
+                Keyword::new("subflow"),
+                Keyword::new("signal"),
+                Keyword::new("both"),
+            ]),
+            DefaultValue::Derived("the `use` of the table"),
+            "What it is for.",
+        ),
+        KeySchema::new(
+            "backup",
+            ValueKind::Flag,
+            DefaultValue::Literal(crate::config::value::ConfigValue::Flag(false)),
+            "Its subflows carry data only while no other one does.",
+        ),
+    ],
+};

@@ -1,0 +1,81 @@
+//! Describes `objective` of a service: what it promises its users.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+use crate::config::value::ConfigValue;
+
+const HOUR: u64 = 3_600_000;
+
+const DAY: u64 = 24 * HOUR;
+
+/// A promise below this is none.
+const LEAST: u64 = 500_000;
+
+/// A promise without any room cannot be kept.
+const MOST: u64 = 999_999;
+
+pub const OBJECTIVE: KeySchema = KeySchema::new(
+    "objective",
+    ValueKind::Table { table: &OBJECTIVE_TABLE, short: TableShorthand::Key("available"), unset: None },
+    DefaultValue::Absent,
+    "What users are promised: how many operations succeed, and how many are fast. What is left of it is counted, and an \
+     alarm tells when it goes too quickly. Short form: `available`.",
+)
+.proxy_only();
+
+static OBJECTIVE_TABLE: TableSchema = TableSchema {
+    description: "an objective",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "available",
+            ValueKind::Share(LEAST, MOST, Some("off")),
+            DefaultValue::Literal(ConfigValue::Share(999_000)),
+            "Operations that succeed: an answer below 500, or a `tcp` connection that ended in order. What a client spoils \
+             itself does not count.",
+        ),
+        KeySchema::new(
+            "fast",
+            ValueKind::time(1, HOUR),
+            DefaultValue::Absent,
+            "An operation that takes no longer is fast, from its first byte to the answer's last.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "share",
+            ValueKind::Share(LEAST, MOST, None),
+            DefaultValue::Literal(ConfigValue::Share(990_000)),
+            "Operations that are fast; those that fail are not.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "window",
+            ValueKind::time(DAY, 90 * DAY),
+            DefaultValue::millis(30 * DAY),
+            "Over so much time. After a restart it is taken from the history.",
+        ),
+        KeySchema::new(
+            "at-least",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(10),
+            "Bad operations in an alarm's longer span below which it is not raised.",
+        ),
+        KeySchema::new(
+            "networks",
+            ValueKind::count(1, 4_096),
+            DefaultValue::count(64),
+            "Networks of clients that are told apart; what is more is counted together.",
+        ),
+        KeySchema::new(
+            "mask4",
+            ValueKind::count(1, 32),
+            DefaultValue::count(24),
+            "Bits of a network in IPv4.",
+        ),
+        KeySchema::new(
+            "mask6",
+            ValueKind::count(1, 128),
+            DefaultValue::count(56),
+            "Bits of a network in IPv6.",
+        ),
+    ],
+};

@@ -1,0 +1,20 @@
+//! Builds outlier detection of the checked configuration.
+
+use super::types::OutlierDetectionConfig;
+use crate::config::section::ConfigSection;
+use crate::config::status_ranges::build_statuses;
+
+/// When servers are put out.
+pub fn build_outlier_detection(section: &ConfigSection) -> OutlierDetectionConfig {
+    OutlierDetectionConfig {
+        failures: section.count_or_zero("failures"),
+        rate: section.count_or_zero("rate"),
+        cut_rate: section.count_or_zero("cut-rate"),
+        volume: section.count_or_zero("volume"),
+        interval: section.time_or_zero("interval"),
+        time: section.time_or_zero("time"),
+        most: section.time_or_zero("most"),
+        share: section.count_or_zero("share"),
+        on: build_statuses(section),
+    }
+}

@@ -1,0 +1,76 @@
+//! Describes outlier detection.
+
+use std::borrow::Cow;
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
+use crate::config::value::ConfigValue;
+
+pub const EJECT: KeySchema = KeySchema::new(
+    "eject",
+    ValueKind::Table { table: &EJECT_TABLE, short: TableShorthand::None, unset: Some("off") },
+    DefaultValue::Inner,
+    "When a server is put out for a while for what it answers; `off`: only probes and connections judge.",
+)
+.http_only();
+
+static EJECT_TABLE: TableSchema = TableSchema {
+    description: "an ejection",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "failures",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(5),
+            "Failures in a row, over all workers, that put a server out.",
+        ),
+        KeySchema::new(
+            "rate",
+            ValueKind::count(1, 100),
+            DefaultValue::count(50),
+            "Failures of the interval, percent of its answers and failures, that put a server out.",
+        ),
+        KeySchema::new(
+            "cut-rate",
+            ValueKind::count(1, 100),
+            DefaultValue::count(5),
+            "Answers cut in the middle, percent likewise and at least three, that put a server out.",
+        ),
+        KeySchema::new(
+            "volume",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(10),
+            "Answers and failures of the interval below which `rate` proves nothing.",
+        ),
+        KeySchema::new(
+            "interval",
+            ValueKind::time(200, 60_000),
+            DefaultValue::millis(1_000),
+            "What is looked back on.",
+        ),
+        KeySchema::new(
+            "time",
+            ValueKind::time(100, 86_400_000),
+            DefaultValue::millis(5_000),
+            "The first time out; each further one is twice as long, less a random share of a tenth.",
+        ),
+        KeySchema::new(
+            "most",
+            ValueKind::time(100, 86_400_000),
+            DefaultValue::millis(300_000),
+            "The longest time out.",
+        ),
+        KeySchema::new(
+            "share",
+            ValueKind::count(0, 100),
+            DefaultValue::count(50),
+            "Servers that may be out at a time, percent of those that are to take work, rounded down; those that are \
+             down count.",
+        ),
+        KeySchema::new(
+            "on",
+            ValueKind::Status,
+            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[(502, 504)]))),
+            "Answers that count as failures.",
+        ),
+    ],
+};

@@ -1,0 +1,24 @@
+//! Verifies outlier detection: ejection must leave servers.
+
+use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::section::ConfigSection;
+
+/// A share that is less than one server was meant otherwise, if it was written.
+pub fn verify_ejection_share(
+    eject: &ConfigSection,
+    pool: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let servers = pool.list("servers").len() as u64;
+    let Some(share) = eject.count::<u64>("share").filter(|_| eject.is_written("share")) else {
+        return;
+    };
+    if share > 0 && servers > 1 && servers * share < 100 {
+        let message =
+            format!("{share} % of {servers} servers is less than one: none is ever put out");
+        let least = format!("share = {}", 100_u64.div_ceil(servers));
+        let trouble = FindingDetails::new(message).with_suggestion(Some(least));
+        sink.warning(eject.span_of("share"), &format!("{path}.eject.share"), trouble);
+    }
+}

@@ -1,0 +1,270 @@
+//! Describes `[packets]`, and the keys of a service that forwards packets.
+
+use std::borrow::Cow;
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+const DAY: u64 = 86_400_000;
+
+pub static PACKETS: TableSchema = TableSchema {
+    description: "the packets table",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "interfaces",
+            ValueKind::Texts { form: TextFormat::Interface, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "Where packets are taken; `auto`: where services' and return addresses are, and where servers are reached.",
+        ),
+        KeySchema::new(
+            "mode",
+            ValueKind::Keyword(&[
+                Keyword::new("auto"),
+                Keyword::new("native"),
+                Keyword::new("generic"),
+            ]),
+            DefaultValue::keyword("auto"),
+            "In the driver, in the kernel's generic hook, or the first where it can and else the second.",
+        ),
+        KeySchema::new(
+            "flows",
+            ValueKind::count(1_024, 67_108_864),
+            DefaultValue::count(1_048_576),
+            "Flows that fit at a time, for direct return and for `nat` each. Memory is taken at once, about 40 bytes for \
+             each of the first and 132 for each of the second, up to twice that where it is rounded up to a power of \
+             two; changing it makes the tables anew.",
+        ),
+        KeySchema::new(
+            "fragments",
+            ValueKind::count(64, 1_048_576),
+            DefaultValue::count(8_192),
+            "First fragments that are remembered so that later ones follow; about 64 bytes each.",
+        ),
+        KeySchema::new(
+            "insight",
+            ValueKind::count_or_keyword(1, 1_000_000, "off"),
+            DefaultValue::count(64),
+            "One connection in so many is watched for `explain slow`: its handshake, what is sent again, windows that \
+             stand closed, resets; `off`: none.",
+        ),
+        KeySchema::new(
+            "pins",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),
+            "Directory of a BPF file system where programs and tables outlive the process. One daemon's at a time: those in \
+             several network namespaces need one each.",
+        ),
+        KeySchema::new(
+            "return",
+            ValueKind::Addresses,
+            DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
+            "Return addresses of `nat`: addresses of this machine, used by nothing else, from which servers see \
+             clients. For pools that set no `source`.",
+        ),
+    ],
+};
+
+pub const PROTOCOL: KeySchema = KeySchema::new(
+    "protocol",
+    ValueKind::KeywordList(&[Keyword::new("tcp"), Keyword::new("udp")]),
+    DefaultValue::Literal(ConfigValue::Keywords(Cow::Borrowed(&["tcp"]))),
+    "Which packets it takes: `\"tcp\"`, `\"udp\"`, or a list of both.",
+)
+.packets_only();
+
+pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
+    "fin-timeout",
+    ValueKind::time(1_000, DAY),
+    DefaultValue::millis(30_000),
+    "How long a closed connection is remembered; its port towards the server is free after that.",
+)
+.packets_only();
+
+pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
+    "stale-timeout",
+    ValueKind::time(1_000, 365 * DAY),
+    DefaultValue::millis(7_440_000),
+    "An open connection without a packet is forgotten after this (RFC 5382 says two hours and four minutes at least); what \
+     comes later is discarded by `nat`, and chosen anew by a hash of the connection by `mac` and `tunnel`. Where room is \
+     short the longest idle give way sooner. Longer than servers keep idle connections.",
+)
+.packets_only();
+
+/// Before the handshake is complete.
+pub const EMBRYONIC: KeySchema = KeySchema::new(
+    "embryonic",
+    ValueKind::time(1_000, DAY),
+    DefaultValue::millis(30_000),
+    "A connection before its handshake is complete.",
+)
+.packets_only();
+
+/// After one end has closed.
+pub const HALF_CLOSED: KeySchema = KeySchema::new(
+    "half-closed",
+    ValueKind::time(1_000, 7 * DAY),
+    DefaultValue::millis(300_000),
+    "A connection after one end has closed.",
+)
+.packets_only();
+
+pub const UDP: KeySchema = KeySchema::new(
+    "udp",
+    ValueKind::time(1_000, 7 * DAY),
+    DefaultValue::millis(120_000),
+    "A UDP flow without a packet.",
+)
+.packets_only();
+
+/// ICMP queries make no flows.
+pub const ICMP: KeySchema = KeySchema::refused(
+    "icmp",
+    "ICMP queries are answered by this machine itself, and ICMP errors follow the connection that they are about",
+);
+
+/// What is put around packets.
+pub const TUNNEL: KeySchema = KeySchema::new(
+    "tunnel",
+    ValueKind::Table { table: &TUNNEL_TABLE, short: TableShorthand::Key("kind"), unset: None },
+    DefaultValue::Inner,
+    "How packets reach servers across routers (`forward = \"tunnel\"`). Short form: the kind.",
+)
+.packets_only();
+
+pub const MSS_CLAMP: KeySchema = KeySchema::new(
+    "mss-clamp",
+    ValueKind::count_or_keyword(88, 65_495, "off"),
+    DefaultValue::unset("off"),
+    "The largest segment size that client and server are told (`forward = \"nat\"`).",
+)
+.packets_only();
+
+/// What is replicated to the other member of a pair.
+pub const REPLICATE: KeySchema = KeySchema::new(
+    "replicate",
+    ValueKind::Keyword(&[Keyword::new("both"), Keyword::new("flows"), Keyword::new("affinity"), Keyword::new("none")]),
+    DefaultValue::keyword("both"),
+    "What the other machine of a heartbeat is told, so that a takeover keeps it: connections (`flows`), who sticks to \
+     which server (`affinity`). For services at shared addresses.",
+)
+.packets_only();
+
+/// Whom and how much.
+pub const GUARD: KeySchema = KeySchema::new(
+    "guard",
+    ValueKind::table(&GUARD_TABLE),
+    DefaultValue::Inner,
+    "Whom the service takes, and how much.",
+)
+.packets_only();
+
+static TUNNEL_TABLE: TableSchema = TableSchema {
+    description: "a tunnel",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "kind",
+            ValueKind::Keyword(&[Keyword::new("ipip"), Keyword::new("gre"), Keyword::new("gue")]),
+            DefaultValue::keyword("ipip"),
+            "An IP header (RFC 2003, RFC 2473), a GRE header as well (RFC 2784), or IP and UDP whose source port \
+             differs by flow.",
+        ),
+        KeySchema::new(
+            "port",
+            ValueKind::count(1, 65_535),
+            DefaultValue::count(6_080),
+            "`gue`: UDP port of the servers.",
+        ),
+        KeySchema::new(
+            "source",
+            ValueKind::Addresses,
+            DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
+            "Outer source address, one a family; none: the address of the interface towards the server.",
+        ),
+    ],
+};
+
+static GUARD_TABLE: TableSchema = TableSchema {
+    description: "a guard",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "allow",
+            ValueKind::Prefixes,
+            DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
+            "Only clients of these networks; none written: all.",
+        ),
+        KeySchema::new(
+            "deny",
+            ValueKind::Prefixes,
+            DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
+            "No clients of these networks; where both lists hold a client the longer prefix decides.",
+        ),
+        KeySchema::new(
+            "ban",
+            ValueKind::time_or_keyword(1_000, DAY, "off"),
+            DefaultValue::unset("off"),
+            "How long a client that went above a `source` limit is refused, with all its packets.",
+        ),
+        KeySchema::new(
+            "half-open",
+            ValueKind::count_or_keyword(1, 100_000_000, "off"),
+            DefaultValue::unset("off"),
+            "Connections without a complete handshake from which on the alarm stands. Beyond it `mac` and `tunnel` take \
+             new ones only as fast as half-open ones end.",
+        ),
+        KeySchema::new(
+            "syn-cookies",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "`nat`: from `half-open` on clients are answered with SYN cookies, and servers see only those that answer.",
+        ),
+        CONNECTIONS,
+        SYN_RATE,
+        RST_RATE,
+        BANDWIDTH,
+        KeySchema::new(
+            "source",
+            ValueKind::table(&SOURCE_TABLE),
+            DefaultValue::Inner,
+            "The same limits for each client: an IPv4 address, or a network of IPv6 with 64 bits.",
+        ),
+    ],
+};
+
+static SOURCE_TABLE: TableSchema = TableSchema {
+    description: "limits of a client",
+    exclusive_groups: &[],
+    keys: &[CONNECTIONS, SYN_RATE, RST_RATE, BANDWIDTH],
+};
+
+const CONNECTIONS: KeySchema = KeySchema::new(
+    "connections",
+    ValueKind::count_or_keyword(1, 100_000_000, "off"),
+    DefaultValue::unset("off"),
+    "Flows at a time.",
+);
+
+const SYN_RATE: KeySchema = KeySchema::new(
+    "syn-rate",
+    ValueKind::count_or_keyword(1, 100_000_000, "off"),
+    DefaultValue::unset("off"),
+    "Connection requests a second.",
+);
+
+const RST_RATE: KeySchema = KeySchema::new(
+    "rst-rate",
+    ValueKind::count_or_keyword(1, 100_000_000, "off"),
+    DefaultValue::unset("off"),
+    "Resets a second.",
+);
+
+const BANDWIDTH: KeySchema = KeySchema::new(
+    "bandwidth",
+    ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: Some("off") },
+    DefaultValue::unset("off"),
+    "What clients may send.",
+);

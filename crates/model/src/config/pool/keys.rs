@@ -1,0 +1,239 @@
+//! Describes `[pool.NAME]` and its servers.
+
+use super::lenient_answers::LENIENT_ANSWERS;
+use crate::config::agent::AGENT;
+use crate::config::probe::PROBE;
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, MAX_SERVERS, TableSchema, TableShorthand, ValueKind,
+};
+use crate::config::server::{CONNECTIONS, SERVER, WEIGHT};
+use crate::config::value::ConfigValue;
+use crate::config::{
+    balance, circuit_breaker, discovery, hedging, http2, load_shedding, outlier_detection,
+    proxy_protocol, retry, schedule, service, socket, tls,
+};
+
+const DAY: u64 = 86_400_000;
+
+pub static POOL: TableSchema = TableSchema {
+    description: "a pool",
+    exclusive_groups: &[],
+    keys: &[
+        balance::BALANCE,
+        balance::HASH_ON,
+        balance::JUDGE,
+        balance::SLOW_START,
+        balance::SPILL_OVER,
+        balance::POOL_LOCALITY,
+        KeySchema::new(
+            "initial",
+            ValueKind::Keyword(&[
+                Keyword::new("up"),
+                Keyword::new("unknown"),
+                Keyword::new("down"),
+            ]),
+            DefaultValue::Derived("`unknown` when every server has a probe, else `up`"),
+            "What a server is before its first evidence; `unknown` takes work only while no server is up.",
+        ),
+        KeySchema::new(
+            "all-down",
+            ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("spread")]),
+            DefaultValue::Derived(
+                "`spread` when only packets are forwarded to the pool, else `refuse`",
+            ),
+            "When no server may take work: refuse with the cause, or use every enabled server.",
+        ),
+        PROBE,
+        AGENT,
+        KeySchema::new(
+            "servers",
+            ValueKind::List {
+                table: &SERVER,
+                short: TableShorthand::Key("address"),
+                most: MAX_SERVERS,
+            },
+            DefaultValue::Derived("required where `servers-from` is not written"),
+            "Its servers, at least one: tables, or in short their addresses.",
+        )
+        .elements_inherit(),
+        discovery::SERVERS_FROM,
+        schedule::SCHEDULE,
+        WEIGHT,
+        CONNECTIONS,
+        KeySchema::new(
+            "timeout",
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
+            "Times towards servers.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
+            "limit",
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
+            "Limits towards servers.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
+            "source",
+            ValueKind::AddressesOr("client"),
+            DefaultValue::Literal(ConfigValue::Addresses(Vec::new())),
+            "Source addresses towards servers, used in turn; none: the kernel chooses. For `nat` services the return \
+             addresses, or `client`: servers see the client's own address and route back through this machine.",
+        ),
+        KeySchema::new(
+            "socket",
+            ValueKind::table(&socket::POOL),
+            DefaultValue::Inner,
+            "What is set on connections to servers.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
+            "retries",
+            ValueKind::count(0, 10),
+            DefaultValue::count(2),
+            "Further attempts after a failed one that may be repeated.",
+        )
+        .proxy_only(),
+        retry::RETRY,
+        outlier_detection::EJECT,
+        circuit_breaker::BREAKER,
+        load_shedding::SHED,
+        hedging::HEDGE,
+        KeySchema::refused(
+            "sticky",
+            "keeping clients is the service's: `sticky` in `[service.NAME]`",
+        ),
+        tls::OF_POOL,
+        http2::POOL_HTTP2,
+        proxy_protocol::SEND,
+        LENIENT_ANSWERS,
+        KeySchema::refused(
+            "fin-timeout",
+            "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",
+        ),
+        KeySchema::refused(
+            "stale-timeout",
+            "packet forwarding has it in the service: `stale-timeout` in `[service.NAME]`",
+        ),
+        KeySchema::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
+        KeySchema::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),
+    ],
+};
+
+static TIMEOUT: TableSchema = TableSchema {
+    description: "times of a pool",
+    exclusive_groups: &[],
+    keys: &[
+        CONNECT,
+        FIRST_BYTE,
+        ATTEMPTS,
+        KeySchema::new(
+            "between-bytes",
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(30_000),
+            "Between two bytes of an answer, and between two reads by a server of its request.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "stream",
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(3_600_000),
+            "The same in a stream of events (`text/event-stream`) or of gRPC messages (`application/grpc`), which may say \
+             nothing for long; at least `between-bytes`. Of a request of gRPC also between two bytes of the client.",
+        )
+        .http_only(),
+        QUEUE_TIME,
+        KeySchema::new(
+            "idle",
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(60_000),
+            "A kept connection, unless the server's own limit, once learned, is shorter.",
+        )
+        .http_only(),
+        KeySchema::refused(
+            "header",
+            "a request's head is the service's: `timeout.header` in `[service.NAME]`",
+        ),
+        KeySchema::refused(
+            "whole",
+            "a whole exchange is the service's: `timeout.whole` in `[service.NAME]`",
+        ),
+        KeySchema::refused("tunnel", "tunnels are the service's: `timeout.tunnel` in `[service.NAME]`"),
+        KeySchema::refused("drain", "draining is the service's: `timeout.drain` in `[service.NAME]`"),
+    ],
+};
+
+static LIMIT: TableSchema = TableSchema {
+    description: "limits of a pool",
+    exclusive_groups: &[],
+    keys: &[
+        IDLE_CONNECTIONS,
+        QUEUE_LENGTH,
+        service::HEADER_BYTES,
+        service::HEADER_COUNT,
+        KeySchema::refused(
+            "connections",
+            "a cap for each server is `connections` in the pool or the server",
+        ),
+        KeySchema::refused(
+            "target-bytes",
+            "targets are the service's: `limit.target-bytes` in `[service.NAME]`",
+        ),
+        KeySchema::refused(
+            "connection-bytes",
+            "it is the service's: `limit.connection-bytes` in `[service.NAME]`",
+        ),
+    ],
+};
+
+/// Until a connection is established.
+pub const CONNECT: KeySchema = KeySchema::new(
+    "connect",
+    ValueKind::time(1, 10 * 60_000),
+    DefaultValue::millis(3_000),
+    "Until a connection is established.",
+);
+
+/// Until an answer begins.
+pub const FIRST_BYTE: KeySchema = KeySchema::new(
+    "first-byte",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(60_000),
+    "From the request's last byte to the answer's first.",
+)
+.http_only();
+
+pub const ATTEMPTS: KeySchema = KeySchema::new(
+    "attempts",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::Derived("`connect` and `first-byte` together, or with `retry.on-timeout` twice `first-byte`"),
+    "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way ends.",
+)
+.http_only();
+
+/// In the pool's queue.
+pub const QUEUE_TIME: KeySchema = KeySchema::new(
+    "queue",
+    ValueKind::time(0, DAY),
+    DefaultValue::millis(1_000),
+    "Waiting for a server below its connection cap.",
+);
+
+pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
+    "idle",
+    ValueKind::count(0, 65_535),
+    DefaultValue::count(256),
+    "Kept connections per server and worker. A server whose connection is not kept is told so (`Connection: close`).",
+)
+.http_only();
+
+pub const QUEUE_LENGTH: KeySchema = KeySchema::new(
+    "queue",
+    ValueKind::count(0, 1_000_000),
+    DefaultValue::count(1_024),
+    "Exchanges waiting for a server, per worker.",
+);

@@ -1,0 +1,16 @@
+//! Describes `lenient-answers` of a pool.
+
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, ValueKind};
+
+pub const LENIENT_ANSWERS: KeySchema = KeySchema::new(
+    "lenient-answers",
+    ValueKind::KeywordList(&[
+        Keyword::new("repeated-length"),
+        Keyword::new("bare-lf"),
+        Keyword::new("space-before-colon"),
+    ]),
+    DefaultValue::Absent,
+    "Faults in heads of answers that are mended instead of refused with 502: `Content-Length` several times with equal \
+     values, lines that end with LF alone, blanks before a colon. Each is counted. Of HTTP/1 alone.",
+)
+.http_only();

@@ -1,0 +1,358 @@
+//! Describes a probe: its kind, what belongs to some kinds, its times, what follows.
+//!
+//! Which key belongs to which kind is in `OF_KINDS`; `resolve` and `verify` go by it.
+
+use std::borrow::Cow;
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::tls::{CRL, EXPIRED_CRL, MINIMUM};
+use crate::config::value::ConfigValue;
+
+const DAY: u64 = 86_400_000;
+
+/// Kinds that are a flag, each also a short form of the whole probe.
+pub const FLAGS: [&str; 13] = [
+    "tcp", "smtp", "imap", "pop3", "ftp", "telnet", "nntp", "ldap", "redis", "mysql", "postgres",
+    "sip", "ping",
+];
+
+/// Keys that name a kind.
+pub const KINDS: [&str; 20] = [
+    "tcp", "http", "http2", "grpc", "dns", "smtp", "imap", "pop3", "ftp", "telnet", "nntp", "ldap",
+    "redis", "mysql", "postgres", "sip", "udp", "ping", "radius", "snmp",
+];
+
+/// The key of programs, which is a kind as well.
+pub const PROGRAM: &str = "program";
+
+/// Keys that mean something only for some kinds, and those kinds. `tls` alone is a kind too: a handshake.
+pub const OF_KINDS: [(&str, &[&str]); 16] = [
+    ("host", &["http", "http2", "grpc"]),
+    ("method", &["http", "http2"]),
+    ("headers", &["http", "http2"]),
+    ("status", &["http", "http2", "sip"]),
+    ("send", &["tcp", "udp"]),
+    ("expect", &["tcp", "http", "http2", "telnet", "udp", "snmp"]),
+    ("digest", &["http", "http2"]),
+    ("body", &["http", "http2"]),
+    ("record", &["dns"]),
+    ("user", &["ldap", "mysql", "postgres"]),
+    ("secret-file", &["ldap", "radius", "snmp"]),
+    ("args", &[PROGRAM]),
+    ("memory", &[PROGRAM]),
+    ("processes", &[PROGRAM]),
+    (
+        "tls",
+        &[
+            "tcp", "http", "http2", "grpc", "smtp", "imap", "pop3", "ftp", "telnet", "nntp",
+            "ldap", "redis",
+        ],
+    ),
+    (
+        "port",
+        &[
+            "tcp", "http", "http2", "grpc", "dns", "smtp", "imap", "pop3", "ftp", "telnet", "nntp",
+            "ldap", "redis", "mysql", "postgres", "sip", "udp", "radius", "snmp", PROGRAM,
+        ],
+    ),
+];
+
+/// DNS record types that may be asked for, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 2782).
+pub const RECORDS: [(&str, u16); 9] = [
+    ("a", 1),
+    ("ns", 2),
+    ("cname", 5),
+    ("soa", 6),
+    ("ptr", 12),
+    ("mx", 15),
+    ("txt", 16),
+    ("aaaa", 28),
+    ("srv", 33),
+];
+
+/// The probe of a pool or a server.
+pub const PROBE: KeySchema = KeySchema::new(
+    "probe",
+    ValueKind::Table {
+        table: &PROBE_TABLE,
+        short: TableShorthand::Flags(&FLAGS),
+        unset: Some("off"),
+    },
+    DefaultValue::Derived("a TLS handshake in a pool with `tls`, else `off`"),
+    "The active check. Short form: a kind that needs nothing further, such as `\"tcp\"` or `\"redis\"`. A server \
+     overrides single keys of its pool's.",
+);
+
+const fn flag_key(name: &'static str, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Flag, DefaultValue::Absent, doc)
+}
+
+const fn text_key(name: &'static str, form: TextFormat, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Text { form, unset: None }, DefaultValue::Absent, doc)
+}
+
+pub static PROBE_TABLE: TableSchema = TableSchema {
+    description: "a probe",
+    exclusive_groups: &[
+        &["tcp"],
+        &["http"],
+        &["http2"],
+        &["grpc"],
+        &["dns", "record"],
+        &["smtp"],
+        &["imap"],
+        &["pop3"],
+        &["ftp"],
+        &["telnet"],
+        &["nntp"],
+        &["ldap"],
+        &["redis"],
+        &["mysql"],
+        &["postgres"],
+        &["sip"],
+        &["udp"],
+        &["ping"],
+        &["radius"],
+        &["snmp"],
+        &["program", "args", "memory", "processes"],
+    ],
+    keys: &[
+        flag_key(
+            "tcp",
+            "`true`: the server accepts a connection; with `expect`, it says something.",
+        ),
+        text_key(
+            "http",
+            TextFormat::RequestPath,
+            "An HTTP/1.1 request of this path and query is answered as expected.",
+        ),
+        text_key(
+            "http2",
+            TextFormat::RequestPath,
+            "The same over HTTP/2; without `tls` with prior knowledge.",
+        ),
+        text_key(
+            "grpc",
+            TextFormat::FreeText,
+            "`grpc.health.v1` says SERVING of this service; `\"\"`: of the server.",
+        ),
+        text_key("dns", TextFormat::Domain, "A question for this name over UDP has an answer."),
+        flag_key("smtp", "`true`: greeting 220 and EHLO answered 250."),
+        flag_key("imap", "`true`: greeting and NOOP answered OK."),
+        flag_key("pop3", "`true`: greeting +OK."),
+        flag_key("ftp", "`true`: greeting 220 and SYST answered."),
+        flag_key("telnet", "`true`: text comes after options were refused; `expect` says which."),
+        flag_key("nntp", "`true`: greeting 200 or 201."),
+        flag_key("ldap", "`true`: a simple bind succeeds, anonymous unless `user` is set."),
+        flag_key(
+            "redis",
+            "`true`: PING is answered PONG, or a password is asked for; not while loading.",
+        ),
+        flag_key("mysql", "`true`: the server greets and answers a log-in without password."),
+        flag_key(
+            "postgres",
+            "`true`: a start-up message is answered; not while starting or stopping.",
+        ),
+        flag_key("sip", "`true`: OPTIONS over UDP is answered with a good status."),
+        flag_key("udp", "`true`: a datagram (`send`) is answered as `expect`ed, or with itself."),
+        flag_key("ping", "`true`: an ICMP echo request is answered."),
+        flag_key("radius", "`true`: Status-Server is answered; needs `secret-file`."),
+        text_key(
+            "snmp",
+            TextFormat::Oid,
+            "GET of this object over SNMPv2c is answered with a value.",
+        ),
+        text_key(
+            "program",
+            TextFormat::File,
+            "This program ends with exit code 0; HOST, PORT and NAME are in its environment.",
+        ),
+        KeySchema::new(
+            "host",
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "`http`, `http2`, `grpc`: the Host header; `auto`: the server's address.",
+        ),
+        KeySchema::new(
+            "method",
+            ValueKind::Text { form: TextFormat::Method, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed("GET"))),
+            "`http`, `http2`: the method.",
+        ),
+        KeySchema::new(
+            "headers",
+            ValueKind::Lines { form: TextFormat::Field, most: 32 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
+            "`http`, `http2`: further fields, each `\"name: value\"`.",
+        ),
+        KeySchema::new(
+            "status",
+            ValueKind::Status,
+            DefaultValue::Literal(ConfigValue::Status(Cow::Borrowed(&[(200, 399)]))),
+            "`http`, `http2`: good statuses: `200`, `\"200-299\"`, or a list. `sip`: 200 to 299 unless set.",
+        ),
+        text_key(
+            "send",
+            TextFormat::FreeText,
+            "`tcp`, `udp`: what is sent; `\\r`, `\\n`, `\\t`, `\\xHH` in basic strings as TOML has them.",
+        ),
+        text_key(
+            "expect",
+            TextFormat::Pattern,
+            "A regular expression that the body, the answer, the text or the value contains.",
+        ),
+        text_key(
+            "digest",
+            TextFormat::Digest,
+            "`http`, `http2`: `\"sha256:HEX\"` of the whole body.",
+        ),
+        KeySchema::new(
+            "body",
+            ValueKind::size(1, 16 * 1024 * 1024),
+            DefaultValue::Literal(ConfigValue::Size(64 * 1024)),
+            "`http`, `http2`: a body is read so far for `expect`; one that `digest` wants must not be longer.",
+        ),
+        KeySchema::new(
+            "record",
+            ValueKind::Keyword(&[
+                Keyword::new("a"),
+                Keyword::new("ns"),
+                Keyword::new("cname"),
+                Keyword::new("soa"),
+                Keyword::new("ptr"),
+                Keyword::new("mx"),
+                Keyword::new("txt"),
+                Keyword::new("aaaa"),
+                Keyword::new("srv"),
+            ]),
+            DefaultValue::keyword("a"),
+            "`dns`: the record's type.",
+        ),
+        text_key(
+            "user",
+            TextFormat::FreeText,
+            "`ldap`: the DN that binds; `mysql`, `postgres`: the user named, `steelyard` unless set.",
+        ),
+        text_key(
+            "secret-file",
+            TextFormat::File,
+            "`ldap`: the file with the password; `radius`: with the shared secret; `snmp`: with the community (`public` unless set).",
+        ),
+        KeySchema::new(
+            "args",
+            ValueKind::Lines { form: TextFormat::FreeText, most: 64 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
+            "`program`: its arguments. No shell reads them.",
+        ),
+        KeySchema::new(
+            "memory",
+            ValueKind::size(1024 * 1024, 1 << 40),
+            DefaultValue::Literal(ConfigValue::Size(256 * 1024 * 1024)),
+            "`program`: address space of each of its processes.",
+        ),
+        KeySchema::new(
+            "processes",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(64),
+            "`program`: processes of its user at most (RLIMIT_NPROC); not binding where it runs as root.",
+        ),
+        KeySchema::new(
+            "tls",
+            ValueKind::Table { table: &TLS, short: TableShorthand::Switch, unset: Some("off") },
+            DefaultValue::unset("off"),
+            "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
+             nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
+        ),
+        KeySchema::new(
+            "every",
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(2_000),
+            "Between two probes.",
+        ),
+        KeySchema::new(
+            "doubt",
+            ValueKind::time(10, DAY),
+            DefaultValue::millis(250),
+            "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
+        ),
+        KeySchema::new(
+            "timeout",
+            ValueKind::time(1, DAY),
+            DefaultValue::millis(1_000),
+            "One probe; at most `every`.",
+        ),
+        KeySchema::new(
+            "rise",
+            ValueKind::count(1, 100),
+            DefaultValue::count(2),
+            "Successes in a row until up.",
+        ),
+        KeySchema::new(
+            "fall",
+            ValueKind::count(1, 100),
+            DefaultValue::count(3),
+            "Failures in a row until down.",
+        ),
+        KeySchema::new(
+            "jitter",
+            ValueKind::count(0, 50),
+            DefaultValue::count(10),
+            "Random share of the interval, in percent.",
+        ),
+        KeySchema::new(
+            "port",
+            ValueKind::count_or_keyword(1, 65_535, "server"),
+            DefaultValue::unset("server"),
+            "Another port than the server's.",
+        ),
+        KeySchema::new(
+            "grace",
+            ValueKind::time(0, DAY),
+            DefaultValue::millis(0),
+            "For how long failures of a server that has never answered do not take it down.",
+        ),
+        KeySchema::new(
+            "on-down",
+            ValueKind::Keyword(&[Keyword::new("keep"), Keyword::new("cut")]),
+            DefaultValue::keyword("keep"),
+            "When the server goes down: open connections stay until they end, or are cut.",
+        ),
+    ],
+};
+
+/// `tls` of a probe.
+pub static TLS: TableSchema = TableSchema {
+    description: "TLS of a probe",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Domain, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "The name that is asked for and that the certificate must bear; `auto`: the server's name or address.",
+        ),
+        KeySchema::new(
+            "verify",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
+            "`false`: any certificate will do.",
+        ),
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
+            "Who signs certificates: a PEM file, or whom the system trusts.",
+        ),
+        CRL,
+        EXPIRED_CRL,
+        KeySchema::new(
+            "certificate",
+            ValueKind::Text { form: TextFormat::File, unset: Some("none") },
+            DefaultValue::unset("none"),
+            "PEM file of our certificate; its key is found as that of a service's.",
+        ),
+        MINIMUM,
+    ],
+};

@@ -1,0 +1,104 @@
+//! Verifies one probe or agent: whether it says what to do, whether its keys belong together, whether its times fit.
+
+use super::keys::{FLAGS, KINDS, OF_KINDS};
+use super::resolve::probe_kind;
+use crate::config::finding::{FindingCollector, FindingDetails};
+use crate::config::section::ConfigSection;
+use crate::config::unit::Time;
+
+/// Verify the effective settings of a probe.
+pub fn verify_probe(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
+    let Some(kind) = probe_kind(probe) else {
+        let trouble =
+            FindingDetails::new("the probe does not say what to do").with_expected(format!(
+                "`tcp = true`, `http = \"/PATH\"`, or another kind: {}, program, tls",
+                KINDS.join(", ")
+            ));
+        sink.error(probe.span, path, trouble);
+        return verify_timers(probe, path, sink);
+    };
+    for flag in FLAGS.iter().chain(&["udp", "radius"]) {
+        if probe.is_written(flag) && !probe.is_invalid(flag) && !probe.flag(flag) {
+            let trouble = FindingDetails::new(format!("`{flag}` can only be true"))
+                .with_expected(format!("`{flag} = true`, or `probe = \"off\"`"));
+            sink.error(probe.span_of(flag), &format!("{path}.{flag}"), trouble);
+        }
+    }
+    for (key, kinds) in OF_KINDS {
+        if probe.is_written(key) && !kinds.contains(&kind) && !is_unset_or_invalid(probe, key) {
+            let trouble =
+                FindingDetails::new(format!("`{key}` means nothing for a probe `{kind}`"))
+                    .with_expected(format!("a probe of {}", kinds.join(", ")));
+            sink.error(probe.span_of(key), &format!("{path}.{key}"), trouble);
+        }
+    }
+    verify_key_combinations(probe, kind, path, sink);
+    verify_timers(probe, path, sink);
+}
+
+/// Written as the word for nothing, or wrongly, which has been reported.
+fn is_unset_or_invalid(probe: &ConfigSection, key: &str) -> bool {
+    let unset = matches!(probe.value(key), Some(crate::config::value::ConfigValue::Unset(_)));
+    unset || probe.is_invalid(key)
+}
+
+fn verify_key_combinations(
+    probe: &ConfigSection,
+    kind: &str,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let mut say = |key: &str, message: &str| {
+        sink.error(probe.span_of(key), &format!("{path}.{key}"), FindingDetails::new(message));
+    };
+    let has = |key: &str| probe.text(key).is_some() || probe.is_invalid(key);
+    if kind == "tcp" && has("send") && !has("expect") {
+        say("send", "what is sent proves nothing unless `expect` says what must come");
+    }
+    if kind == "udp" && !has("send") {
+        say("udp", "a server answers only what is sent: `send` is missing");
+    }
+    if kind == "radius" && !has("secret-file") {
+        say("radius", "`secret-file` is missing: only a signed question is answered");
+    }
+    if kind == "ldap" && has("secret-file") && !has("user") {
+        say("secret-file", "a password needs a `user`");
+    }
+    if kind == "program" && !probe.is_invalid("program") && !is_absolute(probe.text("program")) {
+        say("program", "the path must be absolute: it begins with `/`");
+    }
+    let bodiless = probe.text("method").is_some_and(|method| method == "HEAD");
+    for key in ["expect", "digest"] {
+        if bodiless && has(key) && matches!(kind, "http" | "http2") {
+            say(key, "an answer to HEAD has no body to look at");
+        }
+    }
+}
+
+fn is_absolute(path: Option<&str>) -> bool {
+    path.is_some_and(|path| path.starts_with('/'))
+}
+
+fn verify_timers(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
+    verify_within_interval(probe, &["timeout", "doubt"], path, sink);
+}
+
+/// Times that must not be longer than the interval.
+pub fn verify_within_interval(
+    section: &ConfigSection,
+    keys: &[&str],
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    let Some(every) = section.time("every") else { return };
+    for key in keys {
+        let Some(time) = section.time(key).filter(|time| *time > every) else { continue };
+        let culprit = if section.is_written(key) { key } else { "every" };
+        let message = format!("`{key}` ({}) is longer than `every` ({})", Time(time), Time(every));
+        sink.error(
+            section.span_of(culprit),
+            &format!("{path}.{culprit}"),
+            FindingDetails::new(message),
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! Builds retries of the checked configuration.
+
+use std::time::Duration;
+
+use super::types::{RetryConditions, RetryConfig};
+use crate::config::section::ConfigSection;
+use crate::config::status_ranges::build_statuses;
+
+/// The terms of further attempts.
+pub fn build_retry(section: &ConfigSection) -> RetryConfig {
+    RetryConfig {
+        budget: section.count("budget"),
+        at_least: section.count_or_zero("at-least"),
+        window: section.time_or_zero("window"),
+        back_off: section.time_or_zero("back-off"),
+        back_off_most: section.time_or_zero("back-off-most"),
+        on: build_statuses(section),
+        wishes: RetryConditions {
+            on_timeout: section.flag("on-timeout"),
+            on_malformed: section.flag("on-malformed"),
+        },
+    }
+}
+
+/// How long all attempts of a request may take together.
+pub fn attempts_timeout(pool: &ConfigSection, timeout: &ConfigSection) -> Duration {
+    let first_byte = timeout.time_or_zero("first-byte");
+    let more = match pool.table("retry") {
+        Some(retry) if retry.flag("on-timeout") => first_byte,
+        _ => timeout.time_or_zero("connect"),
+    };
+    timeout.time("attempts").unwrap_or(first_byte + more)
+}

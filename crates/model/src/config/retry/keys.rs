@@ -1,0 +1,68 @@
+//! Describes retries.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
+use crate::config::value::ConfigValue;
+
+pub const RETRY: KeySchema = KeySchema::new(
+    "retry",
+    ValueKind::table(&RETRY_TABLE),
+    DefaultValue::Inner,
+    "What further attempts may cost, and which answers ask for one.",
+)
+.proxy_only();
+
+static RETRY_TABLE: TableSchema = TableSchema {
+    description: "the terms of further attempts",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "budget",
+            ValueKind::count_or_keyword(0, 100, "off"),
+            DefaultValue::count(20),
+            "Further attempts, percent of the requests of the window; `off`: as many as `retries` allows each.",
+        ),
+        KeySchema::new(
+            "at-least",
+            ValueKind::count(0, 100_000),
+            DefaultValue::count(10),
+            "Further attempts a second that are allowed besides, so that few requests have a budget too.",
+        ),
+        KeySchema::new("window", ValueKind::time(1_000, 60_000), DefaultValue::millis(10_000), "What is looked back on."),
+        KeySchema::new(
+            "back-off",
+            ValueKind::time(0, 60_000),
+            DefaultValue::millis(25),
+            "A random time up to this is waited before the second further attempt, and before the first if no other \
+             server is up; each further time it is twice as long.",
+        ),
+        KeySchema::new(
+            "back-off-most",
+            ValueKind::time(0, 60_000),
+            DefaultValue::millis(250),
+            "The longest of these times.",
+        ),
+        KeySchema::new(
+            "on",
+            ValueKind::Status,
+            DefaultValue::Absent,
+            "Answers that are not passed on while another attempt may be made: of idempotent requests whose body is \
+             still held. Not written: none.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "on-timeout",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Another attempt, at another server, for an idempotent request that a server took and did not begin to answer \
+             within `timeout.first-byte`, or stopped taking for `timeout.between-bytes`. The server may still be at work on it.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "on-malformed",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Another attempt, at another server, for an idempotent request whose answer breaks the rules of HTTP.",
+        )
+        .http_only(),
+    ],
+};

@@ -1,0 +1,330 @@
+//! Describes `[[service.NAME.rule]]`: conditions and what is done with what fits them.
+//!
+//! One table for both planes: keys that only one of them can carry are marked, and refused in the other.
+
+use super::rewrite::TABLE;
+use crate::config::request_priority;
+use crate::config::schedule::DAYS;
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+/// Rules of one file.
+pub const RULES: usize = 20_000;
+
+/// The list of rules of a service.
+pub const RULE: KeySchema = KeySchema::new(
+    "rule",
+    ValueKind::List { table: &RULE_TABLE, short: TableShorthand::None, most: RULES },
+    DefaultValue::Absent,
+    "What is done with some requests or connections, in order; the first rule that fits counts, else the service's pool. \
+     At most 1024 where packets are forwarded.",
+);
+
+pub static RULE_TABLE: TableSchema = TableSchema {
+    description: "a rule",
+    exclusive_groups: &[&["pool"], &["split"], &["redirect"], &["answer"], &["deny"]],
+    keys: &[
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("`rule-N` by its place, from 1"),
+            "Its name in status, report and metrics. Counts stay with a rule that is the same after a change.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "when",
+            ValueKind::table(&WHEN_TABLE),
+            DefaultValue::Inner,
+            "What must hold: each key that is written, of several values of a key one. Nothing: always.",
+        ),
+        KeySchema::new(
+            "pool",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the service's pool; required where packets are forwarded"),
+            "Name of the pool that takes it.",
+        ),
+        KeySchema::new(
+            "split",
+            ValueKind::List { table: &SPLIT_TABLE, short: TableShorthand::None, most: RULES },
+            DefaultValue::Absent,
+            "Pools that share it by weight.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "redirect",
+            ValueKind::Table { table: &REDIRECT_TABLE, short: TableShorthand::Key("to"), unset: None },
+            DefaultValue::Absent,
+            "The client is sent elsewhere. Short form: where to.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "answer",
+            ValueKind::Table { table: &ANSWER_TABLE, short: TableShorthand::Key("status"), unset: None },
+            DefaultValue::Absent,
+            "A fixed answer. Short form: its status.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "deny",
+            ValueKind::Flag,
+            DefaultValue::Absent,
+            "Refused: 403 with the cause `rule-denied` (`http`), a reset (`tcp`).",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "mirror",
+            ValueKind::Table { table: &MIRROR_TABLE, short: TableShorthand::Key("pool"), unset: None },
+            DefaultValue::Absent,
+            "Copies of requests go to a further pool, whose answers are dropped. Short form: the pool.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "rewrite",
+            ValueKind::Table { table: &TABLE, short: TableShorthand::None, unset: None },
+            DefaultValue::Absent,
+            "What is changed in the request and its answer.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "limit",
+            ValueKind::Table { table: &super::rate_limit::LIMIT_TABLE, short: TableShorthand::Key("rate"), unset: None },
+            DefaultValue::Absent,
+            "At most so many a second; what comes above is refused: 429 with the cause `rate-limited` (`http`), a reset \
+             (`tcp`). Short form: the rate.",
+        )
+        .proxy_only(),
+        request_priority::OF_RULE,
+        KeySchema::new(
+            "without-servers",
+            ValueKind::Keyword(&[Keyword::new("pool"), Keyword::new("next"), Keyword::new("answer")]),
+            DefaultValue::keyword("pool"),
+            "When no server of its pool may take work: as the pool's `all-down` says, on to the next rule, or 503 at \
+             once.",
+        )
+        .proxy_only(),
+    ],
+};
+
+const POOL: KeySchema = KeySchema::new(
+    "pool",
+    ValueKind::Text { form: TextFormat::Name, unset: None },
+    DefaultValue::Required,
+    "Name of the pool.",
+);
+
+static SPLIT_TABLE: TableSchema = TableSchema {
+    description: "a part of a split",
+    exclusive_groups: &[],
+    keys: &[
+        POOL,
+        KeySchema::new(
+            "weight",
+            ValueKind::count(0, 1_000_000),
+            DefaultValue::count(1),
+            "Its share among those of the rule.",
+        ),
+    ],
+};
+
+static REDIRECT_TABLE: TableSchema = TableSchema {
+    description: "a redirect",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "to",
+            ValueKind::Text { form: TextFormat::Template, unset: None },
+            DefaultValue::Required,
+            "Where to. `{host}`, `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
+             to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
+             before it along.",
+        ),
+        KeySchema::new(
+            "status",
+            ValueKind::count(301, 308),
+            DefaultValue::count(302),
+            "301, 302, 303, 307 or 308 (RFC 9110 §15.4).",
+        ),
+    ],
+};
+
+static ANSWER_TABLE: TableSchema = TableSchema {
+    description: "a fixed answer",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new("status", ValueKind::count(200, 599), DefaultValue::Required, "Its status."),
+        KeySchema::new(
+            "body",
+            ValueKind::Text { form: TextFormat::FreeText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed(""))),
+            "Its body.",
+        ),
+        KeySchema::new(
+            "type",
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed("text/plain"))),
+            "Its Content-Type.",
+        ),
+        KeySchema::new(
+            "headers",
+            ValueKind::Lines { form: TextFormat::Field, most: 16 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
+            "Further fields.",
+        ),
+    ],
+};
+
+static MIRROR_TABLE: TableSchema = TableSchema {
+    description: "a mirror",
+    exclusive_groups: &[],
+    keys: &[
+        POOL,
+        KeySchema::new(
+            "percent",
+            ValueKind::count(1, 100),
+            DefaultValue::count(100),
+            "Of how many requests.",
+        ),
+        KeySchema::new(
+            "at-once",
+            ValueKind::count(1, 10_000),
+            DefaultValue::count(64),
+            "Copies under way per worker; further ones are dropped and counted.",
+        ),
+    ],
+};
+
+pub static WHEN_TABLE: TableSchema = TableSchema {
+    description: "a condition",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new("client", ValueKind::Prefixes, DefaultValue::Absent, "Networks of clients."),
+        KeySchema::new("client-port", ValueKind::PortRange, DefaultValue::Absent, "The client's port, or a range."),
+        KeySchema::new(
+            "hours",
+            ValueKind::DailyWindow,
+            DefaultValue::Absent,
+            "A part of the day, local time as in `schedule`; it may pass midnight.",
+        ),
+        KeySchema::new(
+            "days",
+            ValueKind::KeywordList(&DAYS),
+            DefaultValue::Absent,
+            "Days of the week, local time; with `hours`, those on which they begin.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "tos",
+            ValueKind::count(0, 255),
+            DefaultValue::Absent,
+            "The type of service or traffic class byte.",
+        )
+        .packets_only(),
+        KeySchema::new(
+            "rate",
+            ValueKind::count(1, 100_000_000),
+            DefaultValue::Absent,
+            "At most so many new connections (`http`: requests) a second; those beyond go on to the next rule.",
+        ),
+        texts_key("host", TextFormat::HostPattern, "The host asked for, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for \
+             every name below.")
+        .http_only(),
+        texts_key("path", TextFormat::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
+             over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
+        .http_only(),
+        texts_key("path-regex", TextFormat::Pattern, "A regular expression that the whole path fits.").http_only(),
+        texts_key("method", TextFormat::Method, "The method.").http_only(),
+        texts_key("header", TextFormat::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
+             anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
+        .http_only(),
+        texts_key("cookie", TextFormat::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http_only(),
+        texts_key("query", TextFormat::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
+             or decoded is one.")
+            .http_only(),
+        texts_key("sni", TextFormat::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
+             beginning of the connection is read for it and passed on.")
+        .proxy_only(),
+        range_key("active", "Requests or connections under way: `\"100-\"` at least, `\"-99\"` at most, `\"10-20\"`. Whose, `count` says.")
+            .proxy_only(),
+        KeySchema::new(
+            "count",
+            ValueKind::Keyword(&[Keyword::new("rule"), Keyword::new("pool"), Keyword::new("service")]),
+            DefaultValue::Derived("`rule`"),
+            "`active`: what this rule itself sent on, what is under way at the servers of its pool, or all of the service, \
+             also what other rules sent elsewhere.",
+        )
+        .proxy_only(),
+        range_key("arrivals", "Connections that the service accepted in the last whole second.").proxy_only(),
+        KeySchema::new(
+            "bandwidth",
+            ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
+            DefaultValue::Absent,
+            "Holds while the answers that this rule let through stayed below it in the last whole second: bandwidth \
+             reserved for the rule.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "shared-bandwidth",
+            ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
+            DefaultValue::Absent,
+            "Holds while all answers of the service together stayed below it in the last whole second: bandwidth that \
+             rules share.",
+        )
+        .proxy_only(),
+        KeySchema::new(
+            "servers",
+            ValueKind::Table { table: &SERVERS_TABLE, short: TableShorthand::Key("up"), unset: None },
+            DefaultValue::Absent,
+            "The state of a pool. Short form: how many servers are up.",
+        )
+        .proxy_only(),
+        nested_key("all", "Conditions that all hold."),
+        nested_key("any", "Conditions of which one holds."),
+        KeySchema::new(
+            "not",
+            ValueKind::Table { table: &WHEN_TABLE, short: TableShorthand::None, unset: None },
+            DefaultValue::Absent,
+            "A condition that does not hold.",
+        )
+        .proxy_only(),
+    ],
+};
+
+const fn texts_key(name: &'static str, form: TextFormat, doc: &'static str) -> KeySchema {
+    KeySchema::new(name, ValueKind::Texts { form, unset: None }, DefaultValue::Absent, doc)
+}
+
+const fn range_key(name: &'static str, doc: &'static str) -> KeySchema {
+    KeySchema::new(
+        name,
+        ValueKind::Text { form: TextFormat::Range, unset: None },
+        DefaultValue::Absent,
+        doc,
+    )
+}
+
+const fn nested_key(name: &'static str, doc: &'static str) -> KeySchema {
+    let kind = ValueKind::List { table: &WHEN_TABLE, short: TableShorthand::None, most: 100_000 };
+    KeySchema::new(name, kind, DefaultValue::Absent, doc).proxy_only()
+}
+
+static SERVERS_TABLE: TableSchema = TableSchema {
+    description: "a state of a pool",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "of",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the rule's pool"),
+            "Name of the pool.",
+        ),
+        range_key("up", "Servers that are up and take work."),
+        range_key("busy", "Under way at each server that is up, on average."),
+        range_key(
+            "load",
+            "The load that servers tell of themselves, percent, on average over those that tell.",
+        ),
+        range_key("each-load", "The same, of every server that tells."),
+    ],
+};

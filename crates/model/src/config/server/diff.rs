@@ -1,0 +1,16 @@
+//! The keys of a server, as a difference names them.
+
+use super::types::ServerConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of a server.
+    ServerKey of ServerConfig besides (name, address):
+    Weight = "weight" => weight,
+    Priority = "priority" => priority,
+    Locality = "locality" => locality,
+    State = "state" => admin,
+    Schedule = "schedule" => schedule,
+    Probe = "probe" => probe,
+    Connections = "connections" => connections,
+}

@@ -1,0 +1,57 @@
+//! Describes a server of a pool.
+
+use crate::config::probe::PROBE;
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+use crate::config::{balance, schedule};
+
+/// An element of `servers`.
+pub static SERVER: TableSchema = TableSchema {
+    description: "a server",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Derived("the address with `-` for every other character"),
+            "Its name within the pool.",
+        ),
+        KeySchema::new(
+            "address",
+            ValueKind::Server,
+            DefaultValue::Required,
+            "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
+        ),
+        WEIGHT.inherited(),
+        balance::PRIORITY,
+        balance::BACKUP,
+        balance::LAST_RESORT,
+        balance::LOCALITY,
+        KeySchema::new(
+            "state",
+            ValueKind::Keyword(&[
+                Keyword::new("enabled"),
+                Keyword::new("drain"),
+                Keyword::new("disabled"),
+            ]),
+            DefaultValue::keyword("enabled"),
+            "What the operator wants of it: judged by its health, finish what it has, or take nothing.",
+        ),
+        schedule::SCHEDULE.inherited(),
+        CONNECTIONS.inherited(),
+        PROBE.inherited(),
+    ],
+};
+
+pub const WEIGHT: KeySchema = KeySchema::new(
+    "weight",
+    ValueKind::count(0, 256),
+    DefaultValue::count(1),
+    "A server's share; 0 takes no new work. In a pool: for its servers that set none.",
+);
+
+pub const CONNECTIONS: KeySchema = KeySchema::new(
+    "connections",
+    ValueKind::count_or_keyword(1, 1_000_000, "off"),
+    DefaultValue::unset("off"),
+    "Connections at a time to one server. In a pool: for each of its servers that set none.",
+);

@@ -1,0 +1,88 @@
+//! Builds a service of the checked configuration.
+
+use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts};
+use crate::config::forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
+use crate::config::forwarding_mode::ForwardingMode;
+use crate::config::inner_table::read_inner_table;
+use crate::config::network_set::NetworkSet;
+use crate::config::path_normalization::{PathCase, PathNormalization};
+use crate::config::reserved_fields::ReservedFields;
+use crate::config::section::ConfigSection;
+use crate::config::socket::build_socket_options;
+use crate::config::{
+    affinity, buffer, compression, http2, http3, objective, packets, proxy_protocol,
+    request_priority, rules, tls,
+};
+
+pub fn build_service(section: &ConfigSection) -> ServiceConfig {
+    let forward = match section.text("forward") {
+        Some("tcp") => ForwardingMode::Tcp,
+        Some("mac") => ForwardingMode::Mac,
+        Some("tunnel") => ForwardingMode::Tunnel,
+        Some("nat") => ForwardingMode::Nat,
+        _ => ForwardingMode::Http,
+    };
+    ServiceConfig {
+        name: section.name.clone(),
+        listen: if forward.forwards_packets() {
+            Vec::new()
+        } else {
+            section.sockets("listen").to_vec()
+        },
+        forward,
+        pool: section.text("pool").unwrap_or_default().to_owned(),
+        timeout: read_inner_table(section, "timeout", |timeout| ServiceTimeouts {
+            header: timeout.time_or_zero("header"),
+            idle: timeout.time_or_zero("idle"),
+            between_bytes: timeout.time_or_zero("between-bytes"),
+            whole: timeout.time("whole"),
+            drain: timeout.time_or_zero("drain"),
+            tunnel: timeout.time_or_zero("tunnel"),
+        }),
+        limit: read_inner_table(section, "limit", |limit| ServiceLimits {
+            connections: limit.count("connections"),
+            connections_per_client: limit.count("connections-per-client"),
+            header_bytes: limit.count_or_zero("header-bytes"),
+            header_count: limit.count_or_zero("header-count"),
+            target_bytes: limit.count_or_zero("target-bytes"),
+            connection_bytes: limit.count_or_zero("connection-bytes"),
+        }),
+        socket: read_inner_table(section, "socket", build_socket_options),
+        trust: NetworkSet::new(section.prefixes("trust")),
+        forwarded: read_inner_table(section, "forwarded", |forwarded| ForwardedHeaders {
+            x_forwarded: forwarded_header_action(forwarded.text("x-forwarded")),
+            forwarded: forwarded_header_action(forwarded.text("forwarded")),
+            via: forwarded.flag("via"),
+        }),
+        packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),
+        tls: section.table("tls").map(tls::build_service_tls),
+        rules: if forward.forwards_packets() {
+            Vec::new()
+        } else {
+            section.list("rule").iter().map(rules::build_rule).collect()
+        },
+        path_normalization: PathNormalization::from_keyword(section.text("path-normalization")),
+        path_case: PathCase::from_keyword(section.text("path-case")),
+        sticky: section
+            .table("sticky")
+            .filter(|_| !forward.forwards_packets())
+            .map(|sticky| affinity::build_affinity(sticky, section.table("tls").is_some())),
+        http2: read_inner_table(section, "http2", http2::build_client_http2),
+        http3: read_inner_table(section, "http3", http3::build_client_http3),
+        accept_proxy: section.table("accept-proxy").map(proxy_protocol::build_accept_proxy),
+        buffer: read_inner_table(section, "buffer", buffer::build_buffer),
+        compress: section.table("compress").map(compression::build_compression),
+        priority: read_inner_table(section, "priority", request_priority::build_request_priority),
+        objective: section.table("objective").map(objective::build_objective),
+        reserved: ReservedFields::default(),
+    }
+}
+
+fn forwarded_header_action(word: Option<&str>) -> ForwardedHeaderAction {
+    match word {
+        Some("append") => ForwardedHeaderAction::Append,
+        Some("replace") => ForwardedHeaderAction::Replace,
+        Some("remove") => ForwardedHeaderAction::Remove,
+        _ => ForwardedHeaderAction::Keep,
+    }
+}

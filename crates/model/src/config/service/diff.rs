@@ -1,0 +1,30 @@
+//! The keys of a service, as a difference names them.
+
+use super::types::ServiceConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of a service.
+    ServiceKey of ServiceConfig besides (name, reserved):
+    Listen = "listen" => listen,
+    Forward = "forward" => forward,
+    Pool = "pool" => pool,
+    Timeout = "timeout" => timeout,
+    Limit = "limit" => limit,
+    Socket = "socket" => socket,
+    Trust = "trust" => trust,
+    Forwarded = "forwarded" => forwarded,
+    Packets = "packets" => packets,
+    Tls = "tls" => tls,
+    Rule = "rule" => rules,
+    PathNormalization = "path-normalization" => path_normalization,
+    PathCase = "path-case" => path_case,
+    Sticky = "sticky" => sticky,
+    Http2 = "http2" => http2,
+    Http3 = "http3" => http3,
+    AcceptProxy = "accept-proxy" => accept_proxy,
+    Compress = "compress" => compress,
+    Objective = "objective" => objective,
+    Buffer = "buffer" => buffer,
+    Priority = "priority" => priority,
+}

@@ -1,0 +1,287 @@
+//! Describes `[service.NAME]`.
+
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+use crate::config::value::ConfigValue;
+use crate::config::{
+    affinity, buffer, compression, http2, http3, objective, packets, path_normalization,
+    proxy_protocol, request_priority, rules, socket, tls,
+};
+
+const HOUR: u64 = 3_600_000;
+
+const DAY: u64 = 24 * HOUR;
+
+pub static SERVICE: TableSchema = TableSchema {
+    description: "a service",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "listen",
+            ValueKind::Listen,
+            DefaultValue::Required,
+            "Where it listens: `\"203.0.113.10:80\"`, `\"[2001:db8::10]:80\"`, `\":80\"` for every address of both \
+             families, or a list. Where packets are forwarded also `\"203.0.113.10:80,443,8000-8010\"` and \
+             `\"203.0.113.10:*\"` for any port.",
+        ),
+        KeySchema::new(
+            "forward",
+            ValueKind::Keyword(&[
+                Keyword::new("http"),
+                Keyword::new("tcp"),
+                Keyword::new("mac"),
+                Keyword::new("nat"),
+                Keyword::new("tunnel"),
+            ]),
+            DefaultValue::Required,
+            "The method: proxied requests, proxied bytes, or packets: sent on with another MAC address, translated \
+             both ways, or put into a tunnel.",
+        ),
+        KeySchema::new(
+            "pool",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::Required,
+            "Name of its pool.",
+        ),
+        KeySchema::new(
+            "timeout",
+            ValueKind::table(&TIMEOUT),
+            DefaultValue::Inner,
+            "Times towards clients.",
+        )
+        .inherited(),
+        KeySchema::new(
+            "limit",
+            ValueKind::table(&LIMIT),
+            DefaultValue::Inner,
+            "Limits towards clients.",
+        )
+        .inherited()
+        .proxy_only(),
+        KeySchema::new(
+            "socket",
+            ValueKind::table(&socket::ALL),
+            DefaultValue::Inner,
+            "What is set on listeners and client connections.",
+        )
+        .inherited()
+        .proxy_only(),
+        TRUST.inherited().proxy_only(),
+        KeySchema::new(
+            "forwarded",
+            ValueKind::table(&FORWARDED),
+            DefaultValue::Inner,
+            "Which headers tell the server about the client.",
+        )
+        .http_only(),
+        packets::PROTOCOL,
+        packets::FIN_TIMEOUT,
+        packets::STALE_TIMEOUT,
+        affinity::STICKY,
+        packets::TUNNEL,
+        packets::MSS_CLAMP,
+        packets::REPLICATE,
+        packets::GUARD,
+        rules::RULE,
+        path_normalization::NORMALIZATION,
+        path_normalization::CASE,
+        tls::OF_SERVICE,
+        http2::SERVICE_HTTP2,
+        http3::SERVICE_HTTP3,
+        proxy_protocol::ACCEPT,
+        compression::COMPRESS,
+        buffer::BUFFER,
+        request_priority::PRIORITY,
+        objective::OBJECTIVE,
+        KeySchema::refused("access-log", "there is one access log: `access-log` in `[global]`"),
+        KeySchema::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
+        KeySchema::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),
+        KeySchema::refused("probe", "judging is the pool's: `probe` in `[pool.NAME]`"),
+    ],
+};
+
+static TIMEOUT: TableSchema = TableSchema {
+    description: "times of a service",
+    exclusive_groups: &[],
+    keys: &[
+        HEADER,
+        KeySchema::new(
+            "idle",
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(60_000),
+            "A keep-alive connection without a request.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "between-bytes",
+            ValueKind::time(1, 7 * DAY),
+            DefaultValue::millis(30_000),
+            "Between two bytes of a request's body, and between two reads by a client of its answer.",
+        )
+        .http_only(),
+        WHOLE,
+        KeySchema::new(
+            "drain",
+            ValueKind::time(0, DAY),
+            DefaultValue::Derived("global.drain"),
+            "How long exchanges of a removed or changed service may finish.",
+        )
+        .proxy_only(),
+        TUNNEL,
+        packets::EMBRYONIC,
+        packets::HALF_CLOSED,
+        packets::UDP,
+        packets::ICMP,
+        KeySchema::refused("connect", "connecting is the pool's: `timeout.connect` in `[pool.NAME]`"),
+        KeySchema::refused("first-byte", "waiting for a server is the pool's: `timeout.first-byte` in `[pool.NAME]`"),
+        KeySchema::refused("queue", "waiting for a server is the pool's: `timeout.queue` in `[pool.NAME]`"),
+    ],
+};
+
+static LIMIT: TableSchema = TableSchema {
+    description: "limits of a service",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "connections",
+            ValueKind::count_or_keyword(1, 100_000_000, "off"),
+            DefaultValue::unset("off"),
+            "Client connections at a time; `off`: the global limit alone. At the limit a connection without a request is \
+             closed for a newcomer.",
+        ),
+        KeySchema::new(
+            "connections-per-client",
+            ValueKind::count_or_keyword(1, 100_000_000, "auto"),
+            DefaultValue::unset("auto"),
+            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
+             many as are free, but never fewer than 8. Clients in `trust` and senders in `accept-proxy` have no such limit.",
+        ),
+        HEADER_BYTES,
+        HEADER_COUNT,
+        TARGET_BYTES,
+        CONNECTION_BYTES,
+        KeySchema::refused(
+            "idle",
+            "kept connections are the pool's: `limit.idle` in `[pool.NAME]`",
+        ),
+        KeySchema::refused("queue", "the queue is the pool's: `limit.queue` in `[pool.NAME]`"),
+    ],
+};
+
+static FORWARDED: TableSchema = TableSchema {
+    description: "forwarding headers",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "x-forwarded",
+            ValueKind::Keyword(TREATMENTS),
+            DefaultValue::keyword("append"),
+            "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed. Other \
+             `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. What a client sends that is not in `trust` \
+             never passes: `keep` and `append` then replace it, X-Real-IP too.",
+        ),
+        KeySchema::new(
+            "forwarded",
+            ValueKind::Keyword(TREATMENTS),
+            DefaultValue::keyword("keep"),
+            "Forwarded (RFC 7239): likewise. With `keep` nothing is added where none came.",
+        ),
+        KeySchema::new(
+            "via",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(true)),
+            "Add Via (RFC 9110 §7.6.3).",
+        ),
+    ],
+};
+
+const TREATMENTS: &[Keyword] = &[
+    Keyword::new("keep"),
+    Keyword::new("append"),
+    Keyword::new("replace"),
+    Keyword::new("remove"),
+];
+
+/// Whose word about earlier hops is believed.
+pub const TRUST: KeySchema = KeySchema::new(
+    "trust",
+    ValueKind::Prefixes,
+    DefaultValue::Literal(ConfigValue::Prefixes(Vec::new())),
+    "Networks of proxies in front, such as a CDN's. Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
+     from these addresses alone; by default from none. Limits of one client's connections and handshakes do not hold \
+     for them, since many clients stand behind each.",
+);
+
+pub const HEADER: KeySchema = KeySchema::new(
+    "header",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(10_000),
+    "A whole head, from the connection's first byte or the end of the previous exchange.",
+)
+.http_only();
+
+/// Idle connections of both sides.
+pub const IDLE_BOTH: KeySchema = KeySchema::new(
+    "idle",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(60_000),
+    "A keep-alive connection without a request: a client's, and a kept one towards a server.",
+);
+
+/// Silence within a message, both sides.
+pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
+    "between-bytes",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(30_000),
+    "Between two bytes or two reads within a message, of a client and of a server.",
+);
+
+pub const WHOLE: KeySchema = KeySchema::new(
+    "whole",
+    ValueKind::time_or_keyword(1, 7 * DAY, "off"),
+    DefaultValue::unset("off"),
+    "The whole exchange, from its first byte to its last.",
+)
+.http_only();
+
+pub const TUNNEL: KeySchema = KeySchema::new(
+    "tunnel",
+    ValueKind::time(1, 7 * DAY),
+    DefaultValue::millis(HOUR),
+    "A tunnel (`tcp`, or an upgraded connection such as a WebSocket) with no byte either way.",
+)
+.proxy_only();
+
+/// Bytes of a head; the buffer of 64 KiB keeps room for what we add.
+pub const HEADER_BYTES: KeySchema = KeySchema::new(
+    "header-bytes",
+    ValueKind::size(1_024, 60 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(32 * 1_024)),
+    "Bytes of a head.",
+)
+.http_only();
+
+/// Fields of a head.
+pub const HEADER_COUNT: KeySchema = KeySchema::new(
+    "header-count",
+    ValueKind::count(1, 256),
+    DefaultValue::count(100),
+    "Fields of a head.",
+)
+.http_only();
+
+/// Bytes of a target.
+pub const TARGET_BYTES: KeySchema = KeySchema::new(
+    "target-bytes",
+    ValueKind::size(64, 60 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(8 * 1_024)),
+    "Bytes of a request's target; at most `header-bytes`.",
+)
+.http_only();
+
+/// Our bytes for one connection.
+pub const CONNECTION_BYTES: KeySchema = KeySchema::new(
+    "connection-bytes",
+    ValueKind::size(64 * 1_024, 16 * 1_024 * 1_024),
+    DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
+    "Bytes of ours that one connection may hold.",
+);

@@ -1,0 +1,50 @@
+//! Effective settings of a service: inheritance, defaults, and its rules.
+
+use super::keys::SERVICE;
+use crate::config::affinity::fill_affinity_defaults;
+use crate::config::default_bounds::{cap_default, raise_default};
+use crate::config::schema::ValueKind;
+use crate::config::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
+use crate::config::setting_layers::{LayerTier, SettingLayer, layers, resolve_layers};
+use crate::config::value::ConfigValue;
+
+pub fn resolve_service(
+    written: &ConfigSection,
+    above: &ConfigSection,
+    global: &ConfigSection,
+) -> ConfigSection {
+    let mut service = resolve_layers(&SERVICE, &layers(written, above, LayerTier::Global), false);
+    service.name.clone_from(&written.name);
+    if let Some(timeout) = service.table_mut("timeout")
+        && timeout.setting("drain").is_none()
+    {
+        timeout.set(
+            "drain",
+            ConfigValue::Time(global.time_or_zero("drain")),
+            SettingOrigin::Derived("as global.drain"),
+        );
+    }
+    if let Some(sticky) = service.table_mut("sticky") {
+        fill_affinity_defaults(sticky);
+    }
+    if let Some(limit) = service.table_mut("limit") {
+        cap_default(limit, "target-bytes", "header-bytes");
+    }
+    for protocol in ["http2", "http3"] {
+        if let Some(protocol) = service.table_mut(protocol) {
+            raise_default(protocol, "window-most", "window", 1);
+        }
+    }
+    if let Some((at, key)) = SERVICE.find("rule")
+        && let ValueKind::List { table, .. } = key.kind
+        && let Some(Setting { content: SettingContent::List(_), origin }) = service.setting("rule")
+    {
+        let origin = *origin;
+        let own = |rule| [SettingLayer::own(rule)];
+        let rules =
+            written.list("rule").iter().map(|rule| resolve_layers(table, &own(rule), false));
+        let rules = rules.collect();
+        service.set_slot(at, SettingContent::List(rules), origin);
+    }
+    service
+}

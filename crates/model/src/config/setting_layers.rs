@@ -1,0 +1,155 @@
+//! Resolves one table from the places where its settings may be written, nearest first.
+
+use crate::config::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
+use crate::config::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
+
+/// A table at the top that inherits nothing.
+pub fn resolve_top_table(table: &'static TableSchema, written: &ConfigSection) -> ConfigSection {
+    let mut section = resolve_layers(table, &[SettingLayer::own(written)], false);
+    section.name.clone_from(&written.name);
+    section
+}
+
+/// One place where a setting may be written, the nearest first in a chain.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingLayer<'a> {
+    section: &'a ConfigSection,
+    tier: LayerTier,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerTier {
+    Own,
+    Global,
+    Pool,
+}
+
+pub fn layers<'a>(
+    own: &'a ConfigSection,
+    above: &'a ConfigSection,
+    tier: LayerTier,
+) -> [SettingLayer<'a>; 2] {
+    [SettingLayer::own(own), SettingLayer { section: above, tier }]
+}
+
+/// The settings of one table from its layers. `inside`: within an inherited table, where every key is inherited.
+pub fn resolve_layers(
+    table: &'static TableSchema,
+    chain: &[SettingLayer<'_>],
+    inside: bool,
+) -> ConfigSection {
+    let place = chain.first().map(|layer| layer.section.span).unwrap_or_default();
+    let mut section = ConfigSection::new(table, place);
+    for (at, key) in table.keys.iter().enumerate() {
+        let own = chain.first().filter(|layer| layer.tier == LayerTier::Own);
+        let seen = if inside || key.inherits {
+            chain
+        } else {
+            own.map(std::slice::from_ref).unwrap_or_default()
+        };
+        let setting = match &key.kind {
+            ValueKind::Refused(_) => None,
+            ValueKind::Table { table: inner, .. } => resolve_inner_table(key, inner, seen),
+            _ => resolve_value(table, key, seen),
+        };
+        if let Some(Setting { content: slot, origin }) = setting {
+            section.set_slot(at, slot, origin);
+        }
+    }
+    // What an overdue list is worth means nothing without lists.
+    if section.setting("crl").is_none() && !section.is_written("expired-crl") {
+        section.clear("expired-crl");
+    }
+    section
+}
+
+fn resolve_value(
+    table: &TableSchema,
+    key: &KeySchema,
+    chain: &[SettingLayer<'_>],
+) -> Option<Setting> {
+    for layer in chain {
+        if let Some(setting) = layer.section.setting(key.name) {
+            let origin = layer.origin(setting);
+            if let (ValueKind::List { table, .. }, SettingContent::List(list)) =
+                (&key.kind, &setting.content)
+                && !key.elements_inherit
+            {
+                // What an element inherits is settled by whoever knows from where.
+                let own = |one| [SettingLayer { section: one, tier: layer.tier }];
+                let list = list.iter().map(|one| resolve_layers(table, &own(one), true)).collect();
+                return Some(Setting { content: SettingContent::List(list), origin });
+            }
+            return Some(Setting { content: setting.content.clone(), origin });
+        }
+        // A nearer choice of another kind: what was chosen further away does not reach us.
+        let rivals = table
+            .exclusive_groups
+            .iter()
+            .filter(|group| !group.contains(&key.name))
+            .flat_map(|group| group.iter());
+        let is_choice = table.exclusive_groups.iter().any(|group| group.contains(&key.name));
+        if is_choice && rivals.into_iter().any(|rival| layer.section.setting(rival).is_some()) {
+            break;
+        }
+    }
+    default_setting(key)
+}
+
+fn resolve_inner_table(
+    key: &KeySchema,
+    inner: &'static TableSchema,
+    chain: &[SettingLayer<'_>],
+) -> Option<Setting> {
+    let mut below: Vec<SettingLayer<'_>> = Vec::new();
+    let mut origin = SettingOrigin::Default;
+    for layer in chain {
+        let Some(setting) = layer.section.setting(key.name) else { continue };
+        match &setting.content {
+            SettingContent::Table(section) => {
+                if below.is_empty() {
+                    origin = layer.origin(setting);
+                }
+                below.push(SettingLayer { section, tier: layer.tier });
+            }
+            // `off` nearest wins; `off` further away ends what a nearer table can inherit.
+            slot if below.is_empty() => {
+                return Some(Setting { content: slot.clone(), origin: layer.origin(setting) });
+            }
+            _ => break,
+        }
+    }
+    if below.is_empty() && !matches!(key.default, DefaultValue::Inner) {
+        return default_setting(key);
+    }
+    Some(Setting { content: SettingContent::Table(resolve_layers(inner, &below, true)), origin })
+}
+
+fn default_setting(key: &KeySchema) -> Option<Setting> {
+    match &key.default {
+        DefaultValue::Literal(value) => Some(Setting {
+            content: SettingContent::Value(value.clone()),
+            origin: SettingOrigin::Default,
+        }),
+        DefaultValue::Required
+        | DefaultValue::Absent
+        | DefaultValue::Inner
+        | DefaultValue::Derived(_) => None,
+    }
+}
+
+impl<'a> SettingLayer<'a> {
+    /// What is written in the table itself.
+    pub fn own(section: &'a ConfigSection) -> SettingLayer<'a> {
+        SettingLayer { section, tier: LayerTier::Own }
+    }
+
+    fn origin(&self, setting: &Setting) -> SettingOrigin {
+        let place = setting.origin.span().unwrap_or_default();
+        match self.tier {
+            LayerTier::Own => SettingOrigin::Written(place),
+            LayerTier::Global => SettingOrigin::Global(place),
+            LayerTier::Pool => SettingOrigin::Pool(place),
+        }
+    }
+}

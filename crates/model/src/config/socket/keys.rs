@@ -1,0 +1,192 @@
+//! Describes `socket`: what is set on the sockets of a service or of a pool.
+
+use crate::config::schema::{
+    DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+use crate::config::value::ConfigValue;
+
+/// One day, in milliseconds.
+const DAY: u64 = 86_400_000;
+
+/// Far above any window, and below what the kernel holds in an int after doubling it.
+const BUFFER_MAX: u64 = 512 * 1_024 * 1_024;
+
+/// The keys of every `socket` table, and then its own.
+macro_rules! with_common {
+    ($($own:expr),*) => {
+        &[NODELAY, KEEP_ALIVE, USER_TIMEOUT, MSS, CONGESTION, FAST_OPEN, MPTCP, TRANSPARENT, INTERFACE, MARK,
+          SEND_BUFFER, RECEIVE_BUFFER, PATH, $($own),*]
+    };
+}
+
+/// In `[global]`, for services and pools, and in a service.
+pub static ALL: TableSchema = TableSchema {
+    description: "socket settings",
+    exclusive_groups: &[],
+    keys: with_common!(DEFER_ACCEPT, BACKLOG),
+};
+
+pub static POOL: TableSchema = TableSchema {
+    description: "socket settings of a pool",
+    exclusive_groups: &[],
+    keys: with_common!(
+        KeySchema::refused("defer-accept", NOT_A_POOL),
+        KeySchema::refused("backlog", NOT_A_POOL)
+    ),
+};
+
+const NOT_A_POOL: &str = "a pool accepts nothing; it belongs to `socket` of a service";
+
+static KEEP_ALIVE_TABLE: TableSchema = TableSchema {
+    description: "keep-alive settings",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "idle",
+            ValueKind::seconds(1, 32_767, None),
+            DefaultValue::millis(60_000),
+            "Silence before the first probe (TCP_KEEPIDLE).",
+        ),
+        KeySchema::new(
+            "interval",
+            ValueKind::seconds(1, 32_767, None),
+            DefaultValue::millis(10_000),
+            "Between two probes (TCP_KEEPINTVL).",
+        ),
+        KeySchema::new(
+            "count",
+            ValueKind::count(1, 127),
+            DefaultValue::count(3),
+            "Unanswered probes until the connection is dead (TCP_KEEPCNT).",
+        ),
+    ],
+};
+
+static PATH_TABLE: TableSchema = TableSchema {
+    description: "an expected path",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "rate",
+            ValueKind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
+            DefaultValue::Required,
+            "The rate wanted.",
+        ),
+        KeySchema::new(
+            "round-trip",
+            ValueKind::time(0, 60_000),
+            DefaultValue::Required,
+            "The round trip of the path.",
+        ),
+    ],
+};
+
+const NODELAY: KeySchema = KeySchema::new(
+    "nodelay",
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(true)),
+    "Send small segments at once (TCP_NODELAY).",
+);
+
+const KEEP_ALIVE: KeySchema = KeySchema::new(
+    "keep-alive",
+    ValueKind::Table {
+        table: &KEEP_ALIVE_TABLE,
+        short: TableShorthand::Key("idle"),
+        unset: Some("off"),
+    },
+    DefaultValue::Inner,
+    "Probing of silent connections (SO_KEEPALIVE). Short form: the idle time.",
+);
+
+const USER_TIMEOUT: KeySchema = KeySchema::new(
+    "user-timeout",
+    ValueKind::time_or_keyword(1, 7 * DAY, "system"),
+    DefaultValue::unset("system"),
+    "How long sent data may stay unacknowledged (TCP_USER_TIMEOUT).",
+);
+
+const MSS: KeySchema = KeySchema::new(
+    "mss",
+    ValueKind::count_or_keyword(88, 65_495, "auto"),
+    DefaultValue::unset("auto"),
+    "Largest segment, in bytes (TCP_MAXSEG).",
+);
+
+const CONGESTION: KeySchema = KeySchema::new(
+    "congestion",
+    ValueKind::Text { form: TextFormat::Congestion, unset: Some("system") },
+    DefaultValue::unset("system"),
+    "Congestion control, by the kernel's name for it (TCP_CONGESTION).",
+);
+
+const FAST_OPEN: KeySchema = KeySchema::new(
+    "fast-open",
+    ValueKind::count_or_keyword(1, 65_535, "off"),
+    DefaultValue::unset("off"),
+    "TCP Fast Open: the queue's length for a service (TCP_FASTOPEN), any number for a pool (TCP_FASTOPEN_CONNECT).",
+);
+
+const MPTCP: KeySchema = KeySchema::new(
+    "mptcp",
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(false)),
+    "Multipath TCP (IPPROTO_MPTCP).",
+);
+
+const TRANSPARENT: KeySchema = KeySchema::new(
+    "transparent",
+    ValueKind::Flag,
+    DefaultValue::Literal(ConfigValue::Flag(false)),
+    "A service accepts for any address; a pool connects from the client's address (IP_TRANSPARENT; needs \
+         CAP_NET_ADMIN).",
+);
+
+const INTERFACE: KeySchema = KeySchema::new(
+    "interface",
+    ValueKind::Text { form: TextFormat::Interface, unset: Some("any") },
+    DefaultValue::unset("any"),
+    "Bound to this network interface (SO_BINDTODEVICE).",
+);
+
+const MARK: KeySchema = KeySchema::new(
+    "mark",
+    ValueKind::count_or_keyword(1, u32::MAX as u64, "off"),
+    DefaultValue::unset("off"),
+    "Mark for routing and filters (SO_MARK; needs CAP_NET_ADMIN).",
+);
+
+const SEND_BUFFER: KeySchema = KeySchema::new(
+    "send-buffer",
+    ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
+    DefaultValue::unset("auto"),
+    "Bytes asked for (SO_SNDBUF); `auto` leaves the kernel's autotuning on.",
+);
+
+const RECEIVE_BUFFER: KeySchema = KeySchema::new(
+    "receive-buffer",
+    ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
+    DefaultValue::unset("auto"),
+    "Bytes asked for (SO_RCVBUF); `auto` leaves the kernel's autotuning on.",
+);
+
+const PATH: KeySchema = KeySchema::new(
+    "path",
+    ValueKind::Table { table: &PATH_TABLE, short: TableShorthand::None, unset: Some("off") },
+    DefaultValue::unset("off"),
+    "What the path is expected to carry; only for warnings about buffers that are too small for it.",
+);
+
+const DEFER_ACCEPT: KeySchema = KeySchema::new(
+    "defer-accept",
+    ValueKind::seconds(1, 3_600, Some("off")),
+    DefaultValue::unset("off"),
+    "Wake for a new client only when it has sent something, or after this time (TCP_DEFER_ACCEPT); services only.",
+);
+
+const BACKLOG: KeySchema = KeySchema::new(
+    "backlog",
+    ValueKind::count(1, 65_535),
+    DefaultValue::count(4_096),
+    "Connections waiting to be accepted, per listener (listen(2)); services only.",
+);

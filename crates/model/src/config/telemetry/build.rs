@@ -1,0 +1,14 @@
+//! Builds the telemetry of the checked configuration.
+
+use super::types::TelemetryConfig;
+use crate::config::section::ConfigSection;
+
+/// A collector, if it says where.
+pub fn build_telemetry(section: &ConfigSection) -> Option<TelemetryConfig> {
+    Some(TelemetryConfig {
+        collector: *section.sockets("collector").first()?,
+        traces: section.flag("traces"),
+        logs: section.flag("logs"),
+        name: section.text("name").unwrap_or_default().to_owned(),
+    })
+}

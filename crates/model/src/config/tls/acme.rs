@@ -1,0 +1,53 @@
+//! Describes `tls.acme` of a service: a certificate that is ordered.
+
+use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
+
+/// Names of one certificate: what the largest authority takes.
+pub const NAMES: usize = 100;
+
+/// `tls.acme` of a service.
+pub static ACME: TableSchema = TableSchema {
+    description: "a certificate that is ordered",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "names",
+            ValueKind::Texts { form: TextFormat::HostPattern, unset: None },
+            DefaultValue::Required,
+            "The certificate's names. The authority must be able to reach this machine under each of them.",
+        ),
+        KeySchema::new(
+            "directory",
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::text("https://acme-v02.api.letsencrypt.org/directory"),
+            "The authority: the URL of its directory. Whoever orders agrees to its terms of service.",
+        ),
+        KeySchema::new(
+            "contact",
+            ValueKind::Texts { form: TextFormat::VisibleText, unset: Some("none") },
+            DefaultValue::unset("none"),
+            "Addresses of electronic mail that the authority may write to.",
+        ),
+        KeySchema::new(
+            "challenge",
+            ValueKind::Keyword(&[Keyword::new("http"), Keyword::new("tls")]),
+            DefaultValue::keyword("http"),
+            "How it is shown that the names are ours: by an answer to a request for \
+             `/.well-known/acme-challenge/…`, which every `http` service gives before its rules and which the authority \
+             asks for on port 80; or by a certificate in a handshake with this service, on port 443 (RFC 8737).",
+        ),
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
+            "PEM file of who may have signed the authority's own certificate; `system`: whom this machine trusts.",
+        ),
+        KeySchema::new(
+            "retry",
+            ValueKind::time(1_000, 86_400_000),
+            DefaultValue::millis(300_000),
+            "From a first failure to the next attempt; each further failure doubles it, up to 6 h or this, whichever is \
+             longer.",
+        ),
+    ],
+};

@@ -1,0 +1,216 @@
+//! Describes `tls` of a service and of a pool.
+
+use super::acme::ACME;
+use crate::config::schema::{
+    DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
+
+const DAY: u64 = 86_400_000;
+
+/// `tls` of a service.
+pub const OF_SERVICE: KeySchema = KeySchema::new(
+    "tls",
+    ValueKind::Table {
+        table: &SERVICE,
+        short: TableShorthand::Key("certificates"),
+        unset: Some("off"),
+    },
+    DefaultValue::unset("off"),
+    "TLS towards clients. Short form: one certificate's file.",
+)
+.proxy_only();
+
+/// `tls` of a pool.
+pub const OF_POOL: KeySchema = KeySchema::new(
+    "tls",
+    ValueKind::Table { table: &POOL, short: TableShorthand::Key("verify"), unset: Some("off") },
+    DefaultValue::unset("off"),
+    "TLS towards servers. Short form: `\"on\"`, which verifies them by the system's authorities.",
+)
+.proxy_only();
+
+static SERVICE: TableSchema = TableSchema {
+    description: "TLS towards clients",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "certificates",
+            ValueKind::Files,
+            DefaultValue::Absent,
+            "Required without `acme`. PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
+             name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory stands for its `.pem` \
+             and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, DER) is stapled. They \
+             are watched: a new pair is taken up when it is good.",
+        ),
+        KeySchema::new(
+            "acme",
+            ValueKind::Table {
+                table: &ACME,
+                short: TableShorthand::Key("names"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
+            "A certificate that is ordered from an authority, and renewed in time (ACME, RFC 8555). Short form: its \
+             names. It comes after those of `certificates`.",
+        ),
+        KeySchema::new(
+            "unknown-name",
+            ValueKind::Keyword(&[Keyword::new("default"), Keyword::new("refuse")]),
+            DefaultValue::keyword("default"),
+            "A client that asks for a name of no certificate gets the default one, or is refused.",
+        ),
+        KeySchema::new(
+            "policy",
+            ValueKind::Keyword(&[Keyword::new("intermediate"), Keyword::new("modern")]),
+            DefaultValue::keyword("intermediate"),
+            "TLS 1.3 and what is sound of TLS 1.2 (ECDHE with AES-GCM or ChaCha20), or TLS 1.3 alone.",
+        ),
+        MINIMUM,
+        KeySchema::new(
+            "tickets",
+            ValueKind::time_or_keyword(60_000, 7 * DAY, "off"),
+            DefaultValue::millis(6 * 3_600_000),
+            "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
+             `off`: no session is resumed.",
+        ),
+        KeySchema::new(
+            "handshake",
+            ValueKind::time(10, 600_000),
+            DefaultValue::millis(10_000),
+            "From the connection's begin to the end of its handshake.",
+        ),
+        KeySchema::new(
+            "handshakes",
+            ValueKind::count(1, 1_000_000),
+            DefaultValue::count(1_024),
+            "Handshakes at a time, per worker, each from its first byte. At the limit a handshake that has stalled for a second \
+             is closed for a newcomer; in HTTP/3 one whose client has not answered for a quarter of a second. Without such a \
+             handshake the newcomer is refused. Beside them as many connections may be silent; of more the \
+             oldest is closed.",
+        ),
+        KeySchema::new(
+            "handshakes-per-client",
+            ValueKind::count_or_keyword(1, 1_000_000, "auto"),
+            DefaultValue::unset("auto"),
+            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
+             many as are free, but never fewer than 8. Clients in `trust` have no such limit.",
+        ),
+        KeySchema::new(
+            "client",
+            ValueKind::Table {
+                table: &CLIENT,
+                short: TableShorthand::Key("ca"),
+                unset: Some("off"),
+            },
+            DefaultValue::unset("off"),
+            "Certificates of clients. Short form: the file of who may have signed them.",
+        ),
+        KeySchema::refused(
+            "alpn",
+            "it follows from `forward`: `http` offers what this build speaks, `tcp` offers nothing",
+        ),
+    ],
+};
+
+static CLIENT: TableSchema = TableSchema {
+    description: "certificates of clients",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: None },
+            DefaultValue::Required,
+            "PEM file of who may have signed them.",
+        ),
+        KeySchema::new(
+            "verify",
+            ValueKind::Keyword(&[Keyword::new("required"), Keyword::new("optional")]),
+            DefaultValue::keyword("required"),
+            "A client without one is refused, or served without an identity. A bad one is refused in any case.",
+        ),
+        KeySchema::new(
+            "headers",
+            ValueKind::Text { form: TextFormat::Name, unset: None },
+            DefaultValue::text("x-client-cert"),
+            "Servers are told by `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and `NAME-fingerprint` \
+             (SHA-256). What a client sends under names that begin so is removed, so no field that HTTP needs may.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "certificate-field",
+            ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("certificate"), Keyword::new("chain")]),
+            DefaultValue::keyword("off"),
+            "Servers get the certificate in `Client-Cert` (RFC 9440); with `chain` also those above it, in \
+             `Client-Cert-Chain`.",
+        )
+        .http_only(),
+        KeySchema::new(
+            "names",
+            ValueKind::Texts { form: TextFormat::HostPattern, unset: Some("all") },
+            DefaultValue::unset("all"),
+            "Names (SNI) whose connections are asked for a certificate; `*.` and a name: every name below it. A request \
+             whose Host is of the other kind than the name of its connection gets 421.",
+        )
+        .http_only(),
+        CRL,
+        EXPIRED_CRL,
+    ],
+};
+
+static POOL: TableSchema = TableSchema {
+    description: "TLS towards servers",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "verify",
+            ValueKind::Keyword(&[Keyword::new("on"), Keyword::new("off")]),
+            DefaultValue::keyword("on"),
+            "Whether a server's certificate must be good. `off` keeps out listeners, not impostors.",
+        ),
+        KeySchema::new(
+            "name",
+            ValueKind::Text { form: TextFormat::Host, unset: Some("auto") },
+            DefaultValue::unset("auto"),
+            "The name that servers are asked for and must prove; `auto`: each server's own name or address.",
+        ),
+        KeySchema::new(
+            "ca",
+            ValueKind::Text { form: TextFormat::File, unset: Some("system") },
+            DefaultValue::unset("system"),
+            "PEM file of who may have signed their certificates; `system`: whom this machine trusts.",
+        ),
+        KeySchema::new(
+            "certificate",
+            ValueKind::Text { form: TextFormat::File, unset: Some("none") },
+            DefaultValue::unset("none"),
+            "PEM file of our certificate; its key is found as that of a service's.",
+        ),
+        CRL,
+        EXPIRED_CRL,
+        MINIMUM,
+    ],
+};
+
+/// Files of revocation lists.
+pub const CRL: KeySchema = KeySchema::new(
+    "crl",
+    ValueKind::Files,
+    DefaultValue::Absent,
+    "Files of certificate revocation lists, PEM or DER, watched like certificates. With one, each certificate of a chain \
+     but the root needs a list of who signed it, and is refused without.",
+);
+
+/// What an overdue one is worth.
+pub const EXPIRED_CRL: KeySchema = KeySchema::new(
+    "expired-crl",
+    ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("accept")]),
+    DefaultValue::keyword("refuse"),
+    "A list whose next one is overdue: certificates that it is needed for are refused, or judged by the old list.",
+);
+
+pub const MINIMUM: KeySchema = KeySchema::new(
+    "minimum",
+    ValueKind::Keyword(&[Keyword::new("1.2"), Keyword::new("1.3")]),
+    DefaultValue::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),
+    "The oldest version spoken.",
+);

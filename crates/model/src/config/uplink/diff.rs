@@ -1,0 +1,25 @@
+//! The keys of `[uplinks]` and of an uplink, as a difference names them.
+
+use super::types::{UplinkConfig, UplinksConfig};
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of `[uplinks]`.
+    UplinksKey of UplinksConfig besides ():
+    Inside = "inside" => inside,
+    Translate = "translate" => translate,
+    MarkBit = "mark-bit" => mark_bit,
+    Table = "table" => table,
+    Rule = "rule" => rule,
+}
+
+changed_keys! {
+    /// A key of an uplink.
+    UplinkKey of UplinkConfig besides (name):
+    Interface = "interface" => interface,
+    Via = "via" => via,
+    Source = "source" => source,
+    Weight = "weight" => weight,
+    Priority = "priority" => priority,
+    Probe = "probe" => probe,
+}

@@ -1,0 +1,25 @@
+//! The keys of a group of shared addresses, as a difference names them.
+
+use super::types::VrrpConfig;
+use crate::config::changed_keys::changed_keys;
+
+changed_keys! {
+    /// A key of a group of shared addresses.
+    VrrpKey of VrrpConfig besides (name):
+    Interface = "interface" => interface,
+    Id = "id" => id,
+    Addresses = "addresses" => addresses,
+    Also = "also" => also,
+    Version = "version" => version,
+    Priority = "priority" => priority,
+    Advertise = "advertise" => advertise,
+    Preempt = "preempt" => preempt,
+    PreemptDelay = "preempt-delay" => preempt_delay,
+    Peers = "peers" => peers,
+    Allow = "allow" => allow,
+    Source = "source" => source,
+    LinkAddress = "link-address" => link_address,
+    DeadMan = "dead-man" => dead_man,
+    SelfCheck = "self-check" => self_check,
+    AnnounceEvery = "announce-every" => announce_every,
+}
