@@ -15,7 +15,7 @@ macro_rules! changed_keys {
                 match self { $(Self::$variant => $text,)* $(Self::$extra => $extra_text,)? }
             }
 
-            pub(in crate::config) fn between(old: &$object, new: &$object) -> Vec<Self> {
+            pub(crate) fn between(old: &$object, new: &$object) -> Vec<Self> {
                 // Names every field, so that a new one cannot be forgotten here.
                 let $object { $($field: _,)* $($beside: _,)* } = old;
                 let mut keys = Vec::new();

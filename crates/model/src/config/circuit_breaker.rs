@@ -1,4 +1,4 @@
-//! The circuit breaker.
+//! `breaker` of a pool: how much may be under way before more is refused.
 
 mod build;
 mod keys;

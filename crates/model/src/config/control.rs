@@ -1,4 +1,4 @@
-//! The API.
+//! `control` of `[global]`: the API, its socket and its state directory.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! Where servers are found.
+//! `servers-from` of a pool: where servers are found.
 
 mod build;
 mod keys;

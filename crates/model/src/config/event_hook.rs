@@ -1,4 +1,4 @@
-//! Hooks and the events that they may name.
+//! `hook` of `[global]`: programs that are started for events.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! Hedging.
+//! `hedge` of a pool: when a second server is sent a request that a first one has not begun to answer.
 
 mod build;
 mod keys;

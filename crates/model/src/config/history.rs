@@ -1,4 +1,4 @@
-//! How much history is stored.
+//! `history` of `[global]`: how much history is stored.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! Load shedding.
+//! `shed` of a pool: which requests are refused while it is overloaded.
 
 mod build;
 mod keys;

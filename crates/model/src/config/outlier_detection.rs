@@ -1,4 +1,4 @@
-//! Outlier detection.
+//! `eject` of a pool: when a server is ejected for its responses.
 
 mod build;
 mod keys;

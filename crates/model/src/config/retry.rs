@@ -1,4 +1,4 @@
-//! Retries.
+//! `retry` of a pool: when a request is sent again, and within which budget.
 
 mod build;
 mod keys;

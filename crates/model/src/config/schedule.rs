@@ -1,4 +1,4 @@
-//! Schedules of servers.
+//! `schedule` of a server: what the clock does to it.
 
 mod build;
 mod keys;

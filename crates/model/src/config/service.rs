@@ -1,4 +1,4 @@
-//! `[service.NAME]`.
+//! `[service.NAME]`: addresses, a forwarding method, and where requests go.
 
 mod build;
 mod diff;
