@@ -41,11 +41,11 @@ async fn print_audit(args: &AuditArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     // A span is one before each look.
     let ask = || async { Ok(client.audit(args.since.map(|since| since.before(now_ms()))).await?) };
-    let show = |kept: &Audit| render(kept, screen::width(), Paint::for_stdout());
+    let show = |audit: &Audit| render(audit, screen::width(), Paint::for_stdout());
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-fn render(kept: &Audit, width: usize, paint: Paint) -> String {
+fn render(audit: &Audit, width: usize, paint: Paint) -> String {
     let columns = [
         ("RECORD", Align::Right),
         ("WHEN", Align::Left),
@@ -55,7 +55,7 @@ fn render(kept: &Audit, width: usize, paint: Paint) -> String {
         ("AFTER", Align::Left),
     ];
     let mut table = TextTable::new(&columns);
-    for record in &kept.records {
+    for record in &audit.records {
         table.row(vec![
             number_cell(record),
             moment(record.at_unix_ms).into(),
@@ -66,11 +66,11 @@ fn render(kept: &Audit, width: usize, paint: Paint) -> String {
         ]);
     }
     let mut text = table.render(width, paint);
-    if kept.unreadable > 0 {
-        text.push_str(&format!("{} lines of the record cannot be read\n", kept.unreadable));
+    if audit.unreadable > 0 {
+        text.push_str(&format!("{} lines of the record cannot be read\n", audit.unreadable));
     }
-    if kept.failures > 0 {
-        text.push_str(&format!("{} records could not be written\n", kept.failures));
+    if audit.failures > 0 {
+        text.push_str(&format!("{} records could not be written\n", audit.failures));
     }
     text
 }

@@ -252,13 +252,13 @@ fn render(of: &ServiceForecast, width: usize, paint: Paint) -> String {
         let name = format!("{:?}", limit.kind).to_lowercase();
         out.push_str(&format!("{word}: {name}; to raise it: {}\n", limit.change));
     }
-    if let Some(told) = &of.replication {
+    if let Some(replication) = &of.replication {
         out.push_str(&format!(
             "another member that is told of them: {:.3} Mbit/s for beginnings and ends of {} connections a second, and {:.3} \
              for what stands, which is told anew\n",
-            told.changes.megabits(),
-            rate(told.connections.0),
-            told.anew.megabits()
+            replication.changes.megabits(),
+            rate(replication.connections.0),
+            replication.anew.megabits()
         ));
     }
     if let Some(path) = &of.path {

@@ -80,11 +80,11 @@ pub fn run(args: &CaptureArgs) -> ExitCode {
     }
 }
 
-async fn list(again: RefreshArgs, contact: &DaemonArgs) -> Result<CommandOutcome, CommandError> {
+async fn list(refresh: RefreshArgs, contact: &DaemonArgs) -> Result<CommandOutcome, CommandError> {
     let client = contact.client()?;
     let ask = || async { Ok(client.captures().await?) };
-    let show = |told: &Captures| render(told, screen::width(), Paint::for_stdout());
-    show_or_watch(again, contact.json, ask, show).await
+    let show = |captures: &Captures| render(captures, screen::width(), Paint::for_stdout());
+    show_or_watch(refresh, contact.json, ask, show).await
 }
 
 async fn send_capture_command(

@@ -160,9 +160,9 @@ fn render_findings_count(file: &str, findings: &ConfigFindings) -> String {
     format!("{file}: {more}{}\n", pluralize(errors, "mistake"))
 }
 
-fn pluralize(count: usize, what: &str) -> String {
+fn pluralize(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
+    format!("{count} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -79,8 +79,8 @@ fn carry_out(args: &CompareArgs) -> Result<CommandOutcome, CommandError> {
     } else {
         screen::print(&render_comparison(&comparison, rule, screen::width(), Paint::for_stdout()))?;
     }
-    let told = comparison.rows.iter().any(|row| row.status != ComparisonStatus::TooFewRuns);
-    Ok(match (comparison.worse, told) {
+    let inconclusive = comparison.rows.iter().any(|row| row.status != ComparisonStatus::TooFewRuns);
+    Ok(match (comparison.worse, inconclusive) {
         (true, _) => CommandOutcome::Negative,
         (false, true) => CommandOutcome::Done,
         (false, false) => CommandOutcome::Partial,

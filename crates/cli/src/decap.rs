@@ -223,7 +223,7 @@ fn render_status(shown: DecapsulationStatus) -> String {
     let takes: Vec<&str> = shown.settings.protocols.iter().map(|kind| kind.name()).collect();
     let counts = shown.counts;
     out.push_str(&format!("takes {} (GUE on port {})\n", takes.join(", "), shown.settings.port));
-    for (what, number) in [
+    for (label, number) in [
         ("unwrapped from ipip", counts.ipip),
         ("unwrapped from gre", counts.gre),
         ("unwrapped from gue", counts.gue),
@@ -232,7 +232,7 @@ fn render_status(shown: DecapsulationStatus) -> String {
         ("dropped: congestion marked", counts.congested),
         ("handed on as they came", counts.not_handled),
     ] {
-        out.push_str(&format!("  {what:<28}{:>14}\n", count(number)));
+        out.push_str(&format!("  {label:<28}{:>14}\n", count(number)));
     }
     out
 }

@@ -112,9 +112,9 @@ fn diagnose_server(args: &DoctorServerArgs) -> Result<CommandOutcome, CommandErr
     let tunnel = (args.forward == ServerForwardMethod::Tunnel).then(|| args.encapsulation.into());
     let wanted =
         PreflightRequirements { services: args.service.clone(), tunnel, path_mtu: args.path_mtu };
-    let picture = read::read_server_settings(&args.pins)
+    let snapshot = read::read_server_settings(&args.pins)
         .map_err(|error| CommandError::Unusable(sentence(&error)))?;
-    let findings = check_server(&picture, &wanted);
+    let findings = check_server(&snapshot, &wanted);
     let wrong = findings.iter().filter(|finding| finding.verdict == PreflightResult::Wrong).count();
     if args.json {
         print_json(&ServerDiagnosis { ready: wrong == 0, wrong, findings })?;

@@ -33,11 +33,11 @@ pub fn run(args: &GenerationsArgs) -> ExitCode {
 async fn print_generations(args: &GenerationsArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.generations().await?) };
-    let show = |kept: &Generations| render(kept, screen::width(), Paint::for_stdout());
+    let show = |stored: &Generations| render(stored, screen::width(), Paint::for_stdout());
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-fn render(kept: &Generations, width: usize, paint: Paint) -> String {
+fn render(stored: &Generations, width: usize, paint: Paint) -> String {
     let columns = [
         ("GENERATION", Align::Right),
         ("WHEN", Align::Left),
@@ -46,15 +46,23 @@ fn render(kept: &Generations, width: usize, paint: Paint) -> String {
         ("FROM", Align::Left),
     ];
     let mut table = TextTable::new(&columns);
-    for one in &kept.generations {
-        let from = if one.current { format!("{} (in force)", one.from) } else { one.from.clone() };
-        let digest: String = one.digest.chars().take(12).collect();
-        let number = one.generation.to_string();
+    for generation in &stored.generations {
+        let from = if generation.current {
+            format!("{} (in force)", generation.from)
+        } else {
+            generation.from.clone()
+        };
+        let digest: String = generation.digest.chars().take(12).collect();
+        let number = generation.generation.to_string();
         table.row(vec![
-            if one.current { TextCell::coloured(number, Colour::Good) } else { number.into() },
-            moment(one.when_unix_ms).into(),
+            if generation.current {
+                TextCell::coloured(number, Colour::Good)
+            } else {
+                number.into()
+            },
+            moment(generation.when_unix_ms).into(),
             digest.into(),
-            one.who.as_str().into(),
+            generation.who.as_str().into(),
             from.into(),
         ]);
     }
@@ -77,9 +85,9 @@ mod tests {
             digest: "0123456789abcdef".into(),
             current,
         };
-        let kept = Generations { generations: vec![one(12, true), one(9, false)] };
+        let stored = Generations { generations: vec![one(12, true), one(9, false)] };
         assert_eq!(
-            render(&kept, 100, Paint::fixed(false)),
+            render(&stored, 100, Paint::fixed(false)),
             "GENERATION  WHEN                  DIGEST        WHO    FROM\n\
             \x20       12  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml (in force)\n\
             \x20        9  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml\n"

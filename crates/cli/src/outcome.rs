@@ -43,8 +43,8 @@ impl CommandOutcome {
 
 /// Done; changes that the daemon could not save are listed on standard error.
 pub fn outcome_with_unsaved(unkept: &[String]) -> CommandOutcome {
-    for what in unkept {
-        print_stderr(&format!("warning: {what}\n"));
+    for change in unkept {
+        print_stderr(&format!("warning: {change}\n"));
     }
     if unkept.is_empty() { CommandOutcome::Done } else { CommandOutcome::NotSaved }
 }

@@ -57,9 +57,12 @@ mod tests {
         assert!(matches_any("shop, w*", "web") && !matches_any("shop,w*", "api"));
         let names = ["shop", "web"];
         assert!(check_patterns("shop,w*", &names).is_ok() && check_patterns("*", &names).is_ok());
-        let said = |list| check_patterns(list, &names).unwrap_err().to_string();
-        assert_eq!(said("shop,wep"), "no service or pool is called 'wep'; there are: shop, web");
-        assert_eq!(said("x*"), "no service or pool fits 'x*'; there are: shop, web");
+        let error_text = |list| check_patterns(list, &names).unwrap_err().to_string();
+        assert_eq!(
+            error_text("shop,wep"),
+            "no service or pool is called 'wep'; there are: shop, web"
+        );
+        assert_eq!(error_text("x*"), "no service or pool fits 'x*'; there are: shop, web");
         assert!(check_patterns("a", &[]).unwrap_err().to_string().ends_with("there are: none"));
     }
 }

@@ -78,15 +78,15 @@ fn render(plan: &PlanChange, paint: Paint) -> String {
     out
 }
 
-fn objects(changes: &Changes, indent: usize, what: &str, line: &mut impl FnMut(usize, char, &str)) {
+fn objects(changes: &Changes, indent: usize, noun: &str, line: &mut impl FnMut(usize, char, &str)) {
     for name in &changes.added {
-        line(indent, '+', &format!("{what} {name}"));
+        line(indent, '+', &format!("{noun} {name}"));
     }
     for name in &changes.removed {
-        line(indent, '-', &format!("{what} {name}"));
+        line(indent, '-', &format!("{noun} {name}"));
     }
     for changed in &changes.changed {
-        line(indent, '~', &format!("{what} {}", changed.name));
+        line(indent, '~', &format!("{noun} {}", changed.name));
         keys(&changed.keys, indent + 2, "", line);
     }
 }

@@ -28,7 +28,7 @@ pub struct RefreshArgs {
 
 /// Shows the result of `ask`, once or repeatedly.
 pub async fn show_or_watch<T, F, G>(
-    again: RefreshArgs,
+    refresh: RefreshArgs,
     json: bool,
     mut ask: F,
     text: impl Fn(&T) -> String,
@@ -39,21 +39,21 @@ where
     G: Future<Output = Result<T, CommandError>>,
 {
     let text = &text;
-    if again.watch {
+    if refresh.watch {
         let frame = || {
-            let asked = ask();
+            let request = ask();
             async move {
-                let told = asked.await?;
-                if json { json_line(&told) } else { Ok(text(&told)) }
+                let answer = request.await?;
+                if json { json_line(&answer) } else { Ok(text(&answer)) }
             }
         };
-        return redraw_every(again.interval, !json, frame).await;
+        return redraw_every(refresh.interval, !json, frame).await;
     }
-    let told = ask().await?;
+    let answer = ask().await?;
     if json {
-        print_json(&told)?;
+        print_json(&answer)?;
     } else {
-        screen::print(&text(&told))?;
+        screen::print(&text(&answer))?;
     }
     Ok(CommandOutcome::Done)
 }

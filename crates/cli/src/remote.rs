@@ -118,7 +118,8 @@ impl RemoteArgs {
 
 /// Where the client's file is; `None`: this user has no place for it.
 fn config_path() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let set =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("STEELYARD_CLIENT").or_else(|| {
         let configuration =
             set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;

@@ -237,8 +237,11 @@ async fn order_each(
             Ok(changed) => {
                 done.servers.extend(changed.servers);
                 done.saved = changed.saved.or(done.saved);
-                let new: Vec<String> =
-                    changed.unkept.into_iter().filter(|it| !done.unkept.contains(it)).collect();
+                let new: Vec<String> = changed
+                    .unkept
+                    .into_iter()
+                    .filter(|change| !done.unkept.contains(change))
+                    .collect();
                 done.unkept.extend(new);
             }
             Err(error) => {

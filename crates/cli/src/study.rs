@@ -83,8 +83,8 @@ fn carry_out(args: &StudyArgs) -> Result<CommandOutcome, CommandError> {
         check_writable(file)?;
     }
     let mut report = measure(args, study, &parameters)?;
-    let kept = args.out.as_deref().is_none_or(|file| write_report(file, &mut report));
-    if args.json || !kept {
+    let written = args.out.as_deref().is_none_or(|file| write_report(file, &mut report));
+    if args.json || !written {
         // All of it; the text leaves tables to the page.
         print_json(&report)?;
     } else {
@@ -171,20 +171,20 @@ fn studies(json: bool) -> Result<CommandOutcome, CommandError> {
 }
 
 fn list(parameters: &Parameters, json: bool) -> Result<CommandOutcome, CommandError> {
-    let told = parameters.to_report();
+    let rows = parameters.to_report();
     if json {
-        print_json(&told)?;
+        print_json(&rows)?;
         return Ok(CommandOutcome::Done);
     }
-    let width = told.iter().map(|told| told.name.len() + told.here.len()).max().unwrap_or(0) + 1;
-    for told in told {
-        let setting = format!("{}={}", told.name, told.here);
-        let source = if told.source.is_empty() {
+    let width = rows.iter().map(|row| row.name.len() + row.here.len()).max().unwrap_or(0) + 1;
+    for row in rows {
+        let setting = format!("{}={}", row.name, row.here);
+        let source = if row.source.is_empty() {
             String::new()
         } else {
-            format!(" (the study: {})", told.source)
+            format!(" (the study: {})", row.source)
         };
-        screen::print(&format!("{setting:<width$}  {}{source}\n", told.meaning))?;
+        screen::print(&format!("{setting:<width$}  {}{source}\n", row.meaning))?;
     }
     Ok(CommandOutcome::Done)
 }
@@ -205,16 +205,16 @@ fn text(report: &StudyReport) -> String {
         };
         let _ = writeln!(out, "{word:<9} {claim}\n          {because}");
     }
-    let told = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
+    let figure_text = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
     let _ = writeln!(out, "\n{:<40} {:>10} {:>10} {:>10}", "figure", "study", "forecast", "here");
     for row in &report.beside {
-        let what = format!("{}, {}", row.what, row.unit);
+        let label = format!("{}, {}", row.what, row.unit);
         let _ = writeln!(
             out,
-            "{what:<40} {:>10} {:>10} {:>10}",
-            told(row.source),
-            told(row.forecast),
-            told(row.ours)
+            "{label:<40} {:>10} {:>10} {:>10}",
+            figure_text(row.source),
+            figure_text(row.forecast),
+            figure_text(row.ours)
         );
     }
     for note in notes {

@@ -66,9 +66,9 @@ pub fn run(args: &SupportArgs) -> ExitCode {
 
 async fn write_archive(args: &SupportArgs) -> Result<CommandOutcome, CommandError> {
     let mut archive = SupportArchive::new(now_ms() / 1_000);
-    let say = |what: &str| {
+    let say = |note: &str| {
         if !args.contact.json {
-            print_note(&format!("{what}\n"));
+            print_note(&format!("{note}\n"));
         }
     };
     say("asking the daemon");

@@ -35,9 +35,9 @@ fn a_configuration_that_is_named_in_the_other_way_is_told_the_right_one() {
     ] {
         let words = std::iter::once("steelyard").chain(line.split_whitespace());
         let error = Cli::try_parse_from(words).unwrap_err();
-        let said = usage_hint::with_hint(error, &command(), line.split(' ').next()).to_string();
-        assert!(said.contains(says), "{line}: {said}");
-        assert_eq!(said.contains("the configuration is"), !says.is_empty(), "{line}: {said}");
+        let message = usage_hint::with_hint(error, &command(), line.split(' ').next()).to_string();
+        assert!(message.contains(says), "{line}: {message}");
+        assert_eq!(message.contains("the configuration is"), !says.is_empty(), "{line}: {message}");
     }
 }
 

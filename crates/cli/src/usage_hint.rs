@@ -15,8 +15,8 @@ pub fn with_hint(mut error: clap::Error, program: &Command, verb: Option<&str>) 
     };
     let verb = verb.and_then(|verb| program.find_subcommand(verb));
     if let Some(right) = verb.and_then(|verb| suggest_usage(verb, found)) {
-        let told = ContextValue::StyledStrs(vec![StyledStr::from(right)]);
-        error.insert(ContextKind::Suggested, told);
+        let suggestion = ContextValue::StyledStrs(vec![StyledStr::from(right)]);
+        error.insert(ContextKind::Suggested, suggestion);
     }
     error
 }

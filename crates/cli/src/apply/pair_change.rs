@@ -44,20 +44,20 @@ pub fn print_pair_applied(
 }
 
 fn print_refusal(error: &PairChangeError, json: bool) -> Result<CommandOutcome, CommandError> {
-    let said = match error.call() {
+    let refusal = match error.call() {
         Some(ApiError::Refused(problem)) => Some(problem),
         _ => None,
     };
     if json {
-        let problem = match said {
-            Some(said) => Problem { detail: error.to_string(), ..(**said).clone() },
+        let problem = match refusal {
+            Some(refusal) => Problem { detail: error.to_string(), ..(**refusal).clone() },
             None => CommandError::Unusable(error.to_string()).problem(),
         };
         print_json(&problem)?;
         return Ok(outcome_of_error(error));
     }
-    if let Some(said) = said {
-        print_findings(&said.findings, said.unlisted);
+    if let Some(refusal) = refusal {
+        print_findings(&refusal.findings, refusal.unlisted);
     }
     print_error(error);
     Ok(outcome_of_error(error))

@@ -20,8 +20,8 @@ pub fn render_applied(applied: &Applied) -> String {
     if !applied.confirmed {
         out.push_str("  not every worker has confirmed it yet; look at `steelyard status`\n");
     }
-    for what in &applied.needs_restart {
-        out.push_str(&format!("  takes effect at the next start: {}\n", plain(what)));
+    for setting in &applied.needs_restart {
+        out.push_str(&format!("  takes effect at the next start: {}\n", plain(setting)));
     }
     out
 }

@@ -76,8 +76,8 @@ fn carry_out(args: &BenchAgentArgs) -> Result<CommandOutcome, CommandError> {
     };
     let listener = TcpListener::bind(args.listen).map_err(unusable)?;
     screen::print(&format!("agent on {}\n", listener.local_addr().map_err(unusable)?))?;
-    let told = |from: SocketAddr, what: &str| print_progress(&format!("{from}: {what}\n"));
-    serve_leaders(&listener, &token, &machine_facts(), &stop, &told)
+    let report = |from: SocketAddr, message: &str| print_progress(&format!("{from}: {message}\n"));
+    serve_leaders(&listener, &token, &machine_facts(), &stop, &report)
         .map_err(|error| CommandError::Unusable(sentence(&error)))?;
     Ok(CommandOutcome::Done)
 }

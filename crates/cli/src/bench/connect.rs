@@ -100,12 +100,12 @@ fn carry_out(args: &BenchConnectArgs) -> Result<CommandOutcome, CommandError> {
     record_settings(args, &order, &mut result);
     let stop = stop_on_interrupt()?;
     let mut line = ProgressLine::new(args.json);
-    let mut told = |what: BenchEvent<'_>| line.report_event(&what);
-    carry_out_order(&order, &facts, &mut result, &stop, &mut told)
+    let mut on_event = |event: BenchEvent<'_>| line.report_event(&event);
+    carry_out_order(&order, &facts, &mut result, &stop, &mut on_event)
         .map_err(|error| start_failure(&error, &result))?;
     line.clear();
-    let kept = keep.write(&mut result);
-    render::print(&result, None, args.json || !kept)?;
+    let written = keep.write(&mut result);
+    render::print(&result, None, args.json || !written)?;
     Ok(if result.complete { CommandOutcome::Done } else { CommandOutcome::Partial })
 }
 

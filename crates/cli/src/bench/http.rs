@@ -132,7 +132,7 @@ fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
     record_settings(args, &order, &mut result);
     let stop = stop_on_interrupt()?;
     let mut line = ProgressLine::new(args.json);
-    let mut told = |what: lab::bench::http::BenchEvent<'_>| line.report_event(&what);
+    let mut on_event = |event: lab::bench::http::BenchEvent<'_>| line.report_event(&event);
     let found = match (args.find_capacity, args.objective) {
         (true, Some(objective)) => {
             let trial = search_trial(&order, args, objective)?;
@@ -142,12 +142,12 @@ fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
                 &facts,
                 &mut result,
                 &stop,
-                &mut told,
+                &mut on_event,
             );
             found.map_err(|error| start_failure(&error, &result))?
         }
         _ => {
-            let ran = carry_out_order(&order, &facts, &mut result, &stop, &mut told);
+            let ran = carry_out_order(&order, &facts, &mut result, &stop, &mut on_event);
             ran.map_err(|error| start_failure(&error, &result))?;
             None
         }
@@ -156,8 +156,8 @@ fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
     if let Some(found) = &found {
         record_found_rate(found, &mut result);
     }
-    let kept = keep.write(&mut result);
-    render::print(&result, found.as_ref(), args.json || !kept)?;
+    let written = keep.write(&mut result);
+    render::print(&result, found.as_ref(), args.json || !written)?;
     Ok(match &found {
         _ if !result.complete => CommandOutcome::Partial,
         Some(found) if found.held.is_none() => CommandOutcome::Negative,

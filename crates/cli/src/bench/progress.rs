@@ -26,11 +26,11 @@ impl ProgressLine {
         ProgressLine { quiet: quiet && !terminal, terminal, test: String::new() }
     }
 
-    pub fn report_event(&mut self, what: &BenchEvent<'_>) {
+    pub fn report_event(&mut self, event: &BenchEvent<'_>) {
         if self.quiet {
             return;
         }
-        match what {
+        match event {
             BenchEvent::TestStarted { test, repeat: (at, of) } => {
                 self.test =
                     if *of > 1 { format!("{test}, {at} of {of}") } else { (*test).to_owned() };

@@ -134,15 +134,15 @@ fn carry_out(args: &BenchStreamArgs) -> Result<CommandOutcome, CommandError> {
     settings
         .insert("confidence".to_owned(), format!("{} %, {} % wide", args.confidence, args.width));
     let stop = stop_on_interrupt()?;
-    let mut told = |name: &str, repeat: u32, bits: f64| {
+    let mut on_result = |name: &str, repeat: u32, bits: f64| {
         if !args.json {
             print_progress(&format!("{name}: run {repeat}: {:.2} Mbit/s\n", bits / 1e6));
         }
     };
-    carry_out_matrix(&matrix, to, &mut result, &stop, &mut told)
+    carry_out_matrix(&matrix, to, &mut result, &stop, &mut on_result)
         .map_err(|error| CommandError::Unusable(error.to_string()))?;
-    let kept = keep.write(&mut result);
-    if args.json || !kept {
+    let written = keep.write(&mut result);
+    if args.json || !written {
         // Warnings are printed even if the result only goes to a file.
         for note in result.notes.iter().filter(|note| note.weight == NoteSeverity::Warning) {
             print_progress(&format!("WARNING: {}\n", note.text));

@@ -106,9 +106,9 @@ async fn time_per_request(plan: &LoadPlan, time: Duration) -> Result<f64, Comman
     Ok(spent as f64 / 1e3 / report.answered as f64)
 }
 
-fn calibration_failure(what: &str, error: &dyn std::error::Error) -> CommandError {
+fn calibration_failure(part: &str, error: &dyn std::error::Error) -> CommandError {
     CommandError::Unusable(format!(
-        "{what} for the calibration could not be had: {}",
+        "{part} for the calibration could not be had: {}",
         sentence(error)
     ))
 }

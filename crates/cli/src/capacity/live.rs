@@ -37,15 +37,15 @@ pub async fn show_live(
 }
 
 async fn fetch_and_render(client: &ApiClient, json: bool) -> Result<String, CommandError> {
-    let told = client.capacity().await?;
+    let capacity = client.capacity().await?;
     if json {
-        return json_line(&told);
+        return json_line(&capacity);
     }
-    Ok(render(&told, screen::width(), Paint::for_stdout()))
+    Ok(render(&capacity, screen::width(), Paint::for_stdout()))
 }
 
-fn render(told: &Capacity, width: usize, paint: Paint) -> String {
-    let machine = &told.machine;
+fn render(capacity: &Capacity, width: usize, paint: Paint) -> String {
+    let machine = &capacity.machine;
     let cost = machine.request_us.map_or_else(
         || "too few requests to tell what one costs".to_owned(),
         |cost| format!("{cost:.1} µs of processor time a request"),
@@ -54,11 +54,11 @@ fn render(told: &Capacity, width: usize, paint: Paint) -> String {
         "{} processors, {} descriptors, {} ports for each address; {cost}\n\n",
         machine.processors, machine.descriptors, machine.ports
     );
-    if told.services.is_empty() {
+    if capacity.services.is_empty() {
         out.push_str("no service is configured\n");
     }
     let texts: Vec<String> =
-        told.services.iter().map(|service| render_service(service, width, paint)).collect();
+        capacity.services.iter().map(|service| render_service(service, width, paint)).collect();
     out.push_str(&texts.join("\n"));
     out
 }

@@ -123,14 +123,16 @@ mod tests {
             groups: vec![part, part],
             together: 2.0 * part,
         };
-        let said = |mutual: &FailoverCapacity| render(mutual, 120, Paint::off());
-        let no = said(&of(vec![used(0.6)], &[], Some(false)));
+        let rendered = |mutual: &FailoverCapacity| render(mutual, 120, Paint::off());
+        let no = rendered(&of(vec![used(0.6)], &[], Some(false)));
         assert!(no.contains("a at 150 (a-shop); b at 100 (b-shop)"), "{no}");
         assert!(no.contains("does not carry all of it: processors 120 %"), "{no}");
-        assert!(said(&of(vec![used(0.4)], &[], Some(true))).contains("\none member carries all"));
-        let what = said(&of(vec![], &["a-shop", "b-shop"], None));
-        assert!(what.contains("requests a second: --rate a-shop=N --rate b-shop=N"), "{what}");
-        assert!(said(&of(vec![], &[], None)).contains("--calibrate"));
+        assert!(
+            rendered(&of(vec![used(0.4)], &[], Some(true))).contains("\none member carries all")
+        );
+        let text = rendered(&of(vec![], &["a-shop", "b-shop"], None));
+        assert!(text.contains("requests a second: --rate a-shop=N --rate b-shop=N"), "{text}");
+        assert!(rendered(&of(vec![], &[], None)).contains("--calibrate"));
     }
 
     #[test]

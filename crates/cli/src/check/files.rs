@@ -91,8 +91,9 @@ impl KeyLocations<'_> {
     fn line(&self, key: &str) -> Option<usize> {
         let below = format!("{key}.");
         let entries = self.checked.origins.entries();
-        let of_key = entries.iter().filter(|it| it.key == key || it.key.starts_with(&below));
-        of_key.filter_map(|it| it.origin.strip_prefix("line ")?.parse().ok()).min()
+        let of_key =
+            entries.iter().filter(|entry| entry.key == key || entry.key.starts_with(&below));
+        of_key.filter_map(|entry| entry.origin.strip_prefix("line ")?.parse().ok()).min()
     }
 }
 

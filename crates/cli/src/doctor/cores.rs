@@ -83,16 +83,16 @@ async fn diagnose_cores(args: &DoctorCoresArgs) -> Result<CommandOutcome, Comman
     }
     if args.watch {
         return redraw_every(Duration::ZERO, true, || async {
-            let (picture, load) = measure_load(args).await?;
-            Ok(show::render_tables(&picture, &load))
+            let (snapshot, load) = measure_load(args).await?;
+            Ok(show::render_tables(&snapshot, &load))
         })
         .await;
     }
     let wanted = read_machine_purpose(args).await;
-    let (picture, load) = measure_load(args).await?;
-    let findings = diagnose(&picture, &load);
-    let steps = plan_steering(&picture.loaded_interfaces(&load), wanted);
-    let mut answer = show::CoresDiagnosis::new(&picture, &load, findings, &steps);
+    let (snapshot, load) = measure_load(args).await?;
+    let findings = diagnose(&snapshot, &load);
+    let steps = plan_steering(&snapshot.loaded_interfaces(&load), wanted);
+    let mut answer = show::CoresDiagnosis::new(&snapshot, &load, findings, &steps);
     let mut end = if answer.wrong == 0 { CommandOutcome::Done } else { CommandOutcome::Negative };
     if args.apply {
         let (done, failed) = apply(args, steps, wanted, &load)?;
@@ -103,7 +103,7 @@ async fn diagnose_cores(args: &DoctorCoresArgs) -> Result<CommandOutcome, Comman
     if args.contact.json {
         print_json(&answer)?;
     } else {
-        screen::print(&answer.text(&picture, &load, &args.kept))?;
+        screen::print(&answer.text(&snapshot, &load, &args.kept))?;
     }
     Ok(end)
 }
@@ -151,11 +151,11 @@ fn apply(
     wanted: SteeringGoal,
     load: &NetworkLoad,
 ) -> Result<(Vec<SteeringStep>, Vec<String>), CommandError> {
-    let mut kept = UndoFile::open(&args.kept)?;
+    let mut undo_file = UndoFile::open(&args.kept)?;
     let mut done = Vec::new();
     let mut failed = Vec::new();
     for _ in 0..ROUNDS {
-        kept.add(steps.iter().map(|step| step.change.clone()))?;
+        undo_file.add(steps.iter().map(|step| step.change.clone()))?;
         let before = done.len();
         for step in steps {
             match undo_file::apply_change(&step.change) {

@@ -99,16 +99,16 @@ fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
         link: args.link,
         round_trip: args.round_trip,
     };
-    let mut picture = read_host_settings();
-    let mut findings = check_host(&picture, &goal);
+    let mut snapshot = read_host_settings();
+    let mut findings = check_host(&snapshot, &goal);
     let mut changed = Vec::new();
     if args.apply {
-        changed = apply(&findings, &picture)?;
+        changed = apply(&findings, &snapshot)?;
         // The kernel may have adjusted the value: read it back.
-        picture = self::read_host_settings();
-        findings = check_host(&picture, &goal);
+        snapshot = self::read_host_settings();
+        findings = check_host(&snapshot, &goal);
         for one in &mut changed {
-            one.after = picture.settings.get(&one.setting).cloned().unwrap_or_default();
+            one.after = snapshot.settings.get(&one.setting).cloned().unwrap_or_default();
         }
     }
     let poor = findings.iter().any(|one| one.verdict == HostCheckResult::Poor);
@@ -118,7 +118,7 @@ fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
             HostFindingRow { finding, command }
         };
         let findings = findings.into_iter().map(row).collect();
-        print_json(&HostDiagnosis { goal, findings, changed, picture })?;
+        print_json(&HostDiagnosis { goal, findings, changed, picture: snapshot })?;
     } else {
         screen::print(&render_findings(&findings, &changed, screen::width(), Paint::for_stdout()))?;
     }
@@ -128,12 +128,12 @@ fn carry_out(args: &DoctorHostArgs) -> Result<CommandOutcome, CommandError> {
 /// Writes the settings that are too small. The first failure ends it, and lists what was written.
 fn apply(
     findings: &[HostFinding],
-    picture: &HostSnapshot,
+    snapshot: &HostSnapshot,
 ) -> Result<Vec<ChangedSetting>, CommandError> {
     let mut changed: Vec<ChangedSetting> = Vec::new();
     for finding in findings {
         let Some(SettingChange::Setting(name, value)) = &finding.change else { continue };
-        let before = picture.settings.get(name).cloned().unwrap_or_default();
+        let before = snapshot.settings.get(name).cloned().unwrap_or_default();
         fs::write(sysctl_path(name), value).map_err(|error| {
             let undo: Vec<&str> = changed.iter().map(|one| one.undo.as_str()).collect();
             let back = match undo.as_slice() {

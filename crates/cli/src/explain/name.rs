@@ -42,9 +42,9 @@ pub fn run(args: &ExplainNameArgs) -> ExitCode {
 }
 
 async fn show(args: &ExplainNameArgs) -> Result<CommandOutcome, CommandError> {
-    let asked =
+    let query =
         NameQuery { name: args.name.clone(), from: args.from, kind: Some(args.kind.clone()) };
-    let explained = args.contact.client()?.explain_name(&asked).await?;
+    let explained = args.contact.client()?.explain_name(&query).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {

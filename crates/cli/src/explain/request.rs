@@ -50,7 +50,7 @@ pub fn run(args: &ExplainRequestArgs) -> ExitCode {
 }
 
 async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError> {
-    let asked = RequestAsked {
+    let query = RequestAsked {
         method: args.method.clone(),
         url: args.url.clone(),
         headers: args.headers.clone(),
@@ -58,7 +58,7 @@ async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError>
         service: args.service.clone(),
         sni: args.sni.clone(),
     };
-    let explained = args.contact.client()?.explain_request(&asked).await?;
+    let explained = args.contact.client()?.explain_request(&query).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {
@@ -67,15 +67,15 @@ async fn show(args: &ExplainRequestArgs) -> Result<CommandOutcome, CommandError>
     Ok(CommandOutcome::Done)
 }
 
-fn render_explanation(it: &RequestExplained, width: usize, paint: Paint) -> String {
-    let mut out = format!("service  {}: {}\n", it.service, plain(&it.because));
-    if !it.path.is_empty() {
-        out.push_str(&format!("path     {}\n", plain(&it.path)));
+fn render_explanation(explained: &RequestExplained, width: usize, paint: Paint) -> String {
+    let mut out = format!("service  {}: {}\n", explained.service, plain(&explained.because));
+    if !explained.path.is_empty() {
+        out.push_str(&format!("path     {}\n", plain(&explained.path)));
     }
-    for reading in it.readings.iter().filter(|reading| **reading != it.path) {
+    for reading in explained.readings.iter().filter(|reading| **reading != explained.path) {
         out.push_str(&format!("or       {}\n", plain(reading)));
     }
-    match &it.rule {
+    match &explained.rule {
         Some(rule) => {
             out.push_str(&format!(
                 "rule     {} {}: {}\n",
@@ -93,19 +93,19 @@ fn render_explanation(it: &RequestExplained, width: usize, paint: Paint) -> Stri
         }
         None => out.push_str("rule     none: the service's pool\n"),
     }
-    if let Some(ends) = &it.ends {
+    if let Some(ends) = &explained.ends {
         out.push_str(&format!("ends     {}\n", plain(ends)));
     }
-    for pool in &it.pools {
+    for pool in &explained.pools {
         out.push_str(&format!(
             "pool     {} ({:.1} %, {})\n",
             pool.name, pool.percent, pool.balance
         ));
     }
-    if let Some(kept) = &it.kept {
-        out.push_str(&format!("kept     {}\n", plain(kept)));
+    if let Some(sticky) = &explained.kept {
+        out.push_str(&format!("kept     {}\n", plain(sticky)));
     }
-    for table in render_tables(it) {
+    for table in render_tables(explained) {
         let text = table.render(width, paint);
         if !text.is_empty() {
             out.push('\n');
@@ -116,16 +116,19 @@ fn render_explanation(it: &RequestExplained, width: usize, paint: Paint) -> Stri
 }
 
 /// The rules that do not take it, and the servers that may.
-fn render_tables(it: &RequestExplained) -> [TextTable; 2] {
+fn render_tables(explained: &RequestExplained) -> [TextTable; 2] {
     let mut passed = TextTable::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
-    for rule in &it.passed {
+    for rule in &explained.passed {
         passed.row(vec![
             format!("{} {}", rule.place, rule.name).into(),
             rule.because.as_str().into(),
         ]);
     }
-    if it.passed_unlisted > 0 {
-        passed.row(vec![format!("and {} more", it.passed_unlisted).into(), String::new().into()]);
+    if explained.passed_unlisted > 0 {
+        passed.row(vec![
+            format!("and {} more", explained.passed_unlisted).into(),
+            String::new().into(),
+        ]);
     }
     let mut servers = TextTable::new(&[
         ("SERVER", Align::Left),
@@ -133,7 +136,7 @@ fn render_tables(it: &RequestExplained) -> [TextTable; 2] {
         ("MAY", Align::Left),
         ("BECAUSE", Align::Left),
     ]);
-    for one in &it.servers {
+    for one in &explained.servers {
         let address = one.address.map_or_else(|| "-".to_owned(), |address| address.to_string());
         servers.row(vec![
             format!("{}/{}", one.pool, one.name).into(),

@@ -43,12 +43,12 @@ async fn show(args: &ExplainServerArgs) -> Result<CommandOutcome, CommandError> 
     let (pool, name) = args.server.split_once('/').unwrap_or((&args.server, "*"));
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_server(pool, name).await?) };
-    let show = |told: &ServersExplained| {
+    let show = |explained: &ServersExplained| {
         if name == "*" {
-            return render_pool(told, screen::width(), Paint::for_stdout());
+            return render_pool(explained, screen::width(), Paint::for_stdout());
         }
         let stories: Vec<String> =
-            told.servers.iter().map(|server| render_server(told, server)).collect();
+            explained.servers.iter().map(|server| render_server(explained, server)).collect();
         stories.join("\n")
     };
     show_or_watch(args.again, args.contact.json, ask, show).await
@@ -97,9 +97,9 @@ fn render_pool(explained: &ServersExplained, width: usize, paint: Paint) -> Stri
 }
 
 /// One server, line by line.
-fn render_server(explained: &ServersExplained, it: &ServerExplained) -> String {
+fn render_server(explained: &ServersExplained, entry: &ServerExplained) -> String {
     let age = |at: u64| span(explained.now_unix_ms.saturating_sub(at));
-    let server = &it.server;
+    let server = &entry.server;
     let mut lines = vec![
         format!("{}/{} at {}", explained.pool, server.name, plain(&server.address)),
         format!(
@@ -116,17 +116,17 @@ fn render_server(explained: &ServersExplained, it: &ServerExplained) -> String {
         ),
     ];
     lines.extend(server.reason.seen.as_ref().map(describe_probe));
-    lines.push(format!("  turn     {}; {}", it.rank, explained.turn));
-    lines.push(if it.takes_work {
-        format!("  work     takes {:.1} % of what is given out by weight", it.share_percent)
+    lines.push(format!("  turn     {}; {}", entry.rank, explained.turn));
+    lines.push(if entry.takes_work {
+        format!("  work     takes {:.1} % of what is given out by weight", entry.share_percent)
     } else {
         "  work     takes none now".to_owned()
     });
     let mut policy = format!("  policy   {}", explained.balance);
-    if let Some(answer) = it.answer_ms {
+    if let Some(answer) = entry.answer_ms {
         policy.push_str(&format!(", answers in {answer:.1} ms on average"));
     }
-    if let (Some(load), Some(source)) = (it.load, &it.load_source) {
+    if let (Some(load), Some(source)) = (entry.load, &entry.load_source) {
         policy.push_str(&format!(", says by {source} that it is loaded to {:.0} %", load * 100.0));
     }
     lines.push(policy);
@@ -136,8 +136,10 @@ fn render_server(explained: &ServersExplained, it: &ServerExplained) -> String {
         count(u64::from(server.connections)),
         server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
     ));
-    lines.extend(describe_weight(&it.weight, age));
-    lines.extend(it.ejection.iter().flat_map(|it| describe_ejection(it, explained.now_unix_ms)));
+    lines.extend(describe_weight(&entry.weight, age));
+    lines.extend(
+        entry.ejection.iter().flat_map(|entry| describe_ejection(entry, explained.now_unix_ms)),
+    );
     lines.push(String::new());
     lines.join("\n")
 }
@@ -173,8 +175,8 @@ fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec
     if let Some(judge) = &weight.judge {
         lines.extend(describe_weight_calculation(judge, &age));
     }
-    if let Some(judged) = weight.judged {
-        lines.push(format!("    {judged} by the judge"));
+    if let Some(computed) = weight.judged {
+        lines.push(format!("    {computed} by the judge"));
     }
     if weight.slow_start_percent < 100 {
         lines.push(format!(
@@ -186,21 +188,21 @@ fn describe_weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec
 }
 
 /// Whether it is put out, why, and by which rules.
-fn describe_ejection(it: &EjectionExplained, now: u64) -> [String; 2] {
-    let out = it.until_unix_ms.map_or_else(String::new, |until| {
+fn describe_ejection(ejection: &EjectionExplained, now: u64) -> [String; 2] {
+    let out = ejection.until_unix_ms.map_or_else(String::new, |until| {
         format!("out for another {}, ", span(until.saturating_sub(now)))
     });
     [
-        format!("  ejection {out}{}", plain(&it.text)),
+        format!("  ejection {out}{}", plain(&ejection.text)),
         format!(
             "    for {} failures in a row, or within {} {} % of at least {} failed or {} % cut; at most {} % of the \
              pool",
-            it.failures,
-            span(it.interval_ms),
-            it.rate_percent,
-            it.volume,
-            it.cut_rate_percent,
-            it.share_percent
+            ejection.failures,
+            span(ejection.interval_ms),
+            ejection.rate_percent,
+            ejection.volume,
+            ejection.cut_rate_percent,
+            ejection.share_percent
         ),
     ]
 }
@@ -214,8 +216,8 @@ fn describe_weight_calculation(
     let values = [
         ("in flight", format!("{:.1}", row.reading.active)),
         ("begun", format!("{:.0}", row.reading.new)),
-        ("probe", row.reading.latency_ms.map_or_else(unknown, |it| format!("{it:.1} ms"))),
-        ("load", row.reading.load.map_or_else(unknown, |it| format!("{:.0} %", it * 100.0))),
+        ("probe", row.reading.latency_ms.map_or_else(unknown, |value| format!("{value:.1} ms"))),
+        ("load", row.reading.load.map_or_else(unknown, |value| format!("{:.0} %", value * 100.0))),
     ];
     let mut lines =
         vec![format!("    judged {} ago, from base {:.2}:", age(judge.at_unix_ms), row.base)];

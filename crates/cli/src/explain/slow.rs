@@ -59,7 +59,7 @@ pub fn run(args: &ExplainSlowArgs) -> ExitCode {
 }
 
 async fn show(args: &ExplainSlowArgs) -> Result<CommandOutcome, CommandError> {
-    let asked = SlowQuery {
+    let query = SlowQuery {
         service: args.service.clone(),
         share_percent: Some(args.share),
         since_ms: Some(u64::try_from(args.since.as_millis()).unwrap_or(u64::MAX)),
@@ -67,9 +67,10 @@ async fn show(args: &ExplainSlowArgs) -> Result<CommandOutcome, CommandError> {
         from: args.from.clone(),
     };
     let client = args.contact.client()?;
-    let ask = || async { Ok(client.explain_slow(&asked).await?) };
-    let show =
-        |told: &SlowExplained| render_explanation(told, screen::width(), Paint::for_stdout());
+    let ask = || async { Ok(client.explain_slow(&query).await?) };
+    let show = |explained: &SlowExplained| {
+        render_explanation(explained, screen::width(), Paint::for_stdout())
+    };
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
@@ -130,11 +131,11 @@ fn render_service(
     out.push_str(&render_owner_bars(&service.owners, width, paint));
     out.push_str("\nWhy\n");
     out.push_str(&render_reasons(&service.reasons));
-    for (what, groups) in
+    for (title, groups) in
         [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
     {
         out.push('\n');
-        out.push_str(&group_table(what, "EXCHANGES", groups).render(width, paint));
+        out.push_str(&group_table(title, "EXCHANGES", groups).render(width, paint));
     }
     if let Some(client) = &service.largest_client {
         out.push_str(&format!(
@@ -145,15 +146,15 @@ fn render_service(
         ));
     }
     out.push_str("\nThe slowest\n");
-    service.examples.iter().for_each(|it| out.push_str(&render_example(it)));
+    service.examples.iter().for_each(|example| out.push_str(&render_example(example)));
     out.push('\n');
     out
 }
 
 /// One exchange with its evidence.
-fn render_example(it: &SlowExample) -> String {
-    let server = it.server.as_deref().unwrap_or("no server");
-    let end = match (&it.cause, it.status) {
+fn render_example(example: &SlowExample) -> String {
+    let server = example.server.as_deref().unwrap_or("no server");
+    let end = match (&example.cause, example.status) {
         (Some(cause), 0) => plain(cause),
         (Some(cause), status) => format!("{status}, {}", plain(cause)),
         (None, 0) => "ended in order".to_owned(),
@@ -167,18 +168,18 @@ fn render_example(it: &SlowExample) -> String {
     };
     let mut out = format!(
         "  {}  {}  {} from {} by {}: {end}\n",
-        plain(&it.id),
-        moment(it.ended_unix_ms),
-        millis(it.total_ms),
-        plain(&it.client),
+        plain(&example.id),
+        moment(example.ended_unix_ms),
+        millis(example.total_ms),
+        plain(&example.client),
         plain(server),
     );
     out.push_str(&format!(
         "    phases  {}\n    time    {}\n",
-        list(&it.phases_ms),
-        list(&it.parts_ms)
+        list(&example.phases_ms),
+        list(&example.parts_ms)
     ));
-    for (side, tcp) in [("client", &it.client_tcp), ("server", &it.server_tcp)] {
+    for (side, tcp) in [("client", &example.client_tcp), ("server", &example.server_tcp)] {
         let Some(tcp) = tcp else { continue };
         let own = if tcp.own { "" } else { "; exchanges before it are in this too" };
         out.push_str(&format!(
@@ -193,8 +194,8 @@ fn render_example(it: &SlowExample) -> String {
             count(u64::from(tcp.out_of_order)),
         ));
     }
-    if !it.notes.is_empty() {
-        out.push_str(&format!("    note    {}\n", plain(&it.notes.join(", "))));
+    if !example.notes.is_empty() {
+        out.push_str(&format!("    note    {}\n", plain(&example.notes.join(", "))));
     }
     out
 }

@@ -141,7 +141,7 @@ fn write_drawings(
     else {
         return Err(CommandError::Absent("no connection to draw in these captures".to_owned()));
     };
-    let picture = reading.draw_connection(&args.files, number, report)?;
+    let drawing = reading.draw_connection(&args.files, number, report)?;
     let write = |path: &PathBuf, text: &str| {
         let written = files::create::write(path, text, 0o644);
         written.map_err(|error| {
@@ -149,14 +149,14 @@ fn write_drawings(
         })
     };
     if let Some(path) = &args.html {
-        write(path, &picture.page)?;
+        write(path, &drawing.page)?;
     }
     if let Some(folder) = &args.svg {
         let made = files::create::make_dir(folder, 0o755);
         made.map_err(|error| {
             CommandError::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
-        let ConnectionDrawing { drawings, .. } = &picture;
+        let ConnectionDrawing { drawings, .. } = &drawing;
         for (name, drawing) in drawings {
             write(&folder.join(format!("{name}.svg")), drawing)?;
         }

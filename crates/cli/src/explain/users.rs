@@ -43,8 +43,9 @@ pub fn run(args: &ExplainUsersArgs) -> ExitCode {
 async fn show(args: &ExplainUsersArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.explain_users(args.service.as_deref()).await?) };
-    let show =
-        |told: &UsersExplained| render_explanation(told, screen::width(), Paint::for_stdout());
+    let show = |explained: &UsersExplained| {
+        render_explanation(explained, screen::width(), Paint::for_stdout())
+    };
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
@@ -77,7 +78,7 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
     let causes: Vec<String> = service
         .causes
         .iter()
-        .map(|it| format!("{} {}", plain(&it.cause), count(it.count)))
+        .map(|error| format!("{} {}", plain(&error.cause), count(error.count)))
         .collect();
     if !causes.is_empty() {
         out.push_str(&format!("  failures by cause: {}\n", causes.join(", ")));
@@ -90,9 +91,9 @@ fn render_service(service: &UsersService, width: usize, paint: Paint) -> String 
 
 /// `available: 99.95 % of 12,000 operations …`
 fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
-    let what = match (promise.what.as_str(), fast_ms) {
+    let objective = match (promise.what.as_str(), fast_ms) {
         ("fast", Some(millis)) => format!("fast, within {millis} ms"),
-        (what, _) => plain(what),
+        (objective, _) => plain(objective),
     };
     let is = match (promise.percent, promise.since_unix_ms) {
         (Some(is), Some(since)) => format!(
@@ -107,7 +108,7 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
     let left = format!("{} of the budget is left", percent(promise.budget_left_percent));
     let colour = if promise.budget_left_percent > 0.0 { Colour::Good } else { Colour::Bad };
     format!(
-        "  {what}: {is}; {} promised over {}: {}\n",
+        "  {objective}: {is}; {} promised over {}: {}\n",
         percent(promise.target_percent),
         span(promise.window_ms),
         paint.text(colour, &left)
@@ -115,9 +116,9 @@ fn describe_objective(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint
 }
 
 fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
-    let side = |it: &BurnSpan| match it.burn {
-        Some(burn) => format!("{burn:.1} times over {}", span(it.span_ms)),
-        None => format!("nothing over {}", span(it.span_ms)),
+    let side = |measured: &BurnSpan| match measured.burn {
+        Some(burn) => format!("{burn:.1} times over {}", span(measured.span_ms)),
+        None => format!("nothing over {}", span(measured.span_ms)),
     };
     let mut out = format!(
         "    burns {}, {}; alarm at {}: ",
@@ -138,8 +139,8 @@ fn describe_burn_alarm(alarm: &BurnAlarm, paint: Paint) -> String {
 }
 
 fn describe_counts(counts: &UsersCounts) -> String {
-    let share = |what: &str, of: Option<f64>| {
-        of.map(|of| format!(", {} {what}", percent(of))).unwrap_or_default()
+    let share = |label: &str, of: Option<f64>| {
+        of.map(|of| format!(", {} {label}", percent(of))).unwrap_or_default()
     };
     format!(
         "{} fast, {} slow, {} failed{}{}; {} left by their clients ({} of them late), {} declined",

@@ -111,15 +111,15 @@ fn remove_network(
 
 /// Tells programs on the network's hosts to end: a namespace lives as long as they do.
 fn end_programs(record: &TopologyRecord) -> u32 {
-    let mut told = 0;
+    let mut ended = 0;
     for node in &record.nodes {
         let listed = run_command(Command::new(find("ip")).args(["netns", "pids", &node.namespace]));
         // A namespace that is gone has no processes.
         let pids = listed.unwrap_or_default();
         let found = pids.split_whitespace().filter_map(|pid| OwnerProcess::find(pid.parse().ok()?));
         for program in found.filter(|program| *program != record.owner()) {
-            told += u32::from(program.terminate().is_ok());
+            ended += u32::from(program.terminate().is_ok());
         }
     }
-    told
+    ended
 }

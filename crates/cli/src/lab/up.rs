@@ -62,15 +62,15 @@ pub fn up(args: &LabUpArgs) -> Result<CommandOutcome, CommandError> {
         command.process_group(0);
     }
     let mut keeper = command.spawn().map_err(cannot)?;
-    let mut said = String::new();
+    let mut ready_line = String::new();
     if let Some(out) = keeper.stdout.take() {
-        BufReader::new(out).read_line(&mut said).map_err(cannot)?;
+        BufReader::new(out).read_line(&mut ready_line).map_err(cannot)?;
     }
-    if said.trim() != READY {
+    if ready_line.trim() != READY {
         let _ = keeper.wait();
-        let told = std::fs::read_to_string(&log).unwrap_or_default();
-        let told = told.trim().trim_start_matches("steelyard: ");
-        let why = if told.is_empty() { "its keeper ended" } else { told };
+        let log_text = std::fs::read_to_string(&log).unwrap_or_default();
+        let log_text = log_text.trim().trim_start_matches("steelyard: ");
+        let why = if log_text.is_empty() { "its keeper ended" } else { log_text };
         records.remove_record(&plan.name).map_err(|error| record_failure(&error))?;
         return Err(CommandError::Unusable(format!(
             "the network `{}` could not be made: {why}",

@@ -166,8 +166,8 @@ fn servers(rows: &[&HistoryRow]) -> TextTable {
     table
 }
 
-fn number(row: &HistoryRow, what: &str) -> u64 {
-    row.numbers.get(what).copied().unwrap_or(0)
+fn number(row: &HistoryRow, column: &str) -> u64 {
+    row.numbers.get(column).copied().unwrap_or(0)
 }
 
 fn render_worst(rows: &[&HistoryRow], text: &mut String) {

@@ -41,40 +41,44 @@ pub fn run(args: &ReportRefusedArgs) -> ExitCode {
 async fn show(args: &ReportRefusedArgs) -> Result<CommandOutcome, CommandError> {
     let client = args.contact.client()?;
     let ask = || async { Ok(client.refused(args.service.as_deref()).await?) };
-    let show = |kept: &RefusedRequests| render(kept, screen::width(), Paint::for_stdout());
+    let show = |refused: &RefusedRequests| render(refused, screen::width(), Paint::for_stdout());
     show_or_watch(args.again, args.contact.json, ask, show).await
 }
 
-fn render(kept: &RefusedRequests, width: usize, paint: Paint) -> String {
-    if kept.requests.is_empty() {
+fn render(refused: &RefusedRequests, width: usize, paint: Paint) -> String {
+    if refused.requests.is_empty() {
         return "No request was refused since the daemon's start.\n".to_owned();
     }
     let columns = ["WHEN", "SERVICE", "CLIENT", "WHY", "FOUND", "STATUS", "HOST", "REQUEST"];
     let mut table = TextTable::new(&columns.map(|name| (name, Align::Left)));
-    for one in &kept.requests {
-        let status = if one.status == 0 { "none".to_owned() } else { one.status.to_string() };
+    for request in &refused.requests {
+        let status =
+            if request.status == 0 { "none".to_owned() } else { request.status.to_string() };
         table.row(vec![
-            moment(one.unix_ms).into(),
-            one.service.as_str().into(),
-            one.client.as_str().into(),
-            describe_defect(one).into(),
-            describe_finding(one).into(),
+            moment(request.unix_ms).into(),
+            request.service.as_str().into(),
+            request.client.as_str().into(),
+            describe_defect(request).into(),
+            describe_finding(request).into(),
             status.into(),
-            one.host.as_deref().unwrap_or("-").into(),
-            describe_request(one).into(),
+            request.host.as_deref().unwrap_or("-").into(),
+            describe_request(request).into(),
         ]);
     }
     let mut text = table.render(width, paint);
-    if kept.pushed_out > 0 {
-        let lost = count(kept.pushed_out);
+    if refused.pushed_out > 0 {
+        let lost = count(refused.pushed_out);
         text.push_str(&format!(
             "{lost} older ones are not kept: there is room for {}\n",
-            kept.room
+            refused.room
         ));
     }
-    if kept.beyond_share > 0 {
-        let lost = count(kept.beyond_share);
-        text.push_str(&format!("{lost} of clients that had {} already are not kept\n", kept.share));
+    if refused.beyond_share > 0 {
+        let lost = count(refused.beyond_share);
+        text.push_str(&format!(
+            "{lost} of clients that had {} already are not kept\n",
+            refused.share
+        ));
     }
     text
 }
@@ -134,7 +138,7 @@ mod tests {
             status: 0,
             ..first.clone()
         };
-        let mut kept = RefusedRequests {
+        let mut refused = RefusedRequests {
             requests: vec![first, second],
             room: 256,
             share: 64,
@@ -142,7 +146,7 @@ mod tests {
             beyond_share: 1_200,
             ..RefusedRequests::default()
         };
-        let text = render(&kept, 200, Paint::fixed(false));
+        let text = render(&refused, 200, Paint::fixed(false));
         for wanted in [
             "2026-02-28 13:05:09Z  shop     192.0.2.7:4711  bad-request: bad-length",
             "Content-Length: \"+1\" at byte 42  400     shop.example  POST /cart HTTP/1.1",
@@ -152,7 +156,7 @@ mod tests {
         ] {
             assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
         }
-        kept.requests.clear();
-        assert!(render(&kept, 200, Paint::fixed(false)).starts_with("No request was refused"));
+        refused.requests.clear();
+        assert!(render(&refused, 200, Paint::fixed(false)).starts_with("No request was refused"));
     }
 }

@@ -57,14 +57,14 @@ pub fn affinity(service: &ServiceReport) -> TextTable {
         ("PUT", Right),
         ("EVICTED", Right),
     ]);
-    if let Some(it) = &service.affinity {
+    if let Some(counts) = &service.affinity {
         table.row(vec![
             service.name.as_str().into(),
-            count(it.held).into(),
-            count(it.most).into(),
-            count(it.found).into(),
-            count(it.put).into(),
-            count(it.evicted).into(),
+            count(counts.held).into(),
+            count(counts.most).into(),
+            count(counts.found).into(),
+            count(counts.put).into(),
+            count(counts.evicted).into(),
         ]);
     }
     table

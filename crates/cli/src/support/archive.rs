@@ -50,8 +50,8 @@ impl SupportArchive {
     }
 
     /// Something that is not there, and why.
-    pub fn note_missing(&mut self, what: &str) {
-        self.missing.push(redact(what).trim_end().to_owned());
+    pub fn note_missing(&mut self, note: &str) {
+        self.missing.push(redact(note).trim_end().to_owned());
     }
 
     /// Names of the files so far.
@@ -160,8 +160,8 @@ mod tests {
         archive.add("status.json", "{}");
         archive.write(&file).unwrap();
         let listed = std::process::Command::new("tar").arg("-tzf").arg(&file).output().unwrap();
-        let again = SupportArchive::new(1).write(&file).unwrap_err();
+        let second_error = SupportArchive::new(1).write(&file).unwrap_err();
         assert_eq!(String::from_utf8_lossy(&listed.stdout), "steelyard-support/status.json\n");
-        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(second_error.kind(), io::ErrorKind::AlreadyExists);
     }
 }

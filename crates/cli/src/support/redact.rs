@@ -58,8 +58,8 @@ pub fn redact(text: &str) -> String {
         }
         match find_secret(line) {
             Some(at) => {
-                let (kept, rest) = line.split_at(at);
-                out.push_str(&without_users(kept));
+                let (head, rest) = line.split_at(at);
+                out.push_str(&without_users(head));
                 out.push_str(REMOVED);
                 // A text or list that begins here goes to its end.
                 in_text = TEXTS.into_iter().find(|sign| rest.matches(sign).count() % 2 == 1);

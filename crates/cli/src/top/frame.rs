@@ -34,7 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
     let area = frame.area();
     let above = draw_summary(view, area, now, paint);
     let lines = u16::try_from(above.len()).unwrap_or(u16::MAX);
-    let [said, panels, tabs, notice, table, hint] = Layout::vertical([
+    let [summary_area, panels, tabs, notice, table, hint] = Layout::vertical([
         Constraint::Length(lines),
         Constraint::Length(panels::height(view, area)),
         Constraint::Length(1),
@@ -43,7 +43,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &mut TopView, now: Duration, paint: Pai
         Constraint::Length(1),
     ])
     .areas(area);
-    frame.render_widget(Paragraph::new(above), said);
+    frame.render_widget(Paragraph::new(above), summary_area);
     panels::draw(frame, view, panels, paint);
     frame.render_widget(names(view, paint), tabs);
     let asks = matches!(view.mode(), InputMode::Confirm(_));

@@ -85,7 +85,7 @@ mod tests {
         for _ in 0..2 * LOOKS_MAX {
             look(&mut history, &[("a", 7.0)]);
         }
-        let kept = &history.busiest(1)[0];
-        assert_eq!((kept.rates.len(), kept.last()), (LOOKS_MAX, 7.0));
+        let busiest = &history.busiest(1)[0];
+        assert_eq!((busiest.rates.len(), busiest.last()), (LOOKS_MAX, 7.0));
     }
 }

@@ -44,11 +44,11 @@ pub fn draw(frame: &mut Frame<'_>, view: &TopView, area: Rect, paint: Paint) {
     let room = block.clone().title(" headroom ").title(resident);
     limits(frame, &summary::limits(view.snapshot()), room.inner(left), paint);
     frame.render_widget(room, left);
-    let taken = block.title(" taken a second ");
-    let inner = taken.inner(right);
+    let rates_block = block.title(" taken a second ");
+    let inner = rates_block.inner(right);
     let busiest = view.history().busiest(usize::from(inner.height));
     trends(frame, &busiest, inner, paint);
-    frame.render_widget(taken, right);
+    frame.render_widget(rates_block, right);
 }
 
 /// A line for each limit: its text, and its use.

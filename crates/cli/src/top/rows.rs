@@ -55,7 +55,7 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
         let report = counted.get(name);
         let packets = forwarded.get(name);
         let phases = report.map_or(&[][..], |report| &report.counts.phases);
-        let taken = arrival_rate(report.copied(), packets.copied());
+        let arrivals = arrival_rate(report.copied(), packets.copied());
         let failing = report.map_or(0.0, |report| failures(&report.counts.causes))
             + packets.map_or(0.0, |packets| dropped(&packets.outcomes));
         let flows = packets.map_or(0, |packets| u64::from(packets.flows));
@@ -63,7 +63,7 @@ fn services(snapshot: &TopSnapshot) -> Vec<SheetRow> {
         let fields = vec![
             SheetCell::text(name),
             SheetCell::coloured(service.state.name(), service_colour(service.state)),
-            SheetCell::rate(taken),
+            SheetCell::rate(arrivals),
             SheetCell::bad_rate(failing),
             SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
             SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),
@@ -141,7 +141,7 @@ fn server_fields(
     now_unix_ms: u64,
 ) -> Vec<SheetCell> {
     let phases = report.map_or(&[][..], |report| &report.phases);
-    let taken = report.map_or(0.0, |report| report.requests.rate)
+    let requests = report.map_or(0.0, |report| report.requests.rate)
         + packets.iter().map(|one| one.connections.rate).sum::<f64>();
     let failing = report.map_or(0.0, |report| failures(&report.causes))
         + packets.iter().map(|one| dropped(&one.outcomes)).sum::<f64>();
@@ -154,7 +154,7 @@ fn server_fields(
     vec![
         SheetCell::text(id),
         SheetCell::coloured(state, colour),
-        SheetCell::rate(taken),
+        SheetCell::rate(requests),
         SheetCell::bad_rate(failing),
         SheetCell::time(total_quantile(phases, |phase| phase.p50_us)),
         SheetCell::time(total_quantile(phases, |phase| phase.p99_us)),

@@ -58,13 +58,13 @@ impl LocalMachine {
             xdp: programs.get(name).copied(),
             ..read_interface(name, &interrupts)
         });
-        let picture = SteeringSnapshot {
+        let snapshot = SteeringSnapshot {
             interfaces: interfaces.collect(),
             processors: read_processors(),
             socket_flows: read_text(SOCKET_FLOWS).trim().parse().ok(),
             irqbalance: is_running("irqbalance"),
         };
-        Ok(LocalMachine { state: picture, interface_names: there })
+        Ok(LocalMachine { state: snapshot, interface_names: there })
     }
 
     pub fn counters(&self) -> SteeringCounters {
@@ -102,8 +102,8 @@ fn read_interface(
     name: &str,
     all: &BTreeMap<u32, (String, BTreeMap<u32, u64>)>,
 ) -> InterfaceQueues {
-    let queue = |kind: &str, number: usize, what: &str| {
-        fs::read_to_string(device_path(name, &format!("queues/{kind}-{number}/{what}"))).ok()
+    let queue = |kind: &str, number: usize, entry: &str| {
+        fs::read_to_string(device_path(name, &format!("queues/{kind}-{number}/{entry}"))).ok()
     };
     let count = |kind: &str| {
         (0..).take_while(|at| device_path(name, &format!("queues/{kind}-{at}")).exists()).count()
@@ -197,12 +197,12 @@ fn is_running(program: &str) -> bool {
 }
 
 /// The output of ethtool(8); empty if it is not installed or the driver does not support the option.
-fn ethtool(what: &str, interface: &str) -> String {
-    run_command(Command::new(find("ethtool")).args([what, interface])).unwrap_or_default()
+fn ethtool(option: &str, interface: &str) -> String {
+    run_command(Command::new(find("ethtool")).args([option, interface])).unwrap_or_default()
 }
 
-fn device_path(interface: &str, what: &str) -> PathBuf {
-    Path::new(INTERFACES).join(interface).join(what)
+fn device_path(interface: &str, entry: &str) -> PathBuf {
+    Path::new(INTERFACES).join(interface).join(entry)
 }
 
 fn read_text(path: &str) -> String {

@@ -141,7 +141,7 @@ fn load_summary(load: &NetworkLoad) -> Option<LoadSummary> {
 impl CoresDiagnosis {
     /// From the result of the checks.
     pub fn new(
-        picture: &SteeringSnapshot,
+        snapshot: &SteeringSnapshot,
         load: &NetworkLoad,
         findings: Vec<LinkFinding>,
         steps: &[SteeringStep],
@@ -165,16 +165,21 @@ impl CoresDiagnosis {
         CoresDiagnosis {
             wrong: findings.iter().filter(|one| one.severity == FindingSeverity::Problem).count(),
             processors: load.processors.iter().map(processor).collect(),
-            queues: queue_rows(picture, load),
+            queues: queue_rows(snapshot, load),
             findings: findings.into_iter().map(finding_row).collect(),
             steps: steps.iter().map(planned).collect(),
-            idle: picture.interfaces.iter().any(|one| load.is_idle(&one.name)),
+            idle: snapshot.interfaces.iter().any(|one| load.is_idle(&one.name)),
             applied: None,
         }
     }
 
-    pub fn text(&self, picture: &SteeringSnapshot, load: &NetworkLoad, kept: &Path) -> String {
-        let mut out = render_tables(picture, load);
+    pub fn text(
+        &self,
+        snapshot: &SteeringSnapshot,
+        load: &NetworkLoad,
+        undo_file: &Path,
+    ) -> String {
+        let mut out = render_tables(snapshot, load);
         out.push('\n');
         for one in &self.findings {
             let CoresFindingRow { verdict, about, found, advice, commands } = one;
@@ -185,7 +190,7 @@ impl CoresDiagnosis {
             commands.iter().for_each(|line| out.push_str(&format!("         {line}\n")));
         }
         match &self.applied {
-            Some(applied) => out.push_str(&render_applied(applied, kept)),
+            Some(applied) => out.push_str(&render_applied(applied, undo_file)),
             None if self.steps.is_empty() && self.idle => {
                 out.push_str(
                     "\nNothing is planned for interfaces that the load did not come by.\n",
@@ -221,13 +226,15 @@ fn finding_row(finding: LinkFinding) -> CoresFindingRow {
     CoresFindingRow { verdict, about, found, advice, commands }
 }
 
-fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
+fn queue_rows(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
     let mut out = Vec::new();
-    for one in &picture.interfaces {
-        for (at, receive) in one.receive.iter().enumerate() {
+    for interface in &snapshot.interfaces {
+        for (at, receive) in interface.receive.iter().enumerate() {
             let number = at as u32;
-            let ours =
-                one.interrupts.iter().filter(|(_, irq)| queue_number(&irq.name) == Some(number));
+            let ours = interface
+                .interrupts
+                .iter()
+                .filter(|(_, irq)| queue_number(&irq.name) == Some(number));
             let mut go = Vec::new();
             let mut rate = None;
             for (irq, interrupt) in ours {
@@ -237,18 +244,18 @@ fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
             }
             go.dedup();
             out.push(QueueRow {
-                interface: one.name.clone(),
+                interface: interface.name.clone(),
                 queue: number,
                 packets_per_second: load
                     .queues
-                    .get(&one.name)
+                    .get(&interface.name)
                     .and_then(|all| all.get(&number))
                     .copied(),
                 interrupts_per_second: rate,
                 interrupts_go_to: go.join(" "),
                 rps: receive.processors.to_string(),
                 rps_flows: receive.flows,
-                xps: one.send.get(at).cloned().flatten().map(|mask| mask.to_string()),
+                xps: interface.send.get(at).cloned().flatten().map(|mask| mask.to_string()),
             });
         }
     }
@@ -256,7 +263,7 @@ fn queue_rows(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<QueueRow> {
 }
 
 /// The tables of processors and queues.
-pub fn render_tables(picture: &SteeringSnapshot, load: &NetworkLoad) -> String {
+pub fn render_tables(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> String {
     use Align::{Left, Right};
     let width = screen::width();
     let paint = Paint::for_stdout();
@@ -297,7 +304,7 @@ pub fn render_tables(picture: &SteeringSnapshot, load: &NetworkLoad) -> String {
         ("XPS", Left),
     ]);
     let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-    for one in queue_rows(picture, load) {
+    for one in queue_rows(snapshot, load) {
         table.row(vec![
             one.interface.into(),
             one.queue.to_string().into(),
@@ -314,12 +321,12 @@ pub fn render_tables(picture: &SteeringSnapshot, load: &NetworkLoad) -> String {
     out
 }
 
-fn render_applied(applied: &AppliedSteps, kept: &Path) -> String {
+fn render_applied(applied: &AppliedSteps, undo_file: &Path) -> String {
     let mut out = format!("\n{} carried out", applied.done.len());
     if applied.done.is_empty() {
         out.push('\n');
     } else {
-        out.push_str(&format!("; what was there before is in {}\n", kept.display()));
+        out.push_str(&format!("; what was there before is in {}\n", undo_file.display()));
     }
     applied.done.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
     applied.failed.iter().for_each(|line| out.push_str(&format!("  failed: {line}\n")));
@@ -340,9 +347,9 @@ fn render_applied(applied: &AppliedSteps, kept: &Path) -> String {
 }
 
 /// The reverted changes, as text.
-pub fn render_reverted(done: &[SteeringChange], failed: &[String], kept: &Path) -> String {
+pub fn render_reverted(done: &[SteeringChange], failed: &[String], undo_file: &Path) -> String {
     if done.is_empty() && failed.is_empty() {
-        return format!("nothing to take back: {} is not there\n", kept.display());
+        return format!("nothing to take back: {} is not there\n", undo_file.display());
     }
     let mut out = format!("{} taken back\n", done.len());
     done.iter().for_each(|one| out.push_str(&format!("  {}\n", one.command())));

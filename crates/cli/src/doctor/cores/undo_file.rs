@@ -53,14 +53,14 @@ impl UndoFile {
         for change in changes {
             let new = to_entry(change);
             // A setting is reverted to its value before the first change.
-            let again = self.entries.iter_mut().find_map(|old| match (old, &new) {
+            let earlier = self.entries.iter_mut().find_map(|old| match (old, &new) {
                 (
                     UndoEntry::Write { file, to, .. },
                     UndoEntry::Write { file: same, to: now, .. },
                 ) if file == same => Some((to, now)),
                 _ => None,
             });
-            match again {
+            match earlier {
                 Some((to, now)) => to.clone_from(now),
                 None => self.entries.push(new),
             }
@@ -147,13 +147,13 @@ fn from_entry(entry: UndoEntry) -> SteeringChange {
     }
 }
 
-fn file_failure(what: &str, file: &Path, error: &io::Error) -> CommandError {
+fn file_failure(verb: &str, file: &Path, error: &io::Error) -> CommandError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied {
         "; run as root, or name another place with --kept"
     } else {
         ""
     };
-    CommandError::Unusable(format!("cannot {what} {}: {error}{hint}", file.display()))
+    CommandError::Unusable(format!("cannot {verb} {}: {error}{hint}", file.display()))
 }
 
 #[cfg(test)]
@@ -169,26 +169,29 @@ mod tests {
         let room = files::TemporaryDir::new("kept").expect("a directory");
         let dir = room.path();
         let mask = dir.join("mask");
-        let kept = dir.join("state/kept.json");
+        let undo_path = dir.join("state/kept.json");
         for (from, to) in [("0", "3"), ("3", "f")] {
             let change = write(&mask, from, to);
-            let mut open = UndoFile::open(&kept).expect("readable");
+            let mut open = UndoFile::open(&undo_path).expect("readable");
             open.add([change.clone()].into_iter()).expect("written");
             apply_change(&change).expect("changed");
         }
-        let (done, failed) = UndoFile::open(&kept).expect("readable").undo().expect("undone");
+        let (done, failed) = UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
         assert_eq!((done.len(), failed.len()), (1, 0));
         assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
-        assert!(!kept.exists(), "nothing is left to take back");
+        assert!(!undo_path.exists(), "nothing is left to take back");
         // A change that cannot be reverted stays in the file, and is reported.
         let gone = write(&dir.join("no/such"), "0", "3");
-        UndoFile::open(&kept).and_then(|mut open| open.add([gone].into_iter())).expect("written");
-        let (done, failed) = UndoFile::open(&kept).expect("readable").undo().expect("undone");
+        UndoFile::open(&undo_path)
+            .and_then(|mut open| open.add([gone].into_iter()))
+            .expect("written");
+        let (done, failed) = UndoFile::open(&undo_path).expect("readable").undo().expect("undone");
         assert_eq!((done.len(), failed.len()), (0, 1), "{failed:?}");
-        assert_eq!(UndoFile::open(&kept).expect("readable").entries.len(), 1);
-        fs::write(&kept, "{}").expect("written");
+        assert_eq!(UndoFile::open(&undo_path).expect("readable").entries.len(), 1);
+        fs::write(&undo_path, "{}").expect("written");
         assert!(
-            UndoFile::open(&kept).is_err_and(|error| error.to_string().contains("move it away"))
+            UndoFile::open(&undo_path)
+                .is_err_and(|error| error.to_string().contains("move it away"))
         );
     }
 }

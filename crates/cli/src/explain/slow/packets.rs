@@ -34,15 +34,15 @@ pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: 
     out.push('\n');
     out.push_str(&render_sides(service).render(width, paint));
     out.push_str(&format!("  resets by this machine: {}\n", count(service.balancer_resets)));
-    for (what, groups) in
+    for (title, groups) in
         [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
     {
         out.push('\n');
-        out.push_str(&group_table(what, "CONNECTIONS", groups).render(width, paint));
+        out.push_str(&group_table(title, "CONNECTIONS", groups).render(width, paint));
     }
     if !service.examples.is_empty() {
         out.push_str("\nStood still longest, or ended badly\n");
-        service.examples.iter().for_each(|it| out.push_str(&render_example(it)));
+        service.examples.iter().for_each(|example| out.push_str(&render_example(example)));
     }
     out.push_str("\nNot to be seen from here\n");
     service.unseen.iter().for_each(|text| out.push_str(&format!("  {}\n", plain(text))));
@@ -53,8 +53,8 @@ pub fn render_service(service: &SlowPackets, window: &str, width: usize, paint: 
             "have windows whose scale was not seen: of them only closed ones are told",
         ),
     ];
-    for (number, what) in unknown.iter().filter(|(number, _)| *number > 0) {
-        out.push_str(&format!("  {} connections {what}\n", count(*number as u64)));
+    for (number, state) in unknown.iter().filter(|(number, _)| *number > 0) {
+        out.push_str(&format!("  {} connections {state}\n", count(*number as u64)));
     }
     out.push('\n');
     out
@@ -68,10 +68,10 @@ fn render_handshakes(service: &SlowPackets) -> String {
         ("to the client and back", all.client_part),
         ("whole", all.whole),
     ];
-    for (what, times) in parts {
+    for (label, times) in parts {
         let Some(HandshakeTimes { median_ms, p95_ms, longest_ms, .. }) = times else { continue };
         out.push_str(&format!(
-            "  {what:22}  median {}, 95 % within {}, longest {}\n",
+            "  {label:22}  median {}, 95 % within {}, longest {}\n",
             millis(median_ms),
             millis(p95_ms),
             millis(longest_ms)
@@ -83,8 +83,8 @@ fn render_handshakes(service: &SlowPackets) -> String {
         (all.unfinished, "not done"),
         (all.refused, "refused by the server"),
     ];
-    for (number, what) in bad.iter().filter(|(number, _)| *number > 0) {
-        out.push_str(&format!("  {} {what}\n", count(*number as u64)));
+    for (number, label) in bad.iter().filter(|(number, _)| *number > 0) {
+        out.push_str(&format!("  {} {label}\n", count(*number as u64)));
     }
     out
 }
@@ -122,25 +122,27 @@ fn render_sides(service: &SlowPackets) -> TextTable {
     table
 }
 
-fn render_example(it: &PacketExample) -> String {
-    let server = it.server.as_deref().unwrap_or("a server that is gone");
-    let mut parts: Vec<_> = it.parts_ms.iter().collect();
+fn render_example(example: &PacketExample) -> String {
+    let server = example.server.as_deref().unwrap_or("a server that is gone");
+    let mut parts: Vec<_> = example.parts_ms.iter().collect();
     parts.sort_by(|a, b| b.1.total_cmp(a.1));
     let parts = parts.into_iter().map(|(name, time)| format!("{} {}", plain(name), millis(*time)));
     let mut out = format!(
         "  {}  {} from {} to {}\n    time    {}\n",
-        moment(it.seen_unix_ms),
-        millis(it.total_ms),
-        plain(&it.client),
+        moment(example.seen_unix_ms),
+        millis(example.total_ms),
+        plain(&example.client),
         plain(server),
         parts.collect::<Vec<_>>().join(", ")
     );
-    for (who, side) in [("client", Some(&it.from_client)), ("server", it.from_server.as_ref())] {
+    for (who, side) in
+        [("client", Some(&example.from_client)), ("server", example.from_server.as_ref())]
+    {
         let Some(side) = side else { continue };
         out.push_str(&format!("    {who}  {}\n", describe_side(side)));
     }
-    if !it.notes.is_empty() {
-        out.push_str(&format!("    note    {}\n", plain(&it.notes.join(", "))));
+    if !example.notes.is_empty() {
+        out.push_str(&format!("    note    {}\n", plain(&example.notes.join(", "))));
     }
     out
 }

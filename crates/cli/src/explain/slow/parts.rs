@@ -26,29 +26,29 @@ pub fn render_reasons(reasons: &[SlowReason]) -> String {
 pub fn render_owner_bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
     let room = width.saturating_sub(40).clamp(10, 60);
     let mut out = String::new();
-    for it in owners {
-        let colour = match it.owner.as_str() {
+    for part in owners {
+        let colour = match part.owner.as_str() {
             "client" => Colour::Good,
             "network" => Colour::Doubt,
             "server" => Colour::Bad,
-            _ if it.seconds > 0.0 => Colour::Quiet,
+            _ if part.seconds > 0.0 => Colour::Quiet,
             _ => continue,
         };
-        let long = (it.share_percent.clamp(0.0, 100.0) / 100.0 * room as f64).round() as usize;
+        let long = (part.share_percent.clamp(0.0, 100.0) / 100.0 * room as f64).round() as usize;
         let bar = paint.text(colour, &format!("{:room$}", "#".repeat(long)));
-        let time = millis(it.seconds * 1e3);
+        let time = millis(part.seconds * 1e3);
         out.push_str(&format!(
             "  {:9} {bar} {:>5.1} %  {time}\n",
-            plain(&it.owner),
-            it.share_percent
+            plain(&part.owner),
+            part.share_percent
         ));
     }
     out
 }
 
-pub fn group_table(what: &'static str, unit: &'static str, groups: &[SlowGroup]) -> TextTable {
+pub fn group_table(title: &'static str, unit: &'static str, groups: &[SlowGroup]) -> TextTable {
     let mut table = TextTable::new(&[
-        (what, Align::Left),
+        (title, Align::Left),
         (unit, Align::Right),
         ("TIME", Align::Right),
         ("MOST OF IT", Align::Left),

@@ -50,11 +50,11 @@ impl TraceReader<'_> {
         settings.only = Some(number);
         let (analysis, _) = self.analyse(files, &settings)?;
         let scene = analysis.scene(number).ok_or_else(|| {
-            let told = report.connections_total;
-            CommandError::Absent(format!("no connection {number}; there are {told}"))
+            let count = report.connections_total;
+            CommandError::Absent(format!("no connection {number}; there are {count}"))
         })?;
-        let picture = page::draw_connection(&scene, report);
-        Ok(ConnectionDrawing { page: picture.page, drawings: picture.drawings })
+        let drawing = page::draw_connection(&scene, report);
+        Ok(ConnectionDrawing { page: drawing.page, drawings: drawing.drawings })
     }
 
     fn analyse(

@@ -13,13 +13,15 @@ pub(super) fn costs(pools: &[PoolReport]) -> TextTable {
         ("TOTAL", Align::Right),
         ("/S", Align::Right),
     ]);
-    for pool in pools.iter().filter(|pool| pool.counts.iter().any(|it| it.name != "requests")) {
-        for it in &pool.counts {
+    for pool in
+        pools.iter().filter(|pool| pool.counts.iter().any(|counter| counter.name != "requests"))
+    {
+        for counter in &pool.counts {
             table.row(vec![
                 pool.name.as_str().into(),
-                it.name.as_str().into(),
-                count(it.count.total).into(),
-                rate(it.count.rate).into(),
+                counter.name.as_str().into(),
+                count(counter.count.total).into(),
+                rate(counter.count.rate).into(),
             ]);
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn peers(peers: &[PeerReport]) -> TextTable {
 }
 
 fn rows(table: &mut TextTable, of: &str, counts: &BTreeMap<String, u64>) {
-    for (what, total) in counts.iter().filter(|(_, total)| **total > 0) {
-        table.row(vec![format!("  {of}{what}").into(), count(*total).into()]);
+    for (label, total) in counts.iter().filter(|(_, total)| **total > 0) {
+        table.row(vec![format!("  {of}{label}").into(), count(*total).into()]);
     }
 }

@@ -162,9 +162,9 @@ fn silence_is_said_above_what_was_seen_last() {
     let mut view = view(Tab::Servers, &[("a", 1.0)]);
     view.record_failure("no daemon at /run/sock\x1b[2J: is it running?");
     let text = plainly(&mut view, (60, 24), 3 * SECOND);
-    let said =
+    let expected =
         "the daemon has not answered for 3 s: no daemon at\n/run/sock\u{fffd}[2J: is it running?\n";
-    assert!(text.contains(said), "{text}");
+    assert!(text.contains(expected), "{text}");
     assert!(text.contains("> web/a"), "{text}");
 }
 
