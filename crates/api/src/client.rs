@@ -28,14 +28,14 @@ use crate::types::{
     Status, Stopping, Taken, TakeoverQuery, UsersExplained,
 };
 
-/// How long a question may take, unless set.
+/// The default deadline of a call that reads.
 pub const DEADLINE: Duration = Duration::from_secs(10);
-/// How long an order may take, unless set: the daemon waits for its workers before it confirms one.
+/// The default deadline of an order: the daemon waits for its workers before it confirms one.
 pub const ORDER_DEADLINE: Duration = Duration::from_secs(60);
-/// The largest answer that is read, in bytes.
+/// The largest response that is read, in bytes: bounds the memory of the client.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Speaks to one daemon.
+/// A client of one daemon.
 #[derive(Clone, Debug)]
 pub struct ApiClient {
     transport: DaemonTransport,
@@ -44,12 +44,12 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// To the daemon that listens at `socket`.
+    /// For the daemon that listens at `socket`.
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         ApiClient::with_transport(DaemonTransport::Unix(socket.into()))
     }
 
-    /// To a daemon over TCP.
+    /// For a daemon over TCP.
     pub fn remote(remote: RemoteDaemon) -> Self {
         ApiClient::with_transport(DaemonTransport::Remote(Arc::new(remote)))
     }
@@ -66,23 +66,22 @@ impl ApiClient {
         self
     }
 
-    /// With another limit for each answer.
+    /// With another limit of response bytes.
     pub fn with_answer_bytes(mut self, bytes: usize) -> Self {
         self.limits.bytes = bytes;
         self
     }
 
-    /// Where it calls, for messages.
+    /// The daemon's place, for messages.
     pub fn address(&self) -> String {
         self.transport.to_string()
     }
 
-    /// States and reasons.
     pub async fn status(&self) -> Result<Status, ApiError> {
         self.get(routes::STATUS.to_owned()).await
     }
 
-    /// Counts and times; with an interval the daemon watches for so long first (at most
+    /// Counters and times; with an interval the daemon measures rates over it first (at most
     /// [`INTERVAL_MS_MAX`](crate::types::report::INTERVAL_MS_MAX)), and the deadline grows by it.
     pub async fn report(&self, interval: Option<Duration>) -> Result<Report, ApiError> {
         let path = routes::with_query(routes::REPORT, &[("interval-ms", interval.map(millis))]);
@@ -104,7 +103,7 @@ impl ApiClient {
         self.get(routes::explain_server(pool, name)).await
     }
 
-    /// What would become of a request.
+    /// How a request would be handled.
     pub async fn explain_request(
         &self,
         asked: &RequestAsked,
@@ -113,7 +112,7 @@ impl ApiClient {
         self.post(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
     }
 
-    /// The last requests that were refused, of one service or of all.
+    /// The last refused requests, of one service or of all.
     pub async fn refused(&self, service: Option<&str>) -> Result<RefusedRequests, ApiError> {
         let pairs = [("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::REFUSED, &pairs)).await
@@ -131,18 +130,18 @@ impl ApiClient {
         self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
     }
 
-    /// What users met, of one service or of all that promise something.
+    /// SLO results, of one service or of all with an objective.
     pub async fn explain_users(&self, service: Option<&str>) -> Result<UsersExplained, ApiError> {
         let pairs = [("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::EXPLAIN_USERS, &pairs)).await
     }
 
-    /// What the configuration will carry, and how much of it is used.
+    /// The load that the configuration will carry, and the use of its limits.
     pub async fn capacity(&self) -> Result<Capacity, ApiError> {
         self.get(routes::CAPACITY.to_owned()).await
     }
 
-    /// Which answer a client gets for a name.
+    /// The answer that a client gets for a name.
     pub async fn explain_name(&self, asked: &NameQuery) -> Result<NameExplained, ApiError> {
         let pairs = [
             ("name", Some(asked.name.clone())),
@@ -152,17 +151,16 @@ impl ApiClient {
         self.get(routes::with_query(routes::EXPLAIN_NAME, &pairs)).await
     }
 
-    /// The generations that are kept.
+    /// The stored generations.
     pub async fn generations(&self) -> Result<Generations, ApiError> {
         self.get(routes::GENERATIONS.to_owned()).await
     }
 
-    /// The latest events.
     pub async fn events(&self) -> Result<Events, ApiError> {
         self.get(routes::EVENTS.to_owned()).await
     }
 
-    /// Gives each event from now on to `each`, until that says no more or the daemon goes.
+    /// Calls `each` for each event from now on, until it returns false or the daemon ends the stream.
     pub async fn follow(&self, each: impl FnMut(Event) -> bool) -> Result<(), ApiError> {
         event_stream::follow(&self.transport, each).await
     }
@@ -178,7 +176,7 @@ impl ApiClient {
         call::call_text(&self.transport, call, self.limits, routes::TOML).await
     }
 
-    /// The text of a generation that is kept, as it was written.
+    /// The text of a stored generation, as it was written.
     pub async fn generation_text(&self, generation: u64) -> Result<String, ApiError> {
         let pairs = [("generation", Some(generation.to_string()))];
         let path = routes::with_query(routes::CONFIG, &pairs);
@@ -186,14 +184,14 @@ impl ApiClient {
         call::call_text(&self.transport, call, self.limits, routes::TOML).await
     }
 
-    /// What `apply` would do with this text, which came from `file`.
+    /// The effects that `apply` would have with this text, which came from `file`.
     pub async fn plan(&self, text: String, file: Option<String>) -> Result<PlanChange, ApiError> {
         let path = routes::with_query(routes::PLAN, &[("file", file)]);
         self.post(path, routes::TOML, text.into_bytes()).await
     }
 
-    /// Puts this text in force; with `if_generation` only when that is the one in force, with `save` in the daemon's file
-    /// or not, whatever is usual there.
+    /// Activates this text; with `if_generation` only if that is the active one, with `save` in the daemon's file or
+    /// not, whatever its default.
     pub async fn apply(
         &self,
         text: String,
@@ -210,7 +208,7 @@ impl ApiClient {
         self.post(path, routes::TOML, text.into_bytes()).await
     }
 
-    /// Puts a kept generation in force again; without a number the one before.
+    /// Activates a stored generation again; without a number the one before.
     pub async fn rollback(
         &self,
         generation: Option<u64>,
@@ -224,7 +222,7 @@ impl ApiClient {
         self.post(path, "", Vec::new()).await
     }
 
-    /// Orders something of one server of a pool, or of all with `*`.
+    /// Sends an order about one server of a pool, or about all with `*`.
     pub async fn server(
         &self,
         pool: &str,
@@ -235,7 +233,7 @@ impl ApiClient {
         self.post(routes::server(pool, name), routes::JSON, body).await
     }
 
-    /// What was between two moments; without an end, until now.
+    /// The history between two times; without an end, until now.
     pub async fn history(
         &self,
         since_unix_ms: u64,
@@ -247,13 +245,13 @@ impl ApiClient {
         self.get(routes::with_query(routes::HISTORY, &pairs)).await
     }
 
-    /// The record of orders, from a moment on.
+    /// The record of orders, from a time on.
     pub async fn audit(&self, since_unix_ms: Option<u64>) -> Result<Audit, ApiError> {
         let since = since_unix_ms.map(|at| at.to_string());
         self.get(routes::with_query(routes::AUDIT, &[("since-unix-ms", since)])).await
     }
 
-    /// Takes an order back; without a number the latest that can be.
+    /// Reverts an order; without a number the latest that can be reverted.
     pub async fn undo(&self, id: Option<u64>) -> Result<AuditRecord, ApiError> {
         let path = routes::with_query(routes::UNDO, &[("id", id.map(|id| id.to_string()))]);
         self.post(path, "", Vec::new()).await
@@ -268,12 +266,12 @@ impl ApiClient {
         self.post(path, "", Vec::new()).await
     }
 
-    /// Rules for captures as they stand, and what was captured.
+    /// Capture rules with their state, and existing captures.
     pub async fn captures(&self) -> Result<Captures, ApiError> {
         self.get(routes::CAPTURES.to_owned()).await
     }
 
-    /// Takes what a rule is about now, or writes down what it takes.
+    /// Starts or stops a capture of a rule.
     pub async fn capture(&self, rule: &str, action: CaptureAction) -> Result<Captures, ApiError> {
         let word = match action {
             CaptureAction::Start => "start",
@@ -284,7 +282,7 @@ impl ApiClient {
         self.post(path, "", Vec::new()).await
     }
 
-    /// Drains and ends the daemon; the answer comes when draining begins.
+    /// Drains and stops the daemon; the response comes when draining begins.
     pub async fn stop(&self, limit: Option<Duration>, detach: bool) -> Result<Stopping, ApiError> {
         let detach = detach.then(|| "true".to_owned());
         let query = [("limit-ms", limit.map(millis)), ("detach", detach)];
@@ -322,7 +320,7 @@ impl ApiClient {
     }
 }
 
-/// As a query's value.
+/// The form of a query's value.
 fn millis(span: Duration) -> String {
     span.as_millis().to_string()
 }

@@ -1,19 +1,17 @@
-//! The page for browsers, as built from `web/`: its files, carried by the program.
+//! The page for browsers, as built from `web/`: its files, embedded in the program.
 //!
-//! It serves nothing, and nothing is fetched from elsewhere: the daemon hands these out and adds headers.
+//! It serves nothing, and the page loads nothing from elsewhere: the daemon sends these files and adds headers.
 
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFile {
-    /// Where a browser asks for it.
+    /// The path of its URL.
     pub path: &'static str,
-    /// Its content type.
     pub kind: &'static str,
-    /// Its bytes.
     pub bytes: &'static [u8],
 }
 
-/// All of them, the page itself first.
+/// All files, the page itself first.
 pub const FILES: [PageFile; 4] = [
     PageFile {
         path: "/",
@@ -37,7 +35,7 @@ pub const FILES: [PageFile; 4] = [
     },
 ];
 
-/// The contract as an OpenAPI 3.1 document, written by a test from the types.
+/// The API as an OpenAPI 3.1 document, written by a test from the types.
 pub const OPENAPI: &str = include_str!("../../../docs/reference/openapi.json");
 
 #[cfg(test)]

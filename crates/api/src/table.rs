@@ -1,34 +1,29 @@
-//! Every route in one table: its method, who may use it, what goes in and what comes out.
+//! Every route in one table: its method, its role, its input and its output.
 //!
-//! The daemon looks roles up here, and the OpenAPI document is written from it. Types stand by name; the test that
+//! The daemon looks roles up here, and the OpenAPI document is written from it. Types are given by name; the test that
 //! writes the document finds them in the source.
 
 use crate::routes;
 use crate::types::Role;
 
-/// A route.
 #[derive(Clone, Copy, Debug)]
 pub struct ApiRoute {
     /// `GET`, `POST`, `PUT` or `PATCH`.
     pub method: &'static str,
-    /// As in `routes`, with places in braces.
+    /// As in `routes`, with parameters in braces.
     pub path: &'static str,
-    /// Whoever asks over TCP must have a role that may do this.
+    /// The role that a caller over TCP needs.
     pub role: Role,
-    /// What it is for, in a sentence.
+    /// The purpose, in a sentence.
     pub summary: &'static str,
     /// The type of its query; empty: it has none.
     pub query: &'static str,
-    /// What is sent.
     pub body: RouteBody,
-    /// What is answered.
     pub answer: RouteBody,
 }
 
-/// A body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteBody {
-    /// None.
     Empty,
     /// JSON of this type.
     Json(&'static str),
@@ -38,7 +33,6 @@ pub enum RouteBody {
 
 use RouteBody::{Empty, Json, Text};
 
-/// All of them.
 pub const ALL: &[ApiRoute] = &[
     get(routes::STATUS, "The state of everything, and why.", "", Json("Status")),
     get(routes::REPORT, "Totals, rates, causes and times.", "ReportQuery", Json("Report")),

@@ -1,6 +1,6 @@
-//! One call: a connection to the daemon, a request, an answer of bounded size before a deadline.
+//! One call: a connection to the daemon, a request, a response of bounded size before a deadline.
 //!
-//! It knows HTTP and its errors, and nothing of what is said.
+//! It knows HTTP and its errors, and nothing of the content.
 
 use std::time::Duration;
 
@@ -18,38 +18,31 @@ use super::transport::DaemonTransport;
 use crate::routes;
 use crate::types::Problem;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub struct ApiCall {
-    /// What is done.
     pub method: CallMethod,
-    /// Path and query.
     pub path: String,
-    /// Of the body; empty when there is none.
+    /// The media type of the body; empty if there is none.
     pub content_type: &'static str,
-    /// The body.
     pub body: Vec<u8>,
 }
 
-/// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallMethod {
-    /// Reads.
     Get,
-    /// Changes.
     Post,
 }
 
-/// What a call may cost.
+/// The bounds of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallLimits {
-    /// From connecting to the answer's last byte.
+    /// From connecting to the response's last byte.
     pub time: Duration,
-    /// Of the answer's body.
+    /// The limit of the response's body.
     pub bytes: usize,
 }
 
-/// Sends `call` and returns the answer's text, which must be of the `expected` kind.
+/// Sends `call` and returns the text of the response, which must be of the `expected` kind.
 pub(super) async fn call_text(
     way: &DaemonTransport,
     call: ApiCall,
@@ -77,7 +70,7 @@ pub(super) async fn call_text(
     String::from_utf8(body.into()).map_err(|_| ApiError::NotText { path })
 }
 
-/// The refusal's explanation, if it brings one.
+/// The explanation of a refusal, if it has one.
 fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) -> ApiError {
     if content_type == routes::PROBLEM
         && let Ok(mut problem) = serde_json::from_slice::<Problem>(body)
@@ -88,7 +81,7 @@ fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) ->
     ApiError::Status { path, status: status.as_u16() }
 }
 
-/// Connects, asks and reads it all.
+/// Connects, sends the request and reads the whole response.
 async fn exchange(
     way: &DaemonTransport,
     call: ApiCall,
@@ -110,7 +103,7 @@ async fn exchange(
     }
 }
 
-/// Connects and asks; the answer's body is still to be read, and ends when the driver is dropped.
+/// Connects and sends the request; the body is still to be read, and ends when the driver is dropped.
 pub(super) async fn send(
     way: &DaemonTransport,
     call: ApiCall,
@@ -121,7 +114,7 @@ pub(super) async fn send(
     let (mut sender, connection) =
         http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.map_err(failed)?;
     let driver = ConnectionDriver(tokio::spawn(async move {
-        // What ends the connection early is reported by the request that needed it.
+        // Ignored: the request that needed the connection reports its error.
         let _ = connection.await;
     }));
     let response = sender.send_request(request(way, call)?).await.map_err(failed)?;
@@ -170,7 +163,7 @@ fn request(way: &DaemonTransport, call: ApiCall) -> Result<Request<Full<Bytes>>,
         .map_err(|source| ApiError::Request { path: call.path, source })
 }
 
-/// The answer's media type without parameters, in lower case.
+/// The response's media type without parameters, in lower case.
 pub(super) fn media_type(response: &Response<Incoming>) -> String {
     let value =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");

@@ -1,6 +1,6 @@
-//! A stream of events: lines of server-sent events, each event's size bounded.
+//! A stream of server-sent events, each of bounded size.
 //!
-//! It waits as long as the daemon lives; whoever wants less drops it.
+//! It waits as long as the daemon lives; a caller that wants less drops it.
 
 use http_body_util::BodyExt;
 
@@ -13,7 +13,7 @@ use crate::types::Event;
 /// Bytes of one event's text on the wire.
 const LINE: usize = 64 * 1024;
 
-/// Gives each event to `each` until that says no more, or the daemon ends the stream.
+/// Calls `each` for each event until it returns false, or the daemon ends the stream.
 pub(super) async fn follow(
     way: &DaemonTransport,
     mut each: impl FnMut(Event) -> bool,

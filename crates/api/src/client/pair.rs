@@ -1,8 +1,9 @@
-//! A change of both members of a pair, or of neither: both judge it, then the other member has it, then this one. What
-//! a part of it fails for is taken back where it was done.
+//! A change of both members of a pair, or of neither: both check it, then the other member applies it, then this one.
+//! If one fails, the change is rolled back where it was applied.
 //!
-//! Each member is asked over its own API, as whoever orders the change: no daemon may change another one. What both have
-//! in common is `model::config::pair`'s. Nothing is remembered: who is cut off between both orders it again.
+//! Each member is called over its own API, with the identity of the caller: no daemon may change another one.
+//! `model::config::pair_change` says what both have in common. Nothing is stored: a client that is interrupted between
+//! both orders sends the change again.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -13,70 +14,56 @@ use super::ApiClient;
 use super::error::ApiError;
 use crate::types::{Applied, PairApplied, PlanChange, Status};
 
-/// What is ordered.
 #[derive(Clone, Debug, Default)]
 pub struct PairChange {
     /// This member's new configuration.
     pub new_text: String,
     /// The file that it came from.
     pub file: Option<String>,
-    /// Only if this generation is in force here.
+    /// Only if this generation is active here.
     pub if_generation: Option<u64>,
-    /// Into both daemons' files, or not; `None`: as is usual there.
+    /// Whether both daemons save it to their files; `None`: their defaults.
     pub save: Option<bool>,
-    /// Also where both members differ before.
+    /// Also if both members differed before.
     pub allow_differences: bool,
 }
 
-/// Why both do not have it.
+/// Why the change is not active on both.
 #[derive(Debug, thiserror::Error)]
 pub enum PairChangeError {
-    /// One of them said no, or could not be asked, before anything was done.
+    /// A member refused or did not answer, before anything was done.
     #[error("{place}: {source}; nothing has changed")]
-    NotStarted {
-        /// Which of them.
-        place: String,
-        /// Why.
-        source: ApiError,
-    },
-    /// It is not the other member of this one.
+    NotStarted { place: String, source: ApiError },
+    /// The daemon is not the other member of this one.
     #[error("{0}; nothing has changed")]
     NotAPair(String),
-    /// It cannot be a change of both.
+    /// The configuration cannot be a change of both.
     #[error("{0}; nothing has changed")]
     Pair(#[from] PairError),
-    /// Somebody was faster.
+    /// Another change came first.
     #[error("{place}: generation {found} is in force, not {expected}; nothing has changed")]
     GenerationChanged {
-        /// Where.
         place: String,
-        /// The one in force.
+        /// The active generation.
         found: u64,
-        /// The one that the change was made of.
+        /// The generation that the change was based on.
         expected: u64,
     },
-    /// One of them failed, and the other one has its old configuration again.
+    /// One member failed, and the other one has its old configuration again.
     #[error("{place}: {source}; both have what they had before")]
-    RolledBack {
-        /// Which of them.
-        place: String,
-        /// Why.
-        source: ApiError,
-    },
-    /// It may be in force at one of them alone.
+    RolledBack { place: String, source: ApiError },
+    /// The change may be active at one member alone.
     #[error("{place}: {source}; {left}")]
     OneMemberOnly {
-        /// Which of them failed.
+        /// The member that failed.
         place: String,
-        /// Why.
         source: ApiError,
-        /// What is where.
         left: String,
     },
 }
 
 impl PairChangeError {
-    /// What a daemon refused, if that is what went wrong.
+    /// The error of a daemon, if that was the cause.
     pub fn call(&self) -> Option<&ApiError> {
         match self {
             PairChangeError::NotStarted { source, .. }
@@ -89,7 +76,7 @@ impl PairChangeError {
     }
 }
 
-/// A member, and what it has and is to have.
+/// A member with its present and its new configuration.
 struct PairMember<'c> {
     client: &'c ApiClient,
     generation: u64,
@@ -99,10 +86,11 @@ struct PairMember<'c> {
     save: Option<bool>,
 }
 
-/// Puts a change in force on both.
+/// Activates a change on both members.
 ///
 /// # Errors
-/// See `BothError`: only `Half` leaves anything changed.
+///
+/// See `PairChangeError`: only `Half` leaves anything changed.
 pub async fn apply(
     here: &ApiClient,
     there: &ApiClient,
@@ -150,15 +138,15 @@ pub async fn apply(
     }
 }
 
-/// Why a member did not do what it was ordered.
+/// Why a member did not carry out an order.
 struct MemberFailure {
     source: ApiError,
-    /// Why it is not known whether it did.
+    /// Why it is unknown whether it did.
     unknown_state: Option<String>,
 }
 
 impl PairMember<'_> {
-    /// Where the answer is lost, what is in force then says what was done.
+    /// If the response is lost, the active configuration shows whether the order was carried out.
     async fn apply_new(&self) -> Result<Applied, MemberFailure> {
         let text = self.new_text.clone();
         let file = self.file.clone();
@@ -180,7 +168,7 @@ impl PairMember<'_> {
         }
     }
 
-    /// The generation that has what was put there; `None`: it is not in force.
+    /// The generation that has the new text; `None`: it is not active.
     async fn applied_generation(&self) -> Result<Option<u64>, ApiError> {
         let now = self.client.status().await?.generation;
         if now == self.generation {
@@ -189,7 +177,8 @@ impl PairMember<'_> {
         Ok((self.client.generation_text(now).await? == self.new_text).then_some(now))
     }
 
-    /// This side did it, and the other one, at `place`, failed: what was before is put over exactly what was put here.
+    /// This member applied the change and the other one, at `place`, failed: restores the old text, but only over
+    /// exactly the new one.
     async fn roll_back(
         &self,
         done: &Applied,
@@ -236,7 +225,7 @@ fn check_generation(client: &ApiClient, found: u64, expected: u64) -> Result<(),
     Err(PairChangeError::GenerationChanged { place: client.address(), found, expected })
 }
 
-/// Whether both share an address or exchange beats, and are two.
+/// Whether both share an address or exchange heartbeats, and are two.
 fn check_pair(ours: &Status, theirs: &Status, place: &str) -> Result<(), String> {
     if ours.pid == theirs.pid && ours.since_unix_ms == theirs.since_unix_ms {
         return Err(format!("{place} is this member itself, not the other one"));

@@ -1,6 +1,6 @@
-//! A daemon over TCP: how it is named, by what it is recognised, and as whom we come.
+//! A daemon over TCP: its address, its verification, and the client's credentials.
 //!
-//! Without TLS only a loopback address is called: tokens would be read on the way.
+//! Without TLS only a loopback address is called: tokens could be read on the way.
 
 mod cert_verifier;
 
@@ -23,9 +23,9 @@ use super::error::ApiError;
 use super::tls::{ApiStream, tls_error};
 use cert_verifier::{DaemonCertVerifier, VerifierError, parse_pin};
 
-/// Where the API is taken to be when no port is named.
+/// The default port of the API.
 pub const PORT: u16 = 9443;
-/// Bytes of a file that is read: authorities of a whole system fit.
+/// Bounds a file that is read: the certificate authorities of a whole system fit.
 const FILE: u64 = 4 << 20;
 
 /// How a daemon is called.
@@ -33,24 +33,23 @@ const FILE: u64 = 4 << 20;
 pub struct RemoteOptions {
     /// `HOST`, `HOST:PORT`, `https://HOST:PORT`, or on this machine `http://127.0.0.1:PORT`.
     pub host: String,
-    /// PEM file with who may have signed its certificate; none: those that this machine trusts.
+    /// PEM file with certificate authorities; none: those that this machine trusts.
     pub ca: Option<PathBuf>,
-    /// Its certificate's fingerprint, `sha256:…`: then nobody need have signed it.
+    /// The fingerprint of the daemon's certificate, `sha256:…`: then no authority need have signed it.
     pub pin: Option<String>,
-    /// What we show.
+    /// The token that identifies the client.
     pub token: Option<String>,
-    /// The file in which that stands.
+    /// The file with the token.
     pub token_file: Option<PathBuf>,
-    /// PEM file with our certificate, and its key unless that is apart.
+    /// PEM file with the client's certificate, and its key unless that is in another file.
     pub certificate: Option<PathBuf>,
     /// PEM file with the key.
     pub key: Option<PathBuf>,
 }
 
-/// Why a daemon cannot be called so.
+/// Why a daemon cannot be called with these options.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The host.
     #[error("'{0}' is no daemon's address; expected HOST, HOST:PORT or https://HOST:PORT")]
     Host(String),
     /// A token or certificate without TLS.
@@ -58,29 +57,17 @@ pub enum RemoteError {
         "http://{0} is not a loopback address: without TLS everybody on the way could read and change what is said; use https://"
     )]
     PlainText(String),
-    /// The fingerprint.
     #[error("'{0}' is no fingerprint; expected sha256: and 64 hexadecimal digits")]
     Pin(String),
-    /// A file.
     #[error("cannot read {}: {source}", file.display())]
-    Read {
-        /// Which.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Read { file: PathBuf, source: io::Error },
     /// A secret that others can use.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// A file without what it is for.
+    /// A file without the expected content.
     #[error("{}: {why}", file.display())]
-    Content {
-        /// Which.
-        file: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
-    /// Nobody can be recognised.
+    Content { file: PathBuf, why: String },
+    /// No certificate authority is usable.
     #[error(transparent)]
     Verifier(#[from] VerifierError),
     /// TLS cannot be set up.
@@ -88,7 +75,6 @@ pub enum RemoteError {
     Tls(String),
 }
 
-/// A daemon over TCP.
 pub struct RemoteDaemon {
     host: String,
     port: u16,
@@ -104,9 +90,10 @@ struct RemoteTls {
 }
 
 impl RemoteDaemon {
-    /// Reads what is needed to call it.
+    /// Reads the files that calls need.
     ///
     /// # Errors
+    ///
     /// See `RemoteError`.
     pub fn open(options: &RemoteOptions) -> Result<RemoteDaemon, RemoteError> {
         let (secure, host, port) = parse_address(&options.host)?;
@@ -136,17 +123,16 @@ impl RemoteDaemon {
         &self.authority
     }
 
-    /// What we show.
     pub(super) fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// Connects, and shakes hands where there is TLS.
+    /// Connects, with a handshake if the address has TLS.
     pub(super) async fn connect(&self) -> Result<Box<dyn ApiStream>, ApiError> {
         let unreachable = |source| ApiError::Unreachable { place: self.to_string(), source };
         let stream =
             TcpStream::connect((self.host.as_str(), self.port)).await.map_err(unreachable)?;
-        // Without it small requests are only later.
+        // Ignored: without TCP_NODELAY small requests are only later.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let connector = TlsConnector::from(Arc::clone(&tls.config));
@@ -285,7 +271,7 @@ fn read_private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> 
     })
 }
 
-/// A file that nobody else may read.
+/// Reads a file that no other user may read.
 fn read_secret(file: &Path) -> Result<String, RemoteError> {
     Ok(read_text(file, FILE, SecretProtection::NotReadable)?)
 }

@@ -1,4 +1,4 @@
-//! What connections with and without TLS have in common, and what TLS says when it fails. It opens none.
+//! Common parts of connections with and without TLS, and the errors of TLS. It opens no connection.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ pub(super) trait ApiStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ApiStream for T {}
 
-/// What TLS said of it, if it was TLS that failed.
+/// The error of TLS, if TLS failed.
 pub(super) fn tls_error(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {

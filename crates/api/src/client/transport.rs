@@ -1,4 +1,4 @@
-//! The way to the daemon: its unix socket, or TCP with TLS. It connects; what is said then is `call`'s.
+//! The transport to the daemon: its unix socket, or TCP with TLS. It only connects; `call.rs` sends requests.
 
 use std::fmt;
 use std::io;
@@ -11,17 +11,14 @@ use super::error::ApiError;
 use super::remote::RemoteDaemon;
 use super::tls::ApiStream;
 
-/// The way.
 #[derive(Clone, Debug)]
 pub(super) enum DaemonTransport {
     /// A daemon of this machine.
     Unix(PathBuf),
-    /// Any.
     Remote(Arc<RemoteDaemon>),
 }
 
 impl DaemonTransport {
-    /// Connects.
     pub(super) async fn connect(&self) -> Result<Box<dyn ApiStream>, ApiError> {
         match self {
             DaemonTransport::Unix(socket) => {
@@ -40,7 +37,7 @@ impl DaemonTransport {
         }
     }
 
-    /// Who asks, where that is told by a token.
+    /// The token that identifies the caller, if there is one.
     pub(super) fn token(&self) -> Option<&str> {
         match self {
             DaemonTransport::Unix(_) => None,

@@ -1,5 +1,5 @@
-//! Whether what answers is the daemon: by who signed its certificate, or by its certificate's fingerprint. What was
-//! refused is remembered, so that it can be told. It opens nothing.
+//! Verifies the daemon's certificate: by its authority, or by its fingerprint. A refused certificate is remembered for
+//! the error message. It opens no connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,13 +11,12 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// How a fingerprint begins.
+/// The prefix of a fingerprint.
 const BEGIN: &str = "sha256:";
 
-/// Why nobody can be recognised.
+/// Why no certificate can be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
-    /// Nobody is trusted.
     #[error(
         "this machine trusts nobody: install ca-certificates, or use --ca FILE or --pin FINGERPRINT"
     )]
@@ -27,7 +26,6 @@ pub enum VerifierError {
     Tls(String),
 }
 
-/// What judges.
 #[derive(Debug)]
 pub(super) struct DaemonCertVerifier {
     policy: TrustPolicy,
@@ -42,13 +40,13 @@ enum TrustPolicy {
 }
 
 impl DaemonCertVerifier {
-    /// By who signed it.
+    /// Verifies by certificate authority.
     pub(super) fn with_authorities(
         authorities: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<DaemonCertVerifier, VerifierError> {
         let mut roots = RootCertStore::empty();
-        // A machine's list may hold an old certificate or two that cannot be used: the others are what counts.
+        // Ignored: a machine's list may hold an old certificate or two that cannot be parsed, and the others count.
         let (good, _) = roots.add_parsable_certificates(authorities);
         if good == 0 {
             return Err(VerifierError::NoAuthorities);
@@ -64,7 +62,7 @@ impl DaemonCertVerifier {
         })
     }
 
-    /// By its fingerprint, whoever signed it.
+    /// Verifies by fingerprint, whoever signed the certificate.
     pub(super) fn with_pin(print: [u8; 32], provider: &Arc<CryptoProvider>) -> DaemonCertVerifier {
         let provider = Arc::clone(provider);
         DaemonCertVerifier {
@@ -74,7 +72,7 @@ impl DaemonCertVerifier {
         }
     }
 
-    /// Why the last one was refused, and its fingerprint.
+    /// Why the last certificate was refused, and its fingerprint.
     pub(super) fn take_rejected(&self) -> Option<(String, String)> {
         self.rejected.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
