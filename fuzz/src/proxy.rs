@@ -3,28 +3,30 @@
 //! Beside never panicking: a whole header has no broken beginning, no beginning of it asks for more than it has, and what
 //! it says is read again from what we write of it.
 
-use wire::proxy_protocol::{LONGEST, ProxiedAddresses, ProxyHeaderRead, read_header, write_header};
+use wire::proxy_protocol::{
+    LONGEST, ProxiedAddresses, ProxyHeaderResult, read_header, write_header,
+};
 
 /// Bytes at the beginning of a connection.
 pub fn header(bytes: &[u8]) {
     match read_header(bytes) {
-        Ok(ProxyHeaderRead::Complete(header)) => {
+        Ok(ProxyHeaderResult::Complete(header)) => {
             assert!(header.length <= bytes.len().min(LONGEST), "longer than what came");
             for cut in 0..header.length {
-                let Ok(ProxyHeaderRead::Partial(missing)) = read_header(&bytes[..cut]) else {
+                let Ok(ProxyHeaderResult::Partial(missing)) = read_header(&bytes[..cut]) else {
                     panic!("the first {cut} bytes are {:?}", read_header(&bytes[..cut]));
                 };
                 assert!(missing > 0 && cut + missing <= header.length, "{missing} at {cut}");
             }
             let mut again = Vec::new();
             write_header(header.version, header.addresses, &mut again);
-            let Ok(ProxyHeaderRead::Complete(second)) = read_header(&again) else {
+            let Ok(ProxyHeaderResult::Complete(second)) = read_header(&again) else {
                 panic!("{header:?} is not read again")
             };
             assert_eq!(second.addresses, header.addresses);
             assert_eq!((second.version, second.length), (header.version, again.len()));
         }
-        Ok(ProxyHeaderRead::Partial(missing)) => {
+        Ok(ProxyHeaderResult::Partial(missing)) => {
             assert!(missing > 0 && bytes.len() + missing <= LONGEST, "{missing} are missing");
         }
         Err(_) => {}

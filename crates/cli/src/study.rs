@@ -155,15 +155,15 @@ fn capture_file(folder: &Path, name: &str) -> PathBuf {
 
 fn studies(json: bool) -> Result<CommandOutcome, CommandError> {
     #[derive(serde::Serialize)]
-    struct One {
+    struct StudyRow {
         name: &'static str,
         asks: &'static str,
     }
-    let all = STUDIES.iter().map(|study| One { name: study.name, asks: study.question });
+    let all = STUDIES.iter().map(|study| StudyRow { name: study.name, asks: study.question });
     if json {
         print_json(&all.collect::<Vec<_>>())?;
     } else {
-        for One { name, asks } in all {
+        for StudyRow { name, asks } in all {
             screen::print(&format!("{name:<14} {asks}\n"))?;
         }
     }

@@ -18,7 +18,7 @@ pub mod state_snapshot;
 pub mod tls_config_error;
 
 pub use change::{
-    ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,
+    ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStoppingError, GenerationRecord,
     HealthReport, PlanOutcome, RollbackError, ServerAgentReport, ServerResolution, ShutdownRequest,
 };
 pub use discovery_result::DiscoveryResult;

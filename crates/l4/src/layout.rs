@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Why nothing more fits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the packet plane has room for {limit} {what} and no more")]
-pub struct CapacityExceeded {
+pub struct CapacityError {
     /// The kind of index that ran out.
     pub what: &'static str,
     pub limit: u32,
@@ -52,7 +52,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
     }
 
     /// The index of a name; allocates one if it has none.
-    pub fn allocate(&mut self, name: &K) -> Result<u32, CapacityExceeded> {
+    pub fn allocate(&mut self, name: &K) -> Result<u32, CapacityError> {
         if let Some(index) = self.by_name.get(name) {
             return Ok(*index);
         }
@@ -62,7 +62,7 @@ impl<K: Hash + Eq + Clone> IndexAllocator<K> {
                 self.next += 1;
                 self.next - 1
             }
-            None => return Err(CapacityExceeded { what: self.what, limit: self.limit }),
+            None => return Err(CapacityError { what: self.what, limit: self.limit }),
         };
         self.by_name.insert(name.clone(), index);
         self.names.insert(index, name.clone());
@@ -144,14 +144,14 @@ impl RegionAllocator {
     }
 
     /// The first region that is long enough. An empty one needs no entries.
-    pub fn allocate(&mut self, length: u32) -> Result<ArrayRegion, CapacityExceeded> {
+    pub fn allocate(&mut self, length: u32) -> Result<ArrayRegion, CapacityError> {
         if length == 0 {
             return Ok(ArrayRegion::default());
         }
         let fits =
             self.free.iter().find(|(_, room)| **room >= length).map(|(at, room)| (*at, *room));
         let Some((first, room)) = fits else {
-            return Err(CapacityExceeded { what: self.what, limit: self.limit });
+            return Err(CapacityError { what: self.what, limit: self.limit });
         };
         self.free.remove(&first);
         if room > length {

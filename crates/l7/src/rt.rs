@@ -15,7 +15,7 @@ mod task;
 mod timer_wheel;
 mod waker;
 
-pub use self::core::{DeadlineExpired, WorkerRuntime};
+pub use self::core::{DeadlineError, WorkerRuntime};
 pub use self::net_driver::{ConnectTarget, NetDriver};
 pub use self::source::{Readiness, ReadinessSource};
 pub use self::task::TaskId;

@@ -24,7 +24,7 @@ mod thread;
 mod tls;
 
 pub use counts::{TallyRecord, TallyRecordError};
-pub use fail::Fail;
+pub use fail::FailureCause;
 pub use plan::{
     ClosingSide, ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadPlanError, LoadProtocol,
     ReadSpeed,

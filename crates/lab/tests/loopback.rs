@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lab::load::{
-    ConnectionReuse, Fail, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport, LoadRun,
-    ReadSpeed,
+    ConnectionReuse, FailureCause, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport,
+    LoadRun, ReadSpeed,
 };
 use lab::origin::{OriginFault, OriginKind, OriginOptions, RequestIdLog, TestOrigin};
 
@@ -80,13 +80,13 @@ fn echoes_come_back_unchanged() {
 #[test]
 fn every_fault_has_its_cause() {
     let rows = [
-        (OriginFault::Status(500), Fail::ServerError),
-        (OriginFault::Garbage, Fail::BadAnswer),
-        (OriginFault::CloseBeforeAnswer, Fail::ClosedBeforeAnswer),
-        (OriginFault::CloseMidAnswer, Fail::ClosedMidAnswer),
-        (OriginFault::ResetBeforeAnswer, Fail::ResetBeforeAnswer),
-        (OriginFault::ResetMidAnswer, Fail::ResetMidAnswer),
-        (OriginFault::Silence, Fail::Timeout),
+        (OriginFault::Status(500), FailureCause::ServerError),
+        (OriginFault::Garbage, FailureCause::BadAnswer),
+        (OriginFault::CloseBeforeAnswer, FailureCause::ClosedBeforeAnswer),
+        (OriginFault::CloseMidAnswer, FailureCause::ClosedMidAnswer),
+        (OriginFault::ResetBeforeAnswer, FailureCause::ResetBeforeAnswer),
+        (OriginFault::ResetMidAnswer, FailureCause::ResetMidAnswer),
+        (OriginFault::Silence, FailureCause::Timeout),
     ];
     let origin = http("a");
     for (fault, fail) in rows {
@@ -111,7 +111,7 @@ fn a_hung_origin_times_out_and_recovers() {
     let mut hanging = plan(&origin, "/");
     hanging.requests = Some(8);
     hanging.timeout = Duration::from_millis(50);
-    assert_eq!(run(hanging).count(Fail::Timeout), 8);
+    assert_eq!(run(hanging).count(FailureCause::Timeout), 8);
     origin.set_hung(false).unwrap();
     assert_eq!(run(plan(&origin, "/")).answered, 400);
 }
@@ -124,7 +124,7 @@ fn killed_in_mid_run_and_revived_on_the_same_port() {
     let load = LoadRun::start(plan).unwrap();
     until("answers", || load.report().answered > 100);
     origin.kill().unwrap();
-    until("refusals", || load.report().count(Fail::Refused) > 3);
+    until("refusals", || load.report().count(FailureCause::Refused) > 3);
     origin.revive().unwrap();
     let before = load.report();
     until("answers again", || load.report().answered > before.answered + 100);
@@ -133,8 +133,9 @@ fn killed_in_mid_run_and_revived_on_the_same_port() {
     let report = load.wait();
     adds_up(&report);
     let causes: BTreeMap<&str, u64> = report.failed_by_cause.clone();
-    let resets = report.count(Fail::ResetBeforeAnswer) + report.count(Fail::ClosedBeforeAnswer);
-    assert_eq!(report.failed, resets + report.count(Fail::Refused), "{causes:?}");
+    let resets = report.count(FailureCause::ResetBeforeAnswer)
+        + report.count(FailureCause::ClosedBeforeAnswer);
+    assert_eq!(report.failed, resets + report.count(FailureCause::Refused), "{causes:?}");
     assert_eq!(resets, report.failed_on_reused);
     assert!(resets <= 8, "at most what was in flight: {causes:?}");
 }
@@ -215,7 +216,7 @@ fn refused_is_named_and_a_taken_port_is_an_error() {
     origin.kill().unwrap();
     let mut refused = plan(&origin, "/");
     refused.requests = Some(16);
-    assert_eq!(run(refused).count(Fail::Refused), 16);
+    assert_eq!(run(refused).count(FailureCause::Refused), 16);
     assert_eq!(
         TcpListener::bind(origin.address()).unwrap_err().kind(),
         ErrorKind::AddrInUse,

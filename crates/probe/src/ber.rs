@@ -30,7 +30,7 @@ pub fn encode_integer(value: i32) -> Vec<u8> {
 
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BerRead<'b> {
+pub enum BerResult<'b> {
     /// An element and the rest.
     Complete { tag: u8, contents: &'b [u8], rest: &'b [u8] },
     /// More bytes are needed.
@@ -40,35 +40,37 @@ pub enum BerRead<'b> {
 }
 
 /// Reads the element at the start of `bytes`.
-pub fn read_element(bytes: &[u8]) -> BerRead<'_> {
-    let [tag, first, after @ ..] = bytes else { return BerRead::Incomplete };
+pub fn read_element(bytes: &[u8]) -> BerResult<'_> {
+    let [tag, first, after @ ..] = bytes else { return BerResult::Incomplete };
     if tag & 0x1f == 0x1f {
-        return BerRead::Invalid;
+        return BerResult::Invalid;
     }
     let (length, after) = match first {
         0..=0x7f => (usize::from(*first), after),
         0x81..=0x84 => {
             let count = usize::from(first & 0x7f);
             let Some((digits, after)) = after.split_at_checked(count) else {
-                return BerRead::Incomplete;
+                return BerResult::Incomplete;
             };
             (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), after)
         }
-        _ => return BerRead::Invalid,
+        _ => return BerResult::Invalid,
     };
     if length > LONGEST {
-        return BerRead::Invalid;
+        return BerResult::Invalid;
     }
     match after.split_at_checked(length) {
-        Some((contents, rest)) => BerRead::Complete { tag: *tag, contents, rest },
-        None => BerRead::Incomplete,
+        Some((contents, rest)) => BerResult::Complete { tag: *tag, contents, rest },
+        None => BerResult::Incomplete,
     }
 }
 
 /// Reads an element of this tag: its contents and the rest.
 pub fn read_tagged(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match read_element(bytes) {
-        BerRead::Complete { tag: found, contents, rest } if found == tag => Some((contents, rest)),
+        BerResult::Complete { tag: found, contents, rest } if found == tag => {
+            Some((contents, rest))
+        }
         _ => None,
     }
 }
@@ -96,10 +98,10 @@ mod tests {
             prop_assert_eq!((parse_integer(contents), rest.len()), (Some(i64::from(value)), 0));
             let written = encode_element(tag, &bytes);
             match read_element(&written) {
-                BerRead::Complete { contents, .. } => prop_assert_eq!(contents, &bytes[..]),
-                other => prop_assert!(other == BerRead::Invalid && bytes.len() > LONGEST),
+                BerResult::Complete { contents, .. } => prop_assert_eq!(contents, &bytes[..]),
+                other => prop_assert!(other == BerResult::Invalid && bytes.len() > LONGEST),
             }
-            prop_assert_eq!(read_element(&written[..written.len().min(1)]), BerRead::Incomplete);
+            prop_assert_eq!(read_element(&written[..written.len().min(1)]), BerResult::Incomplete);
         }
     }
 }

@@ -42,10 +42,12 @@ impl ProbeDialogue for LdapProbe {
         }
         self.received.extend_from_slice(bytes);
         let message = match ber::read_element(&self.received) {
-            ber::BerRead::Incomplete if matches!(self.received.first(), None | Some(&SEQUENCE)) => {
+            ber::BerResult::Incomplete
+                if matches!(self.received.first(), None | Some(&SEQUENCE)) =>
+            {
                 return DialogueStep::Wait;
             }
-            ber::BerRead::Complete { tag: SEQUENCE, contents, .. } => contents,
+            ber::BerResult::Complete { tag: SEQUENCE, contents, .. } => contents,
             _ => {
                 return DialogueStep::failure(format!(
                     "the answer is not LDAP: {:?}",
@@ -78,7 +80,7 @@ impl ProbeDialogue for LdapProbe {
 /// The result's code and diagnostic text.
 fn bind_result(message: &[u8]) -> Option<(i64, String)> {
     let (_, rest) = ber::read_tagged(0x02, message)?;
-    let ber::BerRead::Complete { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } =
+    let ber::BerResult::Complete { tag: BIND_RESPONSE | EXTENDED_RESPONSE, contents, .. } =
         ber::read_element(rest)
     else {
         return None;

@@ -23,7 +23,7 @@ use crate::postgres::PostgresProbe;
 use crate::radius::RadiusProbe;
 use crate::redis::REDIS;
 use crate::script::{ScriptProbe, ScriptProtocol};
-use crate::send_expect::{DatagramExpect, StreamExpect};
+use crate::send_expect::{DatagramExpectation, StreamExpectation};
 use crate::sip::SipProbe;
 use crate::smtp::SMTP;
 use crate::snmp::SnmpProbe;
@@ -139,7 +139,7 @@ impl ProbePlan {
             ProbeKind::Tcp | ProbeKind::Program(_) => None,
             ProbeKind::Say(say) => {
                 let expect = self.expect.clone()?;
-                Some(Box::new(StreamExpect::new(&say.send, expect)))
+                Some(Box::new(StreamExpectation::new(&say.send, expect)))
             }
             ProbeKind::Http(_) => {
                 let wanted = Arc::clone(self.expected_response.as_ref()?);
@@ -167,7 +167,7 @@ impl ProbePlan {
             ProbeKind::Postgres { user } => Some(Box::new(PostgresProbe::new(user))),
             ProbeKind::Sip { status } => Some(Box::new(SipProbe::new(status, context))),
             ProbeKind::Udp(say) => {
-                Some(Box::new(DatagramExpect::new(&say.send, self.expect.clone())))
+                Some(Box::new(DatagramExpectation::new(&say.send, self.expect.clone())))
             }
             ProbeKind::Ping => Some(Box::new(PingProbe::new(context))),
             ProbeKind::Radius { .. } => Some(Box::new(RadiusProbe::new(context))),

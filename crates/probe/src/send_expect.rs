@@ -8,7 +8,7 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 const STREAM_BYTES: usize = 64 * 1_024;
 
 #[derive(Debug)]
-pub struct StreamExpect {
+pub struct StreamExpectation {
     send: Vec<u8>,
     expect: Regex,
     received: Vec<u8>,
@@ -17,15 +17,20 @@ pub struct StreamExpect {
 }
 
 #[derive(Debug)]
-pub struct DatagramExpect {
+pub struct DatagramExpectation {
     send: Vec<u8>,
     expect: Option<Regex>,
 }
 
-impl StreamExpect {
+impl StreamExpectation {
     /// Sends a text and waits for a match.
-    pub fn new(send: &str, expect: Regex) -> StreamExpect {
-        StreamExpect { send: send.as_bytes().to_vec(), expect, received: Vec::new(), searched: 0 }
+    pub fn new(send: &str, expect: Regex) -> StreamExpectation {
+        StreamExpectation {
+            send: send.as_bytes().to_vec(),
+            expect,
+            received: Vec::new(),
+            searched: 0,
+        }
     }
 
     fn search_received(&mut self) -> Option<DialogueStep> {
@@ -35,7 +40,7 @@ impl StreamExpect {
     }
 }
 
-impl ProbeDialogue for StreamExpect {
+impl ProbeDialogue for StreamExpectation {
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         out.append(&mut self.send);
         DialogueStep::Wait
@@ -74,14 +79,14 @@ impl ProbeDialogue for StreamExpect {
     }
 }
 
-impl DatagramExpect {
+impl DatagramExpectation {
     /// Sends a text and waits for a match, or for the same datagram.
-    pub fn new(send: &str, expect: Option<Regex>) -> DatagramExpect {
-        DatagramExpect { send: send.as_bytes().to_vec(), expect }
+    pub fn new(send: &str, expect: Option<Regex>) -> DatagramExpectation {
+        DatagramExpectation { send: send.as_bytes().to_vec(), expect }
     }
 }
 
-impl ProbeDialogue for DatagramExpect {
+impl ProbeDialogue for DatagramExpectation {
     fn start(&mut self, out: &mut Vec<u8>) -> DialogueStep {
         out.extend_from_slice(&self.send);
         DialogueStep::Wait

@@ -102,7 +102,7 @@ fn parse_response(bytes: &[u8]) -> Option<(i64, i64, u8, &[u8])> {
         .and_then(|(pair, _)| ber::read_tagged(0x06, pair))
         .map(|(_, rest)| ber::read_element(rest));
     match found {
-        Some(ber::BerRead::Complete { tag, contents, .. }) => Some((id, error, tag, contents)),
+        Some(ber::BerResult::Complete { tag, contents, .. }) => Some((id, error, tag, contents)),
         // An error may have no value.
         _ if error != 0 => Some((id, error, 0x05, &[])),
         _ => None,

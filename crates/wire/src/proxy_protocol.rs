@@ -9,7 +9,7 @@ mod sum;
 mod text;
 
 pub use header::{
-    ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader, ProxyVersion,
+    ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 
 /// Bytes of the longest header that is taken. Version 1 allows 107; of version 2 nothing beyond this is known to be sent.
@@ -19,9 +19,9 @@ pub const LONGEST: usize = binary::LONGEST;
 ///
 /// # Errors
 /// What is wrong with it, as soon as that is certain.
-pub fn read_header(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
+pub fn read_header(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     match bytes.first() {
-        None => Ok(ProxyHeaderRead::Partial(text::SHORTEST)),
+        None => Ok(ProxyHeaderResult::Partial(text::SHORTEST)),
         Some(b'P') => text::read(bytes),
         Some(b'\r') => binary::read(bytes),
         Some(_) => Err(ProxyHeaderError::Missing),

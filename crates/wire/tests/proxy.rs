@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use wire::proxy_protocol::{
-    LONGEST, ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader,
+    LONGEST, ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader,
     ProxyVersion, read_header, write_header,
 };
 
@@ -70,8 +70,11 @@ fn what_each_header_tells() {
     ];
     for (bytes, version, ends) in rows {
         let length = bytes.len();
-        let want =
-            Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader { version, addresses: ends, length }));
+        let want = Ok(ProxyHeaderResult::Complete(ProxyProtocolHeader {
+            version,
+            addresses: ends,
+            length,
+        }));
         assert_eq!(read_header(&bytes), want, "{}", bytes.escape_ascii());
         assert_eq!(read_header(&[&bytes[..], b"GET / HTTP/1.1\r\n"].concat()), want);
     }
@@ -132,7 +135,7 @@ fn a_right_sum_is_taken_and_each_wrong_bit_is_found() {
     right[31..35].copy_from_slice(&sum);
     let four = ends("192.0.2.7:12345", "203.0.113.10:443");
     let length = right.len();
-    let want = Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader {
+    let want = Ok(ProxyHeaderResult::Complete(ProxyProtocolHeader {
         version: ProxyVersion::V2,
         addresses: four,
         length,
@@ -164,14 +167,14 @@ fn bitwise(bytes: &[u8]) -> u32 {
 }
 
 /// Reads as a worker does: only as many bytes as are missing at least. Returns what came of it and what was taken.
-fn by_need(bytes: &[u8]) -> (Result<ProxyHeaderRead, ProxyHeaderError>, usize) {
+fn by_need(bytes: &[u8]) -> (Result<ProxyHeaderResult, ProxyHeaderError>, usize) {
     let mut taken = 0;
     loop {
         match read_header(&bytes[..taken]) {
-            Ok(ProxyHeaderRead::Partial(missing)) => {
+            Ok(ProxyHeaderResult::Partial(missing)) => {
                 assert!(missing > 0);
                 if taken + missing > bytes.len() {
-                    return (Ok(ProxyHeaderRead::Partial(missing)), taken);
+                    return (Ok(ProxyHeaderResult::Partial(missing)), taken);
                 }
                 taken += missing;
             }
@@ -205,7 +208,7 @@ proptest! {
         write_header(version, ends, &mut bytes);
         let length = bytes.len();
         for cut in 0..length {
-            let Ok(ProxyHeaderRead::Partial(missing)) = read_header(&bytes[..cut]) else {
+            let Ok(ProxyHeaderResult::Partial(missing)) = read_header(&bytes[..cut]) else {
                 panic!("cut at {cut}: {:?}", read_header(&bytes[..cut]));
             };
             prop_assert!(cut + missing <= length, "{missing} are not missing at {cut} of {length}");
@@ -213,7 +216,7 @@ proptest! {
         bytes.extend(behind);
         let (end, taken) = by_need(&bytes);
         prop_assert_eq!(taken, length);
-        let Ok(ProxyHeaderRead::Complete(header)) = end else { panic!("{end:?}") };
+        let Ok(ProxyHeaderResult::Complete(header)) = end else { panic!("{end:?}") };
         prop_assert_eq!((header.version, header.length), (version, length));
         let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
         let plain = |ends: Option<ProxiedAddresses>| ends.map(|e| (plain(e.source), plain(e.destination)));
@@ -224,7 +227,7 @@ proptest! {
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0_u8..3) {
         let start: &[u8] = match kind { 0 => b"", 1 => b"PROXY TCP4 ", _ => b"\r\n\r\n\0\r\nQUIT\n\x21" };
         let bytes = [start, &bytes].concat();
-        if let Ok(ProxyHeaderRead::Complete(header)) = read_header(&bytes) {
+        if let Ok(ProxyHeaderResult::Complete(header)) = read_header(&bytes) {
             prop_assert!(header.length <= bytes.len().min(LONGEST));
         }
         let (_, taken) = by_need(&bytes);

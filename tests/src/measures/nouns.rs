@@ -13,11 +13,12 @@ const NOT_NOUNS: &str = "
     take taken takes tell told took tried undone use uses wake want was went woken would written wrote answers carries
     differs eject emit expect fail follow operate receive replicate rewrite serve wait waits watch compress fold";
 
-/// Participles in form, nouns in use.
+/// Participles and verbs in form, nouns in use: the result set, the test run, message framing, a content coding (RFC 9110).
 const NOUNS: &str = "
     string ring king thing wing spring listing setting heading timing routing binding mapping encoding reading feed seed
     speed need bed padding warning finding header greeting building meeting drawing rating spelling wiring bearing
-    scheduling balancing limiting monitoring tracing logging sampling pacing ping";
+    scheduling balancing limiting monitoring tracing logging sampling pacing ping set run use uses coding framing grouping
+    parsing rewrite mean means meaning ending opening watch wait offer answers";
 
 /// Whether the last of a name's words is a noun, as far as its form tells.
 pub fn is_noun(words: &[String]) -> bool {

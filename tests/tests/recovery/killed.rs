@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lab::load::Fail;
+use lab::load::FailureCause;
 use lab::origin::{OriginKind, OriginOptions, RequestIdLog, TestOrigin};
 use model::snapshot::ServerState;
 use tests::e2e::balancer::{TestBalancer, figure};
@@ -80,7 +80,11 @@ fn a_reset_server_repeats_no_post() {
     assert_eq!((got.failed, arrivals.duplicated_posts), (0, 0), "{:?}", got.failed_by_cause);
     // Only what was in flight at the moment of each kill.
     assert!(posted.failed <= 3 * 16, "{:?}", posted.failed_by_cause);
-    assert_eq!(posted.failed, posted.count(Fail::ServerError), "each got an answer of ours");
+    assert_eq!(
+        posted.failed,
+        posted.count(FailureCause::ServerError),
+        "each got an answer of ours"
+    );
     let by_name = ["server-reset", "server-closed", "server-refused"].map(|c| ended_by(&report, c));
     assert_eq!(posted.failed, by_name.iter().sum::<u64>(), "and is counted by name: {report:?}");
 }

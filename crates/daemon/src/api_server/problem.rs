@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use model::config::{ConfigFindings, PatchError};
 
 use crate::planes::vrrp::command::TakeoverError;
-use crate::state::{ApplyError, DaemonStopping, RollbackError, ServerCommandError, UndoError};
+use crate::state::{ApplyError, DaemonStoppingError, RollbackError, ServerCommandError, UndoError};
 
 #[derive(Debug)]
 pub(super) struct ApiProblem(Box<Problem>);
@@ -164,8 +164,8 @@ impl From<UndoError> for ApiProblem {
     }
 }
 
-impl From<DaemonStopping> for ApiProblem {
-    fn from(gone: DaemonStopping) -> ApiProblem {
+impl From<DaemonStoppingError> for ApiProblem {
+    fn from(gone: DaemonStoppingError) -> ApiProblem {
         ApiProblem::new(503, "stopping", gone.to_string())
     }
 }

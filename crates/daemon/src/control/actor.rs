@@ -277,7 +277,7 @@ impl ControlActor {
 
     fn check_changeable(&self) -> Result<(), ApplyError> {
         if self.shutting_down {
-            return Err(crate::state::change::DaemonStopping.into());
+            return Err(crate::state::change::DaemonStoppingError.into());
         }
         if self.handing_over { Err(ApplyError::HandingOver) } else { Ok(()) }
     }

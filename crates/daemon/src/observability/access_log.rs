@@ -20,7 +20,7 @@ use model::config::AccessLogTarget;
 
 use crate::state::ControlHandle;
 pub use shared::NoticeCallback;
-use shared::{AccessLogMessage, AccessLogShared, count_lines};
+use shared::{AccessLogMessage, SharedAccessLog, count_lines};
 use sink::AccessLogSink;
 use writer::AccessLogWriter;
 
@@ -31,7 +31,7 @@ pub const QUEUE_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub struct AccessLogger {
-    shared: Arc<AccessLogShared>,
+    shared: Arc<SharedAccessLog>,
     queue: SyncSender<AccessLogMessage>,
     ended: Mutex<Option<Receiver<()>>>,
 }
@@ -76,9 +76,9 @@ impl AccessLogger {
         let sink = AccessLogSink::open(target).or_else(|error| open_or_retry(target, error))?;
         let (queue, inbox) = sync_channel(QUEUE_BATCHES);
         let (end, ended) = sync_channel(1);
-        let shared = Arc::new(AccessLogShared {
+        let shared = Arc::new(SharedAccessLog {
             target: Mutex::new(target.clone()),
-            ..AccessLogShared::default()
+            ..SharedAccessLog::default()
         });
         let writer = AccessLogWriter::new(Arc::clone(&shared), sink, notice);
         std::thread::Builder::new()

@@ -166,7 +166,7 @@ pub enum ApplyError {
     HandingOver,
     /// The daemon is on its way out.
     #[error(transparent)]
-    Stopping(#[from] DaemonStopping),
+    Stopping(#[from] DaemonStoppingError),
 }
 
 /// Why an older generation was not activated. Nothing has changed.
@@ -248,7 +248,7 @@ pub struct ShutdownRequest {
 /// The daemon is on its way out and takes no orders.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 #[error("the daemon is stopping")]
-pub struct DaemonStopping;
+pub struct DaemonStoppingError;
 
 fn list(numbers: &[u64]) -> String {
     if numbers.is_empty() {

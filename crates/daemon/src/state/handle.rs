@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::state::acme_proof::AcmeProof;
 use crate::state::change::AuditExcerpt;
 use crate::state::change::{
-    ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStopping, GenerationRecord,
+    ApplyError, ApplyOutcome, ConfigChange, ConfigPatch, DaemonStoppingError, GenerationRecord,
     HealthReport, PlanOutcome, RollbackError, ServerAgentReport, ServerResolution, ShutdownRequest,
 };
 use crate::state::discovery_result::DiscoveryResult;
@@ -160,7 +160,7 @@ impl ControlHandle {
         &self,
         text: String,
         file: String,
-    ) -> Result<Result<PlanOutcome, ApplyError>, DaemonStopping> {
+    ) -> Result<Result<PlanOutcome, ApplyError>, DaemonStoppingError> {
         self.request(|back| ControlCommand::Plan(text, file, back)).await
     }
 
@@ -183,7 +183,7 @@ impl ControlHandle {
     ///
     /// # Errors
     /// The daemon is stopping.
-    pub async fn generations(&self) -> Result<Vec<GenerationRecord>, DaemonStopping> {
+    pub async fn generations(&self) -> Result<Vec<GenerationRecord>, DaemonStoppingError> {
         self.request(ControlCommand::Generations).await
     }
 
@@ -191,7 +191,10 @@ impl ControlHandle {
     ///
     /// # Errors
     /// The daemon is stopping.
-    pub async fn generation_text(&self, number: u64) -> Result<Option<String>, DaemonStopping> {
+    pub async fn generation_text(
+        &self,
+        number: u64,
+    ) -> Result<Option<String>, DaemonStoppingError> {
         self.request(|back| ControlCommand::GenerationText(number, back)).await
     }
 
@@ -240,7 +243,10 @@ impl ControlHandle {
     ///
     /// # Errors
     /// The daemon is stopping.
-    pub async fn read_audit(&self, since_unix_ms: u64) -> Result<AuditExcerpt, DaemonStopping> {
+    pub async fn read_audit(
+        &self,
+        since_unix_ms: u64,
+    ) -> Result<AuditExcerpt, DaemonStoppingError> {
         self.request(|back| ControlCommand::Audit(since_unix_ms, back)).await
     }
 
@@ -315,16 +321,19 @@ impl ControlHandle {
     ///
     /// # Errors
     /// The daemon is stopping already.
-    pub async fn begin_shutdown(&self, how: ShutdownRequest) -> Result<Duration, DaemonStopping> {
+    pub async fn begin_shutdown(
+        &self,
+        how: ShutdownRequest,
+    ) -> Result<Duration, DaemonStoppingError> {
         self.request(|back| ControlCommand::Shutdown(how, back)).await
     }
 
     async fn request<T>(
         &self,
         order: impl FnOnce(oneshot::Sender<T>) -> ControlCommand,
-    ) -> Result<T, DaemonStopping> {
+    ) -> Result<T, DaemonStoppingError> {
         let (back, answer) = oneshot::channel();
-        self.commands.send(order(back)).await.map_err(|_| DaemonStopping)?;
-        answer.await.map_err(|_| DaemonStopping)
+        self.commands.send(order(back)).await.map_err(|_| DaemonStoppingError)?;
+        answer.await.map_err(|_| DaemonStoppingError)
     }
 }

@@ -9,7 +9,7 @@ use model::config::ServerWeight;
 use model::config::server_edit::EditError;
 use thiserror::Error;
 
-use crate::state::change::{ApplyError, DaemonStopping, RollbackError};
+use crate::state::change::{ApplyError, DaemonStoppingError, RollbackError};
 use crate::state::origin::ChangeOrigin;
 use crate::state::state_snapshot::ServerFacts;
 
@@ -152,7 +152,7 @@ pub enum ServerCommandError {
     HandingOver,
     /// The daemon is on its way out.
     #[error(transparent)]
-    Stopping(#[from] DaemonStopping),
+    Stopping(#[from] DaemonStoppingError),
 }
 
 /// Why an order cannot be written back.
@@ -215,7 +215,7 @@ pub enum UndoError {
     HandingOver,
     /// The daemon is on its way out.
     #[error(transparent)]
-    Stopping(#[from] DaemonStopping),
+    Stopping(#[from] DaemonStoppingError),
 }
 
 fn hint(near: &[String]) -> String {

@@ -61,11 +61,11 @@ pub enum LogFormat {
 /// Where events go; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct EventLog {
-    shared: Arc<EventLogShared>,
+    shared: Arc<SharedEventLog>,
 }
 
 #[derive(Debug)]
-struct EventLogShared {
+struct SharedEventLog {
     format: LogFormat,
     journal: bool,
     queue: Option<SyncSender<EventLogMessage>>,
@@ -127,7 +127,7 @@ impl EventLog {
         let kept = Mutex::new(VecDeque::with_capacity(RECENT_EVENTS));
         let dropped = AtomicU64::new(0);
         let counted = Mutex::default();
-        let shared = EventLogShared {
+        let shared = SharedEventLog {
             format: form,
             journal,
             queue,

@@ -59,8 +59,8 @@ pub fn enable_timestamps(socket: BorrowedFd<'_>) -> io::Result<()> {
 pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
     /// As control messages must lie.
     #[repr(align(8))]
-    struct Beside([u8; 64]);
-    let mut beside = Beside([0; 64]);
+    struct AlignedBuffer([u8; 64]);
+    let mut beside = AlignedBuffer([0; 64]);
     let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     // SAFETY: all of `message` may be zero; it points to `part`, which describes `into`, and to `beside`, each with its own
     // length, and all of them live until the call returns.

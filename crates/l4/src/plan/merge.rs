@@ -8,7 +8,7 @@ use super::guards::guard_key;
 use super::service_plan::ServicePlan;
 use super::state::{ActiveService, MapPlanner, PlannedChange};
 use crate::abi;
-use crate::layout::{ArrayRegion, CapacityExceeded, RegionAllocator};
+use crate::layout::{ArrayRegion, CapacityError, RegionAllocator};
 use crate::map_write::MapWrite;
 
 impl MapPlanner {
@@ -150,7 +150,7 @@ impl MapPlanner {
         part: &mut ServicePlan,
         old: &ServicePlan,
         change: &mut PlannedChange,
-    ) -> Result<(), CapacityExceeded> {
+    ) -> Result<(), CapacityError> {
         for (index, (pool, entries)) in &mut part.pools {
             let before = old.pools.get(index);
             // A levelled schedule with the same members continues.
@@ -180,7 +180,7 @@ impl MapPlanner {
         part: &mut ServicePlan,
         old: &ServicePlan,
         change: &mut PlannedChange,
-    ) -> Result<(), CapacityExceeded> {
+    ) -> Result<(), CapacityError> {
         let kept = Some(old.rules_region).filter(|at| old.rules == part.rules && at.length > 0);
         part.rules_region = allocate_region(&mut self.layout.rules, kept, part.rules.len())?;
         if kept.is_none() && !part.rules.is_empty() {
@@ -210,7 +210,7 @@ pub(super) fn allocate_region(
     room: &mut RegionAllocator,
     kept: Option<ArrayRegion>,
     entries: usize,
-) -> Result<ArrayRegion, CapacityExceeded> {
+) -> Result<ArrayRegion, CapacityError> {
     match kept {
         Some(region) => Ok(region),
         None => room.allocate(u32::try_from(entries).unwrap_or(u32::MAX)),

@@ -13,7 +13,7 @@ use super::encoding::{sticky_scope, ticks};
 use super::schedule::{LeveledMember, SOURCE_TABLE, level_turns, smooth_turns};
 use super::source::PlanSource;
 use crate::abi;
-use crate::layout::{CapacityExceeded, MapLayout};
+use crate::layout::{CapacityError, MapLayout};
 
 /// Added to the position of a pool for the one of IPv6 clients.
 const SECOND: u32 = 1 << 31;
@@ -50,7 +50,7 @@ pub(super) fn plan_pools(
     view: &PoolView,
     indexes: &[Option<u32>],
     layout: &mut MapLayout,
-) -> Result<Vec<PlannedPool>, CapacityExceeded> {
+) -> Result<Vec<PlannedPool>, CapacityError> {
     let scope = sticky_scope(&source.view.config.name, ordinal);
     let mut all: Vec<PlannedPool> = Vec::new();
     for (family, position) in

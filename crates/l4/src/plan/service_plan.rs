@@ -13,7 +13,7 @@ use super::pools;
 use super::rules::rule_values;
 use super::source::PlanSource;
 use crate::abi;
-use crate::layout::{ArrayRegion, CapacityExceeded, MapLayout, ServerKey, ShareKey};
+use crate::layout::{ArrayRegion, CapacityError, MapLayout, ServerKey, ShareKey};
 
 /// One service in the maps, current or planned.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub struct ServicePlan {
 pub enum Obstacle {
     /// The maps are full.
     #[error(transparent)]
-    Full(#[from] CapacityExceeded),
+    Full(#[from] CapacityError),
     /// NAT has no address to come back to.
     #[error(
         "nat needs a return address of the servers' family (IPv{family}) and none is set: write `source` in pool `{pool}` or `return` in `[packets]`"

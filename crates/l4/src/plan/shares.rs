@@ -11,7 +11,7 @@ use super::merge::allocate_region;
 use super::service_plan::ServicePlan;
 use super::state::{MapPlanner, PlannedChange};
 use crate::abi;
-use crate::layout::{CapacityExceeded, ShareKey};
+use crate::layout::{CapacityError, ShareKey};
 use crate::map_write::MapWrite;
 
 /// The key of a share of either family.
@@ -27,7 +27,7 @@ impl MapPlanner {
         part: &mut ServicePlan,
         old: &ServicePlan,
         change: &mut PlannedChange,
-    ) -> Result<(), CapacityExceeded> {
+    ) -> Result<(), CapacityError> {
         let wanted: Vec<(u32, Vec<ShareKey>)> =
             part.shares.iter().map(|(index, keys)| (*index, keys.clone())).collect();
         let new = wanted.iter().flat_map(|(_, keys)| keys);
@@ -104,7 +104,7 @@ impl MapPlanner {
         share: ShareKey,
         ports: u32,
         change: &mut PlannedChange,
-    ) -> Result<u32, CapacityExceeded> {
+    ) -> Result<u32, CapacityError> {
         if let Some(index) = self.layout.shares.find(&share) {
             return Ok(index);
         }

@@ -18,7 +18,7 @@ use model::time_attribution::TcpInfoSample;
 
 use crate::accounting::DownstreamProtocol;
 use crate::conn::tls_state::TlsState;
-use crate::rt::{DeadlineExpired, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
+use crate::rt::{DeadlineError, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
 pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
 /// A connected (or connecting) socket, or what looks like one.
@@ -335,7 +335,7 @@ impl<N: NetDriver> ProxyStream<N> {
     ///
     /// # Errors
     /// `Expired` when `until` passes first.
-    pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+    pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineError> {
         std::future::poll_fn(|_| match &self.backend {
             StreamBackend::Multiplexed(stream) if stream.may_read() || stream.is_broken() => {
                 Poll::Ready(Ok(()))
@@ -349,7 +349,7 @@ impl<N: NetDriver> ProxyStream<N> {
     ///
     /// # Errors
     /// `Expired` when `until` passes first.
-    pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineExpired> {
+    pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineError> {
         std::future::poll_fn(|_| match &self.backend {
             StreamBackend::Multiplexed(stream) if stream.may_write() || stream.is_broken() => {
                 Poll::Ready(Ok(()))
@@ -372,7 +372,7 @@ impl<N: NetDriver> ProxyStream<N> {
             match self.try_write(from) {
                 StreamWriteResult::Bytes(n) => from = &from[n..],
                 StreamWriteResult::WouldBlock => {
-                    self.writable(until).await.map_err(|DeadlineExpired| None)?
+                    self.writable(until).await.map_err(|DeadlineError| None)?
                 }
                 StreamWriteResult::Failed(error) => return Err(Some(error)),
             }

@@ -12,7 +12,7 @@ use model::cause::Cause;
 use wire::client_hello::{self, ClientHelloError, ClientHelloPeek};
 
 use crate::conn::stream::{ProxyStream, StreamReadResult};
-use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
@@ -64,7 +64,7 @@ pub async fn peek_server_name<N: NetDriver>(
             StreamReadResult::WouldBlock => {
                 let waited = client.poll_until(|rt| {
                     if open.is_evicted() {
-                        return Poll::Ready(Err(DeadlineExpired));
+                        return Poll::Ready(Err(DeadlineError));
                     }
                     let until = until.min(service.cut_at.get());
                     rt.poll_ready(client.source(), Readiness::READ, until)

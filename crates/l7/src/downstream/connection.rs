@@ -24,7 +24,7 @@ use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::incoming_request::{self, IncomingRequest};
 use crate::exchange::local_reply;
 use crate::exchange::{ExchangeContext, HttpExchange};
-use crate::rt::{DeadlineExpired, NetDriver, Readiness, WorkerRuntime};
+use crate::rt::{DeadlineError, NetDriver, Readiness, WorkerRuntime};
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
@@ -165,7 +165,7 @@ async fn wait_readable<N: NetDriver>(
     until: MonotonicTime,
 ) -> bool {
     let waited = client.poll_until(|rt| match open.is_evicted() {
-        true => Poll::Ready(Err(DeadlineExpired)),
+        true => Poll::Ready(Err(DeadlineError)),
         false => rt.poll_ready(client.source(), Readiness::READ, until),
     });
     waited.await.is_ok()
@@ -193,7 +193,7 @@ async fn wait_for_request<N: NetDriver>(
     let waited = client
         .poll_until(|rt| {
             if open.is_evicted() {
-                return Poll::Ready(Err(DeadlineExpired));
+                return Poll::Ready(Err(DeadlineError));
             }
             let view = service.view.borrow();
             let timeout = &view.config.timeout;
@@ -268,12 +268,12 @@ async fn read_request<N: NetDriver>(
                 open.set_phase(AdmissionPhase::Head, began);
                 let readable = |rt: &WorkerRuntime<N>| {
                     if open.is_evicted() {
-                        return Poll::Ready(Err(DeadlineExpired));
+                        return Poll::Ready(Err(DeadlineError));
                     }
                     let until = until.min(service.cut_at.get());
                     rt.poll_ready(client.source(), Readiness::READ, until)
                 };
-                client.poll_until(readable).await.map_err(|DeadlineExpired| {
+                client.poll_until(readable).await.map_err(|DeadlineError| {
                     let cut = worker.rt.now() >= service.cut_at.get();
                     if cut { RequestReadError::Drained } else { RequestReadError::TooSlow }
                 })?;

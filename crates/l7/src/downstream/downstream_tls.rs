@@ -15,7 +15,7 @@ use crate::accounting::ExchangeRecord;
 use crate::accounting::logged_request::LoggedRequest;
 use crate::conn::stream::ProxyStream;
 use crate::exchange::local_reply::{self, LocalReply};
-use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::servers::worker_state::LocalService;
 use crate::tls::certificate_resolver::ACME_TLS_ALPN;
 use crate::tls::client_certificate;
@@ -169,7 +169,7 @@ async fn wait_first_byte<N: NetDriver>(
     until: MonotonicTime,
 ) -> bool {
     let waited = client.poll_until(|rt| match open.is_evicted() {
-        true => Poll::Ready(Err(DeadlineExpired)),
+        true => Poll::Ready(Err(DeadlineError)),
         false => rt.poll_ready(client.source(), Readiness::READ, until),
     });
     waited.await.is_ok()

@@ -15,7 +15,7 @@ use wire::proxy_protocol::{self, ProxyProtocolHeader};
 use crate::accounting::ExchangeRecord;
 use crate::accounting::logged_request::LoggedRequest;
 use crate::conn::stream::{ProxyStream, StreamReadResult};
-use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
@@ -89,8 +89,8 @@ async fn read_header<N: NetDriver>(
     let mut held = Vec::new();
     loop {
         let missing = match proxy_protocol::read_header(&held) {
-            Ok(proxy_protocol::ProxyHeaderRead::Complete(header)) => return Ok(header),
-            Ok(proxy_protocol::ProxyHeaderRead::Partial(missing)) => missing,
+            Ok(proxy_protocol::ProxyHeaderResult::Complete(header)) => return Ok(header),
+            Ok(proxy_protocol::ProxyHeaderResult::Partial(missing)) => missing,
             Err(defect) => return Err(Some((Cause::ProxyHeader, Some(defect.name())))),
         };
         let before = held.len();
@@ -112,7 +112,7 @@ async fn read_header<N: NetDriver>(
             StreamReadResult::WouldBlock => {
                 let waited = client.poll_until(|rt| {
                     if open.is_evicted() {
-                        return Poll::Ready(Err(DeadlineExpired));
+                        return Poll::Ready(Err(DeadlineError));
                     }
                     let until = until.min(service.cut_at.get());
                     rt.poll_ready(client.source(), Readiness::READ, until)

@@ -371,12 +371,12 @@ impl<N: NetDriver> WorkerRuntime<N> {
         source: &ReadinessSource,
         bits: u8,
         until: MonotonicTime,
-    ) -> Poll<Result<(), DeadlineExpired>> {
+    ) -> Poll<Result<(), DeadlineError>> {
         if source.has(bits | Readiness::BROKEN) {
             return Poll::Ready(Ok(()));
         }
         if self.now() >= until {
-            return Poll::Ready(Err(DeadlineExpired));
+            return Poll::Ready(Err(DeadlineError));
         }
         self.wake_at(until);
         Poll::Pending
@@ -385,4 +385,4 @@ impl<N: NetDriver> WorkerRuntime<N> {
 
 /// A deadline passed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeadlineExpired;
+pub struct DeadlineError;

@@ -16,7 +16,7 @@ use crate::conn::client_peer::ClientPeer;
 use crate::conn::deadline::ExchangeDeadline;
 use crate::conn::stream::ProxyStream;
 use crate::conn::upstream_connection::UpstreamConnection;
-use crate::rt::{ConnectTarget, DeadlineExpired, NetDriver, Readiness, WorkerRuntime};
+use crate::rt::{ConnectTarget, DeadlineError, NetDriver, Readiness, WorkerRuntime};
 use crate::servers::worker_state::{LocalPool, LocalServer};
 use crate::upstream::circuit_breaker;
 use crate::upstream::upstream_tls;
@@ -92,14 +92,14 @@ pub async fn connect<N: NetDriver>(
             Err(_) => connection.stream.source().clear(Readiness::WRITE),
         }
         let writable = |rt: &WorkerRuntime<N>| match deadline.is_client_gone() {
-            true => Poll::Ready(Err(DeadlineExpired)),
+            true => Poll::Ready(Err(DeadlineError)),
             false => rt.poll_ready(
                 connection.stream.source(),
                 Readiness::WRITE,
                 deadline.earliest_until(until),
             ),
         };
-        if let Err(DeadlineExpired) = connection.stream.poll_until(writable).await {
+        if let Err(DeadlineError) = connection.stream.poll_until(writable).await {
             let cause = deadline.expired_cause(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
             return Err((cause, format!("connect to {to}: no answer in time")));
         }

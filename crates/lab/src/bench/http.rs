@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::drive::{DriveError, DriveOutcome, drive_fleet, drive_load};
 use crate::fleet::leader::Fleet;
-use crate::load::{Fail, LoadModel, LoadPlan, LoadReport};
+use crate::load::{FailureCause, LoadModel, LoadPlan, LoadReport};
 use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
 use crate::machine::processors::describe_skew;
 use crate::rate_search::{
@@ -238,7 +238,7 @@ fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)
 /// Whether the target did not keep up with an open loop. A slow answer alone is no sign of that: what tells is that starts found
 /// no connection free, or that requests ran out of time.
 fn falls_short(report: &LoadReport, per_second: f64) -> bool {
-    let late = report.count(Fail::NotSent) + report.count(Fail::Timeout) > 0;
+    let late = report.count(FailureCause::NotSent) + report.count(FailureCause::Timeout) > 0;
     let waited = report.unsent_at_end as f64 > report.requests as f64 * (1.0 - REACHED);
     waited || (late && report.answered_per_second < per_second * REACHED)
 }

@@ -52,12 +52,12 @@ struct RawRequest {
     body_bytes: Option<usize>,
     think: Option<String>,
     #[serde(default)]
-    expect: RawExpect,
+    expect: RawExpectation,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct RawExpect {
+struct RawExpectation {
     status: Option<u16>,
     bytes: Option<u64>,
     text: Option<String>,

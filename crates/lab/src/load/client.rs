@@ -3,7 +3,7 @@
 //! Holds the request that is being sent and frames its answer; with HTTP/2 several, one of each stream. Without, the only
 //! stream is number 0. It keeps no time and never repeats a request.
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::http2::Http2Client;
 use super::request_mix::RequestTemplate;
 use super::response::{ResponseProgress, ResponseReader};
@@ -159,7 +159,7 @@ impl LoadClient {
             ClientProtocol::Http2(http2) => {
                 return http2.on_received(bytes, settled);
             }
-            _ if !self.busy => ResponseProgress::Failed(Fail::WrongAnswer),
+            _ if !self.busy => ResponseProgress::Failed(FailureCause::WrongAnswer),
             ClientProtocol::Http(reader) => reader.feed(bytes),
             ClientProtocol::Echo { matched } => match_echo(&self.out, matched, bytes),
         };
@@ -192,10 +192,10 @@ impl LoadClient {
         }
         let began = self.has_begun(stream);
         Some(self.finish_progress(ResponseProgress::Failed(match (end, began) {
-            (PeerClose::Closed, false) => Fail::ClosedBeforeAnswer,
-            (PeerClose::Closed, true) => Fail::ClosedMidAnswer,
-            (PeerClose::Reset, false) => Fail::ResetBeforeAnswer,
-            (PeerClose::Reset, true) => Fail::ResetMidAnswer,
+            (PeerClose::Closed, false) => FailureCause::ClosedBeforeAnswer,
+            (PeerClose::Closed, true) => FailureCause::ClosedMidAnswer,
+            (PeerClose::Reset, false) => FailureCause::ResetBeforeAnswer,
+            (PeerClose::Reset, true) => FailureCause::ResetMidAnswer,
         })))
     }
 
@@ -242,7 +242,7 @@ impl LoadClient {
 fn match_echo(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> ResponseProgress {
     let expected = &sent[*matched..];
     if bytes.len() > expected.len() || bytes != &expected[..bytes.len()] {
-        return ResponseProgress::Failed(Fail::WrongAnswer);
+        return ResponseProgress::Failed(FailureCause::WrongAnswer);
     }
     *matched += bytes.len();
     if *matched == sent.len() {
@@ -274,11 +274,11 @@ mod tests {
 
     #[test]
     fn ends_by_cause() {
-        let rows: &[(&[u8], PeerClose, Fail)] = &[
-            (b"", PeerClose::Closed, Fail::ClosedBeforeAnswer),
-            (b"", PeerClose::Reset, Fail::ResetBeforeAnswer),
-            (b"HTTP/1.1 2", PeerClose::Closed, Fail::ClosedMidAnswer),
-            (b"HTTP/1.1 200 OK\r\n\r\nuntil close", PeerClose::Reset, Fail::ResetMidAnswer),
+        let rows: &[(&[u8], PeerClose, FailureCause)] = &[
+            (b"", PeerClose::Closed, FailureCause::ClosedBeforeAnswer),
+            (b"", PeerClose::Reset, FailureCause::ResetBeforeAnswer),
+            (b"HTTP/1.1 2", PeerClose::Closed, FailureCause::ClosedMidAnswer),
+            (b"HTTP/1.1 200 OK\r\n\r\nuntil close", PeerClose::Reset, FailureCause::ResetMidAnswer),
         ];
         for (bytes, end, fail) in rows {
             let mut client = asked(LoadClient::http());
@@ -303,12 +303,15 @@ mod tests {
         );
         assert_eq!(
             received(&mut client, b"x"),
-            ResponseProgress::Failed(Fail::WrongAnswer),
+            ResponseProgress::Failed(FailureCause::WrongAnswer),
             "nothing was asked"
         );
         for wrong in [&b"1235"[..], b"123456789"] {
             let mut client = asked(LoadClient::echo());
-            assert_eq!(received(&mut client, wrong), ResponseProgress::Failed(Fail::WrongAnswer));
+            assert_eq!(
+                received(&mut client, wrong),
+                ResponseProgress::Failed(FailureCause::WrongAnswer)
+            );
         }
     }
 

@@ -6,7 +6,7 @@ use hdrhistogram::{CreationError, Histogram};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::tally::{LoadEndCounts, LoadTally};
 
 /// A tally in words.
@@ -34,7 +34,7 @@ pub struct TallyRecord {
 #[derive(Debug, Error)]
 pub enum TallyRecordError {
     /// Of another version of this program.
-    #[error("counts of {0} causes of failure; this program knows {known}", known = Fail::COUNT)]
+    #[error("counts of {0} causes of failure; this program knows {known}", known = FailureCause::COUNT)]
     Causes(usize),
     /// A time that no histogram takes.
     #[error("a histogram holds {0} ns, which is longer than anything is recorded")]
@@ -75,7 +75,7 @@ impl TallyRecord {
     /// As a tally again.
     pub(super) fn to_tally(&self) -> Result<LoadTally, TallyRecordError> {
         let mut tally = LoadTally::new()?;
-        tally.failed = <[u64; Fail::COUNT]>::try_from(self.failed.as_slice())
+        tally.failed = <[u64; FailureCause::COUNT]>::try_from(self.failed.as_slice())
             .map_err(|_| TallyRecordError::Causes(self.failed.len()))?;
         let parts = [self.answered, self.in_flight].into_iter().chain(tally.failed);
         let parts = parts.fold(0, u64::saturating_add);

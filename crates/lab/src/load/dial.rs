@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::plan::{LoadPlan, ReadSpeed};
 use crate::sys::choose_port_late;
 
@@ -37,16 +37,16 @@ pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), 
 }
 
 /// What an error of establishing a connection means.
-pub fn classify_connect_error(error: Errno) -> Fail {
+pub fn classify_connect_error(error: Errno) -> FailureCause {
     match error {
-        Errno::CONNREFUSED => Fail::Refused,
-        Errno::TIMEDOUT => Fail::ConnectTimeout,
+        Errno::CONNREFUSED => FailureCause::Refused,
+        Errno::TIMEDOUT => FailureCause::ConnectTimeout,
         Errno::MFILE
         | Errno::NFILE
         | Errno::NOBUFS
         | Errno::NOMEM
         | Errno::ADDRNOTAVAIL
-        | Errno::ADDRINUSE => Fail::NoResource,
-        _ => Fail::Unreachable,
+        | Errno::ADDRINUSE => FailureCause::NoResource,
+        _ => FailureCause::Unreachable,
     }
 }

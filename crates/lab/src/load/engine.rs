@@ -12,7 +12,7 @@ use model::monotonic_time::MonotonicTime;
 
 use super::action::SocketAction;
 use super::client::{LoadClient, PeerClose};
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::plan::{LoadModel, LoadPlan, LoadProtocol, ReadSpeed};
 use super::request::RequestWriter;
 use super::response::ResponseProgress;
@@ -166,7 +166,7 @@ impl LoadEngine {
     }
 
     /// The connection could not be established.
-    pub fn on_connect_failed(&mut self, slot: usize, fail: Fail, now: MonotonicTime) {
+    pub fn on_connect_failed(&mut self, slot: usize, fail: FailureCause, now: MonotonicTime) {
         self.fail_all(slot, fail, now);
     }
 

@@ -7,17 +7,17 @@ macro_rules! fails {
         /// Why a request failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        pub enum Fail { $($(#[$doc])* $name,)* }
+        pub enum FailureCause { $($(#[$doc])* $name,)* }
 
-        impl Fail {
+        impl FailureCause {
             /// Every cause, in the order of its discriminant.
-            pub const ALL: &'static [Fail] = &[$(Fail::$name,)*];
+            pub const ALL: &'static [FailureCause] = &[$(FailureCause::$name,)*];
             /// How many there are.
             pub const COUNT: usize = Self::ALL.len();
 
             /// Its name in tables and JSON.
             pub const fn name(self) -> &'static str {
-                match self { $(Fail::$name => $text,)* }
+                match self { $(FailureCause::$name => $text,)* }
             }
         }
     };
@@ -69,9 +69,12 @@ mod tests {
 
     #[test]
     fn names_differ_and_discriminants_index() {
-        for (index, fail) in Fail::ALL.iter().enumerate() {
+        for (index, fail) in FailureCause::ALL.iter().enumerate() {
             assert_eq!(*fail as usize, index);
-            assert_eq!(Fail::ALL.iter().filter(|other| other.name() == fail.name()).count(), 1);
+            assert_eq!(
+                FailureCause::ALL.iter().filter(|other| other.name() == fail.name()).count(),
+                1
+            );
         }
     }
 }

@@ -14,7 +14,7 @@ use h2::client::{Builder, Connection, SendRequest};
 use http::{Method, Request, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::request_mix::RequestTemplate;
 use super::response::ResponseProgress;
 
@@ -172,7 +172,7 @@ impl Http2Client {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if stream.is_in_flight() {
                 stream.reset();
-                settled.push((number, ResponseProgress::Failed(Fail::BadAnswer)));
+                settled.push((number, ResponseProgress::Failed(FailureCause::BadAnswer)));
             }
         }
     }

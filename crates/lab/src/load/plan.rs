@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::request_mix::{RequestMix, RequestTemplate};
 use super::tls::TargetTls;
 
@@ -71,10 +71,10 @@ impl LoadProtocol {
         which: usize,
         status: u16,
         (bytes, found): (u64, bool),
-    ) -> Option<Fail> {
+    ) -> Option<FailureCause> {
         match self.request_templates().get(which) {
             Some(shot) => shot.expect.check_response(status, bytes, found),
-            None => (status >= 500).then_some(Fail::ServerError),
+            None => (status >= 500).then_some(FailureCause::ServerError),
         }
     }
 }

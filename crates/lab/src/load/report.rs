@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::counts::{TallyRecord, TallyRecordError};
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::tally::LoadTally;
 
 /// What happened so far: `requests = answered + failed + in_flight`, always.
@@ -99,7 +99,8 @@ impl LoadReport {
             _ => whole,
         };
         let each = |n: u64| if asked_seconds > 0.0 { n as f64 / asked_seconds } else { 0.0 };
-        let causes = Fail::ALL.iter().map(|fail| (fail.name(), tally.failed[*fail as usize]));
+        let causes =
+            FailureCause::ALL.iter().map(|fail| (fail.name(), tally.failed[*fail as usize]));
         LoadReport {
             seconds,
             asked_seconds,
@@ -178,7 +179,7 @@ impl LoadReport {
     }
 
     /// How many failed for this cause.
-    pub fn count(&self, fail: Fail) -> u64 {
+    pub fn count(&self, fail: FailureCause) -> u64 {
         self.tally.failed[fail as usize]
     }
 }

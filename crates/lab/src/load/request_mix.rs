@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 
 /// Requests of several kinds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -155,16 +155,21 @@ impl RequestTemplate {
 
 impl ResponseExpectation {
     /// What is wrong with a whole answer, the most telling first.
-    pub fn check_response(&self, status: u16, bytes: u64, found_text: bool) -> Option<Fail> {
+    pub fn check_response(
+        &self,
+        status: u16,
+        bytes: u64,
+        found_text: bool,
+    ) -> Option<FailureCause> {
         match self.status {
-            Some(expected) if expected != status => return Some(Fail::UnexpectedStatus),
-            None if status >= 500 => return Some(Fail::ServerError),
+            Some(expected) if expected != status => return Some(FailureCause::UnexpectedStatus),
+            None if status >= 500 => return Some(FailureCause::ServerError),
             _ => {}
         }
         if self.bytes.is_some_and(|expected| expected != bytes) {
-            return Some(Fail::UnexpectedSize);
+            return Some(FailureCause::UnexpectedSize);
         }
-        (!found_text).then_some(Fail::UnexpectedText)
+        (!found_text).then_some(FailureCause::UnexpectedText)
     }
 }
 
@@ -279,11 +284,11 @@ mod tests {
     fn expectations_name_what_is_wrong() {
         let none = ResponseExpectation::default();
         assert_eq!(none.check_response(404, 9, true), None);
-        assert_eq!(none.check_response(503, 9, true), Some(Fail::ServerError));
+        assert_eq!(none.check_response(503, 9, true), Some(FailureCause::ServerError));
         let all = ResponseExpectation { status: Some(503), bytes: Some(9), text: None };
         assert_eq!(all.check_response(503, 9, true), None);
-        assert_eq!(all.check_response(200, 9, true), Some(Fail::UnexpectedStatus));
-        assert_eq!(all.check_response(503, 8, false), Some(Fail::UnexpectedSize));
-        assert_eq!(all.check_response(503, 9, false), Some(Fail::UnexpectedText));
+        assert_eq!(all.check_response(200, 9, true), Some(FailureCause::UnexpectedStatus));
+        assert_eq!(all.check_response(503, 8, false), Some(FailureCause::UnexpectedSize));
+        assert_eq!(all.check_response(503, 9, false), Some(FailureCause::UnexpectedText));
     }
 }

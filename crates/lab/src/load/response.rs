@@ -9,7 +9,7 @@ use wire::http1::{
     parse_response,
 };
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::text_search::TextSearch;
 
 /// What a piece of an answer led to.
@@ -28,7 +28,7 @@ pub enum ResponseProgress {
     /// carry it.
     Unprocessed,
     /// It is not an answer that can be accepted.
-    Failed(Fail),
+    Failed(FailureCause),
 }
 
 /// The reading side of an HTTP connection.
@@ -135,10 +135,10 @@ impl ResponseReader {
             let mut slots = HeaderSlots::new();
             let rest = &bytes[at..];
             match parse_response(rest, &self.limits, &mut slots, asked) {
-                Err(_) => return Ok(ResponseProgress::Failed(Fail::BadAnswer)),
+                Err(_) => return Ok(ResponseProgress::Failed(FailureCause::BadAnswer)),
                 Ok(None) => return Err(at),
                 Ok(Some(head)) if head.status == 101 => {
-                    return Ok(ResponseProgress::Failed(Fail::WrongAnswer));
+                    return Ok(ResponseProgress::Failed(FailureCause::WrongAnswer));
                 }
                 Ok(Some(head)) if head.status < 200 => at += head.head_len,
                 Ok(Some(head)) => {
@@ -181,13 +181,13 @@ impl ResponseReader {
                         feed_search(&mut self.text, &self.scratch);
                         (fed.consumed, fed.finished)
                     }
-                    Err(_) => return ResponseProgress::Failed(Fail::BadAnswer),
+                    Err(_) => return ResponseProgress::Failed(FailureCause::BadAnswer),
                 }
             }
         };
         match (finished, used == bytes.len()) {
             (false, _) => ResponseProgress::NeedMore,
-            (true, false) => ResponseProgress::Failed(Fail::WrongAnswer),
+            (true, false) => ResponseProgress::Failed(FailureCause::WrongAnswer),
             (true, true) => {
                 ResponseProgress::Complete { status: self.status, reusable: self.reusable }
             }
@@ -241,10 +241,10 @@ mod tests {
 
     #[test]
     fn what_is_not_an_answer() {
-        let rows: &[(&str, Fail)] = &[
-            ("SSH-2.0-OpenSSH_9\r\n\r\n", Fail::BadAnswer),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxy", Fail::WrongAnswer),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nz\r\n", Fail::BadAnswer),
+        let rows: &[(&str, FailureCause)] = &[
+            ("SSH-2.0-OpenSSH_9\r\n\r\n", FailureCause::BadAnswer),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxy", FailureCause::WrongAnswer),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nz\r\n", FailureCause::BadAnswer),
         ];
         for (text, fail) in rows {
             assert_eq!(

@@ -8,7 +8,7 @@ use hdrhistogram::CreationError;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::fail::Fail;
+use super::fail::FailureCause;
 
 /// How long an answer took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,7 +43,7 @@ pub struct LoadTally {
     pub requests: u64,
     /// Of those, answered whole with a status below 500.
     pub answered: u64,
-    pub failed: [u64; Fail::COUNT],
+    pub failed: [u64; FailureCause::COUNT],
     /// Of the answered, how many on a connection that had answered before.
     pub answered_on_reused: u64,
     /// Of the failed, how many were sent on a connection that had answered before.
@@ -80,7 +80,7 @@ impl LoadTally {
         Ok(LoadTally {
             requests: 0,
             answered: 0,
-            failed: [0; Fail::COUNT],
+            failed: [0; FailureCause::COUNT],
             answered_on_reused: 0,
             failed_on_reused: 0,
             in_flight: 0,
@@ -104,7 +104,7 @@ impl LoadTally {
     pub fn record_response(
         &mut self,
         status: u16,
-        wrong: Option<Fail>,
+        wrong: Option<FailureCause>,
         times: ResponseTimes,
         reused: bool,
     ) {
@@ -121,7 +121,7 @@ impl LoadTally {
         }
     }
 
-    pub fn record_failure(&mut self, fail: Fail, reused: bool) {
+    pub fn record_failure(&mut self, fail: FailureCause, reused: bool) {
         self.failed[fail as usize] += 1;
         self.failed_on_reused += u64::from(reused);
     }

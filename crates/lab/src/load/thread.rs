@@ -17,7 +17,7 @@ use super::action::SocketAction;
 use super::client::PeerClose;
 use super::dial::{classify_connect_error, start_connect};
 use super::engine::LoadEngine;
-use super::fail::Fail;
+use super::fail::FailureCause;
 use super::plan::{ClosingSide, ConnectionReuse, LoadModel, LoadPlan};
 use super::tally::{LoadTally, duration_nanos};
 use super::tls::TargetTlsSession;
@@ -234,7 +234,7 @@ impl LoadThread {
                 match added {
                     Ok(()) if established => self.on_established(slot),
                     Ok(()) => {}
-                    Err(_) => self.engine.on_connect_failed(slot, Fail::NoResource, now()),
+                    Err(_) => self.engine.on_connect_failed(slot, FailureCause::NoResource, now()),
                 }
             }
             Err(error) => self.engine.on_connect_failed(slot, classify_connect_error(error), now()),
@@ -249,7 +249,7 @@ impl LoadThread {
                 self.sockets[slot].tls = Some(session);
                 self.flush(slot);
             }
-            Err(_) => self.engine.on_connect_failed(slot, Fail::Tls, now()),
+            Err(_) => self.engine.on_connect_failed(slot, FailureCause::Tls, now()),
         }
     }
 
@@ -309,7 +309,7 @@ impl LoadThread {
     fn fail_tls(&mut self, slot: usize) {
         // What is still read of this socket is nobody's: the slot may be asked anew before it is closed.
         self.sockets[slot].tls = None;
-        self.engine.on_connect_failed(slot, Fail::Tls, now());
+        self.engine.on_connect_failed(slot, FailureCause::Tls, now());
     }
 
     /// Reads until the kernel has no more; `to_the_end`: also past a read that did not fill the buffer.
@@ -360,7 +360,7 @@ impl LoadThread {
         }
         let established = handshaking && !tls.is_handshaking();
         if established && self.plan.http2 && tls.protocol() != Some(b"h2") {
-            return self.engine.on_connect_failed(slot, Fail::NoHttp2, now());
+            return self.engine.on_connect_failed(slot, FailureCause::NoHttp2, now());
         }
         if established {
             self.engine.on_connected(slot, now());

@@ -10,7 +10,7 @@ use model::capacity::ports::{
 };
 use serde::Serialize;
 
-use crate::load::{ClosingSide, ConnectionReuse, Fail, LoadModel, LoadPlan, LoadReport};
+use crate::load::{ClosingSide, ConnectionReuse, FailureCause, LoadModel, LoadPlan, LoadReport};
 use crate::result_note::{NoteSeverity, ResultNote};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ pub fn forecast_limits(facts: &MachineFacts, plan: &LoadPlan) -> Vec<ResultNote>
         let text = format!(
             "{connections} connections need as many descriptors, and {free} are free: expect {}; raise the limit \
              (ulimit -n {})",
-            Fail::NoResource.name(),
+            FailureCause::NoResource.name(),
             connections + facts.open + SPARE
         );
         notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
@@ -130,7 +130,7 @@ pub fn generator_limits(
     let mut notes = Vec::new();
     let mut limit =
         |text: String| notes.push(ResultNote { weight: NoteSeverity::ClientLimit, text });
-    let starved = report.count(Fail::NoResource);
+    let starved = report.count(FailureCause::NoResource);
     if starved > 0 {
         limit(format!(
             "{starved} requests failed because this machine had no source port, descriptor or memory left ({} ports, {} \

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::header::{
-    ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader, ProxyVersion,
+    ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 use super::sum::crc32c;
 
@@ -29,13 +29,13 @@ const UNIX_STREAM: u8 = 0x31;
 const SUM: u8 = 0x03;
 
 /// Reads a header that begins with a carriage return.
-pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
+pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     let known = bytes.len().min(SIGNATURE.len());
     if bytes[..known] != SIGNATURE[..known] {
         return Err(ProxyHeaderError::Missing);
     }
     let &[.., first, family, high, low] = bytes.get(..FIXED).unwrap_or_default() else {
-        return Ok(ProxyHeaderRead::Partial(FIXED - bytes.len()));
+        return Ok(ProxyHeaderResult::Partial(FIXED - bytes.len()));
     };
     let length = FIXED + usize::from(u16::from_be_bytes([high, low]));
     let command = match (first >> 4, first & 0x0f) {
@@ -47,11 +47,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
         return Err(ProxyHeaderError::TooLong);
     }
     let Some(whole) = bytes.get(..length) else {
-        return Ok(ProxyHeaderRead::Partial(length - bytes.len()));
+        return Ok(ProxyHeaderResult::Partial(length - bytes.len()));
     };
     // All of it is discarded where nobody stands behind the connection, the family included.
     let ends = if command == LOCAL { None } else { parse_addresses(whole, family)? };
-    Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader {
+    Ok(ProxyHeaderResult::Complete(ProxyProtocolHeader {
         version: ProxyVersion::V2,
         addresses: ends,
         length,

@@ -30,7 +30,7 @@ pub struct ProxyProtocolHeader {
 
 /// How far reading came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProxyHeaderRead {
+pub enum ProxyHeaderResult {
     Complete(ProxyProtocolHeader),
     /// So many bytes are missing at least: whoever reads no more than these reads nothing that comes behind it.
     Partial(usize),

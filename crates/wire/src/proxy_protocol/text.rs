@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::header::{
-    ProxiedAddresses, ProxyHeaderError, ProxyHeaderRead, ProxyProtocolHeader, ProxyVersion,
+    ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 
 /// Bytes of the longest line, its end included.
@@ -15,7 +15,7 @@ pub(super) const SHORTEST: usize = 15;
 const WORD: &[u8] = b"PROXY ";
 
 /// Reads a line that begins with `P`.
-pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
+pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     let known = bytes.len().min(WORD.len());
     if bytes[..known] != WORD[..known] {
         return Err(ProxyHeaderError::Missing);
@@ -25,20 +25,20 @@ pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderRead, ProxyHeaderError> {
         let missing = missing_bytes(window);
         let fits = bytes.len() + missing <= LONGEST;
         return if fits {
-            Ok(ProxyHeaderRead::Partial(missing))
+            Ok(ProxyHeaderResult::Partial(missing))
         } else {
             Err(ProxyHeaderError::TooLong)
         };
     };
     match (window[end], window.get(end + 1)) {
         (b'\r', Some(b'\n')) => {}
-        (b'\r', None) if end + 1 < LONGEST => return Ok(ProxyHeaderRead::Partial(1)),
+        (b'\r', None) if end + 1 < LONGEST => return Ok(ProxyHeaderResult::Partial(1)),
         (b'\r', None) => return Err(ProxyHeaderError::TooLong),
         _ => return Err(ProxyHeaderError::BadLine),
     }
     let line =
         std::str::from_utf8(&window[WORD.len()..end]).map_err(|_| ProxyHeaderError::BadLine)?;
-    Ok(ProxyHeaderRead::Complete(ProxyProtocolHeader {
+    Ok(ProxyHeaderResult::Complete(ProxyProtocolHeader {
         version: ProxyVersion::V1,
         addresses: parse_addresses(line)?,
         length: end + 2,

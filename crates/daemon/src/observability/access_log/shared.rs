@@ -10,7 +10,7 @@ pub type NoticeCallback = Box<dyn Fn(String) + Send>;
 
 /// Orders, counters, and how much is queued.
 #[derive(Debug)]
-pub(super) struct AccessLogShared {
+pub(super) struct SharedAccessLog {
     pub(super) target: Mutex<AccessLogTarget>,
     pub(super) reopen: AtomicBool,
     pub(super) stop: AtomicBool,
@@ -22,9 +22,9 @@ pub(super) struct AccessLogShared {
     pub(super) errors: AtomicU64,
 }
 
-impl Default for AccessLogShared {
+impl Default for SharedAccessLog {
     fn default() -> Self {
-        AccessLogShared {
+        SharedAccessLog {
             target: Mutex::new(AccessLogTarget::Off),
             reopen: AtomicBool::new(false),
             stop: AtomicBool::new(false),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use model::config::AccessLogTarget;
 
-use super::shared::{AccessLogMessage, AccessLogShared, NoticeCallback, count_lines};
+use super::shared::{AccessLogMessage, NoticeCallback, SharedAccessLog, count_lines};
 use super::sink::AccessLogSink;
 
 /// Each cause is logged at most once in this time.
@@ -21,7 +21,7 @@ const OPEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.
 pub(super) struct AccessLogWriter {
-    shared: Arc<AccessLogShared>,
+    shared: Arc<SharedAccessLog>,
     sink: Option<AccessLogSink>,
     target: AccessLogTarget,
     notice: NoticeCallback,
@@ -33,7 +33,7 @@ pub(super) struct AccessLogWriter {
 
 impl AccessLogWriter {
     pub(super) fn new(
-        shared: Arc<AccessLogShared>,
+        shared: Arc<SharedAccessLog>,
         sink: Option<AccessLogSink>,
         notice: NoticeCallback,
     ) -> AccessLogWriter {

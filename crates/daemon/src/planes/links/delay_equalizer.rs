@@ -54,7 +54,7 @@ pub struct DelayCounts {
 }
 
 #[derive(Debug, Default)]
-struct EqualizerShared {
+struct SharedEqualizer {
     delays: [AtomicU64; LINKS],
     counts: DelayCounts,
 }
@@ -62,7 +62,7 @@ struct EqualizerShared {
 /// The thread of a bundle. On drop it ends and sends the packets that it holds.
 #[derive(Debug)]
 pub struct DelayEqualizer {
-    shared: Arc<EqualizerShared>,
+    shared: Arc<SharedEqualizer>,
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
@@ -75,7 +75,7 @@ impl DelayEqualizer {
     pub fn start(other: u32, lease: HoldLease) -> io::Result<DelayEqualizer> {
         let socket = frame_socket::open(other, ROOM)?;
         let (ear, stop) = rustix::pipe::pipe()?;
-        let shared = Arc::<EqualizerShared>::default();
+        let shared = Arc::<SharedEqualizer>::default();
         let mine = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("holder".to_owned()).spawn(move || {
             let _ = rustix::process::setpriority_process(None, NICE);
@@ -112,7 +112,7 @@ impl Drop for DelayEqualizer {
     }
 }
 
-fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &EqualizerShared) {
+fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &SharedEqualizer) {
     let mut shelf = HoldQueue::default();
     let mut buffer = vec![0; FRAME];
     let mut renewed = MonotonicTime(0);
@@ -153,7 +153,7 @@ fn receive_frames(
     socket: &OwnedFd,
     buffer: &mut [u8],
     shelf: &mut HoldQueue,
-    shared: &EqualizerShared,
+    shared: &SharedEqualizer,
 ) -> Option<usize> {
     for taken in 0..BATCH {
         let bytes = match recv(socket, &mut *buffer, RecvFlags::empty()) {
@@ -176,7 +176,7 @@ fn receive_frames(
     Some(BATCH)
 }
 
-fn send_frame(socket: &OwnedFd, packet: &[u8], shared: &EqualizerShared) {
+fn send_frame(socket: &OwnedFd, packet: &[u8], shared: &SharedEqualizer) {
     if send(socket, packet, SendFlags::empty()).is_err() {
         shared.counts.unsent.fetch_add(1, Ordering::Relaxed);
     }

@@ -9,7 +9,7 @@ pub(super) struct ClientConnectionLimit(Mutex<HashMap<IpAddr, u32>>);
 
 /// Why there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConnectionLimitReached {
+pub(super) enum ConnectionLimitError {
     /// As many as there may be are open.
     TotalReached,
     /// This client has its part.
@@ -29,14 +29,14 @@ impl ClientConnectionLimit {
         self: &Arc<Self>,
         client: IpAddr,
         most: u32,
-    ) -> Result<ConnectionPermit, ConnectionLimitReached> {
+    ) -> Result<ConnectionPermit, ConnectionLimitError> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if held.values().sum::<u32>() >= most {
-            return Err(ConnectionLimitReached::TotalReached);
+            return Err(ConnectionLimitError::TotalReached);
         }
         let own = held.entry(client).or_default();
         if *own >= most.div_ceil(4) {
-            return Err(ConnectionLimitReached::PerClientReached);
+            return Err(ConnectionLimitError::PerClientReached);
         }
         *own += 1;
         Ok(ConnectionPermit { limit: Arc::clone(self), client })
@@ -64,10 +64,10 @@ mod tests {
         let all = Arc::new(ClientConnectionLimit::default());
         let ip = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mine: Vec<ConnectionPermit> = (0..2).map(|_| all.acquire(ip(1), 8).unwrap()).collect();
-        assert_eq!(all.acquire(ip(1), 8).unwrap_err(), ConnectionLimitReached::PerClientReached);
+        assert_eq!(all.acquire(ip(1), 8).unwrap_err(), ConnectionLimitError::PerClientReached);
         let _others: Vec<ConnectionPermit> =
             (2..8).map(|last| all.acquire(ip(last), 8).unwrap()).collect();
-        assert_eq!(all.acquire(ip(9), 8).unwrap_err(), ConnectionLimitReached::TotalReached);
+        assert_eq!(all.acquire(ip(9), 8).unwrap_err(), ConnectionLimitError::TotalReached);
         drop(mine);
         assert!(all.acquire(ip(1), 8).is_ok());
     }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::bind;
-use super::connection_limit::{ClientConnectionLimit, ConnectionLimitReached};
+use super::connection_limit::{ClientConnectionLimit, ConnectionLimitError};
 use super::shared::NameServerState;
 use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
 use super::{tcp_connection, udp_worker};
@@ -273,11 +273,11 @@ impl DnsTcpAcceptor {
             let client = from.ip().to_canonical();
             let place = match self.connections.acquire(client, most) {
                 Ok(place) => place,
-                Err(ConnectionLimitReached::TotalReached) => {
+                Err(ConnectionLimitError::TotalReached) => {
                     tcp.full.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
-                Err(ConnectionLimitReached::PerClientReached) => {
+                Err(ConnectionLimitError::PerClientReached) => {
                     tcp.client_limit_reached.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }

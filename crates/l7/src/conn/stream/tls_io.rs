@@ -13,7 +13,7 @@ use model::monotonic_time::MonotonicTime;
 use super::{ProxyStream, StreamBackend, StreamReadResult, StreamWriteResult, TlsContext};
 use crate::accounting::gauges::GaugeHandle;
 use crate::conn::tls_state::{INPUT_BYTES, MIN_READ_BYTES, TlsScratch, TlsState};
-use crate::rt::{DeadlineExpired, NetDriver, Readiness};
+use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::tls::key_exchange;
 use crate::tls::session::{MAX_PLAINTEXT, TlsSession};
 use crate::tls::verified_client::VerifiedClient;
@@ -133,7 +133,7 @@ impl<N: NetDriver> ProxyStream<N> {
         &self,
         until: MonotonicTime,
         stopped: impl Fn() -> bool,
-    ) -> Result<(), DeadlineExpired> {
+    ) -> Result<(), DeadlineError> {
         let (Some(sealed), StreamBackend::Socket(sock, _)) = (self.tls.get(), &self.backend) else {
             return Ok(());
         };
@@ -149,7 +149,7 @@ impl<N: NetDriver> ProxyStream<N> {
             }
             let bits = if unsent { Readiness::READ | Readiness::WRITE } else { Readiness::READ };
             std::future::poll_fn(|_| match stopped() {
-                true => Poll::Ready(Err(DeadlineExpired)),
+                true => Poll::Ready(Err(DeadlineError)),
                 false => self.rt.poll_ready(&self.source, bits, until),
             })
             .await?;

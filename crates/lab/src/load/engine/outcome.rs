@@ -9,7 +9,7 @@ use model::monotonic_time::MonotonicTime;
 use super::LoadEngine;
 use super::slot::{ConnectionPhase, StreamSlot, TimerAction};
 use crate::load::action::SocketAction;
-use crate::load::fail::Fail;
+use crate::load::fail::FailureCause;
 use crate::load::plan::{ClosingSide, ConnectionReuse, LoadModel};
 use crate::load::response::ResponseProgress;
 use crate::load::tally::ResponseTimes;
@@ -41,7 +41,12 @@ impl LoadEngine {
     }
 
     /// One request has failed; those beside it on its connection go on.
-    pub(super) fn fail_request(&mut self, lane: StreamSlot, fail: Fail, now: MonotonicTime) {
+    pub(super) fn fail_request(
+        &mut self,
+        lane: StreamSlot,
+        fail: FailureCause,
+        now: MonotonicTime,
+    ) {
         let chosen = &mut self.slots[lane.0];
         if chosen.pending[lane.1].is_some_and(|asked| asked.sent_at > Some(chosen.last_received)) {
             // Not a byte came for as long as this was waited for.
@@ -52,7 +57,7 @@ impl LoadEngine {
     }
 
     /// The connection has failed, with everything on it.
-    pub(super) fn fail_all(&mut self, slot: usize, fail: Fail, now: MonotonicTime) {
+    pub(super) fn fail_all(&mut self, slot: usize, fail: FailureCause, now: MonotonicTime) {
         for stream in 0..self.slots[slot].pending.len() {
             self.record_failure((slot, stream), fail);
         }
@@ -93,7 +98,7 @@ impl LoadEngine {
         self.freed.push((lane, self.think_time(lane)));
     }
 
-    fn record_failure(&mut self, lane @ (slot, stream): StreamSlot, fail: Fail) {
+    fn record_failure(&mut self, lane @ (slot, stream): StreamSlot, fail: FailureCause) {
         let chosen = &mut self.slots[slot];
         let reused = chosen.responses > 0;
         let goes_on = chosen.client.abandon_request(stream);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{LoadEngine, SocketAction};
 use crate::load::client::PeerClose;
-use crate::load::fail::Fail;
+use crate::load::fail::FailureCause;
 use crate::load::plan::{
     ClosingSide, ConnectionReuse, HttpPlan, LoadModel, LoadPlan, LoadProtocol, ReadSpeed,
 };
@@ -114,7 +114,7 @@ impl SimulatedEcho {
         self
     }
 
-    fn failed(&self, fail: Fail) -> u64 {
+    fn failed(&self, fail: FailureCause) -> u64 {
         self.engine.tally().failed[fail as usize]
     }
 }
@@ -210,8 +210,8 @@ fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
     });
     world.stall = (500 * MS, 1_000 * MS);
     let world = world.run();
-    let late = world.failed(Fail::Timeout);
-    let not_sent = world.failed(Fail::NotSent);
+    let late = world.failed(FailureCause::Timeout);
+    let not_sent = world.failed(FailureCause::NotSent);
     // Whoever started more than the timeout before the stall's end has failed, sent or not; expiry is looked for
     // every 5 ms.
     assert!((394..=402).contains(&(late + not_sent)), "{late} + {not_sent}");
@@ -238,7 +238,7 @@ fn failures_are_counted_once_and_never_asked_again() {
         world.engine.on_peer_end(slot, PeerClose::Reset, world.now);
     }
     let world = world.run();
-    assert_eq!(world.failed(Fail::ResetBeforeAnswer), 4);
+    assert_eq!(world.failed(FailureCause::ResetBeforeAnswer), 4);
     assert_eq!(world.engine.tally().answered, 4);
     assert_eq!(world.engine.tally().requests, 8);
 }
@@ -294,7 +294,7 @@ proptest! {
                 1 => world.engine.on_peer_end(slot, PeerClose::Reset, world.now),
                 2 => world.engine.on_received(slot, b"garbage", world.now),
                 3 if world.engine.is_connecting(slot) => {
-                    world.engine.on_connect_failed(slot, Fail::Refused, world.now);
+                    world.engine.on_connect_failed(slot, FailureCause::Refused, world.now);
                 }
                 _ => {
                     world.step();

@@ -7,7 +7,7 @@ use model::monotonic_time::MonotonicTime;
 
 use super::LoadEngine;
 use super::slot::{ConnectionPhase, StreamSlot};
-use crate::load::fail::Fail;
+use crate::load::fail::FailureCause;
 
 impl LoadEngine {
     /// When `tick` must be called next at the latest.
@@ -48,14 +48,14 @@ impl LoadEngine {
             return;
         }
         if chosen.phase == ConnectionPhase::Connecting {
-            return self.fail_all(lane.0, Fail::ConnectTimeout, now);
+            return self.fail_all(lane.0, FailureCause::ConnectTimeout, now);
         }
-        self.fail_request(lane, Fail::Timeout, now);
+        self.fail_request(lane, FailureCause::Timeout, now);
     }
 
     /// It found no connection in time.
     pub(super) fn fail_unsent(&mut self) {
         self.tally.in_flight -= 1;
-        self.tally.record_failure(Fail::NotSent, false);
+        self.tally.record_failure(FailureCause::NotSent, false);
     }
 }

@@ -12,7 +12,7 @@ use h2::client::{ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream, SendStream};
 use http::Request;
 
-use crate::load::fail::Fail;
+use crate::load::fail::FailureCause;
 use crate::load::request_mix::RequestTemplate;
 use crate::load::response::ResponseProgress;
 use crate::load::text_search::TextSearch;
@@ -131,7 +131,7 @@ impl Http2ClientStream {
                 StreamExchange::None => return ResponseProgress::NeedMore,
                 StreamExchange::Failed => {
                     self.cancel();
-                    return ResponseProgress::Failed(Fail::WrongAnswer);
+                    return ResponseProgress::Failed(FailureCause::WrongAnswer);
                 }
                 StreamExchange::Head(answer) => match Pin::new(answer).poll(&mut context) {
                     Poll::Pending => return ResponseProgress::NeedMore,
@@ -189,11 +189,11 @@ impl Http2ClientStream {
     fn classify_error(&mut self, error: &h2::Error) -> ResponseProgress {
         self.cancel();
         match error.is_remote() {
-            true if error.is_reset() => ResponseProgress::Failed(Fail::StreamReset),
+            true if error.is_reset() => ResponseProgress::Failed(FailureCause::StreamReset),
             true if error.reason() == Some(Reason::NO_ERROR) && !self.began => {
                 ResponseProgress::Unprocessed
             }
-            _ => ResponseProgress::Failed(Fail::BadAnswer),
+            _ => ResponseProgress::Failed(FailureCause::BadAnswer),
         }
     }
 }

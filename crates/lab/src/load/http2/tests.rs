@@ -103,7 +103,7 @@ fn a_stream_that_is_reset_or_given_up_leaves_the_others() {
     take(&mut client);
     // RST_STREAM: REFUSED_STREAM (section 6.4).
     let settled = received(&mut client, &[SETTINGS, &frame(3, 3, &[0, 0, 0, 7])].concat());
-    assert_eq!(settled, [(1, ResponseProgress::Failed(Fail::StreamReset))]);
+    assert_eq!(settled, [(1, ResponseProgress::Failed(FailureCause::StreamReset))]);
     take(&mut client);
     client.abandon_stream(2);
     assert!(take(&mut client).ends_with(&frame(3, 5, &[0, 0, 0, 8])), "CANCEL is told");

@@ -8,8 +8,8 @@ use model::capacity::ports::sustained_rate;
 
 use super::measurements::CapacityRow;
 use crate::load::{
-    ClosingSide, ConnectionReuse, Fail, HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport,
-    LoadRun,
+    ClosingSide, ConnectionReuse, FailureCause, HttpPlan, LoadModel, LoadPlan, LoadProtocol,
+    LoadReport, LoadRun,
 };
 use crate::machine::procfs::machine_facts;
 use crate::net::{BpfFs, SERVICE_V4, SiteLayout, TestSite};
@@ -177,9 +177,9 @@ pub fn measure_row(
         allowed,
         offered: steady.requests as f64 / steady.seconds.max(1e-9),
         rate: steady.answered_per_second,
-        no_port: steady.count(Fail::ConnectTimeout)
-            + steady.count(Fail::Timeout)
-            + steady.count(Fail::NotSent),
+        no_port: steady.count(FailureCause::ConnectTimeout)
+            + steady.count(FailureCause::Timeout)
+            + steady.count(FailureCause::NotSent),
         failed: steady
             .failed_by_cause
             .iter()

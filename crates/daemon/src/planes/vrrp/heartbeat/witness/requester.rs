@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ha::witness::{WitnessReply, WitnessRequest};
-use model::config::{WitnessProtocol, WitnessConfig};
+use model::config::{WitnessConfig, WitnessProtocol};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
