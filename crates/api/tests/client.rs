@@ -74,7 +74,7 @@ async fn status_given(name: &str, bytes: &str) -> Result<Status, ApiError> {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_absent_says_so_and_what_to_do() {
+async fn an_absent_socket_is_reported_with_advice() {
     let place = SocketDir::new("absent");
     let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
     assert!(matches!(error, ApiError::Absent { .. }), "{error:?}");
@@ -86,7 +86,7 @@ async fn a_socket_that_is_absent_says_so_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_socket_that_its_daemon_left_behind_is_told_from_an_absent_one() {
+async fn a_stale_socket_is_distinguished_from_an_absent_one() {
     let place = SocketDir::new("gone");
     drop(UnixListener::bind(socket(&place)).unwrap());
     let error = ApiClient::new(socket(&place)).status().await.unwrap_err();
@@ -108,7 +108,7 @@ async fn garbage_is_not_http() {
 }
 
 #[tokio::test]
-async fn closing_before_and_within_the_answer_is_told() {
+async fn closing_before_and_within_the_response_is_reported() {
     for (name, bytes) in [
         ("closed", ""),
         ("closed-head", "HTTP/1.1 200 OK\r\nconte"),
@@ -144,7 +144,7 @@ async fn a_huge_answer_is_given_up_at_the_limit() {
 }
 
 #[tokio::test]
-async fn another_content_type_is_told() {
+async fn another_content_type_is_reported() {
     let error = status_given("type", &answer("200 OK", "text/html; charset=utf-8", "<p>"))
         .await
         .unwrap_err();
@@ -155,7 +155,7 @@ async fn another_content_type_is_told() {
 }
 
 #[tokio::test]
-async fn another_shape_is_told() {
+async fn another_shape_is_reported() {
     for (name, body) in [("shape", "{\"pid\": \"x\"}"), ("broken", "{"), ("nothing", "")] {
         let error =
             status_given(name, &answer("200 OK", "application/json", body)).await.unwrap_err();
@@ -197,7 +197,7 @@ async fn a_refusal_without_words_has_at_least_its_status() {
 }
 
 #[tokio::test]
-async fn what_is_sent_is_what_the_routes_say() {
+async fn requests_follow_the_routes() {
     let talk = |mut stream: UnixStream| async move {
         let request = read_request(&mut stream).await;
         assert!(

@@ -173,7 +173,7 @@ type PairCase =
     (&'static [OrderResponse], &'static [OrderResponse], &'static str, [&'static str; 2]);
 
 #[tokio::test]
-async fn wherever_one_fails_both_have_it_or_neither_or_it_is_said() {
+async fn a_failure_leaves_both_or_neither_changed_or_is_reported() {
     let old = "old";
     let new = "new";
     let rows: [PairCase; 11] = [

@@ -188,7 +188,7 @@ servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
     }
 
     #[test]
-    fn json_has_the_findings_and_on_request_the_values_in_force() {
+    fn json_has_the_findings_and_on_request_the_effective_values() {
         let answer = |text, explained| {
             let answer = check_result("shop.toml".into(), load(text, "shop.toml"), explained);
             serde_json::to_value(answer).unwrap()

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
+    fn omissions_are_reported_with_place_and_advice() {
         let text = "listen web\n bind 127.0.0.1:80\n server a 10.0.0.1:80\n filter trace\n";
         let converted = convert(text, "haproxy.cfg", Dialect::Haproxy);
         let expected = "\

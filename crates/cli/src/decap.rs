@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn nobodys_packets_are_unwrapped_unless_it_is_said_whose() {
+    fn no_packets_are_decapsulated_unless_their_senders_are_named() {
         let network = sender("10.10.0.0/24").unwrap();
         assert_eq!(merge_senders(&[network]).unwrap().len(), 1);
         assert_eq!(merge_senders(&[AllowedSender::Any]).unwrap(), [], "no list: everybody");

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_one_in_force_is_marked() {
+    fn the_active_generation_is_marked() {
         let one = |generation, current| Generation {
             generation,
             when_unix_ms: 1_772_283_909_000,

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_known_is_told_with_its_place() {
+    fn an_unknown_key_is_reported_with_its_place() {
         let error = toml::from_str::<KnownDaemons>("[remote.a]\nhost = \"x\"\ntoken = \"y\"\n")
             .unwrap_err();
         assert!(

@@ -22,7 +22,7 @@ fn what_is_taken_and_what_is_not() {
 }
 
 #[test]
-fn a_configuration_that_is_named_in_the_other_way_is_told_the_right_one() {
+fn a_configuration_that_is_named_in_the_other_way_gets_a_hint() {
     for (line, says) in [
         ("check shop.toml", "steelyard check -c shop.toml"),
         ("check --json shop.toml", "steelyard check -c shop.toml"),

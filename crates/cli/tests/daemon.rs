@@ -205,7 +205,7 @@ fn a_change_is_planned_applied_refused_and_taken_back() {
 }
 
 #[test]
-fn servers_obey_and_status_says_by_whose_order() {
+fn servers_obey_and_status_names_the_operator() {
     let daemon = TestDaemon::start("server");
     assert!(daemon.say(0, &["server", "drain", "web/a"]).contains("drain"));
     assert!(daemon.say(0, &["server", "weight", "web/*", "7"]).contains('7'));

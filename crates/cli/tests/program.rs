@@ -114,7 +114,7 @@ fn usage_errors_are_2_and_help_is_0() {
 }
 
 #[test]
-fn without_a_daemon_every_verb_says_so_and_is_2() {
+fn without_a_daemon_every_command_reports_it_and_exits_with_2() {
     let place = SocketDir::new("absent");
     let file = file(&place, "x.toml", b"");
     let file = file.to_str().unwrap();
@@ -246,7 +246,7 @@ fn findings_print_as_the_model_prints_them() {
 }
 
 #[test]
-fn check_needs_no_daemon_and_says_what_apply_would() {
+fn check_needs_no_daemon_and_finds_what_apply_would() {
     let place = SocketDir::new("check");
     let good = file(&place, "good.toml", GOOD.as_bytes());
     let (code, out, err) =
@@ -265,7 +265,7 @@ fn check_needs_no_daemon_and_says_what_apply_would() {
 }
 
 #[test]
-fn a_daemon_that_cannot_start_says_why() {
+fn a_daemon_that_cannot_start_reports_why() {
     let place = SocketDir::new("run");
     let absent = place.path().join("absent.toml");
     let (code, out, err) =
@@ -290,7 +290,7 @@ servers = [\"10.0.0.1:80\"]
 ";
 
 #[test]
-fn changes_and_generations_are_told() {
+fn changes_and_generations_are_listed() {
     let place = SocketDir::new("changes");
     let file = file(&place, "x.toml", b"");
     let applied = Applied { generation: 8, changed: true, confirmed: true, ..Applied::default() };

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_clamped_and_said() {
+    fn values_out_of_range_are_clamped_and_reported() {
         for (value, stored, clamped) in [
             (40_000.0, 1.0, true),
             (-0.1, 0.0, true),

@@ -201,7 +201,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_refused_is_kept_or_counted(clients in prop::collection::vec(0u8..6, 0..800)) {
+        fn refused_requests_are_stored_or_counted(clients in prop::collection::vec(0u8..6, 0..800)) {
             let mut ring = RefusedRequestRing::default();
             for (at, client) in clients.iter().enumerate() {
                 ring.add(request(&format!("192.0.2.{client}:1"), at as u64));

@@ -142,7 +142,7 @@ fn each_reason_not_to() {
 }
 
 #[test]
-fn what_is_told_of_validators_and_caches() {
+fn validators_and_caches_are_respected() {
     let told = |fields: &'static [(&'static str, &'static str)]| {
         EncodingFields::from_fields(fields.iter().map(|(name, value)| (*name, value.as_bytes())))
     };
@@ -176,7 +176,7 @@ proptest! {
 
 /// An answer to HEAD, and a 304, say what the whole answer would say.
 #[test]
-fn what_is_left_out_is_judged_as_the_whole_would_be() {
+fn a_stripped_response_is_negotiated_like_the_whole_one() {
     type Row =
         (u16, &'static str, Option<u64>, &'static str, Result<ContentCoding, CompressionSkip>);
     let rows: [Row; 9] = [

@@ -125,7 +125,7 @@ fn histories_without_a_probe() {
 }
 
 #[test]
-fn nothing_is_green_without_evidence_that_says_so() {
+fn nothing_is_up_without_evidence() {
     let health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 3)), ms(5));
     assert_eq!((health.verdict(), health.since()), (HealthVerdict::Unknown, ms(5)));
     assert_eq!(health.evidence().basis, EvidenceSource::Assumed);
@@ -141,7 +141,7 @@ fn nothing_is_green_without_evidence_that_says_so() {
 }
 
 #[test]
-fn changes_are_told_once_with_their_time() {
+fn changes_are_reported_once_with_their_time() {
     let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(1, 2)), ms(0));
     assert_eq!(health.probe_result(ms(1), good()), up(HealthVerdict::Unknown));
     assert_eq!(health.probe_result(ms(2), good()), None);
@@ -236,7 +236,7 @@ fn urgent_trials_do_not_lengthen_the_back_off() {
 }
 
 #[test]
-fn a_reload_keeps_what_was_judged() {
+fn a_reload_keeps_the_verdict() {
     let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 3)), ms(0));
     history(&mut health, "gbb");
     let before = format!("{health:?}");
@@ -256,7 +256,7 @@ fn a_reload_keeps_what_was_judged() {
 }
 
 #[test]
-fn a_judgement_travels_to_another_process() {
+fn a_verdict_is_passed_to_another_process() {
     let mut health = ServerHealth::new(InitialState::Unknown, Some(&probe(2, 1)), ms(0));
     history(&mut health, "gb");
     let text = serde_json::to_string(&health.to_snapshot(ms(1200))).unwrap();

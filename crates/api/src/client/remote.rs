@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_before_anything_is_sent() {
+    fn invalid_options_are_rejected_before_anything_is_sent() {
         let of = |host: &str| RemoteOptions { host: host.to_owned(), ..RemoteOptions::default() };
         let no = |options: &RemoteOptions| RemoteDaemon::open(options).unwrap_err().to_string();
         assert!(no(&of("http://192.0.2.1:9180")).contains("https"));

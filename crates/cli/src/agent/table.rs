@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_that_counts_is_told_and_understood_again() {
+    fn the_highest_counted_load_is_reported_and_parsed_again() {
         let mut table = MachineLoad { cpu: Some(0.3), memory: Some(0.9), ..MachineLoad::default() };
         table.combine_load(&[]);
         assert_eq!((table.load, table.agent_check_line().as_str()), (None, "up\n"));

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_code_says_whether_somebody_refused_or_was_not_there_or_one_has_it_alone() {
+    fn the_exit_code_tells_refusal_absence_and_half_changes_apart() {
         let place = || "there".to_owned();
         let refusal = || ApiError::Refused(Box::default());
         let silent = || ApiError::Closed { place: place(), path: "/v1/apply".into() };

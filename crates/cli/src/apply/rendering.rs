@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_and_what_was_not_is_told() {
+    fn applied_and_pending_changes_are_listed() {
         let mut applied = Applied { generation: 7, ..Applied::default() };
         assert_eq!(render_applied(&applied), "nothing differs: generation 7 stays in force\n");
         applied.changed = true;

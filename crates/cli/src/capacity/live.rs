@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_and_what_to_change_is_said() {
+    fn use_and_advice_are_shown() {
         let text = render(&told(true), 120, Paint::off());
         for part in ["shop (http)", "90.0 %", "40.0 µs", "first: ports; to raise it: add addresses"]
         {

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_says_why() {
+    fn every_result_has_a_reason() {
         let used = |part: f64| FailoverUsage {
             kind: LimitKind::Processors,
             service: None,

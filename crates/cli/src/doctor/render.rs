@@ -42,7 +42,7 @@ mod tests {
     use model::preflight::PreflightCheck;
 
     #[test]
-    fn what_mends_is_said_beside_what_is_wrong_and_once_at_the_end() {
+    fn fixes_are_listed_beside_findings_and_once_at_the_end() {
         let finding = |about: &str, verdict, commands: &[&str]| PreflightFinding {
             check: PreflightCheck::ArpIgnore,
             verdict,

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_story_says_rule_pool_and_why_not_the_others() {
+    fn an_explanation_names_rule_pool_and_why_not_the_others() {
         let explained = RequestExplained {
             generation: 3,
             service: "shop".into(),

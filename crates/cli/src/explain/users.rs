@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn promises_are_told_with_what_is_left_and_whose_clients_fare_worst() {
+    fn objectives_show_their_budget_and_the_worst_networks() {
         let json = r#"{"now-unix-ms": 3600000, "services": [{
             "name": "shop", "fast-ms": 300.0, "networks-most": 1,
             "promises": [{"what": "fast", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_bounded_and_says_so() {
+    fn the_archive_is_bounded_and_notes_omissions() {
         let mut archive = SupportArchive::new(1);
         let large = "x".repeat(FILE_BYTES + 1);
         for n in 0..5 {

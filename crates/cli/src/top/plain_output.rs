@@ -79,7 +79,7 @@ mod tests {
     use crate::top::fixture::snapshot;
 
     #[test]
-    fn one_frame_has_every_view_or_the_one_that_is_asked_for() {
+    fn one_frame_has_every_view_or_the_requested_one() {
         let of = snapshot(&[("a", 1200.0)]);
         let text = render_all(&of, None, usize::MAX, Paint::fixed(false));
         let title = "steelyard 0.1.0 generation 7, up 5h2m: 1,200 requests/s, 0.50 failed/s, p50 850 us, \

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_what_changes_and_some_of_what_is_told_anew() {
+    fn measured_traffic_is_changes_and_some_refreshes() {
         for (name, sizes) in [
             ("mac V4", RecordSizes::FLOW),
             ("mac V6", RecordSizes::FLOW),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn shorter_times_are_told_anew_sooner() {
+    fn shorter_timeouts_are_refreshed_sooner() {
         let rows = [(300_000, 30_000), (30_000, 10_000), (1_000, 400)];
         for (shortest, period) in rows {
             assert_eq!(

@@ -47,7 +47,7 @@ fn all(service: u32) -> FlowFilter {
 }
 
 #[test]
-fn handshakes_are_told_once_and_in_the_parts_that_are_known() {
+fn handshakes_are_reported_once_with_their_known_parts() {
     let both = |server, client, whole| Some(HandshakeDurations { server, client, total: whole });
     let half = FlowSample { bidirectional: false, syn_ack: [0; 2], syns: [1, 0], ..open(1) };
     let rows = [
@@ -75,7 +75,7 @@ fn handshakes_are_told_once_and_in_the_parts_that_are_known() {
 }
 
 #[test]
-fn handshakes_that_are_not_done_are_told_once_by_who_was_silent() {
+fn stalled_handshakes_are_reported_once_by_the_silent_side() {
     let rows = [
         (
             "no answer",
@@ -102,7 +102,7 @@ fn handshakes_that_are_not_done_are_told_once_by_who_was_silent() {
 }
 
 #[test]
-fn what_an_earlier_process_saw_is_not_told_again() {
+fn flows_of_an_earlier_process_are_not_reported_again() {
     let mut follow = FlowTracker::default();
     assert!(follow.diff_samples(vec![open(1)], 2 * SECOND).is_empty());
     assert!(follow.diff_samples(vec![open(1)], 3 * SECOND).is_empty(), "nothing is new");

@@ -181,7 +181,7 @@ fn the_normal_form_is_what_may_be_sent() {
 }
 
 #[test]
-fn a_path_that_may_lead_elsewhere_is_told() {
+fn a_path_that_may_leave_its_prefix_is_recognized() {
     for path in
         ["/a/../b", "/a/..%2fb", "/a/..;/b", "//h/a", "/\\h/a", "/a/%252e%252e/b", "/a\\..\\b"]
     {

@@ -98,7 +98,7 @@ fn every_combination_of_every_cause_keeps_the_rule() {
 }
 
 #[test]
-fn what_a_server_took_is_sent_again_only_where_that_is_asked_for() {
+fn received_requests_are_retried_only_if_configured() {
     let timeouts = [Cause::FirstByteTimeout, Cause::ServerWriteTimeout];
     for cause in Cause::ALL {
         for bits in 0..32 {

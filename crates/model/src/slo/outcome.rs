@@ -159,7 +159,7 @@ mod tests {
     use crate::cause::Side;
 
     #[test]
-    fn who_moved_first_says_what_counts() {
+    fn the_side_that_moved_first_decides_the_outcome() {
         for cause in Cause::ALL {
             let (outcome, error) = classify_cause(*cause);
             match cause.side() {

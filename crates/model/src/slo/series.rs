@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_span_is_what_a_list_of_all_would_say(
+        fn a_span_equals_the_sum_of_a_full_list(
             steps in prop::collection::vec((0u64..7_200, 0u64..50, 0u64..50, 0u64..5), 1..200),
             quiet in 0u64..40_000,
         ) {

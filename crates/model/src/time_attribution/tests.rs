@@ -71,7 +71,7 @@ fn all(rows: &[AttributionCase]) {
 }
 
 #[test]
-fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
+fn a_slow_receiver_is_recognized_by_the_kernels_clocks() {
     let socket = |busy, window, buffer| Some(socket(busy, window, buffer));
     let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| socket(980, 0, 0).map(of);
     let takes = |client| with(WaitReason::ClientReceive, client, None);
@@ -109,7 +109,7 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
 }
 
 #[test]
-fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
+fn a_slow_sender_owns_the_time_unless_the_path_explains_it() {
     let idle = Some(socket(1, 0, 0));
     let change = |of: fn(TcpInfoDelta) -> TcpInfoDelta| idle.map(of);
     let gaps = change(|sample| TcpInfoDelta {
@@ -226,7 +226,7 @@ fn random(rng: &mut Rng) -> ExchangeMeasurement {
 }
 
 #[test]
-fn the_parts_sum_to_the_whole_and_words_say_the_same() {
+fn the_parts_sum_to_the_whole_also_after_encoding() {
     let mut rng = Rng::new(5);
     for round in 0..20_000 {
         let facts = random(&mut rng);

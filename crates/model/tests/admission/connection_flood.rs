@@ -256,7 +256,7 @@ fn a_client_that_uses_all_it_gets_leaves_room_for_others() {
 }
 
 #[test]
-fn whoever_has_most_gives_its_idle_connections_first() {
+fn the_client_with_most_connections_loses_idle_ones_first() {
     let mut listener = LimitedListener::new(20, 1_000);
     let few: Vec<ConnectionHandle> = (0..3).map(|_| listener.accept(address(1)).unwrap()).collect();
     for place in &few {
@@ -276,7 +276,7 @@ fn whoever_has_most_gives_its_idle_connections_first() {
 }
 
 #[test]
-fn a_handshake_counts_for_whoever_stands_behind_it() {
+fn a_handshake_counts_for_the_client_behind_a_proxy() {
     let mut table = AdmissionTable::default();
     let of_proxy = address(1);
     let behind = address(2);

@@ -60,7 +60,7 @@ fn ranks_stand_in_their_order() {
 }
 
 #[test]
-fn the_judge_has_the_defaults_of_the_books() {
+fn the_weight_controller_has_the_documented_defaults() {
     let judge = good(&pool("judge = {}")).config.pools["web"].judge.unwrap();
     assert_eq!((judge.active, judge.new, judge.latency, judge.agent), (50, 50, 0, 0));
     assert_eq!((judge.sensitivity, judge.smoothing, judge.bound), (5, 150, 20));
@@ -129,7 +129,7 @@ fn contradictions_are_refused() {
 }
 
 #[test]
-fn what_is_likely_not_meant_is_said() {
+fn likely_mistakes_are_reported() {
     for (added, key, says) in [
         (pool("balance = \"least-loaded\""), "pool.web.balance.by", "drawn by their weights"),
         (pool("judge = { new = 0, agent = 50 }"), "pool.web.judge.agent", "none is asked"),

@@ -57,7 +57,7 @@ fn fields_are_reserved_on_every_service_that_reaches_the_same_servers() {
 }
 
 #[test]
-fn a_probe_that_says_nothing_of_tls_speaks_that_of_its_pool() {
+fn a_probe_without_tls_settings_uses_those_of_its_pool() {
     let tls =
         "tls = { name = \"b.example\", ca = \"/ca.pem\", crl = \"/crl.pem\", minimum = \"1.3\" }";
     let pool = |tls: &str, probe: &str, server: &str| {

@@ -167,7 +167,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn an_answer_comes_from_the_address_that_was_asked() {
+fn an_answer_comes_from_the_queried_address() {
     let text = with("").replace("192.0.2.53:53", ":53");
     assert!(errors(&text)[0].message.contains("every address"));
     let unserved = with("").replace("listen = \"192.0.2.53:53\"\n", "");
@@ -183,7 +183,7 @@ fn a_pool_may_be_there_for_a_name_alone() {
 }
 
 #[test]
-fn what_changed_is_told_by_name_and_key() {
+fn changes_are_named_by_name_and_key() {
     let name = "[name.\"a.gslb.example.org\"]\npool = \"web\"\n";
     let old = good(&with(name)).config;
     let new = good(&with(&format!("{name}ttl = \"9s\"\n"))).config;

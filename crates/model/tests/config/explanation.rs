@@ -25,7 +25,7 @@ fn what_is_explained_loads_as_the_same_configuration() {
 }
 
 #[test]
-fn every_value_says_where_it_came_from() {
+fn every_value_names_its_origin() {
     let text = format!("{BASE}weight = 3\nprobe = \"tcp\"\n[global.timeout]\nidle = \"9s\"\n");
     let checked = good(&text);
     let entries = checked.origins.entries();

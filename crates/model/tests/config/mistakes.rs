@@ -361,7 +361,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn a_service_without_tables_of_its_own_is_told_the_form() {
+fn a_service_without_tables_of_its_own_is_shown_the_form() {
     let found = errors("[service]\nlisten = \":80\"\n");
     assert!(
         found.iter().any(|f| f.key == "service.listen"
@@ -372,7 +372,7 @@ fn a_service_without_tables_of_its_own_is_told_the_form() {
 }
 
 #[test]
-fn a_broken_value_is_reported_once_and_not_judged_further() {
+fn a_broken_value_is_reported_once_and_not_checked_further() {
     for text in [
         pool!("probe = { tcp = true, timeout = 3, every = \"500ms\" }\n"),
         "[pool.p]\nservers = 3\n",

@@ -245,7 +245,7 @@ fn bodies_that_are_never_looked_at_and_sessions_that_are_never_resumed_are_refus
 }
 
 #[test]
-fn settings_of_what_is_switched_off_or_never_kept_are_warned_of() {
+fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
     let at = |key: &str| format!("service.shop.{key}");
     let h2 = at("http2.streams");
     let h3 = at("http3.announce");
@@ -312,7 +312,7 @@ fn settings_of_what_is_switched_off_or_never_kept_are_warned_of() {
 }
 
 #[test]
-fn a_field_in_another_form_is_told_the_right_one() {
+fn a_field_in_another_form_is_reported_with_the_right_one() {
     let at = |key: &str| format!("service.shop.rule[0].{key}");
     let (rewrite, set) = (at("rewrite"), at("rewrite.set"));
     check_rows(

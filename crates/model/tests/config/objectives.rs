@@ -40,7 +40,7 @@ fn the_short_form_promises_availability_and_defaults_are_the_usual() {
 }
 
 #[test]
-fn what_promises_nothing_or_cannot_be_kept_is_named() {
+fn objectives_without_effect_or_out_of_reach_are_named() {
     for (forward, text, key, says, suggests) in [
         ("tcp", "objective.fast = \"1s\"", ".fast", "belongs to `forward = \"http\"`", None),
         ("http", "objective = \"off\"", "", "nothing is promised", None),
@@ -72,7 +72,7 @@ fn what_promises_nothing_or_cannot_be_kept_is_named() {
 }
 
 #[test]
-fn alarms_that_nothing_raises_and_windows_that_a_restart_forgets_are_told() {
+fn alarms_that_nothing_raises_and_windows_that_a_restart_forgets_are_reported() {
     let global = |keys: &str| format!("[global]\n{keys}\n");
     for (before, text, key, says) in [
         ("", "objective = \"93%\"", ".available", "the alarm at 14.4 times is never raised"),

@@ -90,7 +90,7 @@ fn everything_written_arrives() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_remedy() {
+fn mistakes_are_reported_with_their_remedy() {
     let rows = [
         (
             "mac",

@@ -215,7 +215,7 @@ fn mistakes_are_named_where_they_stand() {
 }
 
 #[test]
-fn what_is_never_reached_is_said() {
+fn unreachable_rules_are_reported() {
     let found =
         findings(&with("rule = [{ pool = \"web\" }, { when = { path = \"/a\" }, deny = true }]"));
     assert_eq!((found.len(), found[0].key.as_str()), (1, "service.shop.rule[1]"));

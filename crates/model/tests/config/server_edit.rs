@@ -91,7 +91,7 @@ fn every_form_of_a_pool_takes_every_order() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_servers_are_reported() {
     let order = ServerEdit::Weight(1);
     assert_eq!(edit_server(LISTED, "db", "a", &order), Err(EditError::NoPool("db".into())));
     assert!(matches!(edit_server(LISTED, "web", "z", &order), Err(EditError::NoServer { .. })));

@@ -89,7 +89,7 @@ fn contradictions_are_named() {
 }
 
 #[test]
-fn a_gateway_that_is_asked_alone_is_warned_of() {
+fn a_gateway_as_only_target_is_warned_of() {
     let text = format!("{BASE}[uplink.a]\ninterface = \"e\"\nvia = \"10.0.0.1\"\n");
     let found = good(&text).warnings;
     assert!(found.iter().any(|one| one.message.contains("not what lies beyond it")), "{found:#?}");

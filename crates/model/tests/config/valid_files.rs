@@ -61,7 +61,7 @@ fn nothing_written_has_the_documented_defaults() {
 }
 
 #[test]
-fn a_pool_with_tls_is_probed_by_its_handshake_unless_it_is_said_otherwise() {
+fn a_pool_with_tls_is_probed_by_its_handshake_unless_configured_otherwise() {
     let tls = "tls = { name = \"b.example\", ca = \"/ca.pem\", minimum = \"1.3\" }\n";
     let probe = |lines: &str| (*good(&format!("{BASE}{lines}")).config.pools["web"]).clone();
     let pool = probe(tls);

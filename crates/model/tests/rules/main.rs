@@ -270,7 +270,7 @@ fn what_is_taken_is_taken_only_when_everything_else_holds() {
 }
 
 #[test]
-fn a_rule_without_servers_does_what_it_says() {
+fn a_rule_without_servers_follows_its_setting() {
     let rule = |without: &str| {
         format!(
             "{{ when = {{ path = \"/a\" }}, pool = \"q\", without-servers = \"{without}\" }}, {{ pool = \"r\" }}"
@@ -305,7 +305,7 @@ fn splits_follow_their_weights_and_leave_empty_pools_out() {
 }
 
 #[test]
-fn connections_are_told_apart_by_the_name_they_ask_for() {
+fn connections_are_routed_by_server_name() {
     let rules = "{ when = { sni = \"a.example\" }, pool = \"q\" }, { when = { sni = \"*.example\" }, deny = true }";
     let config = config("tcp", rules);
     let table = RuleTable::new(&config.services["s"]).unwrap();

@@ -22,7 +22,7 @@ const NONE: [RuleMatch; 2] = [RuleMatch::DefaultPool, RuleMatch::DefaultPool];
 const CHOSEN: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::DefaultPool];
 
 #[test]
-fn a_field_in_another_spelling_is_judged_in_both_readings() {
+fn a_field_in_another_spelling_is_matched_in_both_readings() {
     let debug = "header = \"x-debug: 1\"";
     let not = "not = { header = \"x-debug: 1\" }";
     for (when, fields, want) in [
@@ -59,7 +59,7 @@ fn a_path_and_a_field_that_are_unclear_are_refused_by_the_path() {
 }
 
 #[test]
-fn a_cookie_is_judged_in_every_reading() {
+fn a_cookie_is_matched_in_every_reading() {
     let admin = "cookie = \"role=admin\"";
     let not = "not = { cookie = \"role=admin\" }";
     for (when, cookies, want) in [
@@ -93,7 +93,7 @@ fn a_cookie_is_judged_in_every_reading() {
 }
 
 #[test]
-fn a_parameter_is_judged_as_servers_usually_read_it_and_by_what_decodes_further() {
+fn a_parameter_is_matched_in_the_usual_readings_and_after_further_decoding() {
     let debug = "query = \"debug=1\"";
     let not = "not = { query = \"debug=1\" }";
     for (when, query, want) in [
@@ -126,7 +126,7 @@ fn a_parameter_is_judged_as_servers_usually_read_it_and_by_what_decodes_further(
 }
 
 #[test]
-fn a_method_in_other_letters_is_judged_in_both_readings() {
+fn a_method_in_another_case_is_matched_in_both_readings() {
     for (method, want) in [("PURGE", SURE), ("purge", UNSURE), ("Purge", UNSURE), ("GET", NONE)] {
         let mut asked = get("/", "");
         asked.text = asked.text.replacen("GET", method, 1);

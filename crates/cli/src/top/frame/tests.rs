@@ -84,7 +84,7 @@ fn screens() {
 }
 
 #[test]
-fn colours_say_what_is_well_and_what_is_chosen() {
+fn colours_show_health_and_selection() {
     let size = (120, 24);
     let backend = drawn(&mut busy(), size, SECOND, Paint::fixed(true));
     let text = plainly(&mut busy(), size, SECOND);
@@ -143,7 +143,7 @@ fn wide_letters_keep_columns_apart() {
 }
 
 #[test]
-fn nothing_up_and_nothing_configured_are_said() {
+fn nothing_up_and_nothing_configured_are_reported() {
     let text = plainly(&mut view(Tab::Services, &[]), (120, 24), SECOND);
     assert!(text.contains("> shop     down"), "{text}");
     assert!(text.contains("no server takes work"), "{text}");
@@ -158,7 +158,7 @@ fn nothing_up_and_nothing_configured_are_said() {
 }
 
 #[test]
-fn silence_is_said_above_what_was_seen_last() {
+fn a_silent_daemon_is_reported_above_the_last_snapshot() {
     let mut view = view(Tab::Servers, &[("a", 1.0)]);
     view.record_failure("no daemon at /run/sock\x1b[2J: is it running?");
     let text = plainly(&mut view, (60, 24), 3 * SECOND);

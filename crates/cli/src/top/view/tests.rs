@@ -93,7 +93,7 @@ fn the_choice_stays_with_its_server_when_lines_move() {
 }
 
 #[test]
-fn an_order_goes_to_the_server_that_was_asked_about() {
+fn an_order_goes_to_the_confirmed_server() {
     for (key, action) in
         [("d", ServerAction::Drain), ("e", ServerAction::Enable), ("x", ServerAction::Disable)]
     {
@@ -228,7 +228,7 @@ fn sorting_goes_through_all_columns_and_back() {
 }
 
 #[test]
-fn a_daemon_that_is_gone_is_told_with_its_age_and_comes_back() {
+fn a_lost_daemon_is_reported_with_its_age_and_comes_back() {
     let mut view = servers(&[("a", 1.0)]);
     assert_eq!(view.stale(SECOND), None);
     assert_eq!(view.stale(3 * SECOND), None, "as long as it may take");

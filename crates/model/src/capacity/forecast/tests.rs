@@ -43,7 +43,7 @@ const WEB: &str = "[service.web]\nlisten = \"127.0.0.1:8080\"\nforward = \"FORWA
                    [pool.p]\nprobe = { tcp = true }\n[[pool.p.servers]]\nname = \"a\"\naddress = \"127.0.0.1:9001\"\n";
 
 #[test]
-fn ports_are_first_without_kept_connections() {
+fn ports_are_first_without_connection_reuse() {
     let forecast = of(&WEB.replace("FORWARD", "http"), &demand(), &machine());
     assert_eq!(forecast.limits[0].kind, LimitKind::Ports, "{forecast:#?}");
     assert!((forecast.limits[0].requests_per_second.0 - 470.53).abs() < 0.01);
@@ -207,7 +207,7 @@ fn a_proxys_source_addresses_count_for_servers_of_their_family() {
 }
 
 #[test]
-fn ports_that_are_taken_again_carry_more() {
+fn reused_ports_carry_more() {
     let text = WEB.replace("FORWARD", "tcp");
     let rate = |address: &str, reuse| {
         let text = text.replace("127.0.0.1:9001", address);

@@ -113,7 +113,7 @@ fn live(
 }
 
 #[test]
-fn an_outage_is_told_within_minutes_and_over_within_minutes() {
+fn an_outage_raises_and_ends_an_alarm_within_minutes() {
     // After a good day everything fails for ten minutes.
     let transitions = live(1.0, (DAY, DAY + 600), DAY + 3 * 3_600);
     let at = |name: &str, turn| {
@@ -138,7 +138,7 @@ fn an_outage_is_told_within_minutes_and_over_within_minutes() {
 }
 
 #[test]
-fn a_slow_leak_raises_the_second_alone_and_a_kept_promise_none() {
+fn a_slow_leak_raises_the_second_alarm_alone_and_a_met_objective_none() {
     let transitions = live(0.008, (DAY, 2 * DAY), 2 * DAY);
     assert!(
         transitions.iter().all(|transition| transition.1 == "6h") && transitions.len() == 1,

@@ -129,7 +129,7 @@ fn steps() -> impl Strategy<Value = Vec<TableStep>> {
 
 proptest! {
     #[test]
-    fn whatever_happens_each_operation_is_told_once_and_no_network_of_what_is_not_its(steps in steps()) {
+    fn each_operation_is_counted_once_and_for_its_own_network(steps in steps()) {
         let (users, mut reader) = (SloTable::new(2, SHAPE), SloReader::default());
         let (mut counted, mut read_counts) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
         let mut take = |reader: &mut SloReader| {
