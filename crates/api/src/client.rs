@@ -106,9 +106,9 @@ impl ApiClient {
     /// How a request would be handled.
     pub async fn explain_request(
         &self,
-        asked: &RequestAsked,
+        query: &RequestAsked,
     ) -> Result<RequestExplained, ApiError> {
-        let body = serde_json::to_vec(asked).map_err(ApiError::Encode)?;
+        let body = serde_json::to_vec(query).map_err(ApiError::Encode)?;
         self.post(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
     }
 
@@ -119,13 +119,13 @@ impl ApiClient {
     }
 
     /// Whose time the slowest exchanges took.
-    pub async fn explain_slow(&self, asked: &SlowQuery) -> Result<SlowExplained, ApiError> {
+    pub async fn explain_slow(&self, query: &SlowQuery) -> Result<SlowExplained, ApiError> {
         let pairs = [
-            ("service", asked.service.clone()),
-            ("share-percent", asked.share_percent.map(|share| share.to_string())),
-            ("since-ms", asked.since_ms.map(|since| since.to_string())),
-            ("server", asked.server.clone()),
-            ("from", asked.from.clone()),
+            ("service", query.service.clone()),
+            ("share-percent", query.share_percent.map(|share| share.to_string())),
+            ("since-ms", query.since_ms.map(|since| since.to_string())),
+            ("server", query.server.clone()),
+            ("from", query.from.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
     }
@@ -142,11 +142,11 @@ impl ApiClient {
     }
 
     /// The answer that a client gets for a name.
-    pub async fn explain_name(&self, asked: &NameQuery) -> Result<NameExplained, ApiError> {
+    pub async fn explain_name(&self, query: &NameQuery) -> Result<NameExplained, ApiError> {
         let pairs = [
-            ("name", Some(asked.name.clone())),
-            ("from", Some(asked.from.to_string())),
-            ("kind", asked.kind.clone()),
+            ("name", Some(query.name.clone())),
+            ("from", Some(query.from.to_string())),
+            ("kind", query.kind.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_NAME, &pairs)).await
     }

@@ -45,12 +45,12 @@ mod tests {
     #[test]
     fn the_page_asks_for_nothing_that_is_not_here() {
         let html = std::str::from_utf8(FILES[0].bytes).unwrap();
-        let asked: Vec<&str> = ["src=\"", "href=\""]
+        let paths: Vec<&str> = ["src=\"", "href=\""]
             .into_iter()
             .flat_map(|mark| html.split(mark).skip(1).filter_map(|rest| rest.split('"').next()))
             .collect();
-        assert!(asked.len() >= 3, "{html}");
-        for path in asked {
+        assert!(paths.len() >= 3, "{html}");
+        for path in paths {
             assert!(FILES.iter().any(|file| file.path == path), "{path}");
         }
     }

@@ -61,12 +61,12 @@ fn answer(status: &str, content_type: &str, body: &str) -> String {
 
 async fn reply(mut stream: UnixStream, bytes: String) {
     read_request(&mut stream).await;
-    // The client may have given up before it is all written: that is what some of these tests are about.
+    // Ignored: the client may have given up before it is all written, which some of these tests want.
     let _ = stream.write_all(bytes.as_bytes()).await;
     let _ = stream.shutdown().await;
 }
 
-/// What `status` says when the daemon sends these bytes.
+/// The result of `status` when the daemon sends these bytes.
 async fn status_given(name: &str, bytes: &str) -> Result<Status, ApiError> {
     let bytes = bytes.to_owned();
     against(name, |stream| reply(stream, bytes), |client| async move { client.status().await })

@@ -1,4 +1,4 @@
-//! A change of both members where one of them fails at any point: both have it, or neither, or it is said that one may.
+//! A change of both members where one fails at any point: both have it, or neither, or the error says that one may.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,12 +23,12 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
-/// How a member meets an order.
+/// How a member responds to an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OrderResponse {
     Accept,
     Refuse,
-    /// It goes before it has done it, and says nothing.
+    /// It loses the connection before it applies the order.
     LoseAnswer,
     /// It does it, and its answer is lost.
     LoseRequest,
@@ -43,7 +43,7 @@ struct FakeMember {
     pid: u32,
     generation: u64,
     texts: Vec<String>,
-    /// How it meets the next orders; the last one all further ones.
+    /// The responses to the next orders; the last one answers all further ones.
     meets: Vec<OrderResponse>,
     gone: bool,
 }
@@ -148,7 +148,7 @@ async fn once(mut stream: UnixStream, member: &SharedMember) {
     }
 }
 
-/// What came of it, and the texts that are in force here and there.
+/// The result, and the active texts here and there.
 async fn ordered(
     here: &[OrderResponse],
     there: &[OrderResponse],
@@ -168,7 +168,7 @@ async fn ordered(
     (done, members.map(|member| member.lock().unwrap().now().to_owned()))
 }
 
-/// How this member and the other one meet orders, what comes of it, and the texts in force here and there.
+/// How this member and the other one respond, the result, and the active texts here and there.
 type PairCase =
     (&'static [OrderResponse], &'static [OrderResponse], &'static str, [&'static str; 2]);
 

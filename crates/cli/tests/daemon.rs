@@ -1,4 +1,4 @@
-//! The verbs against a daemon that really runs: what one writes, the other reads.
+//! The commands against a real daemon: one command reads the effect of another.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use serde_json::Value;
 /// How long anything may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A daemon with a directory of its own; both are gone at the end.
+/// A daemon in a directory of its own; both are removed at the end.
 struct TestDaemon {
     dir: TemporaryDir,
     process: RefCell<Child>,
@@ -57,7 +57,7 @@ impl TestDaemon {
             .unwrap()
     }
 
-    /// What a verb prints, after it has ended with this code.
+    /// The output of a command that must end with this code.
     fn say(&self, code: i32, words: &[&str]) -> String {
         let output = self.call(words);
         let out = String::from_utf8(output.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! The program as it is run: exit codes, what goes to which stream, and a daemon that is played by the test.
+//! The program as users run it: exit codes, output streams, and a daemon that the test plays.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn file(place: &SocketDir, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Plays the daemon for as many calls as there are answers; returns what was asked.
+/// Plays the daemon for as many calls as there are answers; returns the requests.
 fn daemon(place: &SocketDir, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> {
     let listener = UnixListener::bind(socket(place)).unwrap();
     std::thread::spawn(move || {

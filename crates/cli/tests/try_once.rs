@@ -30,7 +30,7 @@ fn start(place: &SocketDir, words: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What it printed, and its exit code; killed when it does not end in a minute.
+/// The output and the exit code; the process is killed after a minute.
 fn end(mut child: Child) -> (String, String, Option<i32>) {
     let read = |mut from: Box<dyn Read + Send>| {
         let (sender, text) = channel();

@@ -102,10 +102,10 @@ mod tests {
     fn the_graver_word_counts() {
         let rules =
             [rule(AdminState::Drain, 1, 5, EVERY_DAY), rule(AdminState::Disabled, 2, 3, EVERY_DAY)];
-        let what = |text| active_rule(&rules, at(text)).map(|rule| rule.what);
-        assert_eq!(what("2026-11-20T01:30"), Some(AdminState::Drain));
-        assert_eq!(what("2026-11-20T02:30"), Some(AdminState::Disabled));
-        assert_eq!(what("2026-11-20T05:00"), None);
+        let wanted = |text| active_rule(&rules, at(text)).map(|rule| rule.what);
+        assert_eq!(wanted("2026-11-20T01:30"), Some(AdminState::Drain));
+        assert_eq!(wanted("2026-11-20T02:30"), Some(AdminState::Disabled));
+        assert_eq!(wanted("2026-11-20T05:00"), None);
     }
 
     /// Central Europe in 2026: an hour ahead, two from 29 March 01:00 to 25 October 01:00 UTC.

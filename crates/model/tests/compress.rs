@@ -1,4 +1,4 @@
-//! Which answer is compressed how: rows of what clients accept and of what answers are, and properties of both.
+//! Which responses are compressed how: rows of accepted codings and of responses, and properties of both.
 
 use model::compression::{
     AcceptedEncodings, CompressionSkip, EncodingFields, ResponseSummary, choose_coding,
@@ -46,7 +46,7 @@ fn what_a_client_accepts() {
         ("identity;q=1, gzip;q=0.5", None),
         ("identity;q=0.5, gzip;q=0.5", Some(Gzip)),
         ("identity;q=0, gzip;q=0.1", Some(Gzip)),
-        // What cannot be read is not accepted.
+        // An unreadable weight counts as not accepted.
         ("gzip;q=2", None),
         ("gzip;q=1.001", None),
         ("gzip;q=0.0001", None),
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// An answer to HEAD, and a 304, say what the whole answer would say.
+/// A response to HEAD, and a 304, have the fields of the whole response.
 #[test]
 fn a_stripped_response_is_negotiated_like_the_whole_one() {
     type Row =

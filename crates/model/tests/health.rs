@@ -287,7 +287,7 @@ fn soon_enough(
     );
 }
 
-/// One random history: what came in, and what was judged.
+/// One random history: probe results, and the verdicts that follow.
 fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
     let mut rng = Rng::new(seed);
     let settings = probe(rise, fall);

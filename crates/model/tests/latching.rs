@@ -1,4 +1,4 @@
-//! A rule that counts what it sent on is free again when that has ended, however busy the rule behind it is.
+//! A rule with an `active` condition matches again when its exchanges have ended, however busy the next rule is.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
@@ -32,7 +32,7 @@ fn service(count: &str) -> ServiceView {
     }
 }
 
-/// Which rule takes a connection now.
+/// The rule that matches a connection now.
 fn taker(view: &ServiceView) -> usize {
     let ruling = view.rules.as_ref().unwrap();
     let pool = |_| None;

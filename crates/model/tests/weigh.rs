@@ -1,4 +1,4 @@
-//! The judge of weights: rows of its arithmetic, and simulations in which what it decides acts on what it sees.
+//! The weight controller: rows of its arithmetic, and simulations in which its weights act on its inputs.
 
 #![allow(clippy::unwrap_used, reason = "a test says what it expected and stops")]
 
@@ -192,14 +192,14 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
     }
 }
 
-/// A pool in fluid form: what the judge sees follows from the weights that it gave.
+/// A pool in fluid form: the controller's inputs follow from the weights that it set.
 struct FluidPool {
     /// Exchanges that each server can do in an interval.
     speeds: Vec<f64>,
     /// Exchanges that come in an interval.
     arriving: f64,
     backlog: Vec<f64>,
-    /// What may wait in a server, in intervals of its work: what caps of connections allow.
+    /// The longest queue of a server, in intervals of its work: connection caps allow that much.
     most_waiting: f64,
     weights: Vec<u16>,
     previous: Vec<Option<WeightState>>,

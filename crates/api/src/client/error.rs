@@ -111,7 +111,7 @@ impl ApiError {
 
 /// A problem in one sentence, with the advice if there is any.
 fn sentence(problem: &Problem) -> String {
-    let what = match (problem.detail.as_str(), problem.title.as_str()) {
+    let reason = match (problem.detail.as_str(), problem.title.as_str()) {
         ("", "") => {
             format!("the daemon answered with status {} and no explanation", problem.status)
         }
@@ -119,7 +119,7 @@ fn sentence(problem: &Problem) -> String {
         (detail, _) => detail.to_owned(),
     };
     match &problem.advice {
-        Some(advice) => format!("{what}; {advice}"),
-        None => what,
+        Some(advice) => format!("{reason}; {advice}"),
+        None => reason,
     }
 }

@@ -1,4 +1,4 @@
-//! What a test needs to play the daemon on a control socket. It reads and writes nothing itself.
+//! Common parts of tests that play the daemon on a control socket. It reads and writes nothing itself.
 
 use std::path::PathBuf;
 

@@ -23,7 +23,7 @@ struct LimitedListener {
     now: MonotonicTime,
 }
 
-/// What the crowd does once it is connected.
+/// The behaviour of the crowd once it is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CrowdBehaviour {
     Silent,

@@ -1,4 +1,4 @@
-//! Admission: what always holds of the table of connections, and crowds that may not keep others out.
+//! Admission: invariants of the connection table, and crowds that must not keep others out.
 
 #![allow(
     clippy::unwrap_used,

@@ -56,7 +56,7 @@ struct ExpectedConnection {
     since: MonotonicTime,
 }
 
-/// What the table ought to know.
+/// The expected state of the table.
 #[derive(Default)]
 struct TableModel {
     table: AdmissionTable,

@@ -1,5 +1,5 @@
-//! What each policy makes of servers that are alike, uneven, slow or failing, from little work to too much; and that
-//! the guide shows just these figures.
+//! The results of each policy with servers that are alike, uneven, slow or failing, from low load to overload; and that
+//! the guide shows exactly these figures.
 
 #![allow(clippy::unwrap_used, reason = "a test says what it expected and stops")]
 

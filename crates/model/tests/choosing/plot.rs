@@ -1,4 +1,4 @@
-//! The figures as a picture: a panel a scene, a row a policy, a column a load, each cell with its number. It computes
+//! The figures as an image: a panel a scene, a row a policy, a column a load, each cell with its number. It computes
 //! nothing but colours.
 
 use super::PolicyRow;
@@ -39,7 +39,7 @@ pub fn svg(scenes: &[(&str, Vec<PolicyRow>)]) -> String {
             }
             for (column, cell) in cells.iter().enumerate() {
                 let x = left + column * CELL_WIDTH;
-                // Above what all can do together, the part that can be done at all is the measure.
+                // Above full capacity, the feasible part is the measure.
                 let most = (100.0 / f64::from(LOADS[column])).min(1.0);
                 out.push_str(&format!(
                     "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n",

@@ -1,4 +1,4 @@
-//! What is simulated: the servers of each scene, every policy, the loads.
+//! The simulated scenes: the servers of each, every policy, the loads.
 
 use model::config::BalancePolicy;
 
@@ -7,7 +7,7 @@ pub struct PoolScene {
     pub name: &'static str,
     /// How fast each works; 1 is full speed.
     pub speeds: [f64; 10],
-    /// What the configuration says of them.
+    /// The configured weights.
     pub weights: [u16; 10],
     /// This one answers everything at once, with an error.
     pub failing: Option<usize>,
@@ -46,11 +46,11 @@ pub const POLICIES: [BalancePolicy; 12] = [
     BalancePolicy::Source { mask4: 32, mask6: 128 },
 ];
 
-/// What arrives, in percent of what the servers that do their work can do.
+/// Arrivals, in percent of the capacity of working servers.
 pub const LOADS: [u32; 5] = [70, 90, 100, 110, 130];
 
 impl PoolScene {
-    /// What its servers can do together; 1 is one of full speed.
+    /// The capacity of its servers; 1 is one of full speed.
     pub fn capacity(&self) -> f64 {
         let able = self.speeds.iter().enumerate().filter(|(at, _)| self.failing != Some(*at));
         able.map(|(_, speed)| speed).sum()

@@ -24,9 +24,9 @@ const SLOTS: usize = 4;
 const BACKLOG: usize = 16;
 /// Workers, each with its own chooser.
 const WORKERS: u64 = 4;
-/// What an exchange takes on average, microseconds, on a server of full speed.
+/// The mean duration of an exchange, microseconds, on a server of full speed.
 const WORK_MICROS: f64 = 50_000.0;
-/// What an error takes, microseconds.
+/// The duration of an error, microseconds.
 const ERROR_MICROS: u64 = 1_000;
 /// An answer within so long is in time, microseconds.
 const IN_TIME_MICROS: u64 = 500_000;
@@ -39,7 +39,7 @@ const BYTES: u64 = 50_000;
 pub struct PolicySetup<'a> {
     pub scene: &'a PoolScene,
     pub balance: BalancePolicy,
-    /// What arrives, as part of what all servers that do their work can do.
+    /// Arrivals, as part of the capacity of all working servers.
     pub load: f64,
     /// So many exchanges arrive.
     pub exchanges: u32,
@@ -47,7 +47,7 @@ pub struct PolicySetup<'a> {
     pub clients: u64,
 }
 
-/// What came of a run, its first fifth left out.
+/// The result of a run, without its first fifth.
 pub struct PolicyOutcome {
     /// Of all exchanges, those that were answered well and in time; 0 to 1.
     pub in_time: f64,
@@ -186,7 +186,7 @@ impl PolicySimulation<'_> {
         self.after(now, takes, PolicyEvent::End(at, since));
     }
 
-    /// Servers say how busy they were since they said it last.
+    /// Servers report how busy they were since their last report.
     fn report(&mut self, now: u64) {
         for at in 0..self.servers.len() {
             self.sum(at, now);
@@ -214,7 +214,7 @@ impl PolicySimulation<'_> {
         (-ln(uniform) * mean) as u64
     }
 
-    /// What is still under way at the end was not in time, or is too little to matter.
+    /// Exchanges under way at the end were not in time, or are too few to matter.
     fn outcome(mut self) -> PolicyOutcome {
         self.times.sort_unstable();
         let in_time = self.times.partition_point(|time| *time <= IN_TIME_MICROS);

@@ -1,4 +1,4 @@
-//! `tls.acme` of a service: what it means in each form, and what it may not be.
+//! `tls.acme` of a service: the meaning of each form, and forms that are rejected.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How work is shared out: every policy and rank means itself, and what contradicts itself is refused.
+//! Load balancing: the meaning of every policy and rank, and contradictions that are rejected.
 
 use model::config::{BalancePolicy, HashKey, Priority, Severity};
 

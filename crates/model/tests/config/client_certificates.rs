@@ -1,4 +1,4 @@
-//! Who is told of clients' certificates, who may not write what tells it, and how probes of a pool speak its TLS.
+//! Which servers get clients' certificates, reserved fields for them, and how probes of a pool use its TLS.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn fields_are_reserved_on_every_service_that_reaches_the_same_servers() {
         assert_eq!(*reserved(name).request, ["x-role".to_owned()], "{name}");
     }
     assert_eq!(*reserved("secure").answer, ["x-in".to_owned()]);
-    // It shares the pool `other` with a service that tells nobody of certificates.
+    // It shares the pool `other` with a service that forwards no certificates.
     assert!(!reserved("other").applies_to_requests());
 }
 

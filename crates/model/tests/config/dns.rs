@@ -1,4 +1,4 @@
-//! Names: what is meant, what contradicts, what loops, what changed.
+//! DNS names: meanings, contradictions, loops, changes.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn the_longest_zone_has_a_name_and_addresses_are_named_by_their_position() {
     assert_eq!((list[1].name.as_str(), list[1].weight), ("a2", 9));
 }
 
-/// More of a file, a key that is complained about, and what of it.
+/// More of a file, the key of the finding, and the finding.
 type NameMistakeRow = (&'static str, &'static str, &'static str);
 
 fn check_rows(rows: &[NameMistakeRow]) {

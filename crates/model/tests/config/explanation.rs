@@ -1,4 +1,4 @@
-//! The explanation: origins are true, and what is explained loads as the same configuration.
+//! The explanation: origins are true, and its output loads as the same configuration.
 
 use super::support::{BASE, examples, good};
 

@@ -1,4 +1,4 @@
-//! The heartbeat: what is meant, what contradicts, what changed.
+//! The heartbeat: meanings, contradictions, changes.
 
 use std::time::Duration;
 

@@ -30,7 +30,7 @@ fn every_setting_of_the_full_example_acts() {
 #[test]
 fn every_setting_of_its_explanation_acts() {
     let explained = model::config::explain(&good(&full()));
-    // What is handed down acts on those that set nothing, and here everything is set everywhere.
+    // Inherited settings act only where nothing is set, and here everything is set everywhere.
     let own = &explained[explained.find("[service.").unwrap()..];
     let handed_down =
         |line: &String| line.starts_with("weight = ") || line.starts_with("connections = ");
@@ -41,7 +41,7 @@ fn every_setting_of_its_explanation_acts() {
     assert!(idle.iter().all(handed_down), "{idle:#?}");
 }
 
-/// Lines whose setting can be another one without the configuration becoming another one.
+/// Lines whose setting can change without a change of the configuration.
 fn settings_without_effect(text: &str) -> Vec<String> {
     let whole = good(text).config;
     let lines: Vec<&str> = text.lines().collect();

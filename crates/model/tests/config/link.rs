@@ -1,4 +1,4 @@
-//! Bundles of links: what is meant, what contradicts, what changed.
+//! Bundles of links: meanings, contradictions, changes.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! Each kind of mistake as a row: what is written, at which key it is reported, a part of what is said, and what is
-//! suggested.
+//! Each kind of mistake as a row: the text, the key of the finding, a part of its message, and the suggestion.
 
 use super::support::{BASE, errors, findings};
 

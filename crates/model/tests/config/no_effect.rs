@@ -1,11 +1,11 @@
-//! What can never do what it says: refused where a request would be handled otherwise than was meant, warned of where a
-//! setting merely has no effect. A row each, with its key path and a part of what is said.
+//! Settings that can never do what they say: rejected if a request would be handled otherwise than intended, warned of
+//! if a setting merely has no effect. A row each, with its key path and a part of the message.
 
 use model::config::Severity;
 
 use super::support::{BASE, findings, good};
 
-/// The configuration, the key path, what is said, what is suggested.
+/// The configuration, the key path, the message, the suggestion.
 type NoEffectRow<'r> = (String, &'r str, &'r str, &'r str);
 
 fn service(more: &str) -> String {
@@ -306,7 +306,7 @@ fn settings_without_effect_on_disabled_or_unbuffered_features_are_warned_of() {
     ] {
         assert_eq!(good(&fits).warnings, [], "{fits}");
     }
-    // What an explanation writes out says nothing new.
+    // An explanation's output causes no new findings.
     let explained = model::config::explain(&good(&pool("retries = 0")));
     assert_eq!(good(&explained).warnings, [], "{explained}");
 }

@@ -1,4 +1,4 @@
-//! Objectives: what they mean, which of them are none, and what is likely not meant.
+//! Objectives: their meaning, invalid ones, and likely mistakes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Packet forwarding: what good files mean, and each kind of mistake as a row.
+//! Packet forwarding: the meaning of good files, and each kind of mistake as a row.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn everything_written_arrives() {
     assert_eq!(packets.rules[0].client_port, Some((1024, 2047)));
     assert_eq!(packets.rules[0].rate, Some(100));
     assert!(checked.config.pools["p"].source_client);
-    // What is explained is the same configuration again.
+    // An explanation's output is the same configuration.
     let again = good(&model::config::explain(&checked));
     assert_eq!(again.config, checked.config);
 }

@@ -1,4 +1,4 @@
-//! The committed reference is what the schema says now.
+//! The committed reference equals the schema's present output.
 
 use model::config::reference::render_reference;
 

@@ -1,4 +1,4 @@
-//! How a pool stands by its requests: defaults, what is off, and what cannot be meant.
+//! Resilience of a pool: defaults, disabled features, and contradictions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Orders written into a file: only what they concern changes, comments stay, and the result means what was ordered.
+//! Server commands saved to a file: only their settings change, comments stay, and the result means the command.
 
 use model::config::server_edit::{EditError, ServerEdit, edit_server};
 use model::config::{AdminState, load};

@@ -1,4 +1,4 @@
-//! What several of these tests need: a small good file, files of the repository, findings in short.
+//! Common parts of these tests: a small good file, files of the repository, findings in short.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pool = \"web\"
 servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
 ";
 
-/// Loads what must be good.
+/// Loads a configuration that must be valid.
 pub fn good(text: &str) -> CheckedConfig {
     load(text, "test.toml").unwrap_or_else(|findings| panic!("{findings}\nin:\n{text}"))
 }

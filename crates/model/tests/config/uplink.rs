@@ -1,4 +1,4 @@
-//! Uplinks and Multipath TCP: what is meant, what contradicts, what changed.
+//! Uplinks and Multipath TCP: meanings, contradictions, changes.
 
 use std::time::Duration;
 

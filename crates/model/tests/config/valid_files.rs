@@ -1,4 +1,4 @@
-//! What good files mean: defaults, short forms, inheritance.
+//! The meaning of good files: defaults, short forms, inheritance.
 
 use std::time::Duration;
 
@@ -257,7 +257,7 @@ servers = [
     assert_eq!(config.pools["p"].initial, InitialState::Up);
 }
 
-/// A default that nobody wrote gives way to what is written beside it.
+/// An implicit default yields to explicit settings beside it.
 #[test]
 fn no_default_contradicts_what_is_written() {
     for (owner, line, key, value) in [
@@ -324,7 +324,7 @@ fn no_default_contradicts_what_is_written() {
     }
 }
 
-/// What the reference calls a list is one also where it stands for its table.
+/// A list in the reference is also a list in place of its table.
 #[test]
 fn lists_stand_for_tables_whose_short_form_takes_them() {
     let tls = "[service.t]\nlisten = \":9\"\nforward = \"http\"\npool = \"web\"\n";

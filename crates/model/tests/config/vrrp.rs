@@ -1,4 +1,4 @@
-//! Shared addresses: what is meant, what contradicts, what changed.
+//! Shared addresses: meanings, contradictions, changes.
 
 use std::time::Duration;
 

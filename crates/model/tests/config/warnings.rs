@@ -1,4 +1,4 @@
-//! What is allowed and likely not meant: warnings, and nothing of the sort for good files.
+//! Allowed but likely mistaken settings: warnings, and none for good files.
 
 use model::config::Severity;
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{POLICIES, pick_after, view::pool};
 
-/// One server: its state, weight, whether it has an address, its cap and what it has in flight.
+/// One server: its state, weight, whether it has an address, its cap and its exchanges in flight.
 #[derive(Clone, Copy, Debug)]
 struct GivenServer {
     state: ServerState,
@@ -39,7 +39,7 @@ fn pool_view(balance: BalancePolicy, all_down: AllDownPolicy, given: &[GivenServ
     view
 }
 
-/// The rule in words, without any cleverness: which choices are right?
+/// The rule in plain form: the set of right choices.
 fn allowed(
     given: &[GivenServer],
     all_down: AllDownPolicy,

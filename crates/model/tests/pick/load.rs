@@ -1,4 +1,4 @@
-//! Random and least-request: their shares, and that nobody starves.
+//! Random and least-request: their shares, and that no server starves.
 
 use model::config::BalancePolicy;
 use model::load_balancing::{PickResult, Rng, ServerPicker};

@@ -71,7 +71,7 @@ proptest! {
         let mut counts = vec![0f64; weights.len()];
         entries.iter().for_each(|owner| counts[*owner as usize] += 1.0);
         for (count, weight) in counts.iter().zip(&weights) {
-            // What rounding takes from the light ones goes to all by weight: less than one entry a server.
+            // Entries that rounding removes from light servers go to all by weight: less than one entry a server.
             let share = f64::from(*weight) / all as f64;
             let (ideal, slack) = (f64::from(SIZE) * share, 2.0 + weights.len() as f64 * share);
             prop_assert!((count - ideal).abs() <= slack, "{count} for {ideal}");

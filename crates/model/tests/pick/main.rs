@@ -36,7 +36,7 @@ pub const POLICIES: [BalancePolicy; 12] = [
     BalancePolicy::Source { mask4: 24, mask6: 64 },
 ];
 
-/// A client that nobody else is.
+/// A client with an address of its own.
 pub fn client(number: u32) -> IpAddr {
     IpAddr::from(number.to_be_bytes())
 }

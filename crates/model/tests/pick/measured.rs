@@ -1,4 +1,4 @@
-//! Policies that look at what is measured: times, bytes, loads, exact counts, bounds.
+//! Policies that use measurements: times, bytes, loads, exact counts, bounds.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -149,7 +149,7 @@ fn bytes_that_flow_elsewhere_are_seen() {
     let mut rng = Rng::new(1);
     let mut counts = [0; 3];
     for number in 0..8000u32 {
-        // A millisecond each; server 0 streams to somebody else all the time.
+        // A millisecond each; server 0 streams to another client all the time.
         view.servers[0].stats.slots[0].counters.bytes_in.add(100_000);
         let ask = PickRequest::first_attempt(client(number), at(u64::from(number)));
         let PickResult::Server(chosen) = chooser.pick(&view, &ask, &mut rng) else { panic!() };

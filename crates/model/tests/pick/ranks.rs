@@ -1,4 +1,4 @@
-//! Priorities, backups, localities, spill-over and the last resort: whose turn it is.
+//! Priorities, backups, localities, spill-over and the last resort: which servers are eligible.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const UP: ServerState = ServerState::Up;
 /// Priority (10 backup, 11 last resort), weight, locality, state.
 type RankedServer = (u8, u16, Option<&'static str>, ServerState);
 
-/// What it is, the servers, the spill-over, who is chosen and why.
+/// The case, the servers, the spill-over, the eligible servers and their tier.
 type RankRow<'a> = (&'a str, &'a [RankedServer], Option<u8>, &'a [usize], EligibleTier);
 
 fn pool_view(

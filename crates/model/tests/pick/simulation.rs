@@ -1,4 +1,4 @@
-//! Many workers, each with its own chooser, one pool: what they do together.
+//! Many workers, each with its own picker, on one pool: their joint effect.
 
 use model::config::BalancePolicy;
 use model::load_balancing::{PickResult, Rng, ServerPicker};
@@ -60,9 +60,8 @@ fn a_server_that_comes_back_is_not_everybodys_next() {
     assert!(hits <= 8, "{hits} of 64");
 }
 
-/// A seeded run of random events: exchanges begin and end on many workers, servers change state and weight. What
-/// was chosen is eligible at that moment, shared counters never pass a cap, and nothing is refused while a server
-/// has room.
+/// A seeded run of random events: exchanges begin and end on many workers, servers change state and weight. Every pick
+/// is eligible at that moment, shared counters never pass a cap, and no pick fails while a server has room.
 fn run(seed: u64, balance: BalancePolicy) {
     let mut rng = Rng::new(seed);
     let mut view = pool(balance, &[1, 2, 3, 4, 5, 6, 7, 8]);
@@ -113,7 +112,7 @@ fn run(seed: u64, balance: BalancePolicy) {
 
 #[test]
 fn random_events_keep_the_rules() {
-    // `source` is `maglev` with a table that takes long to make again for each event.
+    // `source` is `maglev` with a table that is slow to rebuild for each event.
     for seed in 0..4 {
         for balance in &super::POLICIES[..super::POLICIES.len() - 1] {
             run(seed, *balance);

@@ -1,4 +1,4 @@
-//! Rules: each condition and action as rows, the index against a scan, what changes keep.
+//! Rules: each condition and action as rows, the index against a scan, state that survives changes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
@@ -76,7 +76,7 @@ fn service(rules: &str) -> Arc<ServiceConfig> {
     config("http", rules).services["s"].clone()
 }
 
-/// A request and what it came from.
+/// A request and its connection.
 struct TestRequest {
     text: String,
     client: SocketAddr,

@@ -32,7 +32,7 @@ fn values_are_found_in_every_spelling_and_a_star_can_be_meant() {
     }
 }
 
-/// What a rule with this condition and action comes to.
+/// The match of a rule with this condition and action.
 fn found(rule: &str, target: &str) -> RuleMatch {
     let table = RuleTable::new(&service(&format!("{{ {rule} }}"))).unwrap();
     let (found, scanned) = evaluate(&table, &get(target, ""), &TestFacts::default());
@@ -86,7 +86,7 @@ fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
             assert_eq!(came, rest, "{when} {action} {target}");
         }
     }
-    // Rules that look at no path take what cannot be read.
+    // Rules without a path condition match unreadable paths.
     let endless = "/%2525252561";
     assert_eq!(found("when = { method = \"GET\" }, pool = \"q\"", endless), fires);
     assert_eq!(

@@ -4,7 +4,7 @@ use model::rules::{RuleMatch, RuleTable};
 
 use super::{TestFacts, TestRequest, evaluate, get, service};
 
-/// What a rule comes to that denies what fits, and one that sends it to a pool.
+/// The matches of a rule that denies, and of one that chooses a pool.
 fn found(when: &str, asked: &TestRequest) -> [RuleMatch; 2] {
     ["deny = true", "pool = \"q\""].map(|action| {
         let table =
@@ -18,7 +18,7 @@ fn found(when: &str, asked: &TestRequest) -> [RuleMatch; 2] {
 const SURE: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::Rule(0)];
 const UNSURE: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::AmbiguousRequest(0)];
 const NONE: [RuleMatch; 2] = [RuleMatch::DefaultPool, RuleMatch::DefaultPool];
-/// It depends on which of several values of one name a server takes.
+/// The match depends on which of several values of one name a server uses.
 const CHOSEN: [RuleMatch; 2] = [RuleMatch::Rule(0), RuleMatch::DefaultPool];
 
 #[test]

@@ -1,6 +1,6 @@
-//! Pools made in one line, for tests and examples.
+//! Pools built in one line, for tests and examples.
 //!
-//! Not a test of its own: included by path.
+//! Not a test target: included by path.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

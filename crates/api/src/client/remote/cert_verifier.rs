@@ -88,7 +88,7 @@ impl ServerCertVerifier for DaemonCertVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let print = digest(&SHA256, certificate);
-        let judged = match &self.policy {
+        let verified = match &self.policy {
             TrustPolicy::Signed(by) => by.verify_server_cert(certificate, chain, name, ocsp, now),
             TrustPolicy::Pinned(wanted) => match verify_slices_are_equal(wanted, print.as_ref()) {
                 Ok(()) => Ok(ServerCertVerified::assertion()),
@@ -98,7 +98,7 @@ impl ServerCertVerifier for DaemonCertVerifier {
                 }
             },
         };
-        if let Err(error) = &judged {
+        if let Err(error) = &verified {
             let why = match &self.policy {
                 TrustPolicy::Signed(_) => error.to_string(),
                 TrustPolicy::Pinned(_) => "its certificate has another fingerprint".to_owned(),
@@ -107,7 +107,7 @@ impl ServerCertVerifier for DaemonCertVerifier {
             let mut refused = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
             *refused = Some((why, format!("{BEGIN}{hex}")));
         }
-        judged
+        verified
     }
 
     fn verify_tls12_signature(
