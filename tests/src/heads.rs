@@ -9,7 +9,7 @@ use crate::tree::{RuleBreach, SourceFile, SourceTree};
 const CONTENT: [&str; 10] =
     ["fn", "struct", "enum", "union", "trait", "impl", "const", "static", "type", "macro_rules"];
 
-/// Rust files without an opening sentence, `lib.rs` with content, and files named `mod.rs`.
+/// Rust files without an opening sentence, `lib.rs` with content, and files named mod.rs.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.rust() {

@@ -47,7 +47,7 @@ pub fn path_offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
+/// The paths that a path with alternatives in braces stands for.
 fn choices(path: &str) -> Vec<String> {
     let Some((before, rest)) = path.split_once('{') else { return vec![path.to_owned()] };
     let Some((inside, after)) = rest.split_once('}') else { return vec![path.to_owned()] };

@@ -35,7 +35,7 @@ impl From<RegularError> for io::Error {
 /// Opens a regular file.
 ///
 /// # Errors
-/// The file is of another type (`RegularFileError`), or the system refuses.
+/// The file is of another type (`RegularError`), or the system refuses.
 pub fn open(path: &Path) -> io::Result<File> {
     // Opening a device may have side effects.
     check_regular(&fs::metadata(path)?)?;

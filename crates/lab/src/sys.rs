@@ -53,9 +53,9 @@ pub fn retransmitted(socket: impl AsFd) -> Option<u32> {
     number(socket, TOTAL_RETRANS)
 }
 
-/// Where `tcpi_unacked` lies: after eight bytes of state and options come numbers of four, of which it is the fifth.
+/// Where the unacknowledged segments of Linux's tcp_info lie: after eight bytes of state and options come numbers of four, of which it is the fifth.
 const UNACKED: usize = 8 + 4 * 4;
-/// Where `tcpi_total_retrans` lies, the 24th.
+/// Where its retransmissions lie, the 24th of them.
 const TOTAL_RETRANS: usize = 8 + 4 * 23;
 
 /// A number of the kernel's account of a connection of TCP.

@@ -1,6 +1,6 @@
 //! One process after another on the same sockets, while clients go on.
 //!
-//! What systemd does after a crash is in `upgrade_kept`.
+//! What systemd does after a crash is tested in `tests/tests/upgrade_kept.rs`.
 
 #![allow(
     clippy::unwrap_used,

@@ -41,7 +41,7 @@ impl ControlActor {
                 });
                 let facts = same
                     .next()
-                    .filter(|server_facts| saved_overrides(server_facts) == *after)
+                    .filter(|facts| saved_overrides(facts) == *after)
                     .ok_or_else(moved)?;
                 let id = facts.id;
                 let previous_state = self.applied.clone();

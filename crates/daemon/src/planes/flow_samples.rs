@@ -44,7 +44,7 @@ pub struct ServiceFlowTotals {
     pub connections: u64,
     /// SYNs that a server answered with a reset.
     pub refused: u64,
-    /// Handshakes that were not done, in the order of `Unfinished::ALL`.
+    /// Handshakes that were not done, in the order of `HandshakeStall::ALL`.
     pub unfinished: [u64; 3],
     /// What clients and servers sent.
     pub sides: [FlowSideCounters; 2],

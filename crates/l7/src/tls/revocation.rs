@@ -45,7 +45,7 @@ impl RevocationLists {
     /// Adds the lists of a file; the time at which the first of them is overdue, seconds since 1970.
     ///
     /// # Errors
-    /// See `RevokedError`.
+    /// See `RevocationError`.
     pub fn add(&mut self, text: &[u8]) -> Result<Option<i64>, RevocationError> {
         let found = read(text)?;
         let mut until = None;

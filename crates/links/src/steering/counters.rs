@@ -150,8 +150,8 @@ pub fn parse_interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>
     lines.filter_map(line).collect()
 }
 
-/// Packets of each receive queue, from `ethtool -S`. Drivers use names such as `rx_queue_0_packets`, `rx0_packets` and
-/// `rx-0.packets`.
+/// Packets of each receive queue, from `ethtool -S`. Drivers use names such as "rx_queue_0_packets", "rx0_packets" and
+/// "rx-0.packets".
 pub fn parse_queues(text: &str) -> BTreeMap<u32, u64> {
     let line = |line: &str| {
         let (name, count) = line.trim().rsplit_once(':')?;

@@ -189,7 +189,7 @@ pub enum TextFormat {
     File,
     /// `stderr`, `stdout`, `off` or a path.
     Target,
-    /// A network interface: 1–15 bytes, no blank, no `/` (Linux, `dev_valid_name`).
+    /// A network interface: 1–15 bytes, no blank, no `/` (Linux, dev_valid_name).
     Interface,
     /// A congestion control: 1–15 letters, digits, `_` or `-` (Linux, `TCP_CA_NAME_MAX`).
     Congestion,

@@ -260,7 +260,7 @@ impl TimestampClock {
     }
 }
 
-/// Units of a second for `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
+/// Units of a second for the option if_tsresol: a negative power of ten, or of two if the highest bit is set.
 fn per_second(power: u8) -> u64 {
     let (base, exponent) = if power & 0x80 == 0 { (10, power) } else { (2, power & 0x7f) };
     u64::checked_pow(base, u32::from(exponent)).unwrap_or(u64::MAX)

@@ -28,9 +28,9 @@ pub(super) fn is_http2_frame_type(kind: u64) -> bool {
 pub enum FrameEvent {
     /// Nothing whole: more is needed.
     More,
-    /// The head is whole: `take_block` has it.
+    /// The head is whole: `take_field_section` has it.
     Head,
-    /// The trailers are whole: `take_block` has them.
+    /// The trailers are whole: `take_field_section` has them.
     Trailers,
     /// So many bytes of a body lie at the end of what was used.
     Data(usize),

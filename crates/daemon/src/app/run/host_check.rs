@@ -243,20 +243,16 @@ mod tests {
         }
     }
 
+    /// What the fake machine lacks: keys and messages.
+    fn check(text: &str) -> Vec<(String, String)> {
+        let checked = model::config::load(text, "f").unwrap_or_else(|error| panic!("{error}"));
+        let missing = find_missing(&checked, &FakeHost);
+        assert!(missing.iter().all(|dependency| !dependency.expected.is_empty()), "{missing:?}");
+        missing.into_iter().map(|dependency| (dependency.key, dependency.message)).collect()
+    }
+
     #[test]
     fn what_this_machine_does_not_have_is_named_where_it_is_written() {
-        let check = |text: &str| {
-            let checked = model::config::load(text, "f").unwrap_or_else(|error| panic!("{error}"));
-            let missing = find_missing(&checked, &FakeHost);
-            assert!(
-                missing.iter().all(|dependency| !dependency.expected.is_empty()),
-                "{missing:?}"
-            );
-            missing
-                .into_iter()
-                .map(|dependency| (dependency.key, dependency.message))
-                .collect::<Vec<_>>()
-        };
         let base = "[service.s]\nlisten = \":80\"\nforward = \"tcp\"\npool = \"p\"\n";
         let group = "[vrrp.v]\ninterface = \"eth0\"\nid = 1\naddresses = \"10.0.0.7\"\n";
         let pool = "[pool.p]\nservers = [\"10.0.0.9:80\"]\n";
@@ -310,8 +306,8 @@ mod tests {
             let text = format!("{there}{base}{group}{pool}");
             assert_eq!(check(&text), [], "{text}");
             let text = text.replacen(from, &to.replace("SERVERS", servers), 1);
-            let check = check(&text);
-            let [(at, message)] = &check[..] else { panic!("{check:?}\n{text}") };
+            let missing = check(&text);
+            let [(at, message)] = &missing[..] else { panic!("{missing:?}\n{text}") };
             assert_eq!(at, key);
             assert!(message.contains(says), "{message}");
         }

@@ -15,7 +15,7 @@ const PACKET_STATISTICS: i32 = 6;
 const PACKET_VNET_HDR: i32 = 15;
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 
-/// A socket for frames that arrive at an interface, each behind its `virtio_net_hdr`, and for sending such ones there.
+/// A socket for frames that arrive at an interface, each behind its header of virtio, and for sending such ones there.
 /// `room`: bytes that may wait in the kernel.
 pub fn open(ifindex: u32, room: i32) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

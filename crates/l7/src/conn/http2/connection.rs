@@ -59,7 +59,7 @@ pub struct Http2Connection {
     /// Bytes of bodies that we have given the library to send.
     data_queued: Cell<u64>,
     data_sent: Cell<u64>,
-    /// Since when nothing that was given waits; only while `data_went` has reached `data_given`.
+    /// Since when nothing that was queued waits; only while `data_sent` has reached `data_queued`.
     empty_since: Cell<Option<MonotonicTime>>,
     lower: OnceCell<Weak<dyn LowerTransport>>,
     /// Bytes that its streams keep for the peer.

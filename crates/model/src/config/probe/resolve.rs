@@ -30,7 +30,7 @@ pub fn resolve_probe_tls(pool: &ConfigSection) -> Option<ConfigSection> {
     Some(pool_tls_for_probes(resolve_layers(&TLS, &[], true), tls))
 }
 
-/// Has a probe that says nothing of TLS speak this, which is that of its pool as `as_in_pool` has it.
+/// Gives a probe without a key of TLS the TLS of its pool, made by `pool_tls_for_probes`.
 pub fn inherit_pool_tls(probe: &mut ConfigSection, tls: Option<&ConfigSection>) {
     if let Some(tls) = tls.filter(|_| inherits_pool_tls(probe)) {
         let mut tls = tls.clone();

@@ -67,7 +67,7 @@ pub enum AcmeChallengeType {
 pub enum UnknownSniAction {
     /// The default certificate, as a client that names nothing.
     Default,
-    /// The alert `unrecognized_name` (RFC 6066 §3).
+    /// The alert unrecognized_name (RFC 6066 §3).
     Refuse,
 }
 
