@@ -20,22 +20,22 @@ pub fn capture_log<T>(run: impl FnOnce() -> T) -> (T, String) {
     HEARD.call_once(|| {
         set_print(Some((PrintLevel::Warn, record_message)));
     });
-    SAID.with_borrow_mut(|said| *said = Some(String::new()));
+    SAID.with_borrow_mut(|log| *log = Some(String::new()));
     let done = run();
-    let said = SAID.with_borrow_mut(Option::take);
-    (done, said.unwrap_or_default())
+    let log = SAID.with_borrow_mut(Option::take);
+    (done, log.unwrap_or_default())
 }
 
 fn record_message(_: PrintLevel, text: String) {
-    SAID.with_borrow_mut(|said| match said {
-        Some(said) => {
-            said.push_str(&text);
-            if said.len() > MAX_LOG_BYTES {
-                let mut from = said.len() - MAX_LOG_BYTES;
-                while !said.is_char_boundary(from) {
+    SAID.with_borrow_mut(|log| match log {
+        Some(log) => {
+            log.push_str(&text);
+            if log.len() > MAX_LOG_BYTES {
+                let mut from = log.len() - MAX_LOG_BYTES;
+                while !log.is_char_boundary(from) {
                     from += 1;
                 }
-                said.drain(..from);
+                log.drain(..from);
             }
         }
         // No capture runs. Ignored: without standard error there is no other place to write.
@@ -44,14 +44,14 @@ fn record_message(_: PrintLevel, text: String) {
 }
 
 /// Why the kernel refused, in one line, and the remedy.
-pub fn explain_refusal(said: &str, kind: ErrorKind) -> (String, &'static str) {
-    if let Some((program, reason)) = verifier_message(said) {
+pub fn explain_refusal(log: &str, kind: ErrorKind) -> (String, &'static str) {
+    if let Some((program, reason)) = verifier_message(log) {
         let why = format!("its verifier says of `{program}`: {reason}");
         return (why, "use a newer kernel (5.18 at least), or report this line with `uname -r`");
     }
     let plain = |line: &str| line.trim().trim_start_matches("libbpf: ").to_owned();
     let failed = |line: &&str| line.contains("failed") || line.contains("Error");
-    let why = said.lines().find(failed).map_or_else(|| "it does not say why".to_owned(), plain);
+    let why = log.lines().find(failed).map_or_else(|| "it does not say why".to_owned(), plain);
     let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
     let remedy = if kind == ErrorKind::OutOfMemory
         || has(&["ENOMEM", "E2BIG", "Cannot allocate memory", "Argument list too long"])
@@ -67,8 +67,8 @@ pub fn explain_refusal(said: &str, kind: ErrorKind) -> (String, &'static str) {
 }
 
 /// The program that the verifier rejected, and its last message.
-fn verifier_message(said: &str) -> Option<(&str, &str)> {
-    let (before, log) = said.rsplit_once("-- BEGIN PROG LOAD LOG --")?;
+fn verifier_message(log: &str) -> Option<(&str, &str)> {
+    let (before, log) = log.rsplit_once("-- BEGIN PROG LOAD LOG --")?;
     let program = before.rsplit_once("prog '")?.1.split('\'').next()?;
     let log = log.split("-- END PROG LOAD LOG --").next()?;
     let says = |line: &&str| !line.is_empty() && !line.starts_with("processed ");
@@ -115,8 +115,8 @@ mod tests {
             ),
             ("", ErrorKind::Other, "does not say", "CONFIG_DEBUG_INFO_BTF"),
         ];
-        for (said, kind, why, remedy) in rows {
-            let (told, advice) = explain_refusal(said, kind);
+        for (log, kind, why, remedy) in rows {
+            let (told, advice) = explain_refusal(log, kind);
             assert!(told.contains(why) && !told.contains('\n'), "{told}");
             assert!(advice.contains(remedy), "{told}: {advice}");
         }
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn only_who_listens_hears_and_not_without_end() {
-        let ((), said) = capture_log(|| {
+        let ((), log) = capture_log(|| {
             record_message(PrintLevel::Warn, "first ".to_owned());
             (0..3).for_each(|_| record_message(PrintLevel::Warn, "ä".repeat(MAX_LOG_BYTES / 2)));
             record_message(PrintLevel::Warn, "last".to_owned());
         });
-        assert!(said.ends_with("last") && !said.contains("first") && said.len() <= MAX_LOG_BYTES);
+        assert!(log.ends_with("last") && !log.contains("first") && log.len() <= MAX_LOG_BYTES);
         assert_eq!(capture_log(|| ()).1, "");
     }
 }

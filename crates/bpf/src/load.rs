@@ -154,8 +154,8 @@ fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<O
             map.set_max_entries(*entries).map_err(failed)?;
         }
         if pin.exists() {
-            let kept = MapHandle::from_pinned_path(&pin).map_err(failed)?;
-            map.set_max_entries(kept.max_entries()).map_err(failed)?;
+            let pinned_map = MapHandle::from_pinned_path(&pin).map_err(failed)?;
+            map.set_max_entries(pinned_map.max_entries()).map_err(failed)?;
         }
         map.set_pin_path(&pin).map_err(failed)?;
     }
@@ -165,9 +165,9 @@ fn open(home: &PinDirectory, program: &ProgramSpec<'_>, maps: &Path) -> Result<O
             one.set_autoload(false);
         }
     }
-    let (loaded, said) = libbpf_log::capture_log(|| open.load());
+    let (loaded, log) = libbpf_log::capture_log(|| open.load());
     loaded.map_err(|source| {
-        let (why, remedy) = libbpf_log::explain_refusal(&said, source.kind());
+        let (why, remedy) = libbpf_log::explain_refusal(&log, source.kind());
         LoadError::Kernel { why, remedy, source }
     })
 }

@@ -263,10 +263,10 @@ mod tests {
             let held = claim(root, &first, sharing).unwrap();
             for again in [ClaimScope::Process, ClaimScope::Daemon] {
                 let refused = claim(root, &second, again).unwrap_err();
-                let said = refused.to_string();
-                assert!(matches!(refused, ClaimError::Foreign { .. }), "{said}");
+                let message = refused.to_string();
+                assert!(matches!(refused, ClaimError::Foreign { .. }), "{message}");
                 for part in ["network namespace 1", "/var/lib/a b.c", "packets.pins"] {
-                    assert!(said.contains(part), "{said}");
+                    assert!(message.contains(part), "{message}");
                 }
             }
             assert_eq!(foreign_owner(root, &second).map(|found| found.owner), Some(first.clone()));

@@ -193,10 +193,10 @@ mod tests {
         }
         for loose in [0o660, 0o606, 0o666] {
             mode(&file, loose);
-            let said = text(&file).unwrap_err();
+            let error = text(&file).unwrap_err();
             assert!(
-                said.contains(&format!("{loose:04o}")) && said.contains("chmod go-w"),
-                "{said}"
+                error.contains(&format!("{loose:04o}")) && error.contains("chmod go-w"),
+                "{error}"
             );
         }
         mode(&file, 0o640);

@@ -56,13 +56,13 @@ pub enum SecretError {
 ///
 /// # Errors
 /// See `SecretError`; no error contains the file's contents.
-pub fn read(path: &Path, limit: u64, kept: SecretProtection) -> Result<Vec<u8>, SecretError> {
+pub fn read(path: &Path, limit: u64, protection: SecretProtection) -> Result<Vec<u8>, SecretError> {
     let failed = |source| SecretError::Read { path: path.to_owned(), source };
     // Opening a device or a pipe may have side effects, or wait.
-    check_access(path, &fs::metadata(path).map_err(failed)?, kept)?;
+    check_access(path, &fs::metadata(path).map_err(failed)?, protection)?;
     let file = regular_file::open(path).map_err(failed)?;
     // Checks the open file: its name may lead to another one by now.
-    check_access(path, &file.metadata().map_err(failed)?, kept)?;
+    check_access(path, &file.metadata().map_err(failed)?, protection)?;
     regular_file::read_open(file, limit).map_err(failed)
 }
 
@@ -70,8 +70,12 @@ pub fn read(path: &Path, limit: u64, kept: SecretProtection) -> Result<Vec<u8>, 
 ///
 /// # Errors
 /// See `SecretError`.
-pub fn read_text(path: &Path, limit: u64, kept: SecretProtection) -> Result<String, SecretError> {
-    let bytes = read(path, limit, kept)?;
+pub fn read_text(
+    path: &Path,
+    limit: u64,
+    protection: SecretProtection,
+) -> Result<String, SecretError> {
+    let bytes = read(path, limit, protection)?;
     String::from_utf8(bytes).map_err(|_| SecretError::Read {
         path: path.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
@@ -85,13 +89,13 @@ pub fn read_text(path: &Path, limit: u64, kept: SecretProtection) -> Result<Stri
 pub fn check_access(
     path: &Path,
     about: &Metadata,
-    kept: SecretProtection,
+    protection: SecretProtection,
 ) -> Result<(), SecretError> {
     let owner = about.uid();
     if about.is_file() && !is_ours(owner) {
         return Err(SecretError::Owner { path: path.to_owned(), owner });
     }
-    check_mode(path, about, kept)
+    check_mode(path, about, protection)
 }
 
 /// Like `check_access`, with any owner: for a user who inspects another user's files.
@@ -101,7 +105,7 @@ pub fn check_access(
 pub fn check_mode(
     path: &Path,
     about: &Metadata,
-    kept: SecretProtection,
+    protection: SecretProtection,
 ) -> Result<(), SecretError> {
     let path = || path.to_owned();
     if !about.is_file() {
@@ -111,7 +115,7 @@ pub fn check_mode(
         });
     }
     let owner = about.uid();
-    match mode_fault(about.mode() & 0o777, owner == 0, kept) {
+    match mode_fault(about.mode() & 0o777, owner == 0, protection) {
         None => Ok(()),
         Some(ModeFault { use_it, expected, mend }) => {
             let mode = about.mode() & 0o777;
@@ -127,8 +131,8 @@ struct ModeFault {
     mend: &'static str,
 }
 
-fn mode_fault(mode: u32, roots: bool, kept: SecretProtection) -> Option<ModeFault> {
-    let (allowed, expected, mend) = match (kept, roots) {
+fn mode_fault(mode: u32, roots: bool, protection: SecretProtection) -> Option<ModeFault> {
+    let (allowed, expected, mend) = match (protection, roots) {
         (SecretProtection::NotWritable, _) => {
             (0o755, "that its owner alone may write it", "chmod go-w")
         }
@@ -158,7 +162,8 @@ mod tests {
 
     #[test]
     fn modes_that_others_can_use_are_refused() {
-        let verdict = |mode, roots, kept| mode_fault(mode, roots, kept).map(|fault| fault.use_it);
+        let verdict =
+            |mode, roots, protection| mode_fault(mode, roots, protection).map(|fault| fault.use_it);
         for roots in [true, false] {
             for good in [0o600, 0o400, 0o700] {
                 assert_eq!(verdict(good, roots, SecretProtection::NotReadable), None, "{good:o}");
@@ -204,11 +209,11 @@ mod tests {
         let large = read(&file, 5, SecretProtection::NotReadable).unwrap_err().to_string();
         assert!(large.contains("it has 6 bytes: expected at most 5"), "{large}");
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
-        let said = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
+        let message = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
         for part in [file.to_str().unwrap(), "0644", "0600", "chmod", "read"] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(message.contains(part), "{part}: {message}");
         }
-        assert!(!said.contains("hidden"));
+        assert!(!message.contains("hidden"));
         assert!(matches!(
             read(room.path(), 9, SecretProtection::NotReadable),
             Err(SecretError::NotAFile { .. })
@@ -220,8 +225,8 @@ mod tests {
         if effective_uid() == 0 {
             fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
             std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
-            let said = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
-            assert!(said.contains("uid 12345") && said.contains("chown"), "{said}");
+            let message = read(&file, 10, SecretProtection::NotReadable).unwrap_err().to_string();
+            assert!(message.contains("uid 12345") && message.contains("chown"), "{message}");
         }
     }
 
@@ -234,8 +239,8 @@ mod tests {
         for (path, found) in
             [(pipe.as_path(), "a named pipe"), (Path::new("/dev/null"), "a device")]
         {
-            let said = read(path, 9, SecretProtection::NotReadable).unwrap_err().to_string();
-            assert_eq!(said, format!("{} is {found}: expected a regular file", path.display()));
+            let message = read(path, 9, SecretProtection::NotReadable).unwrap_err().to_string();
+            assert_eq!(message, format!("{} is {found}: expected a regular file", path.display()));
         }
     }
 }

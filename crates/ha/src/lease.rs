@@ -77,29 +77,29 @@ impl LeaseTable {
         &mut self,
         now: MonotonicTime,
         name: &str,
-        asked: LeaseRequest<'_>,
+        request: LeaseRequest<'_>,
     ) -> Result<Duration, LeaseError> {
         let held = self.by_name.get(name).filter(|lease| now < lease.until);
-        if asked.length.is_zero() {
+        if request.length.is_zero() {
             let ours = |lease: &HeldLease| {
-                (lease.holder.as_str(), lease.ticket) == (asked.holder, asked.ticket)
+                (lease.holder.as_str(), lease.ticket) == (request.holder, request.ticket)
             };
             if held.is_some_and(ours) {
                 self.by_name.remove(name);
             }
             return Ok(Duration::ZERO);
         }
-        if !(SHORTEST..=LONGEST).contains(&asked.length) {
+        if !(SHORTEST..=LONGEST).contains(&request.length) {
             return Err(LeaseError::Length);
         }
         match held {
-            Some(lease) if lease.holder != asked.holder => {
+            Some(lease) if lease.holder != request.holder => {
                 let holder = lease.holder.clone();
                 let left = lease.until.since(now);
                 return Err(LeaseError::Held { holder, left });
             }
-            Some(lease) if lease.ticket > asked.ticket => return Err(LeaseError::Stale),
-            None if now < self.grants_from && !asked.is_holder => {
+            Some(lease) if lease.ticket > request.ticket => return Err(LeaseError::Stale),
+            None if now < self.grants_from && !request.is_holder => {
                 return Err(LeaseError::Young(self.grants_from.since(now)));
             }
             _ => {}
@@ -110,12 +110,12 @@ impl LeaseTable {
                 return Err(LeaseError::Full);
             }
         }
-        let holder = asked.holder.to_owned();
-        let until = now + asked.length;
+        let holder = request.holder.to_owned();
+        let until = now + request.length;
         // A delayed reply must not shorten a lease that was granted since.
-        let until = lease_end(self.by_name.get(name), asked.holder).max(until);
-        self.by_name.insert(name.to_owned(), HeldLease { holder, ticket: asked.ticket, until });
-        Ok(asked.length)
+        let until = lease_end(self.by_name.get(name), request.holder).max(until);
+        self.by_name.insert(name.to_owned(), HeldLease { holder, ticket: request.ticket, until });
+        Ok(request.length)
     }
 }
 

@@ -148,9 +148,9 @@ impl PeerLink {
     pub fn peer_claim(&self, id: u8, v6: bool) -> Option<PeerClaim> {
         let peer = self.peer.as_ref().filter(|_| self.is_peer_alive())?;
         let claim = *peer.beat.claims.iter().find(|claim| (claim.id, claim.v6) == (id, v6))?;
-        let said = self.sent_states.get(&(id, v6));
-        let knows =
-            said.is_some_and(|(state, since)| *state == VrrpState::Active && peer.ack >= *since);
+        let sent_state = self.sent_states.get(&(id, v6));
+        let knows = sent_state
+            .is_some_and(|(state, since)| *state == VrrpState::Active && peer.ack >= *since);
         Some(PeerClaim { claim, knows_our_claim: knows })
     }
 

@@ -47,8 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let name = method.name();
             share(&plane, method, abi::SERVICE_SHARED)?;
             rows.push((format!("{name}-1-shared"), hit(&plane, method, 1)?));
-            let told = abi::SERVICE_SHARED | abi::SERVICE_TELLS_FLOWS;
-            share(&plane, method, told)?;
+            let replicated_flags = abi::SERVICE_SHARED | abi::SERVICE_TELLS_FLOWS;
+            share(&plane, method, replicated_flags)?;
             rows.push((format!("{name}-1-told"), hit(&plane, method, 1)?));
             rows.push((format!("{name}-syn-told"), syn(&plane, method, from + SYNS)?));
             share(&plane, method, abi::SERVICE_SHARED)?;

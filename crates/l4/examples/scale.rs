@@ -41,14 +41,15 @@ const CHANGE: Duration = Duration::from_millis(10);
 const LOAD: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
-    let met = [("mac", true), ("nat", false)].map(|(method, own)| match measure(method, own) {
-        Ok(met) => met,
-        Err(error) => {
-            eprintln!("scale: {error}");
-            false
-        }
-    });
-    if met.contains(&false) { ExitCode::from(1) } else { ExitCode::SUCCESS }
+    let limits_met =
+        [("mac", true), ("nat", false)].map(|(method, own)| match measure(method, own) {
+            Ok(limits_met) => limits_met,
+            Err(error) => {
+                eprintln!("scale: {error}");
+                false
+            }
+        });
+    if limits_met.contains(&false) { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
 /// All services. `less`: one service has lost a server. `own`: each service has its own servers, else all share them.

@@ -68,11 +68,11 @@ fn corrected_word(old: u64, before: u32, held: u32, tick: u32) -> u64 {
     // Less than before: the entry has become another client's.
     let entered = if entered > u32::MAX / 2 { 0 } else { entered };
     let now = held.saturating_add(entered);
-    let kept = old & !u64::from(u32::MAX) | u64::from(now);
+    let upper_half = old & !u64::from(u32::MAX) | u64::from(now);
     if now == 0 {
-        return kept;
+        return upper_half;
     }
-    u64::from(tick.wrapping_add(RETENTION_TICKS)) << 40 | kept & ((1 << 40) - 1)
+    u64::from(tick.wrapping_add(RETENTION_TICKS)) << 40 | upper_half & ((1 << 40) - 1)
 }
 
 #[cfg(test)]

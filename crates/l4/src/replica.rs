@@ -169,20 +169,20 @@ impl ReplicaTables {
     }
 
     /// Connections are hashed with another secret from now on: removes those known only by their hash, and enters
-    /// translated ones again. `kept`: the address and port of the server of a connection that preserves its client's
+    /// translated ones again. `preserved_server`: the address and port of the server of a connection that preserves its client's
     /// address.
     pub fn change_secret(
         &self,
         secret: &FlowHashSecret,
         tick: u32,
-        kept: impl Fn(&NatConnection) -> Option<(IpAddr, u16)>,
+        preserved_server: impl Fn(&NatConnection) -> Option<(IpAddr, u16)>,
     ) {
         self.flows.clear();
         self.sticky.clear();
         self.forward.clear();
         for place in 0..self.places(ReplicatedTable::Records) {
             if let Some(connection) = self.connection(place, tick, secret) {
-                let _ = self.add_keys(&connection, place, kept(&connection), secret);
+                let _ = self.add_keys(&connection, place, preserved_server(&connection), secret);
             }
         }
     }

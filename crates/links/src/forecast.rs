@@ -90,13 +90,13 @@ fn idle_link_shares(bundle: &BundleFacts) -> Option<(String, String)> {
         (rates + rate as f64, shares + share as f64)
     });
     // A link of which only a lower bound is known may be as fast as the others.
-    let told = bundle.links.iter().all(|link| link.rate.is_some_and(|rate| !rate.at_least));
+    let all_measured = bundle.links.iter().all(|link| link.rate.is_some_and(|rate| !rate.at_least));
     let off = |(rate, share): (u64, u64)| {
         let rate = rate as f64 / rates;
         let share = share as f64 / shares;
         (rate / share - 1.0).abs() > UNEVEN
     };
-    if !told || bundle.policy == LinkPolicy::Failover.name() || !known().any(off) {
+    if !all_measured || bundle.policy == LinkPolicy::Failover.name() || !known().any(off) {
         return None;
     }
     let carries = bundle.links.iter().filter_map(|link| {
@@ -178,9 +178,12 @@ mod tests {
         // Without configured shares the slower link holds the faster one up.
         let odd = bundle("round-robin", 0, &[(900, None), (100, None)]);
         assert_eq!(of(&forecast_policies(&odd, true), RoundRobin), (Some(200), 200));
-        let told = bundle("round-robin", 0, &[(900, Some(9)), (100, Some(1))]);
-        assert_eq!(of(&forecast_policies(&told, true), RoundRobin), (Some(1_000), 1_000));
-        let mut unknown = told;
+        let measured_bundle = bundle("round-robin", 0, &[(900, Some(9)), (100, Some(1))]);
+        assert_eq!(
+            of(&forecast_policies(&measured_bundle, true), RoundRobin),
+            (Some(1_000), 1_000)
+        );
+        let mut unknown = measured_bundle;
         unknown.links[0].rate = None;
         assert!(forecast_policies(&unknown, true).is_empty());
         assert!(!even[0].at_least);

@@ -124,7 +124,7 @@ impl LinkMonitor {
 
     /// A reply arrived. Returns the change. Late and unknown replies do not count.
     pub fn receive_reply(&mut self, number: u16, now: MonotonicTime) -> Option<LinkChange> {
-        let at = self.pending.iter().position(|(asked, _)| *asked == number)?;
+        let at = self.pending.iter().position(|(pending_number, _)| *pending_number == number)?;
         let (_, sent) = self.pending.remove(at)?;
         let trip = now.since(sent);
         if self.probe.as_ref().is_none_or(|probe| trip > probe.timeout) {
@@ -166,7 +166,7 @@ impl LinkMonitor {
         if self.recent_results.is_empty() {
             return 0.0;
         }
-        let lost = self.recent_results.iter().filter(|kept| !**kept).count();
+        let lost = self.recent_results.iter().filter(|answered| !**answered).count();
         lost as f64 / self.recent_results.len() as f64
     }
 
@@ -225,8 +225,8 @@ mod tests {
     fn silence_kills_after_fall_and_answers_revive_after_rise() {
         let mut life = LinkMonitor::new(Some(probe()));
         life.set_carrier(true);
-        let asked: Vec<u16> = (0..4).filter_map(|n| life.take_probe(at(n * 100))).collect();
-        assert_eq!(asked, [1, 2, 3, 4]);
+        let probe_numbers: Vec<u16> = (0..4).filter_map(|n| life.take_probe(at(n * 100))).collect();
+        assert_eq!(probe_numbers, [1, 2, 3, 4]);
         assert_eq!(life.receive_reply(1, at(18)), None);
         assert_eq!(life.round_trip(), Some(Duration::from_millis(18)));
         assert_eq!(life.expire_probes(at(600)), None, "two are lost");

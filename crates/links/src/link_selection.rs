@@ -112,10 +112,10 @@ impl LinkSelector {
     ) -> Option<u8> {
         // Flows that share an entry count as one flow.
         let entry = flow as u16;
-        let kept = self.flowlets.get(&entry).copied();
-        let kept =
-            kept.filter(|(last, link)| now.since(*last) < gap && schedule.slots().contains(link));
-        let link = match kept {
+        let current_link = self.flowlets.get(&entry).copied();
+        let current_link = current_link
+            .filter(|(last, link)| now.since(*last) < gap && schedule.slots().contains(link));
+        let link = match current_link {
             Some((_, link)) => link,
             None => self.next_turn(schedule)?,
         };

@@ -110,25 +110,25 @@ pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
         | flag(backup, BACKUP)
 }
 
-/// The steps that set these endpoints. `kept`: those that we set before, by number and address. An address that is
+/// The steps that set these endpoints. `own_endpoints`: those that we set before, by number and address. An address that is
 /// another program's endpoint is left alone, whatever its number: the kernel counts on from the highest number, ours
 /// included.
 pub fn plan_endpoints(
     wanted: &[MptcpEndpointEntry],
     there: &[MptcpEndpointEntry],
-    kept: &[(u8, IpAddr)],
+    own_endpoints: &[(u8, IpAddr)],
 ) -> EndpointPlan {
     let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
     // A wanted endpoint with such a number is ours, from a daemon that did not record its endpoints.
     let ours = |spot: &&MptcpEndpointEntry| {
-        OURS.contains(&spot.id) && (kept.contains(&(spot.id, spot.ip)) || wants(spot.ip))
+        OURS.contains(&spot.id) && (own_endpoints.contains(&(spot.id, spot.ip)) || wants(spot.ip))
     };
-    let taken = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
+    let is_foreign = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
     let same = |a: &MptcpEndpointEntry, b: &MptcpEndpointEntry| {
         (a.ip, a.flags, a.ifindex) == (b.ip, b.flags, b.ifindex)
     };
     let mut wanted: Vec<MptcpEndpointEntry> =
-        wanted.iter().filter(|spot| !taken(spot.ip)).copied().collect();
+        wanted.iter().filter(|spot| !is_foreign(spot.ip)).copied().collect();
     let mut seen = HashSet::new();
     wanted.retain(|spot| seen.insert(spot.ip));
     let goes = |spot: &&MptcpEndpointEntry| ours(spot) && !wanted.iter().any(|one| same(one, spot));
@@ -318,15 +318,15 @@ mod tests {
     fn what_stands_is_left_and_what_is_not_ours_too() {
         let there =
             [at(1, "10.0.0.1", SIGNAL), at(232, "10.0.0.2", SUBFLOW), at(233, "10.0.0.3", SUBFLOW)];
-        let kept = [(232, there[1].ip), (233, there[2].ip)];
+        let own_endpoints = [(232, there[1].ip), (233, there[2].ip)];
         let wanted =
             [at(0, "10.0.0.1", SUBFLOW), at(0, "10.0.0.2", SUBFLOW), at(0, "10.0.0.4", SIGNAL)];
-        let found = plan_endpoints(&wanted, &there, &kept);
+        let found = plan_endpoints(&wanted, &there, &own_endpoints);
         let new = at(233, "10.0.0.4", SIGNAL);
         assert_eq!(found.steps, [EndpointStep::Remove(there[2]), EndpointStep::Add(new)]);
-        assert_eq!(found.ours, [kept[0], (233, new.ip)]);
-        assert_eq!(plan_endpoints(&[], &there, &kept).steps.len(), 2);
-        assert!(plan_endpoints(&wanted[1..2], &there[..2], &kept).steps.is_empty());
+        assert_eq!(found.ours, [own_endpoints[0], (233, new.ip)]);
+        assert_eq!(plan_endpoints(&[], &there, &own_endpoints).steps.len(), 2);
+        assert!(plan_endpoints(&wanted[1..2], &there[..2], &own_endpoints).steps.is_empty());
         // Endpoints of a daemon that recorded nothing are recognised because they are wanted.
         assert!(plan_endpoints(&wanted[1..2], &there[..2], &[]).steps.is_empty());
     }
@@ -335,19 +335,22 @@ mod tests {
     fn one_of_somebody_elses_that_was_numbered_behind_ours_is_left() {
         let ours = at(232, "10.0.0.2", SIGNAL);
         let theirs = at(233, "10.0.0.3", SIGNAL);
-        let kept = [(232, ours.ip)];
+        let own_endpoints = [(232, ours.ip)];
         let wanted =
             [at(0, "10.0.0.2", SIGNAL), at(0, "10.0.0.4", SIGNAL), at(0, "10.0.0.4", SIGNAL)];
-        let found = plan_endpoints(&wanted, &[ours, theirs], &kept);
+        let found = plan_endpoints(&wanted, &[ours, theirs], &own_endpoints);
         let new = at(234, "10.0.0.4", SIGNAL);
         assert_eq!(
             found,
             EndpointPlan {
                 steps: vec![EndpointStep::Add(new)],
-                ours: vec![kept[0], (234, new.ip)]
+                ours: vec![own_endpoints[0], (234, new.ip)]
             }
         );
-        assert_eq!(plan_endpoints(&[], &[ours, theirs], &kept).steps, [EndpointStep::Remove(ours)]);
+        assert_eq!(
+            plan_endpoints(&[], &[ours, theirs], &own_endpoints).steps,
+            [EndpointStep::Remove(ours)]
+        );
     }
 
     #[test]

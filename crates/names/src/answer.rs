@@ -51,25 +51,25 @@ pub struct WrittenAnswer {
 }
 
 /// Where a question leads, before any alias.
-pub fn find_target<'b>(book: &'b ZoneData, question: &DnsQuestion<'_>) -> QueryTarget<'b> {
+pub fn find_target<'b>(zone_data: &'b ZoneData, question: &DnsQuestion<'_>) -> QueryTarget<'b> {
     // Zone transfers and other types that do not ask for records of a name (RFC 6895 §3.1).
     let odd = question.class != IN || (128..=254).contains(&question.kind) || question.kind == 41;
     if odd {
         return QueryTarget::Refused;
     }
-    find_node(book, question.name())
+    find_node(zone_data, question.name())
 }
 
-fn find_node<'b>(book: &'b ZoneData, name: &[u8]) -> QueryTarget<'b> {
-    if let Some(node) = book.plan.node(name) {
+fn find_node<'b>(zone_data: &'b ZoneData, name: &[u8]) -> QueryTarget<'b> {
+    if let Some(node) = zone_data.plan.node(name) {
         return QueryTarget::Node(node);
     }
-    book.plan.zone_of(name).map_or(QueryTarget::Refused, QueryTarget::Missing)
+    zone_data.plan.zone_of(name).map_or(QueryTarget::Refused, QueryTarget::Missing)
 }
 
 /// Writes the records of a target. `turn` returns the turn's number for a name and a family.
 pub fn write_answer(
-    book: &ZoneData,
+    zone_data: &ZoneData,
     question: &DnsQuestion<'_>,
     begin: QueryTarget<'_>,
     client: QueryClient,
@@ -89,10 +89,10 @@ pub fn write_answer(
             }
             QueryTarget::Refused => return written,
         };
-        let Some(zone) = book.plan.zones.get(node.zone) else { return written };
+        let Some(zone) = zone_data.plan.zones.get(node.zone) else { return written };
         let NameNodeKind::Alias(target, ttl) = &node.kind else {
             let alias = std::mem::take(&mut written.has_records);
-            let found = FoundNode { zone_data: book, node, zone, owner, client };
+            let found = FoundNode { zone_data: zone_data, node, zone, owner, client };
             found.write_records(question, turn, message, &mut written);
             if !written.truncated && !written.has_records {
                 write_negative(zone, owner, message, &mut written);
@@ -102,7 +102,7 @@ pub fn write_answer(
         };
         if question.kind == ANY {
             written.truncated |=
-                message.write_record(owner, HINFO_KIND, MINIMAL_TTL, &book.minimal).is_none();
+                message.write_record(owner, HINFO_KIND, MINIMAL_TTL, &zone_data.minimal).is_none();
             written.has_records = true;
             return written;
         }
@@ -115,7 +115,7 @@ pub fn write_answer(
             return written;
         }
         owner = next;
-        place = find_node(book, target.wire());
+        place = find_node(zone_data, target.wire());
     }
     written
 }
@@ -316,13 +316,13 @@ impl FoundNode<'_> {
 
 /// Records of one candidate, whatever its state.
 fn candidate_records(
-    book: &ZoneData,
+    zone_data: &ZoneData,
     at: usize,
     who: usize,
     v6: bool,
     ttl: u32,
 ) -> impl Iterator<Item = Vec<u8>> {
-    let candidate = book.states.get(at).and_then(|state| state.candidates.get(who));
+    let candidate = zone_data.states.get(at).and_then(|state| state.candidates.get(who));
     let addresses = candidate.into_iter().flat_map(|it| &it.addresses);
     addresses.filter(move |ip| ip.is_ipv6() == v6).map(move |ip| match ip {
         IpAddr::V4(v4) => super::record::build_record(A, ttl, &v4.octets()),

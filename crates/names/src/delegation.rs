@@ -135,17 +135,18 @@ mod tests {
     fn what_a_resolver_says_is_told_apart() {
         let config = load(TEXT, "x").unwrap().config;
         let zone = &config.zones["g.example.org"];
-        let told = |code, servers: &[&str]| check_answer(zone, 9, &answer(code, servers)).unwrap();
+        let status_of =
+            |code, servers: &[&str]| check_answer(zone, 9, &answer(code, servers)).unwrap();
         let good = ["NS1.g.example.org.", "ns2.example.net."];
-        assert!(told(ResponseCode::NoError, &good).is_correct());
-        let part = told(ResponseCode::NoError, &good[..1]);
+        assert!(status_of(ResponseCode::NoError, &good).is_correct());
+        let part = status_of(ResponseCode::NoError, &good[..1]);
         assert_eq!(part, DelegationStatus::Correct(vec!["ns2.example.net".into()]));
         assert!(!part.is_correct() && part.describe().contains("but not to ns2.example.net"));
-        let other = told(ResponseCode::NoError, &["ns.other.net."]);
+        let other = status_of(ResponseCode::NoError, &["ns.other.net."]);
         assert_eq!(other, DelegationStatus::Elsewhere(vec!["ns.other.net".into()]));
-        assert_eq!(told(ResponseCode::NoError, &[]), DelegationStatus::Absent);
-        assert_eq!(told(ResponseCode::NXDomain, &[]), DelegationStatus::Absent);
-        assert!(matches!(told(ResponseCode::ServFail, &[]), DelegationStatus::Unreachable(_)));
+        assert_eq!(status_of(ResponseCode::NoError, &[]), DelegationStatus::Absent);
+        assert_eq!(status_of(ResponseCode::NXDomain, &[]), DelegationStatus::Absent);
+        assert!(matches!(status_of(ResponseCode::ServFail, &[]), DelegationStatus::Unreachable(_)));
         assert_eq!(check_answer(zone, 8, &answer(ResponseCode::NoError, &good)), None);
         assert_eq!(check_answer(zone, 9, b"rubbish"), None);
         assert!(build_query(zone, 9).unwrap().starts_with(&[0, 9, 1]));

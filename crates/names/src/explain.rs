@@ -39,9 +39,14 @@ pub struct ExplainedCandidate {
 }
 
 /// Explains the answer to `client` for a name and a type.
-pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) -> NameExplanation {
+pub fn explain(
+    zone_data: &ZoneData,
+    name: &DomainName,
+    kind: u16,
+    client: IpAddr,
+) -> NameExplanation {
     let mut out = NameExplanation::default();
-    let Some(zone) = book.plan.zone_of(name.wire()) else {
+    let Some(zone) = zone_data.plan.zone_of(name.wire()) else {
         out.steps.push(format!("{name} lies in no zone of ours: refused"));
         return out;
     };
@@ -49,7 +54,7 @@ pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) ->
     let negative = zone.negative_ttl;
     let mut at = name.clone();
     for _ in 0..=ALIASES {
-        let Some(node) = book.plan.node(at.wire()) else {
+        let Some(node) = zone_data.plan.node(at.wire()) else {
             let text = format!("{at} does not exist: NXDOMAIN, kept for {negative} s");
             out.steps.push(text);
             return out;
@@ -58,7 +63,7 @@ pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) ->
             NameNodeKind::Alias(target, ttl) => {
                 out.steps.push(format!("{at} is another name for {target} (CNAME, {ttl} s)"));
                 at = target.clone();
-                if book.plan.zone_of(at.wire()).is_none() {
+                if zone_data.plan.zone_of(at.wire()).is_none() {
                     out.steps.push(format!("{at} is not ours: whoever asks goes on by itself"));
                     return out;
                 }
@@ -69,12 +74,12 @@ pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) ->
                 return out;
             }
             NameNodeKind::Target(name, who) => {
-                explain_candidate(book, *name, *who, &mut out);
+                explain_candidate(zone_data, *name, *who, &mut out);
                 return out;
             }
             NameNodeKind::Srv(name) | NameNodeKind::Name(name) => {
                 let (Some(plan), Some(state)) =
-                    (book.plan.names.get(*name), book.states.get(*name))
+                    (zone_data.plan.names.get(*name), zone_data.states.get(*name))
                 else {
                     return out;
                 };
@@ -87,8 +92,8 @@ pub fn explain(book: &ZoneData, name: &DomainName, kind: u16, client: IpAddr) ->
     out
 }
 
-fn explain_candidate(book: &ZoneData, name: usize, who: usize, out: &mut NameExplanation) {
-    let candidate = book.states.get(name).and_then(|state| state.candidates.get(who));
+fn explain_candidate(zone_data: &ZoneData, name: usize, who: usize, out: &mut NameExplanation) {
+    let candidate = zone_data.states.get(name).and_then(|state| state.candidates.get(who));
     let Some(candidate) = candidate else { return };
     let text = format!(
         "it names one alone, whatever its state: {} ({})",

@@ -129,7 +129,7 @@ impl<'o> MessageWriter<'o> {
     /// Writes the header, and OPT with its options, for which space was reserved.
     pub fn finish(
         mut self,
-        asked: u16,
+        query_flags: u16,
         (code, authoritative, truncated): (u16, bool, bool),
         opt: Option<(&EdnsOptions, u16, &[u8])>,
     ) {
@@ -142,7 +142,7 @@ impl<'o> MessageWriter<'o> {
             self.out.extend_from_slice(options);
             self.counts[2] += 1;
         }
-        let mut flags = RESPONSE_FLAG | (asked & COPIED) | (code & 15);
+        let mut flags = RESPONSE_FLAG | (query_flags & COPIED) | (code & 15);
         flags |= if authoritative { AUTHORITATIVE } else { 0 };
         flags |= if truncated { TRUNCATED } else { 0 };
         let [answers, authorities, more] = self.counts;
@@ -157,9 +157,9 @@ impl<'o> MessageWriter<'o> {
 pub fn write_bare(query: &[u8], code: u16, out: &mut Vec<u8>) {
     out.clear();
     let Some(head) = query.get(..HEAD) else { return };
-    let asked = u16::from_be_bytes([head[2], head[3]]);
+    let query_flags = u16::from_be_bytes([head[2], head[3]]);
     // Keeps the opcode and the copied flags.
-    let flags = RESPONSE_FLAG | (asked & (0x7800 | COPIED)) | (code & 15);
+    let flags = RESPONSE_FLAG | (query_flags & (0x7800 | COPIED)) | (code & 15);
     out.extend([head[0], head[1]]);
     out.extend(flags.to_be_bytes());
     out.extend([0; 8]);

@@ -83,29 +83,30 @@ impl DnsResponder {
     /// Answers a query into `out`; leaves it empty where no reply is sent.
     pub fn answer(
         &mut self,
-        book: &ZoneData,
-        asked: &QueryContext,
+        zone_data: &ZoneData,
+        context: &QueryContext,
         query: &[u8],
         out: &mut Vec<u8>,
     ) -> Fate {
         out.clear();
         let question = match DnsQuestion::read(query) {
             Ok(question) => question,
-            Err(bad) => return self.answer_malformed(book, asked, query, bad, out),
+            Err(bad) => return self.answer_malformed(zone_data, context, query, bad, out),
         };
-        let (beside, known) = self.opt_response(book, asked, &question);
-        let free = known || asked.transport == DnsTransport::Tcp;
-        let size = self.answer_limit(book, asked, &question, (query.len(), known));
+        let (beside, known) = self.opt_response(zone_data, context, &question);
+        let free = known || context.transport == DnsTransport::Tcp;
+        let size = self.answer_limit(zone_data, context, &question, (query.len(), known));
         let bad_version = question.edns.is_some_and(|edns| edns.version != 0);
-        let place = if bad_version { QueryTarget::Refused } else { find_target(book, &question) };
-        let class = answer_class(book, place, &question);
-        let verdict = self.check_rate(book, asked, class, free);
+        let place =
+            if bad_version { QueryTarget::Refused } else { find_target(zone_data, &question) };
+        let class = answer_class(zone_data, place, &question);
+        let verdict = self.check_rate(zone_data, context, class, free);
         if verdict == RateDecision::Drop {
             return Fate::Limited;
         }
         let mut message = MessageWriter::new(out, &question, size.saturating_sub(beside.bytes));
         if verdict == RateDecision::Slip {
-            self.finish_answer(book, &question, &beside, message, (code::GOOD, true), 0);
+            self.finish_answer(zone_data, &question, &beside, message, (code::GOOD, true), 0);
             return Fate::Slipped;
         }
         if matches!(place, QueryTarget::Refused) {
@@ -114,29 +115,36 @@ impl DnsResponder {
             } else {
                 (code::REFUSED, Fate::Refused)
             };
-            self.finish_answer(book, &question, &beside, message, (code, false), 0);
+            self.finish_answer(zone_data, &question, &beside, message, (code, false), 0);
             return fate;
         }
         let address = question.edns.and_then(|edns| edns.subnet).filter(|it| it.bits > 0);
-        let address = address.filter(|_| book.client_subnet).map(|subnet| subnet.address);
-        let client = QueryClient { address: address.unwrap_or(asked.source) };
-        let mut turn = |name: usize, v6: bool| self.next_turn(book, name, v6);
-        let written = write_answer(book, &question, place, client, &mut turn, &mut message);
+        let address = address.filter(|_| zone_data.client_subnet).map(|subnet| subnet.address);
+        let client = QueryClient { address: address.unwrap_or(context.source) };
+        let mut turn = |name: usize, v6: bool| self.next_turn(zone_data, name, v6);
+        let written = write_answer(zone_data, &question, place, client, &mut turn, &mut message);
         if written.truncated {
             message.truncate(&question);
         }
         let code = if written.is_nxdomain { code::NO_NAME } else { code::GOOD };
         let scope = if address.is_some() { written.scope } else { 0 };
-        self.finish_answer(book, &question, &beside, message, (code, written.truncated), scope);
-        count_answer(book, &written);
+        self.finish_answer(
+            zone_data,
+            &question,
+            &beside,
+            message,
+            (code, written.truncated),
+            scope,
+        );
+        count_answer(zone_data, &written);
         answer_fate(&written)
     }
 
     /// The reply to bytes that are no readable query.
     fn answer_malformed(
         &mut self,
-        book: &ZoneData,
-        asked: &QueryContext,
+        zone_data: &ZoneData,
+        context: &QueryContext,
         query: &[u8],
         bad: QueryError,
         out: &mut Vec<u8>,
@@ -148,8 +156,12 @@ impl DnsResponder {
             QueryError::Malformed => (code::FORM, Fate::Malformed),
         };
         // A client that sends malformed queries gains nothing from a TC reply.
-        if self.check_rate(book, asked, AnswerClass::Error, asked.transport == DnsTransport::Tcp)
-            != RateDecision::Pass
+        if self.check_rate(
+            zone_data,
+            context,
+            AnswerClass::Error,
+            context.transport == DnsTransport::Tcp,
+        ) != RateDecision::Pass
         {
             return Fate::Limited;
         }
@@ -160,61 +172,63 @@ impl DnsResponder {
     /// The contents of OPT, and whether the client returned a valid cookie.
     fn opt_response(
         &self,
-        book: &ZoneData,
-        asked: &QueryContext,
+        zone_data: &ZoneData,
+        context: &QueryContext,
         question: &DnsQuestion<'_>,
     ) -> (OptResponse, bool) {
         let Some(edns) = question.edns else {
             let none = OptResponse { edns: None, cookie: None, subnet: false, bytes: 0 };
             return (none, false);
         };
-        let cookie = edns.cookie.filter(|_| book.cookies);
-        let judged =
-            cookie.map(|cookie| self.cookies.verify(&cookie, asked.source, asked.unix_seconds));
-        let subnet = edns.subnet.filter(|_| book.client_subnet);
+        let cookie = edns.cookie.filter(|_| zone_data.cookies);
+        let cookie_check =
+            cookie.map(|cookie| self.cookies.verify(&cookie, context.source, context.unix_seconds));
+        let subnet = edns.subnet.filter(|_| zone_data.client_subnet);
         let subnet_bytes = subnet.map_or(0, |it| 8 + usize::from(it.bits).div_ceil(8));
-        let bytes = OPT + judged.map_or(0, |_| 28) + subnet_bytes;
+        let bytes = OPT + cookie_check.map_or(0, |_| 28) + subnet_bytes;
         let beside = OptResponse {
             edns: Some(edns),
-            cookie: judged.map(|(_, cookie)| cookie),
+            cookie: cookie_check.map(|(_, cookie)| cookie),
             subnet: subnet.is_some(),
             bytes,
         };
-        (beside, judged.is_some_and(|(good, _)| good))
+        (beside, cookie_check.is_some_and(|(good, _)| good))
     }
 
     /// The size limit of the answer.
     fn answer_limit(
         &self,
-        book: &ZoneData,
-        asked: &QueryContext,
+        zone_data: &ZoneData,
+        context: &QueryContext,
         question: &DnsQuestion<'_>,
         (query, known): (usize, bool),
     ) -> usize {
-        if asked.transport == DnsTransport::Tcp {
+        if context.transport == DnsTransport::Tcp {
             return TCP_MAX;
         }
         let theirs = question.edns.map_or(super::edns::SIZE_MIN, |edns| edns.size);
-        let size = usize::from(theirs.min(book.udp_size));
+        let size = usize::from(theirs.min(zone_data.udp_size));
         if known { size } else { size.min(query * AMPLIFICATION) }
     }
 
     fn check_rate(
         &mut self,
-        book: &ZoneData,
-        asked: &QueryContext,
+        zone_data: &ZoneData,
+        context: &QueryContext,
         class: AnswerClass,
         free: bool,
     ) -> RateDecision {
-        match book.rate {
-            Some(rate) if !free => self.limiter.check_rate(asked.source, class, asked.now, rate),
+        match zone_data.rate {
+            Some(rate) if !free => {
+                self.limiter.check_rate(context.source, class, context.now, rate)
+            }
             _ => RateDecision::Pass,
         }
     }
 
     /// The number of this turn. A and AAAA count apart, because clients ask for both, one after the other.
-    fn next_turn(&mut self, book: &ZoneData, name: usize, v6: bool) -> u64 {
-        while self.turns.len() < book.plan.names.len() {
+    fn next_turn(&mut self, zone_data: &ZoneData, name: usize, v6: bool) -> u64 {
+        while self.turns.len() < zone_data.plan.names.len() {
             // Threads and machines begin at different turns.
             let begin = mix(self.seed.wrapping_add(self.turns.len() as u64));
             self.turns.push([begin, begin]);
@@ -228,7 +242,7 @@ impl DnsResponder {
 
     fn finish_answer(
         &mut self,
-        book: &ZoneData,
+        zone_data: &ZoneData,
         question: &DnsQuestion<'_>,
         beside: &OptResponse,
         message: MessageWriter<'_>,
@@ -245,14 +259,15 @@ impl DnsResponder {
             }
         }
         let authoritative = code == code::GOOD || code == code::NO_NAME;
-        let opt = beside.edns.as_ref().map(|edns| (edns, book.udp_size, self.options.as_slice()));
+        let opt =
+            beside.edns.as_ref().map(|edns| (edns, zone_data.udp_size, self.options.as_slice()));
         message.finish(question.flags, (code, authoritative, truncated), opt);
     }
 }
 
 /// The class of the answer for the rate limiter.
 fn answer_class(
-    book: &ZoneData,
+    zone_data: &ZoneData,
     place: QueryTarget<'_>,
     question: &DnsQuestion<'_>,
 ) -> AnswerClass {
@@ -264,7 +279,7 @@ fn answer_class(
         QueryTarget::Node(node) => match (&node.kind, question.kind) {
             (NameNodeKind::Empty, _) if !node.apex => AnswerClass::Nothing,
             (NameNodeKind::Name(at), A | AAAA) => {
-                let all = book
+                let all = zone_data
                     .states
                     .get(*at)
                     .map(|state| state.default_region.family(question.kind == AAAA));
@@ -279,9 +294,9 @@ fn answer_class(
     }
 }
 
-fn count_answer(book: &ZoneData, written: &WrittenAnswer) {
+fn count_answer(zone_data: &ZoneData, written: &WrittenAnswer) {
     let Some((name, who)) = written.first_choice else { return };
-    let Some(live) = book.plan.names.get(name).map(|name| &name.counters) else { return };
+    let Some(live) = zone_data.plan.names.get(name).map(|name| &name.counters) else { return };
     live.answers.fetch_add(1, Ordering::Relaxed);
     if let Some((_, given)) = who.and_then(|who| live.first_choices.get(who)) {
         given.fetch_add(1, Ordering::Relaxed);

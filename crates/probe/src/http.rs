@@ -63,12 +63,12 @@ impl Http1Probe {
         // Only the end of a line can complete a head: single bytes that trickle in do not cause a parse each.
         while bytes.len() > *from && may_complete(bytes, had, &limits) {
             let mut slots = HeaderSlots::new();
-            let asked = if self.expected.request.method == "HEAD" {
+            let method = if self.expected.request.method == "HEAD" {
                 ResponseContext::Head
             } else {
                 ResponseContext::Other
             };
-            match parse_response(&bytes[*from..], &limits, &mut slots, asked) {
+            match parse_response(&bytes[*from..], &limits, &mut slots, method) {
                 Err(defect) => {
                     return DialogueStep::failure(format!(
                         "the answer is not HTTP: {}",

@@ -70,16 +70,16 @@ impl TelnetProbe {
     }
 
     fn check_text(&self) -> DialogueStep {
-        let told = |byte: &u8| byte.is_ascii_graphic();
+        let is_text = |byte: &u8| byte.is_ascii_graphic();
         match &self.expect {
             Some(expect) if expect.is_match(&self.text) => {}
-            None if self.text.iter().any(told) => {}
+            None if self.text.iter().any(is_text) => {}
             _ if self.text.len() >= TEXT_BYTES => {
                 return DialogueStep::failure("the text does not contain what is expected");
             }
             _ => return DialogueStep::Wait,
         }
-        let last = self.text.split(|b| *b == b'\n').rfind(|line| line.iter().any(told));
+        let last = self.text.split(|b| *b == b'\n').rfind(|line| line.iter().any(is_text));
         DialogueStep::success(format!("telnet {}", printable_text(last.unwrap_or_default())))
     }
 }

@@ -227,9 +227,9 @@ impl Analysis {
                 self.events -= size - conversation.events.len();
             }
         }
-        let kept: usize =
+        let stored_packets: usize =
             self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
-        if kept > 2 * MAX_REPORTED {
+        if stored_packets > 2 * MAX_REPORTED {
             keep_slowest_overall(&mut self.connections, MAX_REPORTED);
         }
     }
@@ -251,16 +251,16 @@ impl Analysis {
 
     /// Analyses the remaining connections.
     pub fn finish(mut self) -> AnalysedCapture {
-        let mut kept: usize =
+        let mut stored_packets: usize =
             self.connections.iter().map(|(_, ledger)| ledger.transactions.len()).sum();
         for at in 0..self.connections.len() {
             let (conversation, ledger) = &mut self.connections[at];
-            kept -= ledger.transactions.len();
+            stored_packets -= ledger.transactions.len();
             ledger.attribute_pending(conversation, AnalysisExtent::All, &self.settings.wishes);
-            kept += ledger.transactions.len();
-            if kept > 2 * MAX_REPORTED {
+            stored_packets += ledger.transactions.len();
+            if stored_packets > 2 * MAX_REPORTED {
                 keep_slowest_overall(&mut self.connections, MAX_REPORTED);
-                kept = MAX_REPORTED;
+                stored_packets = MAX_REPORTED;
             }
         }
         AnalysedCapture { facts: self.facts, connections: self.connections }

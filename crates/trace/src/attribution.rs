@@ -80,8 +80,9 @@ pub fn attribute_connection(
     let found = turns::find_turns(conversation);
     let mut ground = TurnContext::new(&views, &path, segments);
     ground.detailed = detailed;
-    let judged = found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
-    let mut transactions: Vec<TracedTransaction> = judged.collect();
+    let transactions =
+        found.turns.iter().filter_map(|turn| exchange::attribute_turn(&ground, turn));
+    let mut transactions: Vec<TracedTransaction> = transactions.collect();
     exchange::add_pauses(&mut transactions);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
@@ -125,6 +126,6 @@ fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
 
 /// The part of the setup time spent on retransmitted SYNs.
 fn lost_in_setup(conversation: &Conversation, setup_ns: i64, path: &PathTiming) -> (Limit, i64) {
-    let again = conversation.handshake.syns > 1;
-    (Limit::Loss, if again { (setup_ns - path.round_trip_ns()).max(0) } else { 0 })
+    let is_repeated = conversation.handshake.syns > 1;
+    (Limit::Loss, if is_repeated { (setup_ns - path.round_trip_ns()).max(0) } else { 0 })
 }

@@ -97,8 +97,8 @@ mod tests {
             filter.add(text).unwrap();
         }
         for text in ["", "port", "port=x", "host=a", "end=1.2.3.4", "from=inf", "tcp=1"] {
-            let said = filter.add(text).unwrap_err().to_string();
-            assert!(said.contains("expected"), "{said}");
+            let message = filter.add(text).unwrap_err().to_string();
+            assert!(message.contains("expected"), "{message}");
         }
     }
 }

@@ -71,8 +71,8 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
         })
         .collect();
     behind.sort_by(|a, b| a.start.total_cmp(&b.start));
-    let mut asked: Vec<_> = exchanges(front).collect();
-    asked.sort_by(|(_, a), (_, b)| a.start_seconds.total_cmp(&b.start_seconds));
+    let mut front_exchanges: Vec<_> = exchanges(front).collect();
+    front_exchanges.sort_by(|(_, a), (_, b)| a.start_seconds.total_cmp(&b.start_seconds));
     let mut transactions = Vec::new();
     let mut alone = Vec::new();
     // In one capture a request behind is also a request in front: it begins later, so it is known by then.
@@ -81,7 +81,7 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
     let key = |connection: &ConnectionReport, transaction: &TransactionReport| {
         (connection.number, transaction.start_seconds.to_bits())
     };
-    for (connection, transaction) in asked {
+    for (connection, transaction) in front_exchanges {
         if same && used.contains(&key(connection, transaction)) {
             continue;
         }
@@ -131,11 +131,11 @@ fn find_partner<'a, 'b>(
 ) -> Option<&'b BackExchange<'a>> {
     let until = front.start_seconds + front.total_seconds;
     let first = behind.partition_point(|one| one.start < front.start_seconds);
-    let asked = |of: &ConnectionReport| (of.server.address.clone(), of.server.port);
-    let here = asked(connection);
+    let server_end = |of: &ConnectionReport| (of.server.address.clone(), of.server.port);
+    let here = server_end(connection);
     let fits = |one: &&mut BackExchange<'_>| {
         let same_words = one.transaction.title == front.title || front.title.is_none();
-        !one.matched && same_words && asked(one.connection) != here
+        !one.matched && same_words && server_end(one.connection) != here
     };
     let within = behind[first..].iter_mut().take_while(|one| one.start <= until);
     let found = within.into_iter().find(fits)?;

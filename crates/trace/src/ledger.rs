@@ -54,58 +54,59 @@ impl ConnectionLedger {
         extent: AnalysisExtent,
         wishes: &ScaleOverrides,
     ) {
-        let mut judged = attribute_connection(conversation, wishes, self.attributions > 0, false);
+        let mut attribution =
+            attribute_connection(conversation, wishes, self.attributions > 0, false);
         self.attributions += 1;
         let mut open = None;
         if extent == AnalysisExtent::Complete {
             let most = conversation.events.len() / 2;
-            open = judged.transactions.pop();
+            open = attribution.transactions.pop();
             let first = open.as_ref().map(|t| conversation.index_of(t.request.numbers.0));
             if first.is_none_or(|first| first < most) {
                 // One message fills the whole budget: its stored part is analysed now.
-                judged.transactions.extend(open.take());
+                attribution.transactions.extend(open.take());
             }
         }
-        conversation.shortest_ns = judged.path.firm_ns();
-        self.add_attribution(judged);
+        conversation.shortest_ns = attribution.path.firm_ns();
+        self.add_attribution(attribution);
         let from = open.map(|open| conversation.index_of(open.request.numbers.0));
         conversation.free_before(from.unwrap_or(usize::MAX));
     }
 
-    fn add_attribution(&mut self, judged: ConnectionAttribution) {
-        for transaction in judged.transactions {
+    fn add_attribution(&mut self, attribution: ConnectionAttribution) {
+        for transaction in attribution.transactions {
             self.tally.add(&transaction, self.number);
             self.transactions.push(transaction);
         }
         self.left_out += keep_slowest(&mut self.transactions, MAX_TRANSACTIONS);
-        for flag in judged.flags {
+        for flag in attribution.flags {
             if self.flags.iter().all(|known| known.side != flag.side) {
                 self.flags.push(flag);
             }
         }
-        self.scales = Some(judged.scales);
-        self.segments = judged.segments;
-        self.multiplexed |= judged.multiplexed;
+        self.scales = Some(attribution.scales);
+        self.segments = attribution.segments;
+        self.multiplexed |= attribution.multiplexed;
         for side in [ConnectionSide::Client, ConnectionSide::Server] {
             let most = &mut self.max_in_flight[side.index()];
-            *most = (*most).max(judged.max_in_flight[side.index()]);
+            *most = (*most).max(attribution.max_in_flight[side.index()]);
         }
-        self.path = judged.path.without_samples();
+        self.path = attribution.path.without_samples();
     }
 }
 
 /// Keeps the slowest `most` in their order and returns how many were dropped.
-pub fn keep_slowest(kept: &mut Vec<TracedTransaction>, most: usize) -> u64 {
-    if kept.len() <= most {
+pub fn keep_slowest(transactions: &mut Vec<TracedTransaction>, most: usize) -> u64 {
+    if transactions.len() <= most {
         return 0;
     }
-    let mut totals: Vec<i64> = kept.iter().map(TracedTransaction::total_ns).collect();
+    let mut totals: Vec<i64> = transactions.iter().map(TracedTransaction::total_ns).collect();
     let at = totals.len() - most / 2;
     let bound = *totals.select_nth_unstable(at).1;
-    let before = kept.len();
-    kept.retain(|transaction| transaction.total_ns() >= bound);
-    kept.truncate(most);
-    (before - kept.len()) as u64
+    let before = transactions.len();
+    transactions.retain(|transaction| transaction.total_ns() >= bound);
+    transactions.truncate(most);
+    (before - transactions.len()) as u64
 }
 
 /// Keeps the slowest `most` of all connections together; of equally slow ones, the first.

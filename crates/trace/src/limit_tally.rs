@@ -96,10 +96,12 @@ impl LimitTally {
         for (place, limit, ns) in [server, queue, tail, path, lost, setup] {
             if ns > 0 {
                 let (from_ns, from, to) = match (place, &transaction.response) {
-                    (TransactionPlace::Response, Some(said)) => {
-                        (said.to_ns, said.numbers.1, said.numbers.1)
+                    (TransactionPlace::Response, Some(response)) => {
+                        (response.to_ns, response.numbers.1, response.numbers.1)
                     }
-                    (_, Some(said)) => (transaction.request.to_ns, numbers.1, said.numbers.0),
+                    (_, Some(response)) => {
+                        (transaction.request.to_ns, numbers.1, response.numbers.0)
+                    }
                     (_, None) => (transaction.request.to_ns, numbers.1, numbers.1),
                 };
                 let times = 1;

@@ -73,13 +73,13 @@ impl<W: Write> PcapngWriter<W> {
     /// # Errors
     /// It cannot be written.
     pub fn write_packet(&mut self, packet: &OutputPacket<'_>) -> io::Result<()> {
-        let kept = u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX);
+        let captured_length = u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX);
         let mut body = Vec::with_capacity(packet.bytes.len() + 64);
         body.extend(0u32.to_le_bytes());
         body.extend(((packet.at_ns >> 32) as u32).to_le_bytes());
         body.extend((packet.at_ns as u32).to_le_bytes());
-        body.extend(kept.to_le_bytes());
-        body.extend(packet.original.max(kept).to_le_bytes());
+        body.extend(captured_length.to_le_bytes());
+        body.extend(packet.original.max(captured_length).to_le_bytes());
         body.extend_from_slice(packet.bytes);
         pad_to_four(&mut body);
         if !packet.comment.is_empty() {

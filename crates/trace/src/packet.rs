@@ -99,9 +99,9 @@ impl<'a> TcpPacket<'a> {
         if header < HEADER || header as u32 > carried.length {
             return Err(TcpHeaderError::Length);
         }
-        let kept = bytes.len().min(header);
+        let header_length = bytes.len().min(header);
         let length = carried.length - header as u32;
-        let payload = &bytes[kept..];
+        let payload = &bytes[header_length..];
         let payload = &payload[..payload.len().min(length as usize)];
         let source = TcpEndpoint { address: carried.source, port: u16_at(bytes, 0, true) };
         let destination =
@@ -118,7 +118,7 @@ impl<'a> TcpPacket<'a> {
             flags: bytes[13],
             window: u16_at(bytes, 14, true),
             checksum: u16_at(bytes, 16, true),
-            options: TcpOptions::read(&bytes[HEADER..kept]),
+            options: TcpOptions::read(&bytes[HEADER..header_length]),
             length,
             payload,
         })

@@ -32,20 +32,20 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
     }
     keep_slowest_overall(&mut analysed.connections, MAX_REPORTED);
     let connections = &mut analysed.connections;
-    let mut told: Vec<usize> = (0..connections.len()).collect();
-    told.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
-    told.truncate(MAX_CONNECTIONS);
-    told.sort_unstable();
+    let mut reported: Vec<usize> = (0..connections.len()).collect();
+    reported.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
+    reported.truncate(MAX_CONNECTIONS);
+    reported.sort_unstable();
     let connections_total = connections.len();
-    let connections_left_out = connections.len() - told.len();
+    let connections_left_out = connections.len() - reported.len();
     let one = |at: usize| {
         let verdict = diagnose(&connections[at].1.tally, connections.as_slice());
         let (conversation, ledger) = &mut connections[at];
         // Moved, not copied: the transactions are stored only once.
-        let kept = std::mem::take(&mut ledger.transactions);
-        ConnectionReport::from_conversation(conversation, ledger, verdict, &kept)
+        let transactions = std::mem::take(&mut ledger.transactions);
+        ConnectionReport::from_conversation(conversation, ledger, verdict, &transactions)
     };
-    let told = told.into_iter().map(one).collect();
+    let reported = reported.into_iter().map(one).collect();
     TraceReport {
         schema: SCHEMA,
         capture: capture_report(&analysed.facts, &source),
@@ -54,7 +54,7 @@ pub fn build_report(mut analysed: AnalysedCapture, source: CaptureSource) -> Tra
         connections_left_out,
         transactions_total: tally.transactions,
         verdict: diagnose(&tally, analysed.connections.as_slice()),
-        connections: told,
+        connections: reported,
     }
 }
 

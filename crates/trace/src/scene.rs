@@ -18,7 +18,7 @@ impl ConnectionScene {
         number: u32,
         wishes: &ScaleOverrides,
     ) -> ConnectionScene {
-        let judged = attribute_connection(&conversation, wishes, false, true);
-        ConnectionScene { conversation, attribution: judged, number }
+        let attribution = attribute_connection(&conversation, wishes, false, true);
+        ConnectionScene { conversation, attribution: attribution, number }
     }
 }

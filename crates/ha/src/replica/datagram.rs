@@ -68,11 +68,11 @@ pub struct RecordBatch {
 impl RecordBatch {
     /// Adds the entry of a place. Returns `false` where it cannot be encoded.
     pub fn push(&mut self, place: u64, record: &ReplicaRecord) -> bool {
-        let told = record.emit(&mut self.bytes);
-        if told {
+        let is_encoded = record.emit(&mut self.bytes);
+        if is_encoded {
             self.places.push(place);
         }
-        told
+        is_encoded
     }
 
     /// No further record is certain to fit.

@@ -258,12 +258,12 @@ impl ReplicaPeer {
         stands: (bool, &HashSecret),
         keys: &ClusterKeys,
     ) -> Result<ReplicaEvent, ReplicaDefect> {
-        let said = parse(bytes, keys)
+        let datagram = parse(bytes, keys)
             .and_then(|datagram| self.handle_datagram(now, datagram, stands, keys));
-        if let Err(defect) = &said {
+        if let Err(defect) = &datagram {
             *self.counts.refused.entry(defect.name()).or_default() += 1;
         }
-        said
+        datagram
     }
 
     fn handle_datagram(

@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn what_is_overtaken_has_not_come() {
-        let mut taken = ReceiveWindow::default();
+        let mut window = ReceiveWindow::default();
         assert_eq!(
-            [1, 2, 5, 4, 5, 6].map(|number| taken.accept(number)),
+            [1, 2, 5, 4, 5, 6].map(|number| window.accept(number)),
             [true, true, true, false, false, true]
         );
-        let heard = taken.acknowledgement();
+        let heard = window.acknowledgement();
         let came = [1, 2, 3, 4, 5, 6, 7].map(|number| heard.is_received(number));
         let yes = Some(true);
         let no = Some(false);
@@ -85,12 +85,12 @@ mod tests {
     proptest! {
         #[test]
         fn bits_say_what_was_taken(steps in prop::collection::vec(1..400_u64, 1..60)) {
-            let (mut taken, mut number, mut all) = (ReceiveWindow::default(), 0, BTreeSet::new());
+            let (mut window, mut number, mut all) = (ReceiveWindow::default(), 0, BTreeSet::new());
             for step in steps {
                 number += step;
-                prop_assert!(taken.accept(number));
+                prop_assert!(window.accept(number));
                 all.insert(number);
-                let heard = taken.acknowledgement();
+                let heard = window.acknowledgement();
                 for back in 0..ACK_WINDOW as u64 {
                     let Some(one) = number.checked_sub(back) else { break };
                     prop_assert_eq!(heard.is_received(one), Some(all.contains(&one)));

@@ -81,12 +81,12 @@ mod tests {
         let secret: HashSecret = std::array::from_fn(|at| at as u8);
         let known = tag(&secret, ours.signer(), &ours);
         let sealed = seal(&secret, 7, known, ours.signer(), &ours).unwrap();
-        let said = ReplicaHello { active: true, epoch: 1, synced_epoch: 0, tag: known, sealed };
-        let bytes = emit_hello(7, 9, &said, &ours);
+        let hello = ReplicaHello { active: true, epoch: 1, synced_epoch: 0, tag: known, sealed };
+        let bytes = emit_hello(7, 9, &hello, &ours);
         assert!(!bytes.windows(8).any(|window| window == &secret[..8]));
         let datagram = parse(&bytes, &theirs).unwrap();
-        assert_eq!(open_sealed(&datagram, &said, &theirs), Some(secret));
-        let lied = ReplicaHello { tag: known ^ 1, ..said };
+        assert_eq!(open_sealed(&datagram, &hello, &theirs), Some(secret));
+        let lied = ReplicaHello { tag: known ^ 1, ..hello };
         assert_eq!(open_sealed(&datagram, &lied, &theirs), None);
     }
 

@@ -129,17 +129,17 @@ mod tests {
     #[test]
     fn what_did_not_come_is_told_of_anew() {
         let mut window = SendWindow::default();
-        let mut taken = ReceiveWindow::default();
+        let mut received = ReceiveWindow::default();
         let numbers: Vec<u64> = (0..4).map(|place| window.send(at(0), vec![place], None)).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
-        assert!(taken.accept(1) && taken.accept(3));
+        assert!(received.accept(1) && received.accept(3));
         assert_eq!(
-            window.acknowledge(at(9), &taken.acknowledgement()).lost,
+            window.acknowledge(at(9), &received.acknowledgement()).lost,
             [1],
             "the second packet's place"
         );
         assert_eq!(
-            window.acknowledge(at(9), &taken.acknowledgement()),
+            window.acknowledge(at(9), &received.acknowledgement()),
             DeliveryReport::default(),
             "once"
         );
@@ -160,12 +160,12 @@ mod tests {
     #[test]
     fn what_came_within_fifty_ms_of_its_change_came_in_time() {
         let mut window = SendWindow::default();
-        let mut taken = ReceiveWindow::default();
+        let mut received = ReceiveWindow::default();
         for since in [Some(at(0)), Some(at(1)), None, Some(at(40))] {
             window.send(at(45), vec![1, 2, 3], since);
         }
-        assert!((1..4).all(|number| taken.accept(number)));
-        let ended = window.acknowledge(at(51), &taken.acknowledgement());
+        assert!((1..4).all(|number| received.accept(number)));
+        let ended = window.acknowledge(at(51), &received.acknowledgement());
         assert_eq!((ended.timely, ended.slow), (3, 3), "one in time, one late, one of who joins");
         let ended = window.expire(at(500));
         assert_eq!((ended.timely, ended.slow, ended.lost.len()), (0, 3, 3));

@@ -156,11 +156,11 @@ fn the_witness_is_asked_while_it_is_needed_and_what_is_not_is_given_back() {
     votes.handle_reply(at(7_310), back.number, WitnessReply::Released);
     assert_eq!(votes.next_due(), MonotonicTime::NEVER);
     votes.set_group_state(at(7_400), false, true);
-    let again = votes.take_request(at(7_400)).unwrap();
-    assert!(again.ticket > first.ticket);
+    let second_request = votes.take_request(at(7_400)).unwrap();
+    assert!(second_request.ticket > first.ticket);
     assert_eq!(
         votes.take_request(at(8_400)).map(|ask| ask.number),
-        Some(again.number + 1),
+        Some(second_request.number + 1),
         "no answer"
     );
     assert_eq!((votes.renewed, votes.refused, votes.unanswered), (2, 1, 1));

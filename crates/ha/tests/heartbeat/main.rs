@@ -30,18 +30,18 @@ const SEEDS: u64 = 80;
 
 #[test]
 fn one_member_answers_whatever_fails() {
-    let mut taken = 0;
+    let mut takeovers = 0;
     let mut withheld = 0;
     let mut replayed = 0;
     for seed in seeds(SEEDS) {
         let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Everything);
         world.run();
-        taken += world.sum(|counts| counts.takeovers);
+        takeovers += world.sum(|counts| counts.takeovers);
         withheld += world.sum(|counts| counts.blocked_takeovers);
         replayed += world.replayed;
     }
     println!(
-        "proof: {} seeds, {taken} takings, {withheld} times withheld, {replayed} packets repeated",
+        "proof: {} seeds, {takeovers} takings, {withheld} times withheld, {replayed} packets repeated",
         seeds(SEEDS).count()
     );
 }
@@ -63,11 +63,11 @@ fn a_service_network_that_fails_alone_moves_nothing() {
 
 #[test]
 fn who_reaches_more_has_the_address() {
-    let mut taken = 0;
+    let mut takeovers = 0;
     for seed in seeds(SEEDS) {
         let mut world = HeartbeatSimulation::new(SeededRandom::new(seed), FailureKind::Reach);
         world.run();
-        taken += world.sum(|counts| counts.takeovers);
+        takeovers += world.sum(|counts| counts.takeovers);
     }
-    println!("proof: {} seeds of failing targets, {taken} takings", seeds(SEEDS).count());
+    println!("proof: {} seeds of failing targets, {takeovers} takings", seeds(SEEDS).count());
 }

@@ -28,20 +28,20 @@ const SEEDS: u64 = 60;
 #[test]
 fn the_other_member_has_every_entry_as_it_is_here() {
     let mut sent = 0;
-    let mut again = 0;
+    let mut resent = 0;
     let mut syncs = 0;
     let mut late = 0;
     for seed in seeds(SEEDS) {
         let mut world = ReplicaSimulation::new(SeededRandom::new(seed));
         world.run();
         sent += world.told().sent;
-        again += world.told().resent;
+        resent += world.told().resent;
         syncs += world.told().syncs;
         late += world.late;
     }
     println!(
-        "proof: {} seeds, {sent} records, {again} told anew, {syncs} times of everything, {late} packets overtaken",
+        "proof: {} seeds, {sent} records, {resent} told anew, {syncs} times of everything, {late} packets overtaken",
         seeds(SEEDS).count()
     );
-    assert!(seeds(SEEDS).count() == 1 || again > 0 && late > 0, "nothing was lost or overtaken");
+    assert!(seeds(SEEDS).count() == 1 || resent > 0 && late > 0, "nothing was lost or overtaken");
 }

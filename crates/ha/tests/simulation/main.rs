@@ -38,30 +38,30 @@ const REFRESH: Duration = Duration::from_secs(2);
 #[test]
 fn one_member_answers_whatever_the_network_does() {
     let mut split = 0;
-    let mut taken = 0;
+    let mut takeovers = 0;
     let mut stalled = 0;
     for seed in seeds(SEEDS) {
         let mut world = VrrpSimulation::new(SeededRandom::new(seed), true, Some(REFRESH));
         world.run();
         split += world.splits();
-        taken += world.sum(|counts| counts.takeovers);
+        takeovers += world.sum(|counts| counts.takeovers);
         stalled += world.sum(|counts| counts.stalled);
     }
     println!(
-        "proof: {} seeds, {taken} takings, {split} splits of the network, {stalled} stalls",
+        "proof: {} seeds, {takeovers} takings, {split} splits of the network, {stalled} stalls",
         seeds(SEEDS).count()
     );
 }
 
 #[test]
 fn members_that_fail_never_leave_two_that_answer() {
-    let mut taken = 0;
+    let mut takeovers = 0;
     for seed in seeds(SEEDS) {
         let mut world = VrrpSimulation::new(SeededRandom::new(seed ^ MEMBERS_FAIL), false, None);
         world.run();
-        taken += world.sum(|counts| counts.takeovers);
+        takeovers += world.sum(|counts| counts.takeovers);
     }
-    println!("proof: {} seeds of failing members, {taken} takings", seeds(SEEDS).count());
+    println!("proof: {} seeds of failing members, {takeovers} takings", seeds(SEEDS).count());
 }
 
 #[test]

@@ -28,7 +28,7 @@ const SEEDS: u64 = 80;
 
 #[test]
 fn never_two_and_one_wherever_two_of_three_agree() {
-    let mut taken = 0;
+    let mut takeovers = 0;
     let mut alone = 0;
     let mut withheld = 0;
     let mut served = 0;
@@ -42,7 +42,7 @@ fn never_two_and_one_wherever_two_of_three_agree() {
         ][seed as usize % 4];
         let mut world = WitnessSimulation::new(SeededRandom::new(seed), calm);
         world.run();
-        taken += world.sum(|counts| counts.takeovers);
+        takeovers += world.sum(|counts| counts.takeovers);
         alone += world.sum(|counts| counts.lost_quorum);
         withheld += world.sum(|counts| counts.blocked_takeovers);
         served += world.served;
@@ -51,7 +51,7 @@ fn never_two_and_one_wherever_two_of_three_agree() {
     let count = seeds(SEEDS).count();
     assert!(count < 20 || (alone > 0 && withheld > 0), "nothing was put to the test");
     println!(
-        "proof: {count} seeds of a witness, {taken} takings, {alone} times given up alone, {withheld} times withheld, \
+        "proof: {count} seeds of a witness, {takeovers} takings, {alone} times given up alone, {withheld} times withheld, \
          one answered in {} of 100 steps of trouble, never two",
         100 * served / steps.max(1)
     );

@@ -217,9 +217,9 @@ impl WitnessMember {
         let wants = self.machine.wants_permission();
         let Some(votes) = &mut self.votes else { return };
         votes.set_group_state(now, state == VrrpState::Active, wants);
-        let said = (state, wants, votes.next_vote(now).grants_for.is_some());
-        if said != self.reported_state {
-            self.reported_state = said;
+        let sent_vote = (state, wants, votes.next_vote(now).grants_for.is_some());
+        if sent_vote != self.reported_state {
+            self.reported_state = sent_vote;
             self.peer_link.request_round(now);
         }
         self.out.extend(votes.take_request(now).map(WitnessPacket::Ask));

@@ -324,8 +324,8 @@ impl WitnessSimulation {
             WitnessOperation::Release => (false, Duration::ZERO),
         };
         let holder = self.members[from].name;
-        let asked = LeaseRequest { holder, ticket: ask.ticket, is_holder: holds, length };
-        let answer = match self.leases.request_lease(self.witness(), "a", asked) {
+        let request = LeaseRequest { holder, ticket: ask.ticket, is_holder: holds, length };
+        let answer = match self.leases.request_lease(self.witness(), "a", request) {
             Ok(length) if length.is_zero() => WitnessReply::Released,
             Ok(length) => WitnessReply::Granted(length),
             Err(_) => WitnessReply::Refused,

@@ -52,8 +52,8 @@ fn who_never_answers_has_no_way_but_is_asked_on() {
     let mut hops = hops();
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(OLD), at(0));
     hops.take_changes();
-    let asked: usize = (1..=10).map(|step| hops.tick(at(1_000 * step)).len()).sum();
-    assert_eq!(asked, 10);
+    let requests: usize = (1..=10).map(|step| hops.tick(at(1_000 * step)).len()).sum();
+    assert_eq!(requests, 10);
     assert_eq!(hops.state(SERVER), Some(NextHopState::Error));
     assert_eq!(hops.take_changes()[0].1.state, abi::WAY_UNKNOWN);
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(NEW), at(11_000));

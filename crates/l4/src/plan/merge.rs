@@ -161,9 +161,9 @@ impl MapPlanner {
                 entries.clone_from(standing);
             }
             let place = old.schedules.get(index).copied();
-            let kept = before.filter(|(_, old)| old == entries).and(place);
-            let region = allocate_region(&mut self.layout.schedule, kept, entries.len())?;
-            if kept.is_none() && !entries.is_empty() {
+            let current_region = before.filter(|(_, old)| old == entries).and(place);
+            let region = allocate_region(&mut self.layout.schedule, current_region, entries.len())?;
+            if current_region.is_none() && !entries.is_empty() {
                 change.writes.push(MapWrite::Schedule(region.first, entries.clone()));
             }
             pool.first = region.first;
@@ -181,9 +181,11 @@ impl MapPlanner {
         old: &ServicePlan,
         change: &mut PlannedChange,
     ) -> Result<(), CapacityError> {
-        let kept = Some(old.rules_region).filter(|at| old.rules == part.rules && at.length > 0);
-        part.rules_region = allocate_region(&mut self.layout.rules, kept, part.rules.len())?;
-        if kept.is_none() && !part.rules.is_empty() {
+        let current_region =
+            Some(old.rules_region).filter(|at| old.rules == part.rules && at.length > 0);
+        part.rules_region =
+            allocate_region(&mut self.layout.rules, current_region, part.rules.len())?;
+        if current_region.is_none() && !part.rules.is_empty() {
             change.writes.push(MapWrite::Rules(part.rules_region.first, part.rules.clone()));
         }
         Ok(())
@@ -208,10 +210,10 @@ impl MapPlanner {
 /// The current region of the entries, or a new one.
 pub(super) fn allocate_region(
     room: &mut RegionAllocator,
-    kept: Option<ArrayRegion>,
+    current_region: Option<ArrayRegion>,
     entries: usize,
 ) -> Result<ArrayRegion, CapacityError> {
-    match kept {
+    match current_region {
         Some(region) => Ok(region),
         None => room.allocate(u32::try_from(entries).unwrap_or(u32::MAX)),
     }

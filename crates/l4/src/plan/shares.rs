@@ -42,9 +42,9 @@ impl MapPlanner {
                 list.push(self.allocate_share(*key, each, change)?);
             }
             let same = old.shares.get(&index) == Some(&keys);
-            let kept = old.share_lists.get(&index).copied().filter(|_| same);
-            let region = allocate_region(&mut self.layout.share_list, kept, list.len())?;
-            if kept.is_none() {
+            let current_list = old.share_lists.get(&index).copied().filter(|_| same);
+            let region = allocate_region(&mut self.layout.share_list, current_list, list.len())?;
+            if current_list.is_none() {
                 keys.iter().for_each(|key| self.share_uses.add(*key));
                 change.writes.push(MapWrite::ShareList(region.first, list));
             }

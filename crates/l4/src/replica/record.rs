@@ -131,11 +131,11 @@ impl ReplicaTables {
         &self,
         connection: &NatConnection,
         place: u32,
-        kept: Option<(IpAddr, u16)>,
+        preserved_server: Option<(IpAddr, u16)>,
         secret: &FlowHashSecret,
     ) -> PutResult {
         let entered = self.forward.put_free(connection.fingerprint, place);
-        if let Some(server) = kept.filter(|_| entered == PutResult::Done) {
+        if let Some(server) = preserved_server.filter(|_| entered == PutResult::Done) {
             let _ = self.forward.put_free(reply_fingerprint(connection, server, secret), place);
         }
         entered

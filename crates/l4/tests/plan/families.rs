@@ -173,7 +173,8 @@ fn every_port_of_the_address_of_our_own_connections_is_refused() {
         let mut bench = PlannerFixture::new();
         bench.facts.source_addresses = Arc::new([(ip("10.0.0.1"), ip("10.0.0.253"))].into());
         let change = bench.change(&text(listen));
-        let told = change.obstacles.get("web").is_some_and(|why| why.contains("own connections"));
-        assert_eq!(told, refused, "{listen}: {:?}", change.obstacles);
+        let is_reported =
+            change.obstacles.get("web").is_some_and(|why| why.contains("own connections"));
+        assert_eq!(is_reported, refused, "{listen}: {:?}", change.obstacles);
     }
 }

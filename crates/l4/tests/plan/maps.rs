@@ -135,11 +135,11 @@ impl SimulatedMaps {
                 }
             }
         }
-        let mut taken = BTreeSet::new();
+        let mut used = BTreeSet::new();
         for share in self.share_keys.values() {
             let share = self.shares.get(share).ok_or(format!("no share {share}"))?;
             let region = (share.first, share.ports);
-            if !taken.insert(region) {
+            if !used.insert(region) {
                 return Err(format!("two shares have the records from {} on", share.first));
             }
         }

@@ -81,10 +81,10 @@ fn what_nobody_claims_leaves_when_its_connections_end() {
     let (writes, forgotten) = next.sweep(&[], &[]);
     assert_eq!(forgotten.len(), 4);
     maps.apply(&writes);
-    let said = words(&writes);
+    let descriptions = words(&writes);
     assert!(
-        said.iter().filter(|write| write.starts_with("drop service")).count() == 2,
-        "{said:#?}"
+        descriptions.iter().filter(|write| write.starts_with("drop service")).count() == 2,
+        "{descriptions:#?}"
     );
     // The freed indexes are enough for the same number of services.
     let many = config(&["a", "d", "e", "f", "g", "h"]);

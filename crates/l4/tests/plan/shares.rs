@@ -61,10 +61,10 @@ fn shares_are_made_as_forecasts_reckon_with_them() {
         + &pool("six", &["[fd00::1]:80"], "");
     let own = service("own", "nat", "203.0.113.12:80", "")
         + &pool("own", &["10.0.1.1:80"], "source = \"10.0.0.253\"");
-    let kept = service("stay", "nat", "203.0.113.13:80", "")
+    let unchanged_service = service("stay", "nat", "203.0.113.13:80", "")
         + &pool("stay", &["10.0.2.1:80"], "source = \"client\"");
     for flows in [1 << 20, 65_536, 16_384] {
-        let text = format!("{}{many}{later}{own}{kept}", plane(flows));
+        let text = format!("{}{many}{later}{own}{unchanged_service}", plane(flows));
         let config = model::config::load(&text, "x").unwrap().config;
         let mut bench =
             PlannerFixture::with(MapPlanner::new(&MapCapacity { records: flows, ..CAPACITY }));

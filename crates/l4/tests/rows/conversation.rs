@@ -99,21 +99,25 @@ impl SampledConversation {
         let seen = self.seen();
         let model = &self.model;
         for (side, half) in model.halves.iter().enumerate() {
-            let told = seen.sides[side];
+            let sampled_side = seen.sides[side];
             let counts = [
-                (told.packets, half.packets),
-                (told.retransmitted, half.retransmitted),
-                (told.filled, half.filled),
-                (told.reordered, half.reordered),
-                (told.zero_window, half.zero),
-                (told.silly_window, half.silly),
-                (told.resets, half.resets),
+                (sampled_side.packets, half.packets),
+                (sampled_side.retransmitted, half.retransmitted),
+                (sampled_side.filled, half.filled),
+                (sampled_side.reordered, half.reordered),
+                (sampled_side.zero_window, half.zero),
+                (sampled_side.silly_window, half.silly),
+                (sampled_side.resets, half.resets),
                 (seen.syns[side].into(), half.syns),
             ];
             let (got, want): (Vec<u64>, Vec<u64>) =
                 counts.into_iter().map(|(got, want)| (got, u64::from(want))).unzip();
             assert_eq!(got, want, "side {side}");
-            let times = [told.zero_window_nanos, told.silly_window_nanos, told.loss_recovery_nanos];
+            let times = [
+                sampled_side.zero_window_nanos,
+                sampled_side.silly_window_nanos,
+                sampled_side.loss_recovery_nanos,
+            ];
             assert_eq!(times, [half.zero_ns, half.silly_ns, half.loss_ns], "side {side}");
         }
         assert_eq!(seen.syn, model.syn.unwrap_or_default());

@@ -124,8 +124,8 @@ fn no_small_window_is_told_where_its_scale_is_not_known() {
         talk.say(PacketSample { window: 1_000, ..data(0, 1, 0) });
         talk.say(PacketSample { window: 0, ..data(0, 1, 0) });
         talk.agrees();
-        let told = talk.seen().sides[0];
-        assert_eq!((told.silly_window, told.zero_window), (silly, 1), "{text}");
+        let sampled_side = talk.seen().sides[0];
+        assert_eq!((sampled_side.silly_window, sampled_side.zero_window), (silly, 1), "{text}");
     }
 }
 
@@ -285,12 +285,12 @@ fn what_is_watched_outlives_the_process_and_a_program_that_is_loaded_anew() {
     talk.open();
     let before = talk.seen();
     let home = PinDirectory::open(&talk.world.place().join("home")).unwrap();
-    let again = PacketDatapath::open(&home, &TableSizes::default(), false).unwrap();
-    assert!(again.is_adopted());
-    let watcher = FlowSampler::new(&again).unwrap();
-    assert!(!set_sampling(&again, &watcher, Some(1)).unwrap(), "it is on, and stays so");
+    let reopened = PacketDatapath::open(&home, &TableSizes::default(), false).unwrap();
+    assert!(reopened.is_adopted());
+    let watcher = FlowSampler::new(&reopened).unwrap();
+    assert!(!set_sampling(&reopened, &watcher, Some(1)).unwrap(), "it is on, and stays so");
     assert_eq!(watcher.read_samples(), [before]);
-    talk.world.plane = again;
+    talk.world.plane = reopened;
     talk.say(data(0, 1, 100));
     talk.after(MS).say(data(0, 1, 100));
     talk.agrees();

@@ -20,11 +20,11 @@ fn connections_outlive_the_process_that_loaded() {
     world.pool(0, &[1]);
     let home = PinDirectory::open(&world.place().join("home")).unwrap();
     let larger = TableSizes { flows: 1 << 14, ..TableSizes::default() };
-    let again = PacketDatapath::open(&home, &larger, false).unwrap();
-    assert!(again.is_adopted());
-    assert_eq!(again.flows.capacity(), world.plane.flows.capacity(), "tables keep their size");
+    let reopened = PacketDatapath::open(&home, &larger, false).unwrap();
+    assert!(reopened.is_adopted());
+    assert_eq!(reopened.flows.capacity(), world.plane.flows.capacity(), "tables keep their size");
     let ack = TestPacket { flags: ACK, ..syn };
-    let trial = again.program().unwrap().test_run(&ack.bytes(), 0, 1).unwrap();
+    let trial = reopened.program().unwrap().test_run(&ack.bytes(), 0, 1).unwrap();
     assert_eq!(trial.packet[..6], link(0), "the flow is known");
 }
 
@@ -105,7 +105,7 @@ fn tables_that_do_not_fit_say_what_to_lower() {
     );
     let refused = refused.unwrap_err();
     assert!(matches!(refused, LoadError::Kernel { .. }), "{refused:?}");
-    let said = refused.to_string();
-    assert!(said.contains("flows") && said.contains("lower `flows`"), "{said}");
-    assert!(!said.contains('\n'), "{said}");
+    let message = refused.to_string();
+    assert!(message.contains("flows") && message.contains("lower `flows`"), "{message}");
+    assert!(!message.contains('\n'), "{message}");
 }

@@ -124,8 +124,11 @@ fn a_port_is_used_again_only_by_the_rules() {
     let new = TestPacket { seq: 5000, ..syn.clone() };
     assert_eq!(out(&world, "a newer SYN", &new).sport, seen.sport);
     world.pass_ticks(21);
-    let again = TestPacket { seq: 1, ..syn };
-    assert_ne!(out(&world, "after its time a SYN gets another port", &again).sport, seen.sport);
+    let second_syn = TestPacket { seq: 1, ..syn };
+    assert_ne!(
+        out(&world, "after its time a SYN gets another port", &second_syn).sport,
+        seen.sport
+    );
 }
 
 /// A server that still knows the port answers a SYN for its old connection; the client resets that one and sends its
@@ -147,10 +150,10 @@ fn each_state_has_its_own_time() {
     let ack = TestPacket { flags: ACK, ..syn.clone() };
     let late = |world: &mut DatapathTestbed, text: &str, ticks: u64, packet: &TestPacket| {
         world.pass_ticks(ticks - 1);
-        let kept = world.count(Outcome::NoFlow);
+        let no_flow_count = world.count(Outcome::NoFlow);
         world.pass_ticks(1);
         world.expect(text, &packet.bytes(), Outcome::NoFlow, DROP);
-        assert_eq!(world.count(Outcome::NoFlow), kept + 1);
+        assert_eq!(world.count(Outcome::NoFlow), no_flow_count + 1);
     };
     out(&world, "SYN", &syn);
     late(&mut world, "half-open", 20, &ack);

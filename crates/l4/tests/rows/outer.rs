@@ -85,8 +85,8 @@ fn clients_are_told_what_is_left_of_a_narrow_way_to_a_server() {
                     let frame = world.expect(&text, &error.bytes(), Outcome::ErrorReturned, TX);
                     assert_eq!(frame[..6], error.from, "{text}: back to whom it came from");
                     is_about(&text, &frame, &packet, 1, left);
-                    let again = world.expect(&text, &packet.bytes(), Outcome::TooBig, TX);
-                    is_about(&text, &again, &packet, 0, left);
+                    let second_error = world.expect(&text, &packet.bytes(), Outcome::TooBig, TX);
+                    is_about(&text, &second_error, &packet, 0, left);
                     let head = packet.ip().len() - packet.payload.len();
                     let payload = vec![7; left as usize - head];
                     let fits = TestPacket { payload, ..packet.clone() };

@@ -96,23 +96,23 @@ fn senders_are_told_where_nobody_makes_fragments_or_they_allow_none() {
 fn more_than_are_taken_in_a_tick_or_fit_the_ring_are_told_of() {
     let Some((mut world, ring)) = narrow() else { return };
     let cut = large(CLIENT4, VIP4, 1_400);
-    let mut taken = 0;
+    let mut sent_packets = 0;
     while world.send(&cut).0 == DROP {
-        taken += 1;
-        assert!(taken < 2_000, "the ring has no end");
+        sent_packets += 1;
+        assert!(sent_packets < 2_000, "the ring has no end");
     }
-    assert!(taken > 500, "{taken}");
+    assert!(sent_packets > 500, "{sent_packets}");
     world.expect("full", &cut.bytes(), Outcome::TooBig, TX);
-    assert_eq!(handed(&ring).len(), taken);
+    assert_eq!(handed(&ring).len(), sent_packets);
     world.pass_ticks(1);
-    let mut taken = 0;
+    let mut sent_packets = 0;
     let mut seen = 0;
     while world.send(&cut).0 == DROP {
-        taken += 1;
-        assert!(taken <= abi::FRAGMENTED_LIMIT, "a tick has no end");
+        sent_packets += 1;
+        assert!(sent_packets <= abi::FRAGMENTED_LIMIT, "a tick has no end");
         seen += handed(&ring).len();
     }
-    assert_eq!((taken, seen), (abi::FRAGMENTED_LIMIT, abi::FRAGMENTED_LIMIT as usize));
+    assert_eq!((sent_packets, seen), (abi::FRAGMENTED_LIMIT, abi::FRAGMENTED_LIMIT as usize));
     world.pass_ticks(1);
     world.expect("the next tick", &cut.bytes(), Outcome::Fragmented, DROP);
 }

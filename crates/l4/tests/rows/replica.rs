@@ -39,11 +39,11 @@ fn tick(world: &DatapathTestbed) -> u32 {
 /// Places of a table that were noted.
 fn noted(replica: &ReplicaTables, table: ReplicatedTable) -> Vec<u32> {
     let mut places = Vec::new();
-    let told = replica.take_changes(table, 0, |place| {
+    let result = replica.take_changes(table, 0, |place| {
         places.push(place);
         true
     });
-    assert_eq!(told, Ok(()));
+    assert_eq!(result, Ok(()));
     places
 }
 
@@ -159,8 +159,8 @@ fn what_has_become_of_a_connection_is_told_by_its_hash() {
     assert_eq!((read(&other).state, read(&other).ttl_ticks), (State::Closing, 50));
     assert_eq!(end(99, true), None, "nobody knows it");
     let slot = RecordSlot { place, share_index: 0, client_source: None };
-    let kept = other.1.put_record(&read(&one), &slot, (&SECRET, now), false);
-    assert_eq!(kept, PutResult::Occupied, "what lives here stays");
+    let put_result = other.1.put_record(&read(&one), &slot, (&SECRET, now), false);
+    assert_eq!(put_result, PutResult::Occupied, "what lives here stays");
     let beyond = RecordSlot { place: u32::MAX, ..slot };
     assert_eq!(other.1.put_record(&read(&one), &beyond, (&SECRET, now), true), PutResult::Full);
 }

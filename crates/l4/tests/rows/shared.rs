@@ -53,7 +53,7 @@ fn answers_find_connections_of_both_shares() {
     let Some(world) = world(64) else { return };
     for over_tcp in [true, false] {
         let mut ends = BTreeSet::new();
-        let mut asked = Vec::new();
+        let mut clients = Vec::new();
         for n in 1..=30 {
             for (vip, port) in [(ONE, 80), (ALL, 80), (ALL, 443)] {
                 let mut packet = if over_tcp { tcp(CLIENT, vip, SYN) } else { udp(CLIENT, vip) };
@@ -62,10 +62,10 @@ fn answers_find_connections_of_both_shares() {
                 let got = out(&world, &packet);
                 assert_eq!((got.dst, got.dport), (ip("10.0.0.1"), port));
                 assert!(ends.insert((got.src, got.sport, got.dport)), "{got:?} was there before");
-                asked.push((packet, got));
+                clients.push((packet, got));
             }
         }
-        for (packet, got) in &asked {
+        for (packet, got) in &clients {
             answered(&world, packet, got);
         }
     }
@@ -85,8 +85,8 @@ fn a_port_is_used_in_one_share_alone() {
     let other = TestPacket { dport: 443, ..syn(ALL, 1) };
     answered(&world, &other, &out(&world, &other));
     world.pass_ticks(21);
-    let again = syn(ONE, 99);
-    answered(&world, &again, &out(&world, &again));
+    let second_syn = syn(ONE, 99);
+    answered(&world, &second_syn, &out(&world, &second_syn));
 }
 
 /// Errors about packets to the server find the connection too.
@@ -127,8 +127,8 @@ fn the_long_idle_give_way_where_no_port_is_free() {
         world.plane.plane_counts.each_cpu(&0).unwrap().iter().map(|row| row.evicted).sum()
     };
     assert_eq!(evicted(&world), 0);
-    let taken: BTreeSet<u16> = (5..=7).map(|n| open(&world, n)).collect();
-    assert!(taken.is_subset(&first) && taken.len() == 3, "{taken:?} of {first:?}");
+    let used_ports: BTreeSet<u16> = (5..=7).map(|n| open(&world, n)).collect();
+    assert!(used_ports.is_subset(&first) && used_ports.len() == 3, "{used_ports:?} of {first:?}");
     assert_eq!(evicted(&world), 3);
     world.expect("nobody is idle", &TestPacket { sport: 8, ..syn }.bytes(), Outcome::NoPort, DROP);
     out(&world, &ack(2));

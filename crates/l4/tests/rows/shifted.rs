@@ -61,8 +61,8 @@ fn talks(world: &DatapathTestbed, first: &TestPacket, seen: &ReceivedPacket, coo
     let old = TestPacket { seq: ISN, ..bare_of(first, SYN) };
     world.expect("an old SYN", &old.bytes(), Outcome::PrematureReuse, DROP);
     let new = TestPacket { seq: 70_000, ..bare_of(first, SYN) };
-    let again = to_server(world, "a newer one is another connection", &new);
-    assert_ne!(again.sport, seen.sport);
+    let second_frame = to_server(world, "a newer one is another connection", &new);
+    assert_ne!(second_frame.sport, seen.sport);
 }
 
 fn bare_of(packet: &TestPacket, flags: u8) -> TestPacket {
@@ -82,8 +82,9 @@ fn a_client_that_waits_asks_the_server_again() {
         for packet in
             [&probe, &TestPacket { payload: b"data".to_vec(), ..bringing(&syn, cookie) }, &syn]
         {
-            let again = to_server(&world, "and again", packet);
-            let told = (flags(&again), seq(&again), again.sport, mss(&again));
+            let second_frame = to_server(&world, "and again", packet);
+            let told =
+                (flags(&second_frame), seq(&second_frame), second_frame.sport, mss(&second_frame));
             assert_eq!(told, (SYN, ISN, first.sport, mss(&first)), "{vip}");
         }
         let over = TestPacket { flags: RST, ..probe };
@@ -99,10 +100,13 @@ fn what_a_server_says_first_is_understood() {
         let gauge = world.plane.gauges.get(&(at as u32)).unwrap().unwrap();
         assert_eq!(gauge.new_half_open, 0, "not half-open any more");
         // The client has nothing to send: the datapath acknowledges the server's retransmission.
-        let again = answer(&seen, SYN | ACK, SERVERS);
-        let frame = world.expect("again", &again.bytes(), Outcome::CookieAnswered, TX);
+        let retransmission = answer(&seen, SYN | ACK, SERVERS);
+        let frame = world.expect("again", &retransmission.bytes(), Outcome::CookieAnswered, TX);
         let told = read_ip(&frame[14..]);
-        assert_eq!((told.dst, told.dport, flags(&told)), (again.src, again.sport, ACK));
+        assert_eq!(
+            (told.dst, told.dport, flags(&told)),
+            (retransmission.src, retransmission.sport, ACK)
+        );
         assert_eq!((seq(&told), ack(&told)), (ISN + 1, SERVERS.wrapping_add(1)));
         assert!(window(&told) > 0, "so that it may speak first");
         let over = to_client(&world, "RST", &answer(&seen, RST | ACK, SERVERS.wrapping_add(1)));

@@ -137,8 +137,8 @@ mod tests {
         for text in ["3-1", "a", "1-", "0-4000000000", "-3"] {
             assert!(CpuMask::from_list(text).is_err(), "{text}");
         }
-        let said = CpuMask::from_list("3-1").map_err(|error| error.to_string());
-        assert!(said.is_err_and(|said| said.starts_with("`3-1` is no set of processors")));
+        let message = CpuMask::from_list("3-1").map_err(|error| error.to_string());
+        assert!(message.is_err_and(|message| message.starts_with("`3-1` is no set of processors")));
     }
 
     proptest! {

@@ -49,11 +49,11 @@ impl LoadSkew {
     }
 }
 
-pub fn diagnose(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFinding> {
-    let from = LoadOrigin::from_load(picture, load);
+pub fn diagnose(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFinding> {
+    let from = LoadOrigin::from_load(snapshot, load);
     let mut out = vec![processor_finding(load, &from)];
     out.extend(loss_findings(load, &from));
-    for one in &picture.interfaces {
+    for one in &snapshot.interfaces {
         if load.is_idle(&one.name) {
             out.push(note_finding(
                 &one.name,
@@ -74,7 +74,7 @@ pub fn diagnose(picture: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFindi
             ));
         }
     }
-    if picture.irqbalance {
+    if snapshot.irqbalance {
         out.push(note_finding(
             "irqbalance",
             "it runs, and moves interrupts by itself",
@@ -95,8 +95,8 @@ struct LoadOrigin {
 }
 
 impl LoadOrigin {
-    fn from_load(picture: &SteeringSnapshot, load: &NetworkLoad) -> LoadOrigin {
-        let is_shown = |name: &str| picture.interfaces.iter().any(|one| one.name == name);
+    fn from_load(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> LoadOrigin {
+        let is_shown = |name: &str| snapshot.interfaces.iter().any(|one| one.name == name);
         let mut shown = 0.0;
         let mut others = Vec::new();
         for (name, packets) in &load.received {
@@ -285,7 +285,7 @@ mod tests {
             receive: vec![Default::default()],
             ..InterfaceQueues::default()
         };
-        let picture = SteeringSnapshot { interfaces: vec![eth0], ..SteeringSnapshot::default() };
+        let snapshot = SteeringSnapshot { interfaces: vec![eth0], ..SteeringSnapshot::default() };
         let by = |rows: &[(&str, f64)]| {
             let mut load = load(&[50_000.0, 0.0]);
             load.processors.insert(
@@ -310,17 +310,20 @@ mod tests {
         ];
         for (received, advised, left_out) in rows {
             let load = by(received);
-            let found = diagnose(&picture, &load);
-            let told = found.iter().filter(|one| one.subject.starts_with("processor"));
-            let told: Vec<&LinkFinding> = told.collect();
-            assert_eq!(told.len(), 3, "{told:?}");
-            assert!(told.iter().all(|one| one.advice.contains(advised)), "{received:?}: {told:?}");
+            let found = diagnose(&snapshot, &load);
+            let skew_findings = found.iter().filter(|one| one.subject.starts_with("processor"));
+            let skew_findings: Vec<&LinkFinding> = skew_findings.collect();
+            assert_eq!(skew_findings.len(), 3, "{skew_findings:?}");
+            assert!(
+                skew_findings.iter().all(|one| one.advice.contains(advised)),
+                "{received:?}: {skew_findings:?}"
+            );
             let idle = found
                 .iter()
                 .any(|one| one.subject == "eth0" && one.observation.ends_with("came by it"));
             assert_eq!(idle, left_out, "{received:?}: {found:?}");
             assert_eq!(
-                picture.loaded_interfaces(&load).interfaces.is_empty(),
+                snapshot.loaded_interfaces(&load).interfaces.is_empty(),
                 left_out,
                 "{received:?}"
             );
@@ -330,11 +333,11 @@ mod tests {
     #[test]
     fn a_machine_without_load_is_planned_for_as_a_whole() {
         let eth0 = InterfaceQueues { name: "eth0".to_owned(), ..InterfaceQueues::default() };
-        let picture = SteeringSnapshot { interfaces: vec![eth0], ..SteeringSnapshot::default() };
+        let snapshot = SteeringSnapshot { interfaces: vec![eth0], ..SteeringSnapshot::default() };
         let mut load = load(&[100.0, 0.0]);
         load.received.insert("eth0".to_owned(), 0.0);
-        assert_eq!(picture.loaded_interfaces(&load), picture);
-        assert!(!diagnose(&picture, &load).iter().any(|one| one.subject == "eth0"));
+        assert_eq!(snapshot.loaded_interfaces(&load), snapshot);
+        assert!(!diagnose(&snapshot, &load).iter().any(|one| one.subject == "eth0"));
     }
 
     #[test]
@@ -369,12 +372,12 @@ mod tests {
             xdp: Some(XdpPlacement::Driver),
             ..InterfaceQueues::default()
         };
-        let picture = SteeringSnapshot {
+        let snapshot = SteeringSnapshot {
             interfaces: vec![eth0],
             irqbalance: true,
             ..SteeringSnapshot::default()
         };
-        let said: Vec<String> = diagnose(&picture, &load)
+        let messages: Vec<String> = diagnose(&snapshot, &load)
             .iter()
             .map(|one| format!("{}: {}", one.subject, one.observation))
             .collect();
@@ -385,7 +388,7 @@ mod tests {
             "eth0: a program of XDP",
             "irqbalance: it runs",
         ] {
-            assert!(said.iter().any(|one| one.starts_with(wanted)), "{wanted} in {said:?}");
+            assert!(messages.iter().any(|one| one.starts_with(wanted)), "{wanted} in {messages:?}");
         }
     }
 }

@@ -63,25 +63,25 @@ impl SteeringChange {
 /// The steps in their order; empty: nothing to change.
 ///
 /// New channels of a device create queues that do not exist yet: plan again afterwards.
-pub fn plan_steering(picture: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<SteeringStep> {
-    if picture.processors.len() < 2 {
+pub fn plan_steering(snapshot: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<SteeringStep> {
+    if snapshot.processors.len() < 2 {
         return Vec::new();
     }
     let mut out = Vec::new();
     let mut flows = false;
-    for one in &picture.interfaces {
-        if let Some(step) = plan_channels(picture, one) {
+    for one in &snapshot.interfaces {
+        if let Some(step) = plan_channels(snapshot, one) {
             out.push(step);
             continue;
         }
         out.extend(plan_indirection_table(one));
-        out.extend(plan_interrupts(picture, one));
-        let (steps, on) = plan_receive_steering(picture, one, wanted);
+        out.extend(plan_interrupts(snapshot, one));
+        let (steps, on) = plan_receive_steering(snapshot, one, wanted);
         out.extend(steps);
         flows |= on && wanted.terminates_connections;
-        out.extend(plan_transmit_steering(picture, one));
+        out.extend(plan_transmit_steering(snapshot, one));
     }
-    if let Some(now) = picture.socket_flows.filter(|now| flows && *now < FLOWS) {
+    if let Some(now) = snapshot.socket_flows.filter(|now| flows && *now < FLOWS) {
         out.push(SteeringStep {
             subject: "machine".to_owned(),
             why: format!("RFS knows {FLOWS} flows"),
@@ -96,9 +96,9 @@ fn write(file: String, from: impl ToString, to: impl ToString) -> SteeringChange
 }
 
 /// A queue for each processor, where the device has as many.
-fn plan_channels(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Option<SteeringStep> {
+fn plan_channels(snapshot: &SteeringSnapshot, one: &InterfaceQueues) -> Option<SteeringStep> {
     let channels = one.channels?;
-    let wanted = channels.maximum.min(u32::try_from(picture.processors.len()).unwrap_or(u32::MAX));
+    let wanted = channels.maximum.min(u32::try_from(snapshot.processors.len()).unwrap_or(u32::MAX));
     if channels.now >= wanted {
         return None;
     }
@@ -137,8 +137,8 @@ fn plan_indirection_table(one: &InterfaceQueues) -> Option<SteeringStep> {
 }
 
 /// Each queue's interrupt goes to a different processor, as far as possible.
-fn plan_interrupts(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
-    let order = picture.processors_by_distance(one.node);
+fn plan_interrupts(snapshot: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
+    let order = snapshot.processors_by_distance(one.node);
     let queued: Vec<(u32, u32, &CpuMask)> = one
         .interrupts
         .iter()
@@ -177,17 +177,17 @@ fn are_spread(queued: &[(u32, u32, &CpuMask)], processors: usize) -> bool {
 
 /// RPS where there are fewer queues than processors, with RFS where connections end here. Returns whether RPS is on.
 fn plan_receive_steering(
-    picture: &SteeringSnapshot,
+    snapshot: &SteeringSnapshot,
     one: &InterfaceQueues,
     wanted: SteeringGoal,
 ) -> (Vec<SteeringStep>, bool) {
-    let near = picture.processors_near(one.node);
+    let near = snapshot.processors_near(one.node);
     let queues = one.receive.len();
     let forwarded = one.xdp == Some(XdpPlacement::Driver) && !wanted.terminates_connections;
     let on = queues < near.len() && !forwarded;
     let mask = if on { near } else { CpuMask::default() };
     // A queue's RFS table works only with the machine's table.
-    let follow = on && wanted.terminates_connections && picture.socket_flows.is_some();
+    let follow = on && wanted.terminates_connections && snapshot.socket_flows.is_some();
     let flows = if follow { FLOWS / queues.max(1) as u64 } else { 0 };
     let mut out = Vec::new();
     for (at, queue) in one.receive.iter().enumerate() {
@@ -215,8 +215,8 @@ fn plan_receive_steering(
 }
 
 /// XPS: each processor has a send queue; neighbours share one where there are fewer queues.
-fn plan_transmit_steering(picture: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
-    let order = picture.processors_by_distance(one.node);
+fn plan_transmit_steering(snapshot: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
+    let order = snapshot.processors_by_distance(one.node);
     let queues = one.send.len();
     if queues < 2 {
         return Vec::new();

@@ -151,15 +151,15 @@ mod tests {
     #[test]
     fn near_processors_and_first_threads_come_first() {
         let one = |number, node, core| CpuPlacement { number, node, core };
-        let picture = SteeringSnapshot {
+        let snapshot = SteeringSnapshot {
             processors: vec![one(0, 0, 0), one(1, 1, 1), one(2, 0, 0), one(3, 1, 1)],
             ..SteeringSnapshot::default()
         };
-        assert_eq!(picture.processors_by_distance(Some(1)), [1, 3, 0, 2]);
-        assert_eq!(picture.processors_by_distance(None), [0, 1, 2, 3]);
-        assert_eq!(picture.processors_near(Some(1)).to_string(), "1,3");
+        assert_eq!(snapshot.processors_by_distance(Some(1)), [1, 3, 0, 2]);
+        assert_eq!(snapshot.processors_by_distance(None), [0, 1, 2, 3]);
+        assert_eq!(snapshot.processors_near(Some(1)).to_string(), "1,3");
         assert_eq!(
-            picture.processors_near(Some(7)).to_string(),
+            snapshot.processors_near(Some(7)).to_string(),
             "0-3",
             "a node without processors"
         );

@@ -72,7 +72,7 @@ impl UplinkNumbers {
     }
 
     fn is_free(&self, number: u8) -> bool {
-        !self.0.values().any(|taken| *taken == number)
+        !self.0.values().any(|assigned| *assigned == number)
     }
 }
 

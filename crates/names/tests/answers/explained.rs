@@ -26,13 +26,13 @@ fn shares_are_those_of_the_answers() {
     ] {
         world.from = from.parse().unwrap();
         let explained = told(&world, name, 1, from);
-        let asked = 400;
+        let queries = 400;
         let mut hits: Vec<f64> = vec![0.0; explained.candidates.len()];
-        for _ in 0..asked {
+        for _ in 0..queries {
             let addresses = world.addresses(name);
             let first = addresses.iter().find_map(|text| text.parse::<IpAddr>().ok()).unwrap();
             let at = explained.candidates.iter().position(|it| it.addresses.contains(&first));
-            hits[at.unwrap()] += 1.0 / f64::from(asked);
+            hits[at.unwrap()] += 1.0 / f64::from(queries);
         }
         for (hit, row) in hits.iter().zip(&explained.candidates) {
             assert!((hit - row.share).abs() < 0.02, "{name}: {} {hit} {row:?}", row.name);

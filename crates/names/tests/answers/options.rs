@@ -142,7 +142,7 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
         super::world::query("wWw.gSlB.eXample.org", RecordType::A, Some(edns)),
     ];
     let mut answered = 0;
-    let mut told = 0;
+    let mut truncated = 0;
     for number in 0..1_000 {
         let query = &queries[number % queries.len()];
         match world.send(query) {
@@ -150,12 +150,12 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
             (Fate::Slipped, out) => {
                 assert!(out[2] & 2 != 0, "truncated: it comes over TCP");
                 assert!(out.len() <= query.len(), "no gain for who asks in another's name");
-                told += 1;
+                truncated += 1;
             }
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!((answered, told), (10, 990));
+    assert_eq!((answered, truncated), (10, 990));
     world.transport = DnsTransport::Tcp;
     assert_eq!(world.send(&queries[0]).0, Fate::Answered);
 }

@@ -7,9 +7,9 @@ use model::snapshot::ServerState::Down;
 
 use super::world::ResponderTestbed;
 
-fn counted(world: &mut ResponderTestbed, name: &str, asked: usize) -> BTreeMap<String, usize> {
+fn counted(world: &mut ResponderTestbed, name: &str, queries: usize) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for _ in 0..asked {
+    for _ in 0..queries {
         let address = world.addresses(name).remove(0);
         *counts.entry(address).or_default() += 1;
     }

@@ -171,14 +171,14 @@ impl ResponderTestbed {
     }
 
     pub fn send(&mut self, query: &[u8]) -> (Fate, Vec<u8>) {
-        let asked = QueryContext {
+        let context = QueryContext {
             source: self.from,
             transport: self.transport,
             now: self.now,
             unix_seconds: 1_000_000,
         };
         let mut out = Vec::new();
-        let fate = self.responder.answer(&self.zone_data, &asked, query, &mut out);
+        let fate = self.responder.answer(&self.zone_data, &context, query, &mut out);
         assert_eq!(fate.is_sent(), !out.is_empty(), "{fate:?}");
         (fate, out)
     }
@@ -225,14 +225,14 @@ impl ObservedAnswer {
 
     /// Owner, time to live and data of the authority section.
     pub fn authority(&self) -> Vec<(String, u32, String)> {
-        let told = self.message.authorities.iter();
-        told.map(|it| (it.name.to_ascii(), it.ttl, text(&it.data))).collect()
+        let records = self.message.authorities.iter();
+        records.map(|it| (it.name.to_ascii(), it.ttl, text(&it.data))).collect()
     }
 
     /// Owner and data of the additional section.
     pub fn additional(&self) -> Vec<(String, String)> {
-        let told = self.message.additionals.iter();
-        told.map(|it| (it.name.to_ascii(), text(&it.data))).collect()
+        let records = self.message.additionals.iter();
+        records.map(|it| (it.name.to_ascii(), text(&it.data))).collect()
     }
 }
 

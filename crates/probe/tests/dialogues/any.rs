@@ -94,11 +94,11 @@ fn endless_talk_ends() {
                 continue;
             }
             let mut dialogue = plan.start_dialogue(&context).unwrap();
-            let mut said = Vec::new();
-            let mut step = dialogue.start(&mut said);
+            let mut output = Vec::new();
+            let mut step = dialogue.start(&mut output);
             let mut pieces = 0;
             while step == DialogueStep::Wait {
-                step = dialogue.receive(&piece, &mut said);
+                step = dialogue.receive(&piece, &mut output);
                 pieces += 1;
                 assert!(pieces < 1_000, "{} listens for ever", kind.name());
             }

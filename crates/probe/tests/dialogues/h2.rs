@@ -77,8 +77,8 @@ fn grpc_health() {
         |code: &str| frame(HEADERS, END_HEADERS | END_STREAM, 1, &field("grpc-status", code));
     let serving = talk(&kind, &[head(), says(1), trailers("0")]);
     assert_eq!(serving.result, Some(Ok("grpc health shop.Cart: serving".into())));
-    let asked = String::from_utf8_lossy(&serving.sent).into_owned();
-    assert!(asked.contains("shop.Cart"), "the service is asked about");
+    let request = String::from_utf8_lossy(&serving.sent).into_owned();
+    assert!(request.contains("shop.Cart"), "the service is asked about");
     assert!(bad(&kind, &[head(), says(2), trailers("0")]).contains("not serving"));
     assert!(bad(&kind, &[head(), trailers("5")]).contains("service unknown"));
     let alone = [vec![0x88], field("grpc-status", "12")].concat();

@@ -243,13 +243,13 @@ fn answers_to_questions_of_ours() {
     let talk = play(&sip, &[reply("200 OK", "another").as_bytes()], false);
     assert!(talk.result.is_none(), "an answer to somebody else is not ours");
     let ping = plan(&ProbeKind::Ping);
-    let asked = play(&ping, &[], false).sent;
-    let mut reply = asked.clone();
+    let request = play(&ping, &[], false).sent;
+    let mut reply = request.clone();
     reply[0] = 0;
     assert!(play(&ping, &[&reply], false).result.is_some_and(|v| v.is_ok()));
     reply[8] ^= 1;
     assert!(
-        play(&ping, &[&reply, &asked], false).result.is_none(),
+        play(&ping, &[&reply, &request], false).result.is_none(),
         "others' replies, and our own request"
     );
 }
@@ -257,11 +257,11 @@ fn answers_to_questions_of_ours() {
 #[test]
 fn a_secret_of_radius_signs_both_ways() {
     let plan = plan(&ProbeKind::Radius { secret: "/s".into() });
-    let asked = play(&plan, &[], false).sent;
-    assert_eq!((asked[0], asked.len()), (12, 38));
+    let request = play(&plan, &[], false).sent;
+    assert_eq!((request[0], request.len()), (12, 38));
     for (code, good) in [(2u8, true), (5, true), (3, false)] {
-        let head = [code, asked[1], 0, 20];
-        let signed = probe::md5::md5(&[&head[..], &asked[4..20], support::SECRET].concat());
+        let head = [code, request[1], 0, 20];
+        let signed = probe::md5::md5(&[&head[..], &request[4..20], support::SECRET].concat());
         let answer = [&head[..], &signed].concat();
         let verdict = play(&plan, &[&answer], false).result.unwrap();
         assert_eq!(verdict.is_ok(), good, "{verdict:?}");

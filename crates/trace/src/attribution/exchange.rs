@@ -38,8 +38,8 @@ pub fn attribute_turn(
     turn: &ConversationTurn,
 ) -> Option<TracedTransaction> {
     let [client, server] = ground.views;
-    let asked = turn.request.and_then(|range| find_span(client, range));
-    let said = turn.response.and_then(|range| find_span(server, range));
+    let request_span = turn.request.and_then(|range| find_span(client, range));
+    let response_span = turn.response.and_then(|range| find_span(server, range));
     let near_ns =
         [ConnectionSide::Client, ConnectionSide::Server].map(|side| ground.path.near_ns(side));
     let mut out = TracedTransaction {
@@ -56,41 +56,53 @@ pub fn attribute_turn(
         latency_ns: 0,
         pause_ns: 0,
         near_ns,
-        complete: asked.is_some_and(|span| span.complete)
+        complete: request_span.is_some_and(|span| span.complete)
             && turn.response.is_some()
-            && said.is_some_and(|span| span.complete),
+            && response_span.is_some_and(|span| span.complete),
     };
     let times = |sender: &SenderView, span: MessageSpan| {
         (sender.sent[span.first].time_ns, sender.sent[span.last].time_ns)
     };
-    match (asked, said) {
+    match (request_span, response_span) {
         (None, None) => return None,
-        (Some(asked), None) => {
-            let (q0, q1) = times(client, asked);
-            out.request =
-                ground.attribute_phase(ConnectionSide::Client, asked, turn.request?, (q0, q1));
+        (Some(request_span), None) => {
+            let (q0, q1) = times(client, request_span);
+            out.request = ground.attribute_phase(
+                ConnectionSide::Client,
+                request_span,
+                turn.request?,
+                (q0, q1),
+            );
         }
-        (None, Some(said)) => {
-            let (p0, p1) = times(server, said);
+        (None, Some(response_span)) => {
+            let (p0, p1) = times(server, response_span);
             out.kind = ExchangeKind::AnswerOnly;
             out.request.from_ns = p0;
             out.request.to_ns = p0;
             out.response = Some(ground.attribute_phase(
                 ConnectionSide::Server,
-                said,
+                response_span,
                 turn.response?,
                 (p0, p1),
             ));
             out.latency_ns = near_ns[0];
         }
-        (Some(asked), Some(said)) if times(server, said).1 < times(client, asked).0 => {
+        (Some(request_span), Some(response_span))
+            if times(server, response_span).1 < times(client, request_span).0 =>
+        {
             // A response that was over before the request began does not belong to it.
-            let (q0, q1) = times(client, asked);
+            let (q0, q1) = times(client, request_span);
             out.complete = false;
-            out.request =
-                ground.attribute_phase(ConnectionSide::Client, asked, turn.request?, (q0, q1));
+            out.request = ground.attribute_phase(
+                ConnectionSide::Client,
+                request_span,
+                turn.request?,
+                (q0, q1),
+            );
         }
-        (Some(asked), Some(said)) => ground.attribute_phases(&mut out, turn, asked, said),
+        (Some(request_span), Some(response_span)) => {
+            ground.attribute_phases(&mut out, turn, request_span, response_span)
+        }
     }
     Some(out)
 }
@@ -110,22 +122,23 @@ impl<'a> TurnContext<'a> {
         &self,
         out: &mut TracedTransaction,
         turn: &ConversationTurn,
-        mut asked: MessageSpan,
-        said: MessageSpan,
+        mut request_span: MessageSpan,
+        response_span: MessageSpan,
     ) {
         let [client, server] = self.views;
         let (Some(request), Some(response)) = (turn.request, turn.response) else { return };
         let [near_client, near_server] = out.near_ns;
-        let p0 = server.sent[said.first].time_ns;
-        let p1 = server.sent[said.last].time_ns;
-        let q0 = client.sent[asked.first].time_ns;
-        let mut q1 = client.sent[asked.last].time_ns;
+        let p0 = server.sent[response_span.first].time_ns;
+        let p1 = server.sent[response_span.last].time_ns;
+        let q0 = client.sent[request_span.first].time_ns;
+        let mut q1 = client.sent[request_span.last].time_ns;
         if p1 < q1 + near_server {
             // The response was over before the request: later packets delayed nobody.
             let until = (p1 - near_server).max(q0);
-            let within = &client.sent[asked.first..=asked.last];
-            asked.last = asked.first + within.partition_point(|s| s.time_ns <= until).max(1) - 1;
-            q1 = client.sent[asked.last].time_ns;
+            let within = &client.sent[request_span.first..=request_span.last];
+            request_span.last =
+                request_span.first + within.partition_point(|s| s.time_ns <= until).max(1) - 1;
+            q1 = client.sent[request_span.last].time_ns;
         }
         let arrived = q1 + near_server;
         if p0 > arrived {
@@ -133,11 +146,16 @@ impl<'a> TurnContext<'a> {
             out.server_ns = p0 - arrived - out.queue_ns;
         }
         let from_ns = p0.max(arrived).min(p1);
-        out.request = self.attribute_phase(ConnectionSide::Client, asked, request, (q0, q1));
-        out.response =
-            Some(self.attribute_phase(ConnectionSide::Server, said, response, (from_ns, p1)));
+        out.request = self.attribute_phase(ConnectionSide::Client, request_span, request, (q0, q1));
+        out.response = Some(self.attribute_phase(
+            ConnectionSide::Server,
+            response_span,
+            response,
+            (from_ns, p1),
+        ));
         // Where packets are lost an acknowledgement waits for more than a queue.
-        let lossy = server.sent[said.first..=said.last].iter().any(|sent| sent.repairs);
+        let lossy =
+            server.sent[response_span.first..=response_span.last].iter().any(|sent| sent.repairs);
         out.tail_ns = if lossy {
             0
         } else {

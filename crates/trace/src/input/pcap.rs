@@ -65,17 +65,21 @@ impl PcapReader {
         let field = |at| u32_at(header, at, self.big);
         let seconds = field(0);
         let fraction = field(4);
-        let kept = field(8);
+        let captured_length = field(8);
         let original_len = field(12);
-        if kept as usize > MAX_RECORD - RECORD {
+        if captured_length as usize > MAX_RECORD - RECORD {
             let expected = "at most 4 MiB";
-            return Err(CaptureDamage::Length { offset, found: u64::from(kept), expected });
+            return Err(CaptureDamage::Length {
+                offset,
+                found: u64::from(captured_length),
+                expected,
+            });
         }
-        if !blocks.ensure(RECORD + kept as usize)? {
+        if !blocks.ensure(RECORD + captured_length as usize)? {
             return Err(CaptureDamage::Truncated { offset });
         }
         let time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns;
-        let bytes = &blocks.consume(RECORD + kept as usize)[RECORD..];
+        let bytes = &blocks.consume(RECORD + captured_length as usize)[RECORD..];
         Ok(Some(CapturedFrame { time_ns, link: self.link, bytes, original_len }))
     }
 

@@ -206,13 +206,13 @@ impl PcapngReader {
         };
         let simple = block.kind == SIMPLE;
         let original_len = if simple { field(0) } else { field(16) };
-        let kept = if simple {
+        let captured_length = if simple {
             let limit = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
             (original_len.min(limit) as usize).min(body.len() - fixed)
         } else {
             field(12) as usize
         };
-        if kept > body.len() - fixed {
+        if captured_length > body.len() - fixed {
             return Err(CaptureDamage::Length {
                 offset,
                 found,
@@ -228,7 +228,7 @@ impl PcapngReader {
             link: interface.link,
             original_len,
             from: fixed,
-            captured_len: kept,
+            captured_len: captured_length,
         })
     }
 }

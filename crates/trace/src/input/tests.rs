@@ -45,8 +45,10 @@ fn interface(big: bool, link: u16, options: &[u8]) -> Vec<u8> {
 fn enhanced(big: bool, interface: u32, units: u64, bytes: &[u8]) -> Vec<u8> {
     let high = (units >> 32) as u32;
     let low = units as u32;
-    let kept = bytes.len() as u32;
-    let fields = [interface, high, low, kept, kept + 1].map(|value| n32(value, big)).concat();
+    let captured_length = bytes.len() as u32;
+    let fields = [interface, high, low, captured_length, captured_length + 1]
+        .map(|value| n32(value, big))
+        .concat();
     block(6, big, &[&fields[..], bytes].concat())
 }
 

@@ -78,13 +78,13 @@ impl HttpDecoder {
             };
         };
         let from = need.start();
-        let told = match side {
+        let parsed = match side {
             ConnectionSide::Client => self.on_request(&head),
             ConnectionSide::Server => self.on_response(&head),
         };
-        let Some((said, body)) = told else { return DecodeStep::Unreadable };
+        let Some((head_of_message, body)) = parsed else { return DecodeStep::Unreadable };
         let behind = from + head.length as i64;
-        let mut message = HttpMessage { from, to: None, start: said };
+        let mut message = HttpMessage { from, to: None, start: head_of_message };
         match body {
             Some(BodyLength::Bytes(bytes)) => {
                 message.to = Some(behind + bytes);
@@ -112,13 +112,13 @@ impl HttpDecoder {
         if !head::is_request(head.line) || self.pending_methods.len() >= MAX_WAITING {
             return None;
         }
-        let asked = match head.line {
+        let method = match head.line {
             line if line.starts_with(b"HEAD ") => RequestMethod::Head,
             line if line.starts_with(b"CONNECT ") => RequestMethod::Connect,
             _ if head.upgrade => RequestMethod::Upgrade,
             _ => RequestMethod::Other,
         };
-        self.pending_methods.push_back(asked);
+        self.pending_methods.push_back(method);
         let body =
             if head.body == BodyLength::UntilClose { BodyLength::Bytes(0) } else { head.body };
         let line = head.line.strip_suffix(b" HTTP/1.1").unwrap_or(head.line);
@@ -134,10 +134,10 @@ impl HttpDecoder {
         if (100..200).contains(&status) && status != 101 {
             return Some((MessageStart::Status(status), None));
         }
-        let asked = self.pending_methods.pop_front()?;
-        let bodiless = asked == RequestMethod::Head || status == 204 || status == 304;
-        let opens = status == 101 && asked == RequestMethod::Upgrade
-            || asked == RequestMethod::Connect && (200..300).contains(&status);
+        let method = self.pending_methods.pop_front()?;
+        let bodiless = method == RequestMethod::Head || status == 204 || status == 304;
+        let opens = status == 101 && method == RequestMethod::Upgrade
+            || method == RequestMethod::Connect && (200..300).contains(&status);
         if opens {
             // From here on another protocol is used.
             self.states = [HttpDecodeState::UntilClose; 2];

@@ -150,7 +150,7 @@ impl ConnectionReport {
         conversation: &Conversation,
         ledger: &ConnectionLedger,
         verdict: TimeDiagnosis,
-        kept: &[TracedTransaction],
+        transactions: &[TracedTransaction],
     ) -> ConnectionReport {
         let path = &ledger.path;
         let shake = &conversation.handshake;
@@ -184,7 +184,7 @@ impl ConnectionReport {
             transactions_total: ledger.tally.transactions,
             transactions_left_out: ledger.left_out,
             verdict,
-            transactions: kept.iter().map(TransactionReport::from_transaction).collect(),
+            transactions: transactions.iter().map(TransactionReport::from_transaction).collect(),
         }
     }
 }
@@ -243,13 +243,13 @@ fn end(conversation: &Conversation, ledger: &ConnectionLedger, side: ConnectionS
 
 fn scaling(option: WindowScaleOption, scale: Option<WindowScale>) -> ScalingReport {
     let provenance = scale.map_or(ScaleProvenance::Unknown, |scale| scale.provenance);
-    let told = scale.filter(|_| provenance != ScaleProvenance::Unknown);
+    let known_scale = scale.filter(|_| provenance != ScaleProvenance::Unknown);
     ScalingReport {
         option: match option {
             WindowScaleOption::Shift(shift) => Some(shift),
             WindowScaleOption::Absent | WindowScaleOption::NotSeen => None,
         },
-        shift: told.map(|scale| scale.shift),
+        shift: known_scale.map(|scale| scale.shift),
         provenance: match provenance {
             ScaleProvenance::Syn => "syn",
             ScaleProvenance::ProvenZero => "proven-zero",

@@ -36,11 +36,11 @@ fn packets_read_as_they_were_written() {
     );
     assert_eq!((datagram.from, datagram.to, datagram.number, datagram.key), (7, 8, 1, 1));
     let came = Acknowledgement { newest: 300, received: [1, 2, 3, 4] };
-    let said = parse(&emit_acknowledgement(7, 8, &came, &keys(KEY)), &keys(KEY)).unwrap();
-    assert_eq!((said.body, said.number), (ReplicaBody::Acknowledgement(came), 0));
+    let datagram = parse(&emit_acknowledgement(7, 8, &came, &keys(KEY)), &keys(KEY)).unwrap();
+    assert_eq!((datagram.body, datagram.number), (ReplicaBody::Acknowledgement(came), 0));
     let stands = ReplicaHello { active: true, epoch: 3, synced_epoch: 4, tag: 5, sealed: [6; 32] };
-    let said = parse(&emit_hello(7, 8, &stands, &keys(KEY)), &keys(KEY)).unwrap();
-    assert_eq!(said.body, ReplicaBody::Hello(stands));
+    let datagram = parse(&emit_hello(7, 8, &stands, &keys(KEY)), &keys(KEY)).unwrap();
+    assert_eq!(datagram.body, ReplicaBody::Hello(stands));
 }
 
 #[test]

@@ -27,10 +27,10 @@ fn pair() -> (ReplicaPeer, ReplicaPeer) {
 /// Both exchange hellos with the same secret.
 fn agree(one: &mut ReplicaPeer, other: &mut ReplicaPeer) {
     for _ in 0..2 {
-        let said = one.build_hello(true, &OURS, &keys()).unwrap();
-        assert_eq!(other.receive(at(0), &said, (false, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
-        let said = other.build_hello(false, &OURS, &keys()).unwrap();
-        assert_eq!(one.receive(at(0), &said, (true, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
+        let bytes = one.build_hello(true, &OURS, &keys()).unwrap();
+        assert_eq!(other.receive(at(0), &bytes, (false, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
+        let bytes = other.build_hello(false, &OURS, &keys()).unwrap();
+        assert_eq!(one.receive(at(0), &bytes, (true, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
     }
 }
 
@@ -46,13 +46,13 @@ fn packet(one: &mut ReplicaPeer, place: u64) -> Vec<u8> {
 #[test]
 fn a_secret_is_taken_from_who_is_active() {
     let (mut one, mut other) = pair();
-    let said = one.build_hello(true, &OURS, &keys()).unwrap();
+    let bytes = one.build_hello(true, &OURS, &keys()).unwrap();
     assert_eq!(
-        other.receive(at(0), &said, (false, &THEIRS), &keys()),
+        other.receive(at(0), &bytes, (false, &THEIRS), &keys()),
         Ok(ReplicaEvent::Adopt(OURS))
     );
     assert_eq!(
-        other.receive(at(0), &said, (true, &THEIRS), &keys()),
+        other.receive(at(0), &bytes, (true, &THEIRS), &keys()),
         Ok(ReplicaEvent::SecretsDiffer)
     );
     assert!(other.secrets_differ() && !other.is_agreed());
@@ -102,18 +102,18 @@ fn all_has_come_when_nothing_of_it_is_under_way_or_lost() {
 fn only_the_processes_of_now_are_believed() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
-    let said = packet(&mut one, 1);
-    assert_eq!(one.receive(at(0), &said, (true, &OURS), &keys()), Err(ReplicaDefect::Reflected));
+    let bytes = packet(&mut one, 1);
+    assert_eq!(one.receive(at(0), &bytes, (true, &OURS), &keys()), Err(ReplicaDefect::Reflected));
     let mut stranger = ReplicaPeer::default();
     assert_eq!(
-        stranger.receive(at(0), &said, (false, &OURS), &keys()),
+        stranger.receive(at(0), &bytes, (false, &OURS), &keys()),
         Err(ReplicaDefect::Session)
     );
     other.set_sessions(Some((8, 6)));
-    assert_eq!(other.receive(at(0), &said, (false, &OURS), &keys()), Err(ReplicaDefect::Session));
+    assert_eq!(other.receive(at(0), &bytes, (false, &OURS), &keys()), Err(ReplicaDefect::Session));
     other.set_sessions(Some((8, 7)));
     assert_eq!(
-        other.receive(at(0), &said, (false, &OURS), &keys()),
+        other.receive(at(0), &bytes, (false, &OURS), &keys()),
         Err(ReplicaDefect::Session),
         "not agreed yet"
     );

@@ -6,7 +6,7 @@ use model::capacity::replication_traffic::{self, MAX_PACKET_BYTES, MAX_RECORD_BY
 
 use super::*;
 
-fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> TranslatedConnection {
+fn opened(v6: bool, stamp: Option<u32>, keeps_address: bool) -> TranslatedConnection {
     let ip = |last: u8| -> IpAddr {
         if v6 { format!("2001:db8::{last}") } else { format!("192.0.2.{last}") }.parse().unwrap()
     };
@@ -16,7 +16,7 @@ fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> TranslatedConnection {
         udp: false,
         client: (ip(1), 40_000),
         service: (ip(2), 80),
-        return_address: (!kept).then(|| ip(3)),
+        return_address: (!keeps_address).then(|| ip(3)),
         port: 1_025,
         server: 0x0102_0304,
         stamp,
@@ -161,11 +161,11 @@ fn records() -> impl Strategy<Value = ReplicaRecord> {
             phase,
             left
         }),
-        opened.prop_map(|(v6, stamp, kept, port, server)| {
+        opened.prop_map(|(v6, stamp, keeps_address, port, server)| {
             ReplicaRecord::Translated(TranslatedConnection {
                 port,
                 server,
-                ..self::opened(v6, stamp, kept)
+                ..self::opened(v6, stamp, keeps_address)
             })
         }),
     ]

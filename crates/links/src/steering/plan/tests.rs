@@ -21,18 +21,18 @@ fn interface(queues: usize) -> InterfaceQueues {
     }
 }
 
-fn picture(count: u32, one: InterfaceQueues) -> SteeringSnapshot {
+fn snapshot(count: u32, one: InterfaceQueues) -> SteeringSnapshot {
     let processors = processors(count);
     SteeringSnapshot { processors, interfaces: vec![one], socket_flows: Some(0), irqbalance: false }
 }
 
-fn commands(picture: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<String> {
-    plan_steering(picture, wanted).iter().map(|step| step.change.command()).collect()
+fn commands(snapshot: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<String> {
+    plan_steering(snapshot, wanted).iter().map(|step| step.change.command()).collect()
 }
 
 #[test]
 fn one_queue_on_four_processors_gets_rps_and_rfs() {
-    let machine = picture(4, interface(1));
+    let machine = snapshot(4, interface(1));
     assert_eq!(
         commands(&machine, ENDS),
         [
@@ -50,11 +50,13 @@ fn one_queue_on_four_processors_gets_rps_and_rfs() {
 
 #[test]
 fn four_queues_on_eight_processors_share_the_flows() {
-    let said = commands(&picture(8, interface(4)), ENDS);
-    assert!(said.contains(&"echo 8192 > /sys/class/net/eth0/queues/rx-3/rps_flow_cnt".to_owned()));
+    let planned = commands(&snapshot(8, interface(4)), ENDS);
     assert!(
-        said.contains(&"echo c > /sys/class/net/eth0/queues/tx-1/xps_cpus".to_owned()),
-        "{said:?}"
+        planned.contains(&"echo 8192 > /sys/class/net/eth0/queues/rx-3/rps_flow_cnt".to_owned())
+    );
+    assert!(
+        planned.contains(&"echo c > /sys/class/net/eth0/queues/tx-1/xps_cpus".to_owned()),
+        "{planned:?}"
     );
 }
 
@@ -62,9 +64,9 @@ fn four_queues_on_eight_processors_share_the_flows() {
 fn a_queue_for_each_processor_needs_no_rps() {
     let mut one = interface(2);
     one.receive[1].processors = CpuMask::from_iter([0, 1]);
-    let said = commands(&picture(2, one), ENDS);
+    let planned = commands(&snapshot(2, one), ENDS);
     assert_eq!(
-        said,
+        planned,
         [
             "echo 0 > /sys/class/net/eth0/queues/rx-1/rps_cpus",
             "echo 1 > /sys/class/net/eth0/queues/tx-0/xps_cpus",
@@ -77,7 +79,7 @@ fn a_queue_for_each_processor_needs_no_rps() {
 fn queues_that_the_device_has_come_first() {
     let mut one = interface(1);
     one.channels = Some(DeviceChannels { combined: true, now: 1, maximum: 16 });
-    let steps = plan_steering(&picture(4, one), ENDS);
+    let steps = plan_steering(&snapshot(4, one), ENDS);
     assert_eq!(steps.len(), 1, "the others when the queues are there: {steps:?}");
     assert_eq!(steps[0].change.command(), "ethtool -L eth0 combined 4");
     assert_eq!(steps[0].change.clone().into_reverse().command(), "ethtool -L eth0 combined 1");
@@ -87,7 +89,7 @@ fn queues_that_the_device_has_come_first() {
 fn a_table_that_leads_to_few_queues_is_made_even() {
     let mut one = interface(4);
     one.spread = vec![64, 64];
-    let steps = plan_steering(&picture(4, one), ENDS);
+    let steps = plan_steering(&snapshot(4, one), ENDS);
     assert_eq!(steps[0].change.command(), "ethtool -X eth0 equal 4");
     assert_eq!(
         steps[0].change.clone().into_reverse().command(),
@@ -109,9 +111,9 @@ fn interrupts_are_placed_and_left_alone_when_placed() {
         (33, interrupt("virtio0-input.1", &[0])),
     ]
     .into();
-    let said = commands(&picture(2, one.clone()), ENDS);
+    let planned = commands(&snapshot(2, one.clone()), ENDS);
     assert_eq!(
-        said[..3],
+        planned[..3],
         [
             "echo 0 > /proc/irq/31/smp_affinity_list",
             "echo 0 > /proc/irq/32/smp_affinity_list",
@@ -121,23 +123,23 @@ fn interrupts_are_placed_and_left_alone_when_placed() {
     // The opposite assignment is equally good.
     one.interrupts =
         [(31, interrupt("virtio0-input.0", &[1])), (33, interrupt("virtio0-input.1", &[0]))].into();
-    let said = commands(&picture(2, one), ENDS);
-    assert!(said.iter().all(|one| !one.contains("/proc/irq")), "{said:?}");
+    let planned = commands(&snapshot(2, one), ENDS);
+    assert!(planned.iter().all(|one| !one.contains("/proc/irq")), "{planned:?}");
 }
 
 #[test]
 fn what_xdp_forwards_in_the_driver_sees_no_rps() {
     let mut one = interface(1);
     one.xdp = Some(XdpPlacement::Driver);
-    assert!(commands(&picture(4, one.clone()), FORWARDS).is_empty());
-    assert_eq!(commands(&picture(4, one.clone()), ENDS).len(), 3, "what ends here passes by it");
+    assert!(commands(&snapshot(4, one.clone()), FORWARDS).is_empty());
+    assert_eq!(commands(&snapshot(4, one.clone()), ENDS).len(), 3, "what ends here passes by it");
     one.xdp = Some(XdpPlacement::Generic);
-    assert_eq!(commands(&picture(4, one), FORWARDS).len(), 1, "after RPS");
+    assert_eq!(commands(&snapshot(4, one), FORWARDS).len(), 1, "after RPS");
 }
 
 #[test]
 fn a_machine_with_one_processor_is_left_alone() {
-    assert!(plan_steering(&picture(1, interface(4)), ENDS).is_empty());
+    assert!(plan_steering(&snapshot(1, interface(4)), ENDS).is_empty());
 }
 
 fn machines() -> impl Strategy<Value = SteeringSnapshot> {
@@ -173,16 +175,16 @@ fn machines() -> impl Strategy<Value = SteeringSnapshot> {
 }
 
 /// The machine after a file was written.
-fn applied(mut picture: SteeringSnapshot, change: &SteeringChange) -> SteeringSnapshot {
-    let SteeringChange::Write { file, to, .. } = change else { return picture };
-    let one = &mut picture.interfaces[0];
+fn applied(mut snapshot: SteeringSnapshot, change: &SteeringChange) -> SteeringSnapshot {
+    let SteeringChange::Write { file, to, .. } = change else { return snapshot };
+    let one = &mut snapshot.interfaces[0];
     let number = |at: usize| -> usize {
         let part = file.split('/').nth(at).unwrap_or_default();
         part.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
     };
     let hex = || CpuMask::from_hex(to).unwrap_or_default();
     if file == SOCKET_FLOWS {
-        picture.socket_flows = to.parse().ok();
+        snapshot.socket_flows = to.parse().ok();
     } else if file.ends_with("rps_cpus") {
         one.receive[number(6)].processors = hex();
     } else if file.ends_with("rps_flow_cnt") {
@@ -192,7 +194,7 @@ fn applied(mut picture: SteeringSnapshot, change: &SteeringChange) -> SteeringSn
     } else if let Some(interrupt) = one.interrupts.get_mut(&(number(3) as u32)) {
         interrupt.processors = CpuMask::from_list(to).unwrap_or_default();
     }
-    picture
+    snapshot
 }
 
 proptest! {
