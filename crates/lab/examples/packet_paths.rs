@@ -180,9 +180,9 @@ impl DaemonProcess {
         let begun = Instant::now();
         // Ready is told when packets are forwarded.
         while !std::fs::read_to_string(&log)?.contains("info ready:") {
-            let said = || std::fs::read_to_string(&log).unwrap_or_default();
+            let read_log = || std::fs::read_to_string(&log).unwrap_or_default();
             if daemon.child.try_wait()?.is_some() || begun.elapsed() > READY {
-                return Err(format!("the balancer is not ready: {}", said()).into());
+                return Err(format!("the balancer is not ready: {}", read_log()).into());
             }
             std::thread::park_timeout(Duration::from_millis(20));
         }

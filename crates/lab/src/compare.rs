@@ -191,12 +191,12 @@ fn compare_samples(
     let verdict = |(left, right): &SamplePair<'_>| ranked(&left.values, &right.values, rule.alpha);
     let verdicts: Vec<RankTestResult> = pairs.iter().map(verdict).collect();
     // What so few runs can never prove is no further chance of being wrong.
-    let asked: Vec<usize> =
+    let compared_rows: Vec<usize> =
         (0..pairs.len()).filter(|at| together && smallest_of(pairs[*at]) <= rule.alpha).collect();
     let mut ps: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
-    let corrected = holm_correction(&asked.iter().map(|at| ps[*at]).collect::<Vec<_>>());
-    asked.iter().zip(corrected).for_each(|(at, p)| ps[*at] = p);
-    let alone = rule.alpha / asked.len().max(1) as f64;
+    let corrected = holm_correction(&compared_rows.iter().map(|at| ps[*at]).collect::<Vec<_>>());
+    compared_rows.iter().zip(corrected).for_each(|(at, p)| ps[*at] = p);
+    let alone = rule.alpha / compared_rows.len().max(1) as f64;
     let each = pairs.iter().zip(verdicts).zip(ps);
     (
         each.map(|((pair, verdict), p)| compare_sample(*pair, (verdict, p), rule, alone)).collect(),
@@ -219,14 +219,14 @@ fn compare_sample(
     let result = median(&right.values);
     let percent = |value: f64| value / baseline.abs() * 100.0;
     let known = baseline != 0.0;
-    let told = |interval: Option<(f64, f64)>| {
+    let format_interval = |interval: Option<(f64, f64)>| {
         interval.filter(|_| known).map(|(low, high)| (percent(low), percent(high)))
     };
-    let interval = told(verdict.interval);
+    let interval = format_interval(verdict.interval);
     let few = smallest_of((left, right)) > alone && p > rule.alpha;
     // All intervals together hold as surely as one would.
     let wide = if rule.threshold_percent > 0.0 && alone < rule.alpha {
-        told(ranked(&left.values, &right.values, alone).interval)
+        format_interval(ranked(&left.values, &right.values, alone).interval)
     } else {
         interval
     };

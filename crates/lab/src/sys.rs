@@ -73,6 +73,6 @@ fn number(socket: impl AsFd, at: usize) -> Option<u32> {
             &raw mut length,
         )
     };
-    let told = info.get(..length as usize).filter(|_| result == 0)?;
-    told.get(at..)?.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes))
+    let reported = info.get(..length as usize).filter(|_| result == 0)?;
+    reported.get(at..)?.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes))
 }

@@ -39,10 +39,10 @@ fn adds_up(report: &LoadReport) {
     assert_eq!(report.failed, report.failed_by_cause.values().sum::<u64>());
 }
 
-/// Polls until `met`, for at most a minute.
-fn until(what: &str, mut met: impl FnMut() -> bool) {
+/// Polls until `condition`, for at most a minute.
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !met() {
+    while !condition() {
         assert!(Instant::now() < deadline, "never: {what}");
         std::thread::yield_now();
     }

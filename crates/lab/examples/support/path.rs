@@ -190,10 +190,11 @@ fn ip_header() -> [u8; 20] {
 
 /// Number and link address of an interface.
 fn link(namespace: &NetworkNamespace, name: &str) -> Result<(u32, [u8; 6]), Box<dyn Error>> {
-    let said = namespace.ip(&format!("link show {name}\n"))?;
-    let bad = || format!("`ip link show {name}` says: {said}");
-    let index = said.split(':').next().and_then(|word| word.trim().parse().ok()).ok_or_else(bad)?;
-    let after = said.split("link/ether ").nth(1).ok_or_else(bad)?;
+    let description = namespace.ip(&format!("link show {name}\n"))?;
+    let bad = || format!("`ip link show {name}` says: {description}");
+    let index =
+        description.split(':').next().and_then(|word| word.trim().parse().ok()).ok_or_else(bad)?;
+    let after = description.split("link/ether ").nth(1).ok_or_else(bad)?;
     let bytes: Vec<u8> = after
         .chars()
         .take(17)

@@ -36,11 +36,11 @@ impl HttpBenchmark {
         &self,
         plan: LoadPlan,
         stop: &Arc<AtomicBool>,
-        told: &mut dyn FnMut(&SecondSample),
+        on_second: &mut dyn FnMut(&SecondSample),
     ) -> Result<DriveOutcome, DriveError> {
         match &self.fleet {
-            Some(fleet) => drive_fleet(&plan, fleet, stop, told),
-            None => Ok(drive_load(plan, stop, told)?),
+            Some(fleet) => drive_fleet(&plan, fleet, stop, on_second),
+            None => Ok(drive_load(plan, stop, on_second)?),
         }
     }
 
@@ -81,14 +81,14 @@ pub fn run_benchmark(
     facts: &MachineFacts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(BenchEvent<'_>),
+    on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
     let tests = planned_tests(order);
     // Agents look at themselves.
     for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
-        report_forecast(facts, plan, result, told);
+        report_forecast(facts, plan, result, on_event);
     }
-    warm_up(order, &tests, stop, told)?;
+    warm_up(order, &tests, stop, on_event)?;
     for repeat in 1..=order.repeats {
         for (test, plan) in &tests {
             if stop.load(Ordering::Relaxed) {
@@ -97,9 +97,10 @@ pub fn run_benchmark(
                 result.add_note(NoteSeverity::Partial, text);
                 return Ok(());
             }
-            told(BenchEvent::TestStarted { test, repeat: (repeat, order.repeats) });
-            let driven = order
-                .drive(plan.clone(), stop, &mut |second| told(BenchEvent::SecondElapsed(second)));
+            on_event(BenchEvent::TestStarted { test, repeat: (repeat, order.repeats) });
+            let driven = order.drive(plan.clone(), stop, &mut |second| {
+                on_event(BenchEvent::SecondElapsed(second))
+            });
             let driven = match driven {
                 Err(error) if !result.runs.is_empty() => {
                     let text = format!("`{test}`, repeat {repeat} could not start: {error}");
@@ -120,10 +121,10 @@ fn report_forecast(
     facts: &MachineFacts,
     plan: &LoadPlan,
     result: &mut BenchResult,
-    told: &mut dyn FnMut(BenchEvent<'_>),
+    on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) {
     for note in forecast_limits(facts, plan) {
-        told(BenchEvent::LimitForecast(&note));
+        on_event(BenchEvent::LimitForecast(&note));
         result.add_note(note.weight, note.text);
     }
 }
@@ -144,12 +145,12 @@ fn warm_up(
     order: &HttpBenchmark,
     tests: &[(String, LoadPlan)],
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(BenchEvent<'_>),
+    on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
     let Some((_, plan)) = tests.first().filter(|_| !order.warm_up.is_zero()) else { return Ok(()) };
-    told(BenchEvent::TestStarted { test: "warm-up, not counted", repeat: (1, 1) });
+    on_event(BenchEvent::TestStarted { test: "warm-up, not counted", repeat: (1, 1) });
     let plan = LoadPlan { time: Some(order.warm_up), requests: None, ..plan.clone() };
-    order.drive(plan, stop, &mut |second| told(BenchEvent::SecondElapsed(second))).map(drop)
+    order.drive(plan, stop, &mut |second| on_event(BenchEvent::SecondElapsed(second))).map(drop)
 }
 
 /// A run as the result keeps it; what must be known of it becomes a note.
@@ -297,16 +298,16 @@ pub fn search_rate(
     facts: &MachineFacts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(BenchEvent<'_>),
+    on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<Option<SearchResult>, DriveError> {
     let mut seek = RateSearch::new(terms);
     let first = HttpBenchmark { rates: vec![terms.from], ..order.clone() };
     if order.fleet.is_none() {
         planned_tests(&first)
             .iter()
-            .for_each(|(_, plan)| report_forecast(facts, plan, result, told));
+            .for_each(|(_, plan)| report_forecast(facts, plan, result, on_event));
     }
-    warm_up(&first, &planned_tests(&first), stop, told)?;
+    warm_up(&first, &planned_tests(&first), stop, on_event)?;
     let mut trial = 0;
     let mut answered = 0;
     let mut causes = Vec::new();
@@ -315,9 +316,9 @@ pub fn search_rate(
         let pace = LoadModel::Open { per_second: rate, connections: order.plan.connections() };
         let plan = LoadPlan { pace, ..order.plan.clone() };
         let test = format!("trial at {rate:.0} requests/s");
-        told(BenchEvent::TestStarted { test: &test, repeat: (trial, 0) });
-        let driven =
-            order.drive(plan.clone(), stop, &mut |second| told(BenchEvent::SecondElapsed(second)));
+        on_event(BenchEvent::TestStarted { test: &test, repeat: (trial, 0) });
+        let driven = order
+            .drive(plan.clone(), stop, &mut |second| on_event(BenchEvent::SecondElapsed(second)));
         let driven = match driven {
             Err(error) if !result.runs.is_empty() => {
                 let text = format!("{test} could not start: {error}; the search is not over");

@@ -16,7 +16,7 @@ use crate::stream::client::{self, StreamRunError};
 use crate::stream::matrix::{CellPrecision, Matrix, cell_name, metrics, partial_metrics};
 use crate::stream::request::{StreamReport, StreamRequest};
 
-/// Carries out a matrix; `told` hears of every run's name, number and throughput (bits a second). Every cell has a run in the
+/// Carries out a matrix; `on_run` hears of every run's name, number and throughput (bits a second). Every cell has a run in the
 /// result: one that broke off with the figures of this end, one that was never measured without any.
 ///
 /// # Errors
@@ -26,7 +26,7 @@ pub fn run_matrix(
     to: SocketAddr,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&str, u32, f64),
+    on_run: &mut dyn FnMut(&str, u32, f64),
 ) -> Result<(), StreamRunError> {
     let cells = matrix.cells();
     for (done, ask) in cells.iter().enumerate() {
@@ -44,7 +44,7 @@ pub fn run_matrix(
             let repeat = throughputs.len() as u32 + 1;
             match run_cell(ask, to, repeat, result) {
                 Ok(throughput) => {
-                    told(&cell_name(ask), repeat, throughput);
+                    on_run(&cell_name(ask), repeat, throughput);
                     throughputs.push(throughput);
                 }
                 Err(error) if result.runs.is_empty() && partial_report(&error).is_none() => {

@@ -266,8 +266,8 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
             found.differences,
             [SetupDifference { what: what.to_owned(), baseline, result }]
         );
-        let told = format!("{what} differs: this and that");
-        assert!(found.warnings.contains(&told), "{:?}", found.warnings);
+        let note = format!("{what} differs: this and that");
+        assert!(found.warnings.contains(&note), "{:?}", found.warnings);
         assert_eq!(compare(&base, &base, RULE).differences, []);
     };
     for (what, plant) in plain {
@@ -282,8 +282,8 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
     plain[5].1(&mut other.provenance, "1");
     let found = compare(&left, &other, RULE);
     assert_eq!(found.differences.len(), 1);
-    let told = "setting `streams` differs: not set and 8".to_owned();
-    assert!(found.warnings.contains(&told), "{:?}", found.warnings);
+    let note = "setting `streams` differs: not set and 8".to_owned();
+    assert!(found.warnings.contains(&note), "{:?}", found.warnings);
 }
 
 #[test]

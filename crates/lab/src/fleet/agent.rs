@@ -17,7 +17,7 @@ use crate::load::{LoadPlan, LoadRun};
 use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
 use crate::machine::procfs::read_processor_counters;
 
-/// Serves leaders until `stop`; `told` hears of what becomes of each.
+/// Serves leaders until `stop`; `on_status` hears of what becomes of each.
 ///
 /// # Errors
 /// No certificate could be made, or the listener is none.
@@ -26,7 +26,7 @@ pub fn serve_leaders(
     token: &FleetToken,
     facts: &MachineFacts,
     stop: &AtomicBool,
-    told: &(dyn Fn(SocketAddr, &str) + Sync),
+    on_status: &(dyn Fn(SocketAddr, &str) + Sync),
 ) -> Result<(), ChannelError> {
     let certified = ChannelAcceptor::new()?;
     listener.set_nonblocking(true)?;
@@ -43,7 +43,7 @@ pub fn serve_leaders(
                 Err(_) => continue,
             };
             if open.load(Ordering::Relaxed) >= MOST_TALKS {
-                told(from, "refused: too many talk to this agent");
+                on_status(from, "refused: too many talk to this agent");
                 continue;
             }
             open.fetch_add(1, Ordering::Relaxed);
@@ -52,8 +52,8 @@ pub fn serve_leaders(
             let open = &open;
             scope.spawn(move || {
                 match serve_leader(socket, certified, token, (facts, busy), stop) {
-                    Ok(answered) => told(from, &format!("done: {answered} answered")),
-                    Err(error) => told(from, &format!("ended: {error}")),
+                    Ok(answered) => on_status(from, &format!("done: {answered} answered")),
+                    Err(error) => on_status(from, &format!("ended: {error}")),
                 }
                 open.fetch_sub(1, Ordering::Relaxed);
             });

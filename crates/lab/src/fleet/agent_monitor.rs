@@ -37,11 +37,11 @@ impl AgentMonitor {
 
     /// Listens until the agent has ended, and tells it once to stop.
     pub fn follow_agent(&self, channel: &mut FleetChannel, stop: &AtomicBool) {
-        let mut told = false;
+        let mut stop_sent = false;
         let mut heard = Instant::now();
         let end = loop {
-            if stop.load(Ordering::Relaxed) && !told {
-                told = true;
+            if stop.load(Ordering::Relaxed) && !stop_sent {
+                stop_sent = true;
                 // One that cannot be told any more is found to be lost below.
                 let _ = channel.send_message(&LeaderMessage::Stop);
             }

@@ -289,8 +289,8 @@ mod tests {
         let mut leader = leader.unwrap();
         let mut agent = agent.unwrap();
         let long = "x".repeat(300_000);
-        let told = long.clone();
-        let sender = std::thread::spawn(move || leader.send_message(&told).map(|()| leader));
+        let message = long.clone();
+        let sender = std::thread::spawn(move || leader.send_message(&message).map(|()| leader));
         assert_eq!(agent.expect_message::<String>(Duration::from_secs(20)).unwrap(), long);
         let mut leader = sender.join().unwrap().unwrap();
         assert!(leader.receive_message::<String>(Duration::from_millis(1)).unwrap().is_none());

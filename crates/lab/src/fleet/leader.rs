@@ -70,7 +70,7 @@ pub fn run_fleet(
     plan: &LoadPlan,
     fleet: &Fleet,
     stop: &Arc<AtomicBool>,
-    told: &mut dyn FnMut(&LoadReport),
+    on_report: &mut dyn FnMut(&LoadReport),
 ) -> Result<FleetOutcome, FleetError> {
     let parts = split_plan(plan, fleet.agents.len());
     for part in &parts {
@@ -81,8 +81,8 @@ pub fn run_fleet(
         .map(|(agent, part)| prepare_agent(*agent, part, &fleet.token))
         .collect::<Result<Vec<FleetAgent>, FleetError>>()?;
     for hand in &mut hands {
-        let said = hand.channel.send_message(&LeaderMessage::Go);
-        said.map_err(|why| FleetError::Agent { agent: hand.agent, why })?;
+        let sent = hand.channel.send_message(&LeaderMessage::Go);
+        sent.map_err(|why| FleetError::Agent { agent: hand.agent, why })?;
     }
     let began = Instant::now();
     let stopped = &AtomicBool::new(false);
@@ -103,7 +103,7 @@ pub fn run_fleet(
                     watched.iter().map(|followed| followed.state()).collect();
                 // Counts that are none are an error at the end.
                 if let Ok(report) = sum_progress(&states, began.elapsed()) {
-                    told(&report);
+                    on_report(&report);
                 }
             }
             std::thread::park_timeout(LOOK_EVERY);

@@ -130,8 +130,8 @@ mod tests {
             Some(TargetTls::unverified("shop.example", &[b"h2"]).unwrap().without_resumption());
         let order = LeaderMessage::Order { version: VERSION, plan: Box::new(plan) };
         let words = serde_json::to_string(&order).unwrap();
-        let again: LeaderMessage = serde_json::from_str(&words).unwrap();
-        assert_eq!(serde_json::to_string(&again).unwrap(), words);
+        let decoded: LeaderMessage = serde_json::from_str(&words).unwrap();
+        assert_eq!(serde_json::to_string(&decoded).unwrap(), words);
         assert!(words.contains("\"resumed\":false") && words.contains("shop.example"));
     }
 }

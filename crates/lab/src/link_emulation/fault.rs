@@ -180,9 +180,9 @@ mod tests {
         let mut frames = vec![v4(&other), v4(&[]), v6(&syn(1)[..21]), vec![], vec![0; 14]];
         frames.extend((0..whole.len()).map(|end| whole[..end].to_vec()));
         for frame in frames {
-            let mut met = frame.clone();
+            let mut damaged = frame.clone();
             assert_eq!(
-                (LinkFault::WindowScale.apply_to(&mut met), met),
+                (LinkFault::WindowScale.apply_to(&mut damaged), damaged),
                 (FrameFate::Untouched, frame)
             );
         }

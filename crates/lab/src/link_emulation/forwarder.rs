@@ -70,10 +70,10 @@ pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[
     let mut road = LinkForwarder::new(ways);
     let idle: Vec<&OwnedFd> =
         std::iter::once(stop).chain(ways.iter().flat_map(|way| &way.links)).collect();
-    let mut taken = 0;
+    let mut received = 0;
     loop {
         road.deliver_due_frames();
-        let over = match taken {
+        let over = match received {
             0 => wait_readable(&idle, road.time_to_next()),
             BATCH.. => wait_readable(&[stop], Some(Duration::ZERO)),
             _ => wait_readable(&[stop], Some(GATHER)),
@@ -81,7 +81,7 @@ pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[
         if over? {
             return Ok(road.counts());
         }
-        taken = road.receive_frames();
+        received = road.receive_frames();
     }
 }
 
@@ -144,18 +144,18 @@ impl<'w> LinkForwarder<'w> {
 
     fn receive_from(&mut self, way: usize, side: usize) -> usize {
         let link = &self.links[way].links[side];
-        let mut taken = 0;
-        while taken < BATCH {
+        let mut received = 0;
+        while received < BATCH {
             let bytes = match recv(link, &mut self.buffer, RecvFlags::TRUNC) {
                 Ok((_, bytes)) => bytes.min(MAX_BYTES),
                 Err(Errno::INTR) => continue,
                 // An empty socket, or a link that went down for a moment.
                 Err(_) => break,
             };
-            taken += 1;
+            received += 1;
             self.forward_frame(way, side, bytes);
         }
-        taken
+        received
     }
 
     /// What has come in by a link, and stands in the buffer: on its way, or lost.

@@ -225,10 +225,10 @@ mod tests {
     #[test]
     fn large_packets_are_lost_as_planned() {
         let mut queue = LinkQueue::new(LinkShape { drop_every: 3, ..LinkShape::default() });
-        let kept: Vec<bool> = [60, 1500, 1500, 60, 1500, 1500]
+        let queued: Vec<bool> = [60, 1500, 1500, 60, 1500, 1500]
             .map(|n| queue.enqueue(MonotonicTime(0), 1, n).is_some())
             .into();
-        assert_eq!(kept, [true, true, true, true, false, true]);
+        assert_eq!(queued, [true, true, true, true, false, true]);
     }
 
     #[test]

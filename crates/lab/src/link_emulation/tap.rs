@@ -34,26 +34,27 @@ impl LinkTap {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-        let mut kept = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.bytes + frame.len() > MOST_BYTES {
-            kept.beyond += 1;
+        let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        if buffer.bytes + frame.len() > MOST_BYTES {
+            buffer.beyond += 1;
             return;
         }
-        kept.bytes += frame.len();
-        kept.packets.push((at, frame[LINK..].to_vec()));
+        buffer.bytes += frame.len();
+        buffer.packets.push((at, frame[LINK..].to_vec()));
     }
 
     /// What passed since the last time, as a file of pcapng.
     pub fn take_capture(&self, comment: &str) -> Vec<u8> {
-        let kept = std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
+        let buffer =
+            std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
         let write = || {
             let mut file = PcapngWriter::begin(Vec::new(), comment, 0)?;
-            for (at_ns, bytes) in &kept.packets {
+            for (at_ns, bytes) in &buffer.packets {
                 let original = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
                 file.write_packet(&OutputPacket { at_ns: *at_ns, bytes, original, comment: "" })?;
             }
-            let last = kept.packets.last().map_or(0, |(at, _)| *at);
-            file.finish(last, kept.beyond)
+            let last = buffer.packets.last().map_or(0, |(at, _)| *at);
+            file.finish(last, buffer.beyond)
         };
         // Memory takes whatever is written.
         write().unwrap_or_default()
@@ -79,7 +80,7 @@ mod tests {
         let first = capture.frame().unwrap().unwrap();
         assert_eq!(first.bytes, &frame[LINK..]);
         assert!(capture.frame().unwrap().is_none());
-        let again = tap.take_capture("nothing more");
-        assert!(CaptureReader::open(again.as_slice()).unwrap().frame().unwrap().is_none());
+        let second_capture = tap.take_capture("nothing more");
+        assert!(CaptureReader::open(second_capture.as_slice()).unwrap().frame().unwrap().is_none());
     }
 }

@@ -117,8 +117,8 @@ impl LoadEngine {
 
     /// No request begins any more; answers are waited for during the grace time.
     pub fn stop(&mut self, now: MonotonicTime) {
-        let asked = if self.may_start() { duration_nanos(now.since(self.start)) } else { 0 };
-        self.tally.record_end(asked, self.backlog.len() as u64);
+        let start_nanos = if self.may_start() { duration_nanos(now.since(self.start)) } else { 0 };
+        self.tally.record_end(start_nanos, self.backlog.len() as u64);
         self.remaining = 0;
         self.gives_up = self.gives_up.min(now + self.plan.grace);
     }
@@ -161,7 +161,7 @@ impl LoadEngine {
         chosen.phase = ConnectionPhase::Ready;
         self.tally.connect.saturating_record(duration_nanos(now.since(chosen.phase_since)));
         chosen.phase_since = now;
-        chosen.pending.iter_mut().flatten().for_each(|asked| asked.ready = now);
+        chosen.pending.iter_mut().flatten().for_each(|request| request.ready = now);
         self.actions.push_back(SocketAction::Flush(slot));
     }
 

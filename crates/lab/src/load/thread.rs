@@ -290,7 +290,7 @@ impl LoadThread {
                     let pending = self.engine.pending(slot);
                     match tls.write(pending) {
                         Ok(0) | Err(_) => return,
-                        Ok(taken) => self.engine.on_written(slot, taken, now()),
+                        Ok(written) => self.engine.on_written(slot, written, now()),
                     }
                     continue;
                 }

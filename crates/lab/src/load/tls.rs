@@ -143,14 +143,14 @@ impl TargetTlsSession {
     pub fn read(&mut self, mut records: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
         while !records.is_empty() {
             // The library takes what its buffer holds; what it cannot place after processing it is an error.
-            let taken = self.machine.read_tls(&mut records).unwrap_or(0);
+            let consumed = self.machine.read_tls(&mut records).unwrap_or(0);
             let state = self.machine.process_new_packets()?;
             if state.plaintext_bytes_to_read() > 0 {
                 let from = plain.len();
                 plain.resize(from + state.plaintext_bytes_to_read(), 0);
                 let read = self.machine.reader().read(&mut plain[from..]).unwrap_or(0);
                 plain.truncate(from + read);
-            } else if taken == 0 {
+            } else if consumed == 0 {
                 return Err(rustls::Error::General("records do not fit the buffer".to_owned()));
             }
         }

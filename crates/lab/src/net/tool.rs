@@ -55,14 +55,14 @@ pub(super) fn run_with_input(command: &mut Command, input: &str) -> Result<Strin
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let mut said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if said.is_empty() {
-        said = output.status.to_string();
+    let mut standard_error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if standard_error.is_empty() {
+        standard_error = output.status.to_string();
     }
     if !input.is_empty() {
-        said = format!("{said}; of: {}", input.trim().replace('\n', "; "));
+        standard_error = format!("{standard_error}; of: {}", input.trim().replace('\n', "; "));
     }
-    Err(ToolError::Failed { command: name, said })
+    Err(ToolError::Failed { command: name, said: standard_error })
 }
 
 fn command_text(command: &Command) -> String {

@@ -141,8 +141,8 @@ impl HttpOriginConnection {
                     head => used += head,
                 },
                 HttpOriginState::Body { ask, left } => {
-                    let (taken, finished) = self.read_body(rest, ask, left, site, now);
-                    used += taken;
+                    let (consumed, finished) = self.read_body(rest, ask, left, site, now);
+                    used += consumed;
                     if !finished {
                         break;
                     }
@@ -217,12 +217,12 @@ impl HttpOriginConnection {
         site: &mut OriginContent,
         now: MonotonicTime,
     ) -> (usize, bool) {
-        let (taken, finished) = match &mut left {
+        let (consumed, finished) = match &mut left {
             RemainingBody::Length(left) => {
-                let taken = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-                ask.body.extend_from_slice(&bytes[..taken]);
-                *left -= taken as u64;
-                (taken, *left == 0)
+                let consumed = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                ask.body.extend_from_slice(&bytes[..consumed]);
+                *left -= consumed as u64;
+                (consumed, *left == 0)
             }
             RemainingBody::Chunked(chunked) => match chunked.feed(bytes, &mut ask.body) {
                 Ok(fed) => (fed.consumed, fed.finished),
@@ -249,7 +249,7 @@ impl HttpOriginConnection {
         } else {
             self.state = HttpOriginState::Body { ask, left };
         }
-        (taken, finished)
+        (consumed, finished)
     }
 
     /// A request is whole.

@@ -49,13 +49,13 @@ impl RequestIdLog {
     /// A summary of all that arrived.
     pub fn arrivals(&self) -> Arrivals {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let again = |post: bool| {
+        let duplicates = |post: bool| {
             records.ids.values().filter(|(count, is_post)| *count > 1 && *is_post == post).count()
         };
         Arrivals {
             distinct: records.ids.len() as u64,
-            duplicated_posts: again(true) as u64,
-            duplicated_others: again(false) as u64,
+            duplicated_posts: duplicates(true) as u64,
+            duplicated_others: duplicates(false) as u64,
             beyond_limit: records.beyond,
         }
     }

@@ -164,8 +164,8 @@ fn build_metrics(
         MetricDirection::Neither,
         sent.and_then(|seen| seen.segment).map(f64::from),
     );
-    let again = sent.and_then(|seen| seen.retransmitted).map(f64::from);
-    add("retransmitted", "1", MetricDirection::Less, again);
+    let retransmitted = sent.and_then(|seen| seen.retransmitted).map(f64::from);
+    add("retransmitted", "1", MetricDirection::Less, retransmitted);
     out
 }
 
@@ -266,7 +266,7 @@ mod tests {
         let sent = StreamReport { retransmitted: Some(7), ..StreamReport::default() };
         let received = StreamReport { retransmitted: Some(1), ..StreamReport::default() };
         let metrics = metrics(&ask, &StreamRun { sent, received });
-        let again = metrics.iter().find(|metric| metric.name == "retransmitted").unwrap();
-        assert_eq!((again.value, again.better), (7.0, MetricDirection::Less));
+        let retransmitted = metrics.iter().find(|metric| metric.name == "retransmitted").unwrap();
+        assert_eq!((retransmitted.value, retransmitted.better), (7.0, MetricDirection::Less));
     }
 }

@@ -148,10 +148,10 @@ fn receive_datagrams(
         let receiver = scope.spawn(|| udp::receive(socket, ask, token, &over));
         let mut line = String::new();
         // Whatever is said, or an end: nothing more is sent.
-        let said = lines.take(MAX_LINE).read_line(&mut line);
+        let read = lines.take(MAX_LINE).read_line(&mut line);
         over.store(true, Ordering::Release);
         let seen = receiver.join().map_err(|_| std::io::Error::other("the receiver broke down"))?;
-        said.and(seen.map_err(std::io::Error::from))
+        read.and(seen.map_err(std::io::Error::from))
     })
 }
 

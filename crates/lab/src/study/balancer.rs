@@ -131,9 +131,9 @@ impl StudyBalancer {
         files::create::write(&file, text, 0o600).map_err(io("cannot write a configuration"))?;
         let mut command = Command::new(&self.program);
         command.arg("apply").arg(&file).arg("--socket").arg(self.dir.path().join("sock"));
-        let said = command.stdin(Stdio::null()).output().map_err(io("cannot run apply"))?;
-        if !said.status.success() {
-            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+        let output = command.stdin(Stdio::null()).output().map_err(io("cannot run apply"))?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             return Err(BalancerError::Refused(why));
         }
         self.wait_ready()
@@ -158,8 +158,8 @@ impl StudyBalancer {
     pub fn status(&self) -> Option<Value> {
         let mut command = Command::new(&self.program);
         command.args(["status", "--json", "--socket"]).arg(self.dir.path().join("sock"));
-        let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-        serde_json::from_slice(&said.stdout).ok().filter(|_| said.status.success())
+        let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success())
     }
 
     fn wait_ready(&mut self) -> Result<(), BalancerError> {

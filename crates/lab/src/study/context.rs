@@ -112,8 +112,8 @@ mod tests {
 
     fn broken() -> StudyError {
         let command = "ip".to_owned();
-        let said = "no such device".to_owned();
-        StudyError::Cable(VethError::from(ToolError::Failed { command, said }))
+        let message = "no such device".to_owned();
+        StudyError::Cable(VethError::from(ToolError::Failed { command, said: message }))
     }
 
     #[test]

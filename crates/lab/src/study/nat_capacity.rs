@@ -127,11 +127,11 @@ fn measure_all(
             // It ended before its time.
             return Ok(false);
         }
-        let told = format!(
+        let text = format!(
             "{addresses} return addresses, {closing:?}: {:.1} of {:.1} a second",
             row.rate, row.allowed
         );
-        (stage.log)(&told);
+        (stage.log)(&text);
         measured.rows.push(row);
     }
     method_runs::measure_methods(

@@ -77,16 +77,16 @@ fn draw_source_comparison(out: &mut String, rows: &[SourceComparison]) {
         return;
     }
     out.push_str("<h2>The study's figures beside ours</h2>\n<table class=\"words\">\n<tr><th>figure</th><th>unit</th><th>study</th><th>forecast here</th><th>measured here</th><th>what differs</th></tr>\n");
-    let told = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
+    let format_figure = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
     for row in rows {
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             escaped(&row.what),
             escaped(row.unit),
-            told(row.source),
-            told(row.forecast),
-            told(row.ours),
+            format_figure(row.source),
+            format_figure(row.forecast),
+            format_figure(row.ours),
             escaped(&row.differs)
         );
     }

@@ -166,14 +166,14 @@ impl Parameters {
     /// As reports tell them.
     pub fn to_report(&self) -> Vec<ParameterReport> {
         let pairs = self.specs.iter().zip(&self.values);
-        let told = pairs.map(|(spec, value)| ParameterReport {
+        let reports = pairs.map(|(spec, value)| ParameterReport {
             name: spec.name.to_owned(),
             meaning: spec.meaning.to_owned(),
             here: value.clone(),
             source: spec.source.to_owned(),
             differs: !spec.source.is_empty() && spec.source != value,
         });
-        told.collect()
+        reports.collect()
     }
 
     /// The text of one; empty when there is none of the name.
@@ -254,8 +254,8 @@ mod tests {
             (quick.time("delay"), quick.numbers("clients")),
             (Duration::from_millis(20), vec![3, 7])
         );
-        let told = quick.to_report();
-        assert!(told[0].differs && !told[1].differs && told[0].here == "20ms");
+        let reports = quick.to_report();
+        assert!(reports[0].differs && !reports[1].differs && reports[0].here == "20ms");
         for (setting, says) in [
             ("delay", "expected NAME=VALUE, such as delay=65ms"),
             ("dely=5ms", "did you mean `delay`?"),

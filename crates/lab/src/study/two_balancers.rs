@@ -156,19 +156,21 @@ fn measure_case(
     let stop = AtomicBool::new(false);
     let body = configuration(buffer, listener.local_addr()?);
     let to = SocketAddr::new(SERVER, PORT);
-    let asked = std::thread::scope(|scope| {
+    let transaction_result = std::thread::scope(|scope| {
         let served = scope.spawn(|| serve_transactions(&listener, transaction, &stop));
-        let asked = StudyBalancer::start(&line.server, stage.program, &body, &[]).map(|balancer| {
-            let asked = line.client.run_inside(|| run_transaction(to, transaction));
-            drop(balancer);
-            asked
-        });
+        let transaction_result =
+            StudyBalancer::start(&line.server, stage.program, &body, &[]).map(|balancer| {
+                let transaction_result =
+                    line.client.run_inside(|| run_transaction(to, transaction));
+                drop(balancer);
+                transaction_result
+            });
         stop.store(true, Ordering::Relaxed);
         // What the server met, the client met as well.
         let _ = served.join();
-        asked
+        transaction_result
     });
-    let took = asked???;
+    let took = transaction_result???;
     let capture = tap.take_capture(&name);
     let seen = read_trace(&name, capture.as_slice())?;
     Ok((TransactionCase { name, buffer, broken, took: took.as_secs_f64(), trace: seen }, capture))

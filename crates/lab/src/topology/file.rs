@@ -189,9 +189,11 @@ fn parse_link(
             continue;
         };
         let earlier = plan.links.iter().flat_map(|cord| &cord.ends).chain(&ends);
-        let taken: Vec<&TopologyLinkEnd> = earlier.filter(|end| end.node == node).collect();
+        let used_ends: Vec<&TopologyLinkEnd> = earlier.filter(|end| end.node == node).collect();
         let free = || {
-            (0..).map(|n| format!("eth{n}")).find(|n| taken.iter().all(|end| end.interface != *n))
+            (0..)
+                .map(|n| format!("eth{n}"))
+                .find(|n| used_ends.iter().all(|end| end.interface != *n))
         };
         let Some(interface) = interface.or_else(free) else { continue };
         let plain = |c: char| c.is_ascii_graphic() && c != '/' && c != ':';
@@ -202,7 +204,7 @@ fn parse_link(
             let text = "expected at most 15 visible characters, not `lo`";
             wrong.add(at, format!("`{interface}` is no interface; {text}"));
         }
-        if taken.iter().any(|end| end.interface == interface) {
+        if used_ends.iter().any(|end| end.interface == interface) {
             wrong.add(
                 at,
                 format!(

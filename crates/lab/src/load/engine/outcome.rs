@@ -24,8 +24,8 @@ impl LoadEngine {
                 ResponseProgress::Failed(fail) => self.record_failure((slot, stream), fail),
                 ResponseProgress::Unprocessed => {
                     let chosen = &mut self.slots[slot];
-                    if let Some(asked) = &mut chosen.pending[stream] {
-                        asked.sent_at = None;
+                    if let Some(request) = &mut chosen.pending[stream] {
+                        request.sent_at = None;
                         chosen
                             .client
                             .resend_request(stream, self.plan.protocol.request_templates());
@@ -48,7 +48,9 @@ impl LoadEngine {
         now: MonotonicTime,
     ) {
         let chosen = &mut self.slots[lane.0];
-        if chosen.pending[lane.1].is_some_and(|asked| asked.sent_at > Some(chosen.last_received)) {
+        if chosen.pending[lane.1]
+            .is_some_and(|request| request.sent_at > Some(chosen.last_received))
+        {
             // Not a byte came for as long as this was waited for.
             chosen.client.stop_reusing();
         }
@@ -72,24 +74,24 @@ impl LoadEngine {
         now: MonotonicTime,
     ) {
         let chosen = &mut self.slots[slot];
-        let Some(asked) = chosen.pending[stream].take() else { return };
+        let Some(request) = chosen.pending[stream].take() else { return };
         self.tally.in_flight -= 1;
         let which = chosen.client.request_kind(stream);
         let body = chosen.client.body(stream);
         let wrong = self.plan.protocol.check_response(which, status, body);
         self.tally.bytes_body += body.0;
-        let first = asked.first_byte.unwrap_or(now);
+        let first = request.first_byte.unwrap_or(now);
         let times = ResponseTimes {
-            latency: now.since(asked.intended),
-            service: now.since(asked.ready),
-            waiting: first.since(asked.sent_at.unwrap_or(asked.ready)),
+            latency: now.since(request.intended),
+            service: now.since(request.ready),
+            waiting: first.since(request.sent_at.unwrap_or(request.ready)),
         };
         self.tally.record_response(status, wrong, times, chosen.responses > 0);
         chosen.responses += 1;
         if self.plan.persist == ConnectionReuse::ClosedBy(ClosingSide::Server)
             && chosen.phase == ConnectionPhase::Ready
         {
-            chosen.close_deadline = Some(asked.deadline);
+            chosen.close_deadline = Some(request.deadline);
             return self.actions.push_back(SocketAction::Read(slot));
         }
         if !reusable || self.plan.persist.is_single() {
@@ -102,11 +104,11 @@ impl LoadEngine {
         let chosen = &mut self.slots[slot];
         let reused = chosen.responses > 0;
         let goes_on = chosen.client.abandon_request(stream);
-        let asked = chosen.pending[stream].take().is_some();
+        let request = chosen.pending[stream].take().is_some();
         if !goes_on {
             self.close(slot);
         }
-        if asked {
+        if request {
             self.tally.in_flight -= 1;
             self.tally.record_failure(fail, reused);
             self.freed.push((lane, PAUSE_AFTER_FAILURE));

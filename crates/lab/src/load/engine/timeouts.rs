@@ -44,7 +44,7 @@ impl LoadEngine {
 
     fn expire_request(&mut self, lane: StreamSlot, now: MonotonicTime) {
         let chosen = &self.slots[lane.0];
-        if chosen.pending[lane.1].is_none_or(|asked| asked.deadline > now) {
+        if chosen.pending[lane.1].is_none_or(|request| request.deadline > now) {
             return;
         }
         if chosen.phase == ConnectionPhase::Connecting {

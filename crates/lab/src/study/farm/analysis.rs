@@ -192,13 +192,13 @@ fn compare_allocators(cases: &[FarmCase], system: Option<&'static str>) -> Vec<C
         if first.is_empty() || second.is_empty() {
             continue;
         }
-        let told = compare(&first, &second, ALPHA);
+        let comparison = compare(&first, &second, ALPHA);
         let because = format!(
             "{:.1} a second instead of {:.1} ({:+.1} %), p {:.3}",
             other.rate(),
             base.rate(),
             (other.rate() / base.rate().max(1e-9) - 1.0) * 100.0,
-            told.p
+            comparison.p
         );
         if smallest_p(first.len(), second.len()) > ALPHA {
             let because = format!(
@@ -207,7 +207,7 @@ fn compare_allocators(cases: &[FarmCase], system: Option<&'static str>) -> Vec<C
             );
             out.push(ClaimResult::new(&claim, None, because));
         } else {
-            out.push(ClaimResult::new(&claim, told.p <= ALPHA, because));
+            out.push(ClaimResult::new(&claim, comparison.p <= ALPHA, because));
         }
     }
     out
@@ -221,8 +221,10 @@ fn compare_with_source(
     let told = parameters.to_report();
     let differs: Vec<String> = told
         .iter()
-        .filter(|told| told.differs)
-        .map(|told| format!("{} {} here, {} there", told.name, told.here, told.source))
+        .filter(|parameter| parameter.differs)
+        .map(|parameter| {
+            format!("{} {} here, {} there", parameter.name, parameter.here, parameter.source)
+        })
         .collect();
     let mut out = Vec::new();
     for case in cases {

@@ -111,9 +111,9 @@ pub fn measure_all(
             }
             let rate = run.rate;
             let case = measured.add(planned, by.map(|by| by.allocator), run);
-            let told =
+            let report =
                 format!("{}: run {}: {rate:.1} pages a second", case.name(), case.runs.len());
-            (stage.log)(&told);
+            (stage.log)(&report);
         }
     }
     Ok(true)

@@ -139,7 +139,7 @@ fn check_claims(
 ) -> Vec<ClaimResult> {
     let processors = sides.processors();
     let even = 1.0 / processors.max(1) as f64;
-    let told = |share: Option<f64>| {
+    let format_share = |share: Option<f64>| {
         share.map_or_else(
             || "not measured".to_owned(),
             |share| {
@@ -158,12 +158,12 @@ fn check_claims(
         ClaimResult::new(
             "Before, one processor takes most of the packets",
             hot.filter(|_| many).map(|share| share > (even * 1.5).max(0.5)),
-            told(hot),
+            format_share(hot),
         ),
         ClaimResult::new(
             "After, they are spread",
             spread.filter(|_| many).map(|share| share < even * 1.4),
-            told(spread),
+            format_share(spread),
         ),
     ];
     let fair = 1.0 / f64::from(parameters.number("interfaces").max(1));
@@ -226,8 +226,10 @@ fn compare_with_source(parameters: &Parameters, sides: &NicRuns) -> Vec<SourceCo
     let told = parameters.to_report();
     let words: Vec<String> = told
         .iter()
-        .filter(|told| told.differs)
-        .map(|told| format!("{} {} here, {} there", told.name, told.here, told.source))
+        .filter(|parameter| parameter.differs)
+        .map(|parameter| {
+            format!("{} {} here, {} there", parameter.name, parameter.here, parameter.source)
+        })
         .collect();
     let here = sides.processors();
     let differs = [format!("{here} processors here, 16 there"), words.join("; ")].join("; ");

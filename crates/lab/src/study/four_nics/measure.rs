@@ -135,12 +135,12 @@ fn resolve_interfaces(
     client: &NetworkNamespace,
 ) -> Result<Vec<u32>, StudyError> {
     let server = SocketAddr::from((addresses(0)[1], 53));
-    let told = client.run_inside(|| -> std::io::Result<Vec<Ipv4Addr>> {
+    let resolved = client.run_inside(|| -> std::io::Result<Vec<Ipv4Addr>> {
         (0..parameters.number("clients")).map(|_| dns_lookup::resolve_first(server, NAME)).collect()
     })??;
     let count = parameters.number("interfaces");
     let number = |address: &Ipv4Addr| (0..count).find(|number| addresses(*number)[1] == *address);
-    Ok(told.iter().filter_map(number).collect())
+    Ok(resolved.iter().filter_map(number).collect())
 }
 
 /// A run: each client asks at the interface it has.

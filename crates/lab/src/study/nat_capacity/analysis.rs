@@ -139,7 +139,7 @@ fn check_costs(methods: &[MethodRuns]) -> Vec<ClaimResult> {
         let of = |method: &MethodRuns| method.figures(|turn| turn.machine_us);
         let first = of(cheap);
         let second = of(dear);
-        let told = compare(&first, &second, ALPHA);
+        let comparison = compare(&first, &second, ALPHA);
         let claim = format!(
             "A connection costs less with {} than with {}",
             cheap.method.name(),
@@ -150,7 +150,7 @@ fn check_costs(methods: &[MethodRuns]) -> Vec<ClaimResult> {
             "{:.0} µs of the machine's processors a connection against {:.0} µs, p {:.3}; {:.0} against {:.0} connections a second",
             median(&first),
             median(&second),
-            told.p,
+            comparison.p,
             rate(cheap),
             rate(dear)
         );
@@ -161,7 +161,7 @@ fn check_costs(methods: &[MethodRuns]) -> Vec<ClaimResult> {
         } else if smallest_p(first.len(), second.len()) > ALPHA {
             (None, format!("; too few turns to tell, it takes {}", runs_needed(ALPHA)))
         } else {
-            ((told.p <= ALPHA).then_some(told.shift > 0.0), String::new())
+            ((comparison.p <= ALPHA).then_some(comparison.shift > 0.0), String::new())
         };
         out.push(ClaimResult::new(&claim, holds, because + &why));
     }

@@ -64,7 +64,9 @@ fn parameter_differences(parameters: &Parameters, names: &[&str]) -> String {
     let told = parameters.to_report();
     let others = told.iter().filter(|told| told.differs && names.contains(&told.name.as_str()));
     let words: Vec<String> = others
-        .map(|told| format!("{} {} here, {} there", told.name, told.here, told.source))
+        .map(|parameter| {
+            format!("{} {} here, {} there", parameter.name, parameter.here, parameter.source)
+        })
         .collect();
     words.join("; ")
 }
@@ -128,7 +130,7 @@ fn compare_answers(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<Sou
     });
     let bits = parameters.size("answer") as f64 * 8.0 / 1e6;
     let time = rate.map(|rate| bits / rate);
-    let asked = small.and_then(|case| case.buffer).map(|bytes| bytes as f64 * 2.0);
+    let buffer_bytes = small.and_then(|case| case.buffer).map(|bytes| bytes as f64 * 2.0);
     let doubled =
         "Linux sets twice what it is asked for, and counts its bookkeeping in (socket(7))";
     let mbit: fn(&TransactionTrace) -> f64 = |seen| seen.answer_mbit;
@@ -143,7 +145,7 @@ fn compare_answers(parameters: &Parameters, three: ComparedCases<'_>) -> Vec<Sou
         row(
             ("most of it in flight", "B"),
             source::IN_FLIGHT,
-            (asked, flight),
+            (buffer_bytes, flight),
             join(parameter_differences(parameters, &["buffers"]), doubled.to_owned()),
         ),
         row(

@@ -168,12 +168,12 @@ fn measure_cells(
             if stage.is_stopped() {
                 return Ok(false);
             }
-            let asked = buffer.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+            let buffer_bytes = buffer.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
             let rate =
                 (carrier == StreamTransport::Udp).then(|| policy.usable_rate(layout, parameters));
             let version = VERSION;
             let way = StreamDirection::To;
-            let buffer = asked;
+            let buffer = buffer_bytes;
             let ask = StreamRequest { version, carrier, way, message, buffer, millis, rate };
             let run = client.run_inside(|| client::run_stream(to, &ask))??;
             let cell = StreamCell::new(layout, policy, &ask, &run);

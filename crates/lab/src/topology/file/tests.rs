@@ -50,8 +50,8 @@ fn a_network_is_as_written() {
         ("lan", "eth0")
     );
     assert_eq!(near.ends[0].interface, "eth1", "the bridge's second");
-    let told = "client:eth0 — edge:eth0, there 65ms, 200Mbit/s, back 65ms, 200Mbit/s, 0.1% lost, window scale broken";
-    assert_eq!(plan.describe_link(far), told);
+    let description = "client:eth0 — edge:eth0, there 65ms, 200Mbit/s, back 65ms, 200Mbit/s, 0.1% lost, window scale broken";
+    assert_eq!(plan.describe_link(far), description);
     assert_eq!(plan.describe_link(near), "lan:eth1 — server:eth0");
 }
 

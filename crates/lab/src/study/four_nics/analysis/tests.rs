@@ -10,10 +10,10 @@ fn side(rate: f64, net_rx: [f64; 2], interfaces: [f64; 4]) -> NicRun {
     NicRun { rate, interfaces: interfaces.into(), processors, failed: 0 }
 }
 
-fn sides(gain: f64, hot: [f64; 2], spread: [f64; 2], asked: [f64; 4]) -> NicRuns {
+fn sides(gain: f64, hot: [f64; 2], spread: [f64; 2], requested: [f64; 4]) -> NicRuns {
     let rate = |n: u32| 1_000.0 + f64::from(n);
     NicRuns {
-        before: (0..5).map(|n| side(rate(n), hot, asked)).collect(),
+        before: (0..5).map(|n| side(rate(n), hot, requested)).collect(),
         after: (0..5).map(|n| side(rate(n) * gain, spread, [0.25; 4])).collect(),
     }
 }
