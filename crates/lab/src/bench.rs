@@ -1,4 +1,4 @@
-//! Benchmarks as users order them: what is asked, how often, and the result that is left.
+//! Benchmarks as users run them: the requests, the repeats, and the result file.
 
 pub mod drive;
 mod heatmap;

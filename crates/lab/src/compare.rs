@@ -1,4 +1,4 @@
-//! Two results side by side: what is proven to differ, what is not, and what cannot be told from so few runs.
+//! Compares two results: what is proven to differ, what is not, and what so few runs cannot show.
 //!
 //! "Not proven" is never shown as "equal". It reads no files.
 
@@ -15,13 +15,13 @@ use crate::stats::sample::{deviation_percent, median};
 /// How strict a comparison is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignificanceRule {
-    /// Probability of calling a thing different from itself: in each row, or in any of those that are judged together.
+    /// The probability of a false difference: in each row, or in any of the rows that are tested together.
     pub alpha: f64,
     /// A difference counts when its whole interval lies beyond so many per cent of the baseline's median.
     pub threshold_percent: f64,
 }
 
-/// What a row comes to.
+/// The conclusion of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonStatus {
@@ -29,11 +29,11 @@ pub enum ComparisonStatus {
     Better,
     /// Proven to be worse.
     Worse,
-    /// Proven to differ in what is neither good nor bad.
+    /// Proven to differ in a figure that is neither good nor bad.
     Differs,
     /// Nothing is proven; that is not the same as equal.
     Unproven,
-    /// So few runs can prove nothing, whatever they say.
+    /// So few runs can prove nothing, whatever their values.
     TooFewRuns,
 }
 
@@ -49,7 +49,6 @@ pub struct ComparisonRow {
     pub result: f64,
     /// Their difference in per cent of the baseline; `None` where that is 0.
     pub difference_percent: Option<f64>,
-    /// What it comes to.
     pub status: ComparisonStatus,
     /// The baseline's standard deviation in per cent of its mean.
     pub baseline_deviation_percent: f64,
@@ -59,7 +58,7 @@ pub struct ComparisonRow {
     pub runs: (usize, usize),
     /// How probable so clear a difference would be of a thing with itself (Mann–Whitney, two-sided).
     pub p: f64,
-    /// The same, corrected for all rows that are judged together (Holm): at or below alpha it is proven.
+    /// The probability corrected for all rows that are tested together (Holm): proven at or below alpha.
     pub p_together: f64,
     /// Probability that a run of the result exceeds one of the baseline, less the opposite: −1 to 1.
     pub effect: f64,
@@ -67,12 +66,12 @@ pub struct ComparisonRow {
     pub interval_percent: Option<(f64, f64)>,
 }
 
-/// Something that was not the same when the two sides were measured.
+/// A setup difference between the two measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetupDifference {
-    /// What: a setting of the benchmark or of the kernel, a version, a machine.
+    /// The setting of the benchmark or of the kernel, the version, or the machine.
     pub what: String,
-    /// As the baseline had it; `None`: it had none.
+    /// The baseline's value; `None`: it had none.
     pub baseline: Option<String>,
     /// As the result had it.
     pub result: Option<String>,
@@ -82,9 +81,9 @@ pub struct SetupDifference {
 pub struct BenchComparison {
     /// The rows, in the order of the baseline.
     pub rows: Vec<ComparisonRow>,
-    /// What differs in how the two were made: figures may differ for that alone.
+    /// Differences in the setup, which alone may explain differences in figures.
     pub differences: Vec<SetupDifference>,
-    /// The same in words, and what only one side has.
+    /// The same in words, and rows that only one side has.
     pub warnings: Vec<String>,
     /// Whether something is proven to be worse.
     pub worse: bool,
@@ -99,7 +98,7 @@ pub fn compare(
     compare_results(baseline, result, rule, false)
 }
 
-/// Compares them as one question: a thing is called different from itself, in any row, as seldom as alpha says.
+/// Compares all rows as one question: the probability of a false difference in any row is alpha.
 pub fn compare_together(
     baseline: &BenchResult,
     result: &BenchResult,
@@ -190,7 +189,7 @@ fn compare_samples(
 ) -> (Vec<ComparisonRow>, f64) {
     let verdict = |(left, right): &SamplePair<'_>| ranked(&left.values, &right.values, rule.alpha);
     let verdicts: Vec<RankTestResult> = pairs.iter().map(verdict).collect();
-    // What so few runs can never prove is no further chance of being wrong.
+    // Rows that so few runs can never prove are no additional chance of an error.
     let compared_rows: Vec<usize> =
         (0..pairs.len()).filter(|at| together && smallest_of(pairs[*at]) <= rule.alpha).collect();
     let mut ps: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
@@ -208,7 +207,7 @@ fn smallest_of((left, right): SamplePair<'_>) -> f64 {
     smallest_p(left.values.len(), right.values.len())
 }
 
-/// `p`: the verdict's, corrected for the rows that are asked together; `alone`: at which one of them is proven alone.
+/// `p`: corrected for the rows that are tested together; `alone`: the alpha at which one row alone is proven.
 fn compare_sample(
     (left, right): SamplePair<'_>,
     (verdict, p): (RankTestResult, f64),
@@ -224,7 +223,7 @@ fn compare_sample(
     };
     let interval = format_interval(verdict.interval);
     let few = smallest_of((left, right)) > alone && p > rule.alpha;
-    // All intervals together hold as surely as one would.
+    // All intervals together have the confidence of one.
     let wide = if rule.threshold_percent > 0.0 && alone < rule.alpha {
         format_interval(ranked(&left.values, &right.values, alone).interval)
     } else {
@@ -263,7 +262,7 @@ fn compare_sample(
     }
 }
 
-/// What is wrong with one of the sides alone.
+/// Defects of one of the two sides.
 fn data_warnings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     let mut out = Vec::new();
     for (name, side) in [("baseline", baseline), ("result", result)] {
@@ -277,7 +276,7 @@ fn data_warnings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     out
 }
 
-/// What must be known before figures of two results are held against each other.
+/// Differences to know before the figures of two results are compared.
 fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupDifference> {
     let mut out = Vec::new();
     let mut hold = |what: &str, left: Option<&String>, right: Option<&String>| {
@@ -300,7 +299,7 @@ fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupD
     for name in names {
         hold(&format!("setting `{name}`"), left.settings.get(name), right.settings.get(name));
     }
-    // A kernel may not tell one that another does: that is no difference.
+    // A value that only one kernel reports is no difference.
     for (name, value) in left.topology.iter().chain(&left.sysctls) {
         if let Some(other) = right.topology.get(name).or_else(|| right.sysctls.get(name)) {
             hold(name, Some(value), Some(other));

@@ -1,7 +1,7 @@
-//! The proving ground: load, origins to aim it at, and what its figures mean.
+//! The measuring tools: load, servers to test against, and the statistics of figures.
 //!
-//! Used by `steelyard bench`, `compare` and `try`, by the benchmarks and by tests of other crates. It judges nothing
-//! about a balancer: it sends, answers, counts, compares figures with figures, and hands them over.
+//! Used by `steelyard bench`, `compare` and `try`, by the benchmarks and by tests of other crates. It draws no
+//! conclusions about a balancer: it sends, answers, counts, compares figures with figures, and returns them.
 
 pub mod bench;
 pub mod compare;

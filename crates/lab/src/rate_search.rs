@@ -1,12 +1,12 @@
 //! Finds the highest rate that meets an objective: doubles until it is missed, halves the gap, then confirms.
 //!
-//! Rates go out, verdicts come in; it sends nothing. A rate counts as held only when every confirmation held.
+//! Rates go out, trial outcomes come in; it sends nothing. A rate counts as held only when every confirmation held.
 
 use serde::{Deserialize, Serialize};
 
 use crate::stats::interval;
 
-/// What a latency must be: `p99 < 20ms` is 0.99 and 20,000.
+/// A latency objective: `p99 < 20ms` is 0.99 and 20,000.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencyObjective {
     /// The share of requests that must be fast, above 0 and below 1.
@@ -35,26 +35,26 @@ impl std::str::FromStr for LatencyObjective {
     }
 }
 
-/// What a trial at a rate came to.
+/// The outcome of a trial at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialOutcome {
     Holds,
-    /// It does not, or it is not proven.
+    /// The objective is missed, or not proven.
     Misses,
-    /// The generator could not make the load: nothing is known of the target.
+    /// The generator could not make the load: the trial says nothing about the target.
     ClientLimit,
 }
 
 impl LatencyObjective {
-    /// Judges a trial: of `all` requests so many were slow or failed. It holds when even the upper end of the slow
-    /// share's interval at 95 % is within the objective.
+    /// Assesses a trial with `slow` slow or failed requests of `all`. It holds when even the upper end of the slow
+    /// share's 95 % interval is within the objective.
     pub fn assess_trial(&self, slow: u64, all: u64) -> TrialOutcome {
         let (_, high) = interval::share(slow, all, 0.95);
         if all > 0 && high <= 1.0 - self.share { TrialOutcome::Holds } else { TrialOutcome::Misses }
     }
 
-    /// Requests of a trial so that it can be proven with none too slow.
+    /// The number of requests with which a trial without slow ones is proven.
     pub fn min_requests(&self) -> u64 {
         (1..64)
             .map(|power| 1_u64 << power)
@@ -63,7 +63,6 @@ impl LatencyObjective {
     }
 }
 
-/// A search under way.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     terms: SearchLimits,
@@ -85,18 +84,17 @@ pub struct SearchLimits {
     pub most: f64,
     /// The gap between held and missed, as a part of the held rate, at which it is narrow enough.
     pub precision: f64,
-    /// How often the found rate must hold again.
+    /// How often the highest rate must be confirmed.
     pub confirmations: u32,
 }
 
 /// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// The highest rate that held and was confirmed; `None`: none did.
+    /// The highest confirmed rate; `None`: none.
     pub held: Option<f64>,
-    /// The lowest rate that missed; `None`: none did.
+    /// The lowest missed rate; `None`: none.
     pub missed: Option<f64>,
-    /// How often `held` held again.
     pub confirmations: u32,
     pub end: SearchEnd,
 }
@@ -132,7 +130,7 @@ impl RateSearch {
         }
     }
 
-    /// The rate to try next; `None`: it is over.
+    /// The rate to try next; `None`: the search is over.
     pub fn next_rate(&self) -> Option<f64> {
         self.result.is_none().then_some(self.next)
     }
@@ -141,7 +139,7 @@ impl RateSearch {
         self.result
     }
 
-    /// What the trial at `next` came to.
+    /// Records the outcome of the trial at `next`.
     pub fn record_trial(&mut self, verdict: TrialOutcome) {
         self.steps += 1;
         match (verdict, self.confirmed) {
@@ -157,7 +155,7 @@ impl RateSearch {
             (TrialOutcome::Misses, confirming) => {
                 self.lowest_missed = Some(self.next);
                 if confirming.is_some() {
-                    // It held once and misses now: what is below must be proven anew.
+                    // The rate held once and misses now: lower rates must be proven again.
                     self.highest_passed = None;
                     self.confirmed = None;
                 }

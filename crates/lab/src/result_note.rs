@@ -1,8 +1,7 @@
-//! What must be known to read the figures of a benchmark or a study.
+//! Facts that a reader of a benchmark or study must know.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that must be known to read a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultNote {
     pub weight: NoteSeverity,
@@ -14,7 +13,7 @@ pub struct ResultNote {
 #[serde(rename_all = "kebab-case")]
 pub enum NoteSeverity {
     Hint,
-    /// A figure is not as certain as was asked for.
+    /// A figure is less precise than requested.
     Warning,
     /// The generator, not the target, was the limit: the figure is a lower bound.
     ClientLimit,

@@ -1,6 +1,6 @@
-//! Carries out one run: starts the load, looks at it and at this machine every second, and collects what was seen.
+//! Carries out one run: starts the load, samples it and this machine every second, and collects the samples.
 //!
-//! It judges nothing and prints nothing.
+//! It assesses nothing and prints nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::result_note::ResultNote;
 pub struct DriveOutcome {
     pub report: LoadReport,
     pub series: Vec<SecondSample>,
-    /// What each processor did meanwhile.
+    /// What each processor did during the run.
     pub processors: Vec<ProcessorShare>,
     /// How busy each was in each second of the series.
     pub busy: Vec<Vec<f64>>,
@@ -34,9 +34,9 @@ pub struct DriveOutcome {
     pub busiest: f64,
     /// Whether it was stopped from outside.
     pub stopped: bool,
-    /// What each machine did, where several made the load.
+    /// The part of each machine, where several made the load.
     pub parts: Vec<AgentPart>,
-    /// What those machines must have known; of this machine the caller judges.
+    /// The limits of those machines; the caller assesses this machine.
     pub notes: Vec<ResultNote>,
 }
 
@@ -86,7 +86,7 @@ pub fn drive_fleet(
     })
 }
 
-/// What was counted when the last second ended, and the seconds until then.
+/// The counters at the end of the last second, and the seconds until then.
 struct SecondSampler {
     last_report: LoadReport,
     last_cpu: Vec<Duration>,
@@ -201,5 +201,5 @@ fn busy_shares<'a>(
 const SECOND: Duration = Duration::from_secs(1);
 /// How soon an end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// A shorter rest of a run has no rate of its own.
+/// A shorter rest of a run is too short for a rate.
 const SHORTEST_TAIL: f64 = 0.2;

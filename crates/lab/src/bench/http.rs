@@ -1,4 +1,4 @@
-//! `bench http` as a whole: the runs that an order asks for, in which order, and what they come to.
+//! `bench http` as a whole: the runs of an order, their sequence, and their result.
 //!
 //! It resolves no names, opens no files and prints nothing.
 
@@ -27,7 +27,7 @@ pub struct HttpBenchmark {
     pub repeats: u32,
     /// Load before the first test that is not counted.
     pub warm_up: Duration,
-    /// Who makes the load; `None`: this machine.
+    /// The machines that make the load; `None`: this machine.
     pub fleet: Option<Fleet>,
 }
 
@@ -44,7 +44,7 @@ impl HttpBenchmark {
         }
     }
 
-    /// What limited whoever made the load.
+    /// What limited the machines that made the load.
     fn client_limits(
         &self,
         driven: &DriveOutcome,
@@ -58,7 +58,7 @@ impl HttpBenchmark {
     }
 }
 
-/// What a listener hears.
+/// Events of a benchmark for its caller.
 #[derive(Clone, Debug)]
 pub enum BenchEvent<'a> {
     TestStarted {
@@ -68,14 +68,14 @@ pub enum BenchEvent<'a> {
     },
     /// A second of it.
     SecondElapsed(&'a SecondSample),
-    /// What this machine will run out of.
+    /// A limit that this machine will reach.
     LimitForecast(&'a ResultNote),
 }
 
-/// Carries out an order. `stop` ends it; what was measured until then is kept and marked.
+/// Carries out an order. `stop` ends it; earlier measurements stay in the result, marked as partial.
 ///
 /// # Errors
-/// The first run could not be started; nothing was measured. That a later one could not becomes a note.
+/// The first run could not be started; nothing was measured. A later failure becomes a note.
 pub fn run_benchmark(
     order: &HttpBenchmark,
     facts: &MachineFacts,
@@ -116,7 +116,7 @@ pub fn run_benchmark(
     Ok(())
 }
 
-/// What this machine will run out of is said before it does.
+/// Reports the limits that this machine will reach, before it does.
 fn report_forecast(
     facts: &MachineFacts,
     plan: &LoadPlan,
@@ -153,7 +153,7 @@ fn warm_up(
     order.drive(plan, stop, &mut |second| on_event(BenchEvent::SecondElapsed(second))).map(drop)
 }
 
-/// A run as the result keeps it; what must be known of it becomes a note.
+/// A run in the form of the result; facts about it become notes.
 fn assess_run(
     order: &HttpBenchmark,
     driven: &DriveOutcome,
@@ -189,7 +189,7 @@ fn assess_run(
     }
 }
 
-/// What is missing of a run, and whether its figures then mean something else.
+/// What is missing in a run, and whether its figures then mean something else.
 fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)> {
     let report = &driven.report;
     let mut out = Vec::new();
@@ -236,8 +236,8 @@ fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)
     out
 }
 
-/// Whether the target did not keep up with an open loop. A slow answer alone is no sign of that: what tells is that starts found
-/// no connection free, or that requests ran out of time.
+/// Whether the target did not keep up with an open loop. A slow response alone does not show that. Starts without a
+/// free connection, or requests that timed out, do.
 fn falls_short(report: &LoadReport, per_second: f64) -> bool {
     let late = report.count(FailureCause::NotSent) + report.count(FailureCause::Timeout) > 0;
     let waited = report.unsent_at_end as f64 > report.requests as f64 * (1.0 - REACHED);
@@ -333,7 +333,7 @@ pub fn search_rate(
             &driven.report,
             limits.iter().any(|note| note.weight != NoteSeverity::Hint),
         );
-        // Trials that miss are what a search is made of: what they lack is no fault of the result.
+        // Trials that miss are part of a search: their shortfalls are no fault of the result.
         let mut aside = BenchResult::new("", Default::default());
         let run = assess_run(order, &driven, (&plan, facts), (&test, trial), &mut aside);
         answered += driven.report.answered;
@@ -359,7 +359,7 @@ pub fn search_rate(
     Ok(found)
 }
 
-/// Notes why the end of a search says nothing of the target.
+/// Adds a note when the result of a search proves nothing about the target.
 fn note_search_trouble(
     answered: u64,
     found: Option<SearchResult>,
@@ -377,7 +377,7 @@ fn note_search_trouble(
 }
 
 fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool) -> TrialOutcome {
-    // Failed requests are slow ones; those under way at the end were not fast either.
+    // Failed requests count as slow; so do those in flight at the end.
     let slow = report.slower_than(objective.within_us) + report.failed + report.in_flight;
     match objective.assess_trial(slow, report.requests) {
         TrialOutcome::Misses if limited => TrialOutcome::ClientLimit,
@@ -385,7 +385,7 @@ fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool
     }
 }
 
-/// Percentiles that are told, with their quantiles.
+/// Reported percentiles with their quantiles.
 pub const PERCENTILES: [(&str, f64); 11] = [
     ("p50", 0.5),
     ("p66", 0.66),

@@ -1,6 +1,6 @@
-//! `bench stream` as a whole: cells one after the other, each repeated until its mean is known, and what they come to.
+//! `bench stream` as a whole: cells one after the other, each repeated until its mean is precise, and their result.
 //!
-//! It prints nothing. Runs never overlap: sums of runs that do say nothing about either.
+//! It prints nothing. Runs never overlap: the sum of overlapping runs says nothing about either.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::stream::client::{self, StreamRunError};
 use crate::stream::matrix::{CellPrecision, Matrix, cell_name, metrics, partial_metrics};
 use crate::stream::request::{StreamReport, StreamRequest};
 
-/// Carries out a matrix; `on_run` hears of every run's name, number and throughput (bits a second). Every cell has a run in the
-/// result: one that broke off with the figures of this end, one that was never measured without any.
+/// Carries out a matrix; `on_run` gets the name, number and throughput (bits a second) of every run. Every cell has a
+/// run in the result: an interrupted one with the figures of this end, one that was never measured without any.
 ///
 /// # Errors
-/// The first run moved nothing: nothing was measured. Later ones become notes.
+/// The first run transferred nothing: nothing was measured. Later failures become notes.
 pub fn run_matrix(
     matrix: &Matrix,
     to: SocketAddr,
@@ -68,7 +68,7 @@ pub fn run_matrix(
     Ok(())
 }
 
-/// That a mean is not known, in words.
+/// Why a mean is not precise, in words.
 fn explain_imprecision(matrix: &Matrix, ask: &StreamRequest, runs: usize, width: f64) -> String {
     let wanted = matrix.precision;
     // One run has none, and neither have runs that received nothing.
@@ -85,7 +85,7 @@ fn explain_imprecision(matrix: &Matrix, ask: &StreamRequest, runs: usize, width:
     )
 }
 
-/// What had passed until a run broke off.
+/// What an interrupted run transferred.
 fn partial_report(error: &StreamRunError) -> Option<&StreamReport> {
     match error {
         StreamRunError::Interrupted { seen, .. } => Some(seen),
@@ -93,7 +93,7 @@ fn partial_report(error: &StreamRunError) -> Option<&StreamReport> {
     }
 }
 
-/// A run that did not come to its end, with what was seen of it, or was never made.
+/// Records an interrupted run with its partial figures, or one that was never made.
 fn record_interrupted_run(
     ask: &StreamRequest,
     repeat: u32,

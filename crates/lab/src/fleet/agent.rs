@@ -1,6 +1,6 @@
-//! An agent: makes its part of a load for whoever knows the token, and tells what it counts.
+//! An agent: makes its part of a load for any leader with the token, and reports its counts.
 //!
-//! A leader that vanishes ends its load. It resolves no names and keeps nothing.
+//! When the leader vanishes the load ends. It resolves no names and stores nothing.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -17,10 +17,10 @@ use crate::load::{LoadPlan, LoadRun};
 use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
 use crate::machine::procfs::read_processor_counters;
 
-/// Serves leaders until `stop`; `on_status` hears of what becomes of each.
+/// Serves leaders until `stop`; `on_status` is called with the outcome of each.
 ///
 /// # Errors
-/// No certificate could be made, or the listener is none.
+/// No certificate could be made, or the listener is invalid.
 pub fn serve_leaders(
     listener: &TcpListener,
     token: &FleetToken,
@@ -62,7 +62,7 @@ pub fn serve_leaders(
     Ok(())
 }
 
-/// Talks with one leader; how many requests were answered.
+/// Serves one leader and returns the number of answered requests.
 fn serve_leader(
     socket: TcpStream,
     certified: &ChannelAcceptor,
@@ -84,7 +84,7 @@ fn serve_leader(
     };
     let mut plan = *plan;
     let from = plan.sources.len();
-    // Each agent takes those of the addresses that are its own.
+    // Each agent uses those addresses that are its own.
     plan.sources.retain(|address| is_local_address(*address));
     let refused = match plan.check() {
         _ if version != VERSION => Some(format!("it speaks version {VERSION}, not {version}")),
@@ -131,7 +131,7 @@ fn run_load(
     let mut last = 0.0;
     let mut last_cpu = load.cpu();
     while !load.is_finished() {
-        // Whoever leads and vanishes ends the load: it is dropped.
+        // When the leader vanishes the load is dropped, which ends it.
         if matches!(channel.receive_message(LOOK_EVERY)?, Some(LeaderMessage::Stop))
             || stop.load(Ordering::Relaxed)
         {

@@ -1,4 +1,4 @@
-//! One agent during a run: what it has told last, and how it ended. It judges nothing.
+//! One agent during a run: its last report, and how it ended. It assesses nothing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::channel::{ChannelError, FleetChannel};
 use super::protocol::{AgentMessage, AgentProgress, AgentSummary, LeaderMessage, SILENCE};
 
-/// What is known of an agent.
+/// The state of an agent.
 #[derive(Debug, Default)]
 pub struct AgentMonitor {
     state: Mutex<AgentState>,
@@ -15,34 +15,33 @@ pub struct AgentMonitor {
 
 #[derive(Clone, Debug, Default)]
 pub struct AgentState {
-    /// What it told last.
+    /// The agent's last report.
     pub figures: AgentProgress,
-    /// How it ended; `None`: it has not.
+    /// How the agent ended; `None`: it is running.
     pub end: Option<AgentEnd>,
 }
 
 #[derive(Clone, Debug)]
 pub enum AgentEnd {
-    /// As planned, or as it was told to.
+    /// As planned, or stopped by the leader.
     Done(Box<AgentSummary>),
-    /// It told nothing more, and why.
+    /// No further report arrived, and why.
     Lost(String),
 }
 
 impl AgentMonitor {
-    /// A copy of what is known.
     pub fn state(&self) -> AgentState {
         self.lock().clone()
     }
 
-    /// Listens until the agent has ended, and tells it once to stop.
+    /// Reads reports until the agent has ended, and sends it one stop request.
     pub fn follow_agent(&self, channel: &mut FleetChannel, stop: &AtomicBool) {
         let mut stop_sent = false;
         let mut heard = Instant::now();
         let end = loop {
             if stop.load(Ordering::Relaxed) && !stop_sent {
                 stop_sent = true;
-                // One that cannot be told any more is found to be lost below.
+                // Ignored: the loop below detects an agent that cannot be reached any more.
                 let _ = channel.send_message(&LeaderMessage::Stop);
             }
             match channel.receive_message(LOOK_EVERY) {

@@ -1,7 +1,7 @@
-//! A line-wise channel over TLS between two who know the same token. One file owns the socket.
+//! A line-based channel over TLS between two ends with the same token. This file owns the socket.
 //!
-//! Certificates are made for the moment and vouch for nobody. Each side proves that it knows the token for this very
-//! session (RFC 5705 keying material under HMAC), so that nobody between them can pass either proof on.
+//! Certificates are temporary and prove nothing. Each end proves that it knows the token for this very session (RFC
+//! 5705 keying material under HMAC), so a machine in the middle cannot forward either proof.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,6 @@ use thiserror::Error;
 
 use crate::load::{TargetTls, TargetTlsError};
 
-/// What both sides know.
 #[derive(Clone)]
 pub struct FleetToken(hmac::Key);
 
@@ -29,7 +28,7 @@ pub struct FleetToken(hmac::Key);
 )]
 pub struct FleetTokenError;
 
-/// Why a channel is none, or no longer.
+/// Why a channel cannot be opened, or broke.
 #[derive(Debug, Error)]
 pub enum ChannelError {
     #[error("{0}")]
@@ -45,7 +44,7 @@ pub enum ChannelError {
     /// The other side has ended it.
     #[error("the other side has ended the connection")]
     Closed,
-    /// Nothing came in time.
+    /// No message arrived in time.
     #[error("the other side said nothing for {0:?}")]
     TimedOut(Duration),
     /// The other side does not know the token.
@@ -54,12 +53,12 @@ pub enum ChannelError {
     /// More than a line may have.
     #[error("a line of more than {MAX_MESSAGE_BYTES} bytes")]
     MessageTooLong,
-    /// Not what is said here.
+    /// The message does not belong to the protocol.
     #[error("not understood: {0}; use the same version of this program on both sides")]
     MalformedMessage(#[from] serde_json::Error),
 }
 
-/// A channel whose other side has proven that it knows the token.
+/// A channel whose other end has proven that it knows the token.
 #[derive(Debug)]
 pub struct FleetChannel {
     socket: TcpStream,
@@ -134,7 +133,7 @@ impl FleetChannel {
         self.write(&line)
     }
 
-    /// What the other side says within `wait`; `None`: nothing whole yet.
+    /// The next message within `wait`; `None`: no complete message yet.
     pub fn receive_message<T: DeserializeOwned>(
         &mut self,
         wait: Duration,
@@ -154,7 +153,7 @@ impl FleetChannel {
         }
     }
 
-    /// The same, but silence is an error.
+    /// The next message; silence is an error.
     pub fn expect_message<T: DeserializeOwned>(
         &mut self,
         wait: Duration,
@@ -219,7 +218,7 @@ impl FleetChannel {
         Ok(())
     }
 
-    /// Takes what comes; `false`: nothing did until then.
+    /// Reads available bytes; `false`: none arrived before the deadline.
     fn read_available(&mut self, deadline: Instant) -> Result<bool, ChannelError> {
         self.flush()?;
         let left = deadline.saturating_duration_since(Instant::now());
@@ -235,7 +234,7 @@ impl FleetChannel {
             Err(error) => return Err(error.into()),
         }
         let state = self.tls.process_new_packets();
-        // An alert tells the other side why.
+        // A TLS alert reports the reason to the other end.
         self.flush()?;
         let coming = state?.plaintext_bytes_to_read();
         let from = self.received.len();
@@ -252,7 +251,7 @@ fn would_block(error: &io::Error) -> bool {
 const LEAST_TOKEN: usize = 16;
 /// Counts of a long run take some tens of kilobytes, a scenario's bodies a few megabytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
-/// Bytes of a proof, and of what is proven.
+/// Bytes of a proof, and of its input.
 const PROOF: usize = 32;
 const NAME: &str = "steelyard-agent";
 const EXPORTED: &[u8] = b"EXPORTER-steelyard-agent";

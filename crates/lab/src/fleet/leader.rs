@@ -1,6 +1,6 @@
-//! Leads agents through one run: gives each its part, lets all begin, adds up what they count.
+//! Leads agents through one run: gives each its part, starts all, adds up their counts.
 //!
-//! An agent that vanishes leaves what it had told; the run goes on without it and says so.
+//! When an agent vanishes its last report counts; the run continues without it and notes that.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,14 +23,13 @@ pub struct Fleet {
     pub token: FleetToken,
 }
 
-/// What came of a run.
 #[derive(Clone, Debug)]
 pub struct FleetOutcome {
-    /// Everything that was counted, as one.
+    /// The sum of all counts.
     pub report: LoadReport,
-    /// What each agent did.
+    /// The part of each agent.
     pub parts: Vec<AgentPart>,
-    /// What must be known of it: agents' limits, and agents that vanished.
+    /// Limits of agents, and agents that vanished.
     pub notes: Vec<ResultNote>,
     /// Whether it was stopped from outside.
     pub stopped: bool,
@@ -48,7 +47,7 @@ pub enum FleetError {
     /// A part of the load that no agent can make: there is too little of it.
     #[error("divided among {0} agents: {1}")]
     Part(usize, LoadPlanError),
-    /// An agent told counts that are none.
+    /// An agent reported invalid counts.
     #[error("an agent's counts: {0}")]
     Counts(#[from] TallyRecordError),
 }
@@ -62,10 +61,10 @@ struct FleetAgent {
     about: String,
 }
 
-/// Carries out a run. `told` hears of every second: all that was counted until then.
+/// Carries out a run. `on_report` is called every second with all counts until then.
 ///
 /// # Errors
-/// An agent could not begin; none has.
+/// An agent could not start; then none has.
 pub fn run_fleet(
     plan: &LoadPlan,
     fleet: &Fleet,
@@ -101,7 +100,7 @@ pub fn run_fleet(
                 next += SECOND;
                 let states: Vec<AgentState> =
                     watched.iter().map(|followed| followed.state()).collect();
-                // Counts that are none are an error at the end.
+                // Invalid counts are an error at the end of the run.
                 if let Ok(report) = sum_progress(&states, began.elapsed()) {
                     on_report(&report);
                 }
@@ -132,7 +131,7 @@ fn prepare_agent(
     }
 }
 
-/// Everything that was told, as one report over `span`.
+/// All reported counts as one report over `span`.
 fn sum_progress(states: &[AgentState], span: Duration) -> Result<LoadReport, TallyRecordError> {
     let broken = states.iter().map(|state| match &state.end {
         Some(AgentEnd::Done(done)) => done.broken_threads,

@@ -1,4 +1,4 @@
-//! What a leader and its agents say to each other: a line of JSON each.
+//! Messages between a leader and its agents: a line of JSON each.
 //!
 //! It sends nothing.
 
@@ -10,10 +10,10 @@ use crate::load::{LoadModel, LoadPlan, TallyRecord};
 use crate::machine::processors::ProcessorShare;
 use crate::result_note::ResultNote;
 
-/// The version of this talk; both sides must have the same.
+/// The version of the protocol; both ends must have the same.
 pub const VERSION: u32 = 2;
 
-/// What the leader says.
+/// A message of the leader.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum LeaderMessage {
     /// Make ready for this.
@@ -23,22 +23,22 @@ pub enum LeaderMessage {
         plan: Box<LoadPlan>,
     },
     Go,
-    /// Begin no request any more, wait for answers, and tell the end.
+    /// Start no more requests, wait for responses, and report the end.
     Stop,
 }
 
-/// What an agent says.
+/// A message of an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AgentMessage {
     Ready {
-        /// What it will run out of.
+        /// Limits that the agent will reach.
         notes: Vec<ResultNote>,
         /// Its name, kernel and processors.
         about: String,
     },
     /// It will not, and why.
     Refused(String),
-    /// What it has counted since it began.
+    /// The counts since the start.
     Figures(AgentProgress),
     /// The last of them.
     Done(AgentSummary),
@@ -59,15 +59,15 @@ pub struct AgentSummary {
     pub figures: AgentProgress,
     /// Threads that broke down.
     pub broken_threads: usize,
-    /// What was a limit of the agent, not of the target.
+    /// What limited the agent, not the target.
     pub notes: Vec<ResultNote>,
-    /// What its processors did.
+    /// What the agent's processors did.
     pub processors: Vec<ProcessorShare>,
     /// Share of a processor that each of its threads used.
     pub threads_busy: Vec<f64>,
 }
 
-/// The parts of a plan for so many agents; their sum is the plan. Threads are each agent's own.
+/// Divides a plan among this many agents; the sum of the parts is the plan. Each agent chooses its threads.
 pub fn split_plan(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let part = |all: usize, at: usize| all / agents + usize::from(at < all % agents);
     let requests = |all: u64, at: usize| {
@@ -91,9 +91,9 @@ pub fn split_plan(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     (0..agents).map(one).collect()
 }
 
-/// How long an agent may say nothing before it counts as gone.
+/// How long an agent may be silent until it counts as lost. Fifty report intervals.
 pub const SILENCE: Duration = Duration::from_secs(10);
-/// How often counts are told.
+/// How often counts are reported.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// How long either side waits for the other before the load begins.
 pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,8 +1,9 @@
-//! The forwarder: takes frames from a line's one link, and puts them on the other when the model says that they arrive.
+//! The forwarder: takes frames from one link of an emulated line, and puts them on the other when the model lets them
+//! arrive.
 //!
-//! One thread owns the sockets of all lines that are laid together, so that frames of different lines arrive in the order
-//! of their times: two threads would let them overtake each other by as long as either waits for a processor. What is
-//! delayed how long is decided by `queue`.
+//! One thread owns the sockets of all lines that are opened together, so that frames of different lines arrive in the
+//! order of their times. With two threads frames would overtake each other by as long as either waits for a processor.
+//! `queue` decides the delays.
 
 use std::collections::BinaryHeap;
 use std::io;
@@ -24,13 +25,13 @@ use super::tap::LinkTap;
 pub struct ForwardedLink {
     /// Where frames come in and go out.
     pub links: [OwnedFd; 2],
-    /// What frames of the first and of the second link meet.
+    /// The shapes for frames of the first and of the second link.
     pub shapes: [LinkShape; 2],
-    /// What listens at the first link.
+    /// The capture at the first link.
     pub tap: Option<LinkTap>,
 }
 
-/// A frame under way: earlier ones are greater, so that the heap gives them first.
+/// A frame in flight: earlier ones compare as greater, so that the heap returns them first.
 #[derive(PartialEq, Eq)]
 struct QueuedFrame {
     at: MonotonicTime,
@@ -53,19 +54,19 @@ impl PartialOrd for QueuedFrame {
     }
 }
 
-/// Bytes under way at most, of a line: 400 ms of 5 Gbit/s; more are lost as in a full queue.
+/// Bytes in flight at most for a line: 400 ms of 5 Gbit/s; more are lost as in a full queue.
 const MAX_FRAMES_IN_FLIGHT: usize = 256 << 20;
-/// What a frame takes beside its bytes.
+/// Memory of a frame beside its bytes.
 const FRAME: usize = size_of::<QueuedFrame>();
 /// The longest frame or train, with the kernel's head and Ethernet's.
 const MAX_BYTES: usize = 65_536 + HEAD + 14;
-/// Frames that are taken from a link between two looks at what is due.
+/// Frames that are taken from a link between two checks for due frames: bounds their lateness.
 const BATCH: usize = 64;
-/// While frames come, how long they are left to gather: whoever sends one then need not wake this thread, which costs
-/// more than all the rest of its way. Far below the millisecond that a line is accurate to.
+/// While frames arrive, how long they may gather: the sender of a frame then need not wake this thread, which costs
+/// more than all the rest of its path. Far below the millisecond that a line is accurate to.
 const GATHER: Duration = Duration::from_micros(100);
 
-/// Forwards on all of these lines until `stop` can be read; returns what was done in each direction, line by line.
+/// Forwards on all of these lines until `stop` is readable; returns the counts of each direction, line by line.
 pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[LinkCounts; 2]>> {
     let mut road = LinkForwarder::new(ways);
     let idle: Vec<&OwnedFd> =
@@ -113,14 +114,14 @@ impl<'w> LinkForwarder<'w> {
         MonotonicTime(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Puts what is due on its link.
+    /// Puts the due frames on their links.
     fn deliver_due_frames(&mut self) {
         while self.in_flight.peek().is_some_and(|frame| frame.at <= self.now()) {
             if let Some(frame) = self.in_flight.pop() {
                 self.bytes_in_flight -= frame.bytes.len() + FRAME;
                 let way = &self.links[frame.link];
                 tap_sees(way, frame.side == 1, &frame.bytes[HEAD..]);
-                // A link that takes no more loses it, as links do.
+                // Ignored: a link that accepts no more loses the frame, as real links do.
                 let _ = send(&way.links[1 - frame.side], &frame.bytes, SendFlags::empty());
             }
         }
@@ -131,7 +132,7 @@ impl<'w> LinkForwarder<'w> {
         self.in_flight.peek().map(|frame| frame.at.since(self.now()))
     }
 
-    /// Takes what has come; the most frames that a link had.
+    /// Receives available frames; returns the most frames of a link.
     fn receive_frames(&mut self) -> usize {
         let mut most = 0;
         for way in 0..self.links.len() {
@@ -158,7 +159,7 @@ impl<'w> LinkForwarder<'w> {
         received
     }
 
-    /// What has come in by a link, and stands in the buffer: on its way, or lost.
+    /// Handles a frame in the buffer that arrived at a link: it is queued or lost.
     fn forward_frame(&mut self, way: usize, side: usize, bytes: usize) {
         let now = self.now();
         let whole = &mut self.buffer[..bytes];
@@ -196,7 +197,7 @@ fn tap_sees(way: &ForwardedLink, passes_first: bool, frame: &[u8]) {
     }
 }
 
-/// Waits until one of them can be read, or so long; `true`: it is over, as the first one says.
+/// Waits until a descriptor is readable, at most until the next due frame; `true`: the first one ended the run.
 fn wait_readable(on: &[&OwnedFd], next: Option<Duration>) -> io::Result<bool> {
     let mut ready: Vec<PollFd<'_>> =
         on.iter().map(|descriptor| PollFd::new(*descriptor, PollFlags::IN)).collect();

@@ -14,7 +14,7 @@ use super::sys;
 use super::tap::LinkTap;
 use crate::net::{NamespaceError, NetworkNamespace, ToolError, find, run_command};
 
-/// Nobody else's work is more urgent; without the right to say so the thread goes on as it is.
+/// Puts the forwarding thread ahead of ordinary work; without the right to do so the thread continues as it is.
 const NICE: i32 = -15;
 
 /// Why there is no line.
@@ -67,7 +67,8 @@ impl ForwarderHandle {
     pub(super) fn start(ways: Vec<ForwardedLink>) -> Result<ForwarderHandle, EmulatedLinkError> {
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
         let forwarder = std::thread::Builder::new().name("line".to_owned()).spawn(move || {
-            // A cable waits for nobody; of this thread alone, in Linux.
+            // Ignored without the right: the emulated cable is then only less precise. The call affects this thread
+            // alone on Linux.
             let _ = rustix::process::setpriority_process(None, NICE);
             forwarder::forward_links(&ways, &ear)
         })?;

@@ -1,6 +1,6 @@
-//! Listens at one end of a line: what passes there is kept as a capture, until somebody takes it.
+//! Captures the packets at one end of a line until the capture is taken.
 //!
-//! It keeps bytes and understands none.
+//! It stores bytes and does not interpret them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ struct TapBuffer {
     beyond: u64,
 }
 
-/// Bytes that are kept at most; more is counted as dropped.
+/// Bytes that are stored at most; further packets are counted as dropped.
 const MOST_BYTES: usize = 256 << 20;
 /// Bytes of Ethernet's head.
 const LINK: usize = 14;
@@ -43,7 +43,7 @@ impl LinkTap {
         buffer.packets.push((at, frame[LINK..].to_vec()));
     }
 
-    /// What passed since the last time, as a file of pcapng.
+    /// The packets since the last call, as a pcapng file.
     pub fn take_capture(&self, comment: &str) -> Vec<u8> {
         let buffer =
             std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
@@ -56,7 +56,7 @@ impl LinkTap {
             let last = buffer.packets.last().map_or(0, |(at, _)| *at);
             file.finish(last, buffer.beyond)
         };
-        // Memory takes whatever is written.
+        // Writing to memory does not fail.
         write().unwrap_or_default()
     }
 }

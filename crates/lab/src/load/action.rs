@@ -1,6 +1,6 @@
-//! What a load engine orders of its shell. It orders nothing by itself.
+//! The actions that a load engine requests from its thread.
 
-/// What the shell is to do with a connection.
+/// An action on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketAction {
     /// Open a new one and report `connected` or `connect_failed`.

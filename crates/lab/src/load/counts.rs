@@ -1,6 +1,6 @@
-//! A tally as one machine tells another: counts, and histograms as pairs that add up without loss.
+//! A tally as one machine reports it to another: counts, and histograms as pairs that add up without loss.
 //!
-//! Percentiles are never told: those of several machines cannot be merged.
+//! Percentiles are never sent: those of several machines cannot be merged.
 
 use hdrhistogram::{CreationError, Histogram};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::fail::FailureCause;
 use super::tally::{LoadEndCounts, LoadTally};
 
-/// A tally in words.
+/// A tally in serialisable form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TallyRecord {
     requests: u64,
@@ -30,13 +30,13 @@ pub struct TallyRecord {
     histograms: [Vec<(u64, u64)>; 5],
 }
 
-/// Why counts are none.
+/// Why reported counts are invalid.
 #[derive(Debug, Error)]
 pub enum TallyRecordError {
-    /// Of another version of this program.
+    /// The sender has another version of this program.
     #[error("counts of {0} causes of failure; this program knows {known}", known = FailureCause::COUNT)]
     Causes(usize),
-    /// A time that no histogram takes.
+    /// A time that no histogram accepts.
     #[error("a histogram holds {0} ns, which is longer than anything is recorded")]
     Time(u64),
     /// They do not add up.
@@ -72,7 +72,7 @@ impl TallyRecord {
         }
     }
 
-    /// As a tally again.
+    /// Converts it back to a tally.
     pub(super) fn to_tally(&self) -> Result<LoadTally, TallyRecordError> {
         let mut tally = LoadTally::new()?;
         tally.failed = <[u64; FailureCause::COUNT]>::try_from(self.failed.as_slice())
@@ -135,7 +135,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two machines' words together say what one histogram of everything would.
+        /// The merged reports of two machines equal one histogram of everything.
         #[test]
         fn merging_words_is_merging_histograms(
             ours in prop::collection::vec(1_u64..200_000_000_000, 0..60),

@@ -25,7 +25,8 @@ pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), 
     }
     if !plan.sources.is_empty() {
         let source = plan.sources[number % plan.sources.len()];
-        // Without it a port would be taken for every destination at once; the connection works all the same.
+        // Ignored: without the option a port is used up for every destination at once; the connection works all the
+        // same.
         let _ = choose_port_late(&fd);
         bind(&fd, &SocketAddr::new(source, 0))?;
     }

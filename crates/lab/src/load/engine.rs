@@ -1,7 +1,7 @@
-//! One thread's load without its sockets: which connection asks when, and what became of it.
+//! One thread's load without its sockets: which connection sends when, and the outcome of each request.
 //!
-//! Time and the outcomes of system calls come in, actions come out, so that it runs under virtual time too. It
-//! never asks a failed request again.
+//! Time and the results of system calls come in, actions come out, so it runs under virtual time too. It never repeats
+//! a failed request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -37,9 +37,9 @@ pub struct LoadEngine {
     backlog: VecDeque<MonotonicTime>,
     wakes: BinaryHeap<Reverse<EngineTimer>>,
     actions: VecDeque<SocketAction>,
-    /// What the bytes at hand led to, by stream.
+    /// What the received bytes led to, by stream.
     settled: Vec<(usize, ResponseProgress)>,
-    /// What has been answered or has failed, and its pause: the next requests are found for them.
+    /// Streams whose request was answered or failed, with their pause: the next requests are chosen for them.
     freed: Vec<(StreamSlot, Duration)>,
     tally: LoadTally,
     /// Requests that may still begin.
@@ -74,7 +74,7 @@ impl LoadEngine {
             LoadProtocol::Http(_) | LoadProtocol::Mix(_) => LoadClient::http(),
             LoadProtocol::Echo { .. } => LoadClient::echo(),
         };
-        // Streams are taken up one of each connection first.
+        // Streams are used in rounds: one of each connection first.
         let lanes = (0..plan.streams).flat_map(|stream| (0..slots).map(move |slot| (slot, stream)));
         let lanes: VecDeque<StreamSlot> = lanes.collect();
         let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
@@ -128,7 +128,7 @@ impl LoadEngine {
         !self.may_start() && (self.tally.in_flight == 0 || now >= self.gives_up)
     }
 
-    /// Does what is due.
+    /// Handles everything that is due.
     pub fn run_due(&mut self, now: MonotonicTime) {
         while let Some(at) = self.take_start(now) {
             self.begin_scheduled(at, now);
@@ -184,7 +184,7 @@ impl LoadEngine {
         }
     }
 
-    /// What is to be sent on it.
+    /// The bytes to send on the connection.
     pub fn pending(&self, slot: usize) -> &[u8] {
         match self.slots[slot].phase {
             ConnectionPhase::Ready => self.slots[slot].client.pending(),
@@ -192,7 +192,7 @@ impl LoadEngine {
         }
     }
 
-    /// The program had something to send and let it wait so long.
+    /// The thread had something to send and waited this long.
     pub fn record_send_delay(&mut self, span: Duration) {
         self.tally.lag.saturating_record(duration_nanos(span));
     }
@@ -225,7 +225,7 @@ impl LoadEngine {
         let chosen = &mut self.slots[slot];
         chosen.last_received = now;
         if !chosen.has_request() {
-            // Nothing was asked, so no request can have failed; what HTTP/2 says then is answered.
+            // No request was in flight, so none can have failed; HTTP/2 control frames are answered.
             return if chosen.client.on_idle_bytes(bytes) {
                 self.actions.push_back(SocketAction::Flush(slot));
             } else {
@@ -257,7 +257,7 @@ impl LoadEngine {
         if self.settled.is_empty() {
             self.tally.idle_ended += 1;
         }
-        // What waited for another connection gets it.
+        // Requests that waited for another connection get it.
         chosen.client.stop_reusing();
         self.settle_connection(slot, now);
         if self.slots[slot].phase != ConnectionPhase::Closed && !self.slots[slot].has_request() {
@@ -338,7 +338,7 @@ impl LoadEngine {
         let chosen = &mut self.slots[slot];
         chosen.paused = false;
         if chosen.close_deadline.take().is_some() {
-            // The end that was waited for has come in another way, and nobody else frees the place.
+            // The awaited close arrived in another way, and nothing else frees the place.
             self.freed.push(((slot, 0), self.think_time((slot, 0))));
         }
         let chosen = &mut self.slots[slot];

@@ -1,6 +1,6 @@
-//! TLS of load connections: whom to trust, what to speak, and the bytes of one session.
+//! TLS of load connections: trust, protocols, and the bytes of one session.
 //!
-//! Bytes go in and come out; the socket is the thread's.
+//! Bytes go in and come out; the thread owns the socket.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct TargetTls {
     wanted: TargetTlsSpec,
 }
 
-/// The same in words, as one machine tells another.
+/// The settings in serialisable form, for other machines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct TargetTlsSpec {
     name: String,
@@ -74,7 +74,7 @@ impl TargetTls {
         Ok(TargetTls { config: Arc::new(config), name: parsed, wanted })
     }
 
-    /// The same without resumption: every connection makes a whole handshake.
+    /// The settings without resumption: every connection makes a full handshake.
     pub fn without_resumption(mut self) -> TargetTls {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = rustls::client::Resumption::disabled();
@@ -113,12 +113,12 @@ impl TargetTlsSession {
         self.machine.is_handshaking()
     }
 
-    /// What the server chose (ALPN).
+    /// The protocol that the server chose (ALPN).
     pub fn protocol(&self) -> Option<&[u8]> {
         self.machine.alpn_protocol()
     }
 
-    /// Takes plain bytes to send; how many fit.
+    /// Accepts plain bytes to send; returns how many fit.
     pub fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
         self.machine.writer().write(plain)
     }
@@ -134,12 +134,12 @@ impl TargetTlsSession {
         Ok(&self.outgoing[self.sent..])
     }
 
-    /// So many bytes of the records were sent.
+    /// Bytes of the records were sent.
     pub fn on_written(&mut self, bytes: usize) {
         self.sent += bytes;
     }
 
-    /// Records came; `plain` takes what was in them.
+    /// Handles received records; appends their plain bytes to `plain`.
     pub fn read(&mut self, mut records: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
         while !records.is_empty() {
             // The library takes what its buffer holds; what it cannot place after processing it is an error.

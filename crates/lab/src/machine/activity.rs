@@ -1,4 +1,4 @@
-//! What a machine did beside a run: switches, interrupts by queue, memory, interfaces and the busiest processes.
+//! A machine's activity during a run: switches, interrupts by queue, memory, interfaces and the busiest processes.
 //!
 //! Reads the texts of /proc as proc(5) describes them, taken before and after; it opens no files.
 
@@ -27,7 +27,7 @@ pub struct MachineActivity {
     pub context_switches: f64,
     /// Interrupts of all processors.
     pub interrupts: f64,
-    /// Bytes of memory that programs could still have, before and after; 0: not told.
+    /// Available memory in bytes, before and after; 0: not reported.
     pub memory_available: (u64, u64),
     /// Main memory in bytes.
     pub memory_total: u64,
@@ -39,7 +39,7 @@ pub struct MachineActivity {
     pub processes: Vec<ProcessActivity>,
 }
 
-/// What an interface carried.
+/// Traffic of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InterfaceActivity {
     pub name: String,
@@ -65,19 +65,19 @@ pub struct QueueActivity {
     pub each: BTreeMap<u32, f64>,
 }
 
-/// What a process used.
+/// The load of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessActivity {
     pub number: u32,
-    /// Its name, as the kernel keeps it.
+    /// The process name in the kernel.
     pub name: String,
-    /// Processors that it kept busy; 1.5: one and a half.
+    /// Processors that it used; 1.5: one and a half.
     pub processors: f64,
     /// Bytes of memory that it held at the end.
     pub resident: u64,
 }
 
-/// Between two moments, `seconds` apart. What came or went meanwhile is absent.
+/// Between two moments, `seconds` apart. Entries that appeared or vanished are absent.
 pub fn activity_between(
     before: &ProcSnapshot,
     after: &ProcSnapshot,
@@ -182,7 +182,7 @@ fn process_activity(
     let then = read(before);
     let new = |number: u32, now: ProcessUsage| {
         let earlier = then.get(&number).filter(|then| then.name == now.name);
-        // One that is new has used all of its time since.
+        // A new process has used all of its time since.
         let spent = now.seconds - earlier.map_or(0.0, |then| then.seconds);
         let processors = (spent / seconds).max(0.0);
         ProcessActivity { number, name: now.name, processors, resident: now.resident }
@@ -205,12 +205,12 @@ fn parse_process_usage(stat: &str) -> Option<(u32, ProcessUsage)> {
     Some((number.trim().parse().ok()?, ProcessUsage { name: name.to_owned(), seconds, resident }))
 }
 
-/// Ticks of a second, as the kernel tells them to programs.
+/// Ticks a second, as the kernel reports them to programs (`USER_HZ`).
 const TICKS: f64 = 100.0;
 const PAGE: u64 = 4_096;
-/// Processes that are told.
+/// Processes in the report at most, the busiest first.
 const MOST_PROCESSES: usize = 10;
-/// What used less of a processor is idle.
+/// Processes below this share of a processor are idle.
 const IDLE: f64 = 0.005;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! A bpf file system of one run's own: what is pinned there is gone when it is dropped.
+//! A private BPF file system of one run; its pins vanish when it is dropped.
 //!
-//! Mounted in a directory below the temporary one, so that no other run's pins are near.
+//! Mounted in a directory below the temporary one, separate from the pins of other runs.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::namespace_name::unique_name;
 use super::tool::{ToolError, find, run_command};
 
-/// Why there is none.
+/// Why it cannot be mounted.
 #[derive(Debug, Error)]
 pub enum BpfFsError {
     /// No directory for it.
@@ -30,7 +30,7 @@ pub struct BpfFs {
 }
 
 impl BpfFs {
-    /// A new one, empty.
+    /// Mounts a new, empty one.
     pub fn mount() -> Result<BpfFs, BpfFsError> {
         let dir = TemporaryDir::with_prefix(&unique_name("bpf")).map_err(BpfFsError::Dir)?;
         let fs = BpfFs { dir };
@@ -39,7 +39,6 @@ impl BpfFs {
         Ok(fs)
     }
 
-    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -51,8 +50,8 @@ impl Drop for BpfFs {
     }
 }
 
-/// Detaches what is mounted here; a symbolic link here is not followed.
+/// Unmounts a file system; a symbolic link is not followed.
 pub(super) fn unmount(dir: &Path) {
-    // Nothing is mounted when mounting failed; what cannot be detached is found by a later sweep.
+    // Ignored: nothing is mounted after a failed mount, and a later sweep removes the rest.
     let _ = detach(dir, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
 }

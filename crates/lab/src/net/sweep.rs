@@ -1,7 +1,7 @@
-//! Removes what runs left that were killed: namespaces with their links, bpf file systems, directories of studies.
+//! Removes the remains of killed runs: namespaces with their links, BPF file systems, directories of studies.
 //!
-//! Only names that tell of an ended process are touched, and in the temporary place, where anybody can use such a name,
-//! only what we made: mounted bpf file systems, and directories that are ours alone. Processes are left alone.
+//! Only names of an ended process are touched. In the temporary directory, where any user can use such a name, only our
+//! own entries are: mounted BPF file systems, and private directories of ours. Processes are left alone.
 
 use std::ffi::OsString;
 use std::fs;

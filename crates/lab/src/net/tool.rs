@@ -41,14 +41,14 @@ pub fn run_command(command: &mut Command) -> Result<String, ToolError> {
     run_with_input(command, "")
 }
 
-/// The same with this on its standard input.
+/// Runs the command with this standard input.
 pub(super) fn run_with_input(command: &mut Command, input: &str) -> Result<String, ToolError> {
     let name = command_text(command);
     let broken = |source| ToolError::Start { command: name.clone(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(broken)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends before it has read all says why itself.
+        // Ignored: a program that ends before it has read everything reports the reason itself.
         let _ = stdin.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(broken)?;

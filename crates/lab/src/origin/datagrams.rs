@@ -1,6 +1,6 @@
-//! Every datagram back to where it came from, on a thread of its own.
+//! Sends every datagram back to its source, on a thread of its own.
 //!
-//! It answers nobody who could be an echo himself: two of them would talk for ever.
+//! It does not answer the ports of echo services: two of them would exchange datagrams for ever.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -16,7 +16,6 @@ pub struct DatagramEcho {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What it has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramEchoCounts {
     pub echoed: u64,
@@ -42,7 +41,6 @@ impl DatagramEcho {
         Ok(DatagramEcho { counts, thread: Some(thread) })
     }
 
-    /// What it has counted so far.
     pub fn figures(&self) -> DatagramEchoCounts {
         DatagramEchoCounts {
             echoed: self.counts.echoed.load(Ordering::Relaxed),
@@ -63,7 +61,7 @@ impl Drop for DatagramEcho {
 fn echo_datagrams(socket: &UdpSocket, own: u16, counts: &DatagramEchoCounters) {
     let mut buffer = vec![0; LARGEST];
     while !counts.stop.load(Ordering::Relaxed) {
-        // An error tells of a datagram sent earlier, or that none came: neither ends the service.
+        // An error belongs to an earlier datagram, or none arrived: neither ends the service.
         let Ok((bytes, from)) = socket.recv_from(&mut buffer) else { continue };
         let answered = from.port() >= RESERVED
             && from.port() != own

@@ -1,6 +1,6 @@
-//! The sockets and clock of one origin, and the orders it gets while running.
+//! The sockets and clock of one origin, and its commands while running.
 //!
-//! What is answered is decided in `http`.
+//! `http` decides the responses.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,10 +25,10 @@ use super::options::{OriginKind, OriginOptions};
 use crate::poller::{Poller, SocketReadiness, now};
 use crate::port::bind_socket;
 
-/// Told by the kernel's answer.
+/// The result of a command, from the kernel.
 type CommandReply = SyncSender<Result<(), Errno>>;
 
-/// What an origin can be told.
+/// A command to an origin.
 pub enum OriginCommand {
     /// Stop listening, reset everything.
     Kill {
@@ -114,7 +114,7 @@ impl OriginThread {
         })
     }
 
-    /// Runs until told to stop.
+    /// Runs until the stop command.
     pub fn run(mut self) {
         let mut ready: Vec<SocketReadiness> = Vec::new();
         loop {
@@ -175,7 +175,7 @@ impl OriginThread {
         if let Some(listener) = self.listener.take() {
             sockopt::set_socket_reuseport(&listener, true)?;
             let reserved = bind_socket(self.address, true)?;
-            // With neither, nobody else can bind the port, however they ask.
+            // Without either option no other process can bind the port.
             sockopt::set_socket_reuseport(&reserved, false)?;
             sockopt::set_socket_reuseaddr(&reserved, false)?;
             self.reserved = Some(reserved);
@@ -298,7 +298,7 @@ impl OriginThread {
         }
     }
 
-    /// Sends what can be sent; `false`: the connection is gone or its peer is slow.
+    /// Sends pending bytes; `false`: the connection is closed or its peer is slow.
     fn flush(&mut self, slot: usize) -> bool {
         loop {
             let current = &mut self.slots[slot];
@@ -343,7 +343,7 @@ impl OriginThread {
         }
     }
 
-    /// Answers what was delayed and closes what was idle for too long.
+    /// Sends delayed responses and closes idle connections.
     fn run_timers(&mut self) {
         let time = now();
         while let Some(Reverse((at, slot, serial))) = self.wakes.peek().copied()
@@ -375,9 +375,9 @@ pub fn start_listening(socket: &OwnedFd) -> Result<(), Errno> {
 }
 
 const LISTENER: u64 = u64::MAX - 2;
-/// Connections accepted before others are served again.
+/// Connections accepted in a row before others are served: keeps the others responsive.
 const ACCEPTS: usize = 64;
-/// One hot buffer for what is read.
+/// One hot buffer for received bytes.
 const SCRATCH: usize = 128 * 1024;
-/// When a connection was busy as its idle time ended, it is looked at again so much later.
+/// When a connection was busy at its idle timeout, it is checked again after this time.
 const IDLE_RETRY: Duration = Duration::from_millis(5);

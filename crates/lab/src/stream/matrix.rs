@@ -1,5 +1,5 @@
-//! The matrix of a stream benchmark: every carrier, way, buffer and message size, each repeated until its mean is known
-//! well enough, or loudly not.
+//! The matrix of a stream benchmark: every carrier, direction, buffer and message size, each repeated until its mean is
+//! precise enough, or reported as imprecise.
 //!
 //! It carries out nothing: cells go out, runs come in.
 
@@ -115,7 +115,7 @@ pub fn metrics(ask: &StreamRequest, run: &StreamRun) -> Vec<BenchMetric> {
     build_metrics(ask, Some(&run.sent), Some(&run.received))
 }
 
-/// The figures of a run that broke off: those of the end that ordered it, which is the only one that tells.
+/// The figures of an interrupted run: only those of the client's end.
 pub fn partial_metrics(ask: &StreamRequest, seen: &StreamReport) -> Vec<BenchMetric> {
     match ask.way {
         StreamDirection::To => build_metrics(ask, Some(seen), None),

@@ -1,6 +1,6 @@
-//! The serving end of stream measurements: a thread for each order, at most `SESSIONS` at a time.
+//! The serving end of stream measurements: a thread for each request, at most `SESSIONS` at a time.
 //!
-//! It sends only to the address that ordered, and datagrams only after that address has shown the token it was told.
+//! It sends only to the requesting address, and datagrams only after that address has returned its token.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -41,7 +41,7 @@ pub fn serve_streams(
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((control, from)) => admit(control, from, counts),
-            // Nobody, or one that has gone already; a lack of descriptors passes as others end.
+            // No connection, or one that is closed already; a lack of descriptors ends when others do.
             Err(_) => std::thread::park_timeout(LOOK),
         }
     }
@@ -73,7 +73,7 @@ fn admit(control: TcpStream, from: SocketAddr, counts: &Arc<StreamServerCounts>)
     }
 }
 
-/// One order; false: it was refused.
+/// Serves one request; false: it was refused.
 fn serve_session(control: &TcpStream, from: SocketAddr) -> Result<bool> {
     control.set_nonblocking(false)?;
     control.set_read_timeout(Some(ORDER_WITHIN))?;
@@ -119,7 +119,7 @@ fn serve_session(control: &TcpStream, from: SocketAddr) -> Result<bool> {
     send_line(control, &seen).map(|()| true)
 }
 
-/// The connection of whoever ordered; others are turned away.
+/// Accepts the data connection from the requesting address; others are closed.
 fn accept_data_connection(listener: &TcpListener, from: SocketAddr) -> Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let until = Instant::now() + ORDER_WITHIN;
@@ -136,7 +136,7 @@ fn accept_data_connection(listener: &TcpListener, from: SocketAddr) -> Result<Tc
     Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the end that ordered does not connect"))
 }
 
-/// Receives until the sender says on the control connection that it has sent all.
+/// Receives until the sender reports on the control connection that it has sent everything.
 fn receive_datagrams(
     socket: &UdpSocket,
     ask: &StreamRequest,
@@ -147,7 +147,7 @@ fn receive_datagrams(
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| udp::receive(socket, ask, token, &over));
         let mut line = String::new();
-        // Whatever is said, or an end: nothing more is sent.
+        // Any line, or the end of the connection: nothing more is sent.
         let read = lines.take(MAX_LINE).read_line(&mut line);
         over.store(true, Ordering::Release);
         let seen = receiver.join().map_err(|_| std::io::Error::other("the receiver broke down"))?;
@@ -155,7 +155,7 @@ fn receive_datagrams(
     })
 }
 
-/// A number that who has not been told it cannot guess.
+/// A number that an outsider cannot guess.
 fn random_token(socket: &UdpSocket) -> Result<u64> {
     use std::hash::{BuildHasher, Hasher};
     // Keyed by the system's random source, as the standard library keys its tables.

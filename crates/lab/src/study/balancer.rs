@@ -1,6 +1,7 @@
-//! This program as the balancer of a study: started on a host with a configuration, waited for, and ended with the study.
+//! This program as the balancer of a study: started on a host with a configuration, awaited, and stopped with the
+//! study.
 //!
-//! What is configured is the study's business.
+//! The study defines the configuration.
 
 use std::fs;
 use std::io;
@@ -48,7 +49,7 @@ pub struct StudyBalancer {
     conditions: ReadyConditions,
 }
 
-/// What of a configuration takes effect a while after it is in force.
+/// The parts of a configuration that take effect some time after it is active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ReadyConditions {
     packets: bool,
@@ -65,7 +66,7 @@ struct ExpectedBundle {
 }
 
 impl ReadyConditions {
-    /// Of a configuration; what is none wants nothing.
+    /// The conditions of a configuration; an invalid one has none.
     fn of(text: &str) -> ReadyConditions {
         let table: toml::Table = toml::from_str(text).unwrap_or_default();
         let each = |key: &str| {
@@ -90,7 +91,7 @@ impl ReadyConditions {
 }
 
 impl StudyBalancer {
-    /// Starts one in a namespace; `body`: its configuration without `[global]`; `environment`: variables for it.
+    /// Starts a balancer in a namespace; `body`: its configuration without `[global]`; `environment`: its variables.
     pub fn start(
         namespace: &NetworkNamespace,
         program: &Path,
@@ -143,10 +144,10 @@ impl StudyBalancer {
         self.child.id()
     }
 
-    /// Whether it still runs.
+    /// Whether the process still runs.
     ///
     /// # Errors
-    /// It has ended: what was measured of it meanwhile is no measurement of it.
+    /// It has ended: measurements since then are invalid.
     pub fn check_running(&mut self) -> Result<(), BalancerError> {
         match self.child.try_wait() {
             Ok(Some(_)) => Err(BalancerError::Ended(self.log())),
@@ -154,7 +155,7 @@ impl StudyBalancer {
         }
     }
 
-    /// What it says of itself; `None`: it does not answer yet.
+    /// The balancer's status; `None`: it does not answer yet.
     pub fn status(&self) -> Option<Value> {
         let mut command = Command::new(&self.program);
         command.args(["status", "--json", "--socket"]).arg(self.dir.path().join("sock"));
@@ -196,7 +197,7 @@ fn full_configuration(dir: &Path, body: &str) -> String {
     )
 }
 
-/// Lines of its log that errors tell.
+/// Lines of its log in error messages.
 const LOG_LINES: usize = 5;
 
 impl Drop for StudyBalancer {
@@ -209,7 +210,7 @@ impl Drop for StudyBalancer {
 /// Links that differ by less need nothing held, microseconds.
 const LEAST_SKEW_US: u64 = 1_000;
 
-/// Why a bundle does not do as configured yet; `None`: it does.
+/// How a bundle differs from its configuration; `None`: it does not.
 fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     let mut found = status["links"].as_array().into_iter().flatten();
     let Some(bundle) = found.find(|bundle| bundle["name"] == *wanted.name) else {
@@ -226,12 +227,12 @@ fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     }
     let held = links.iter().filter_map(|link| link["held-us"].as_u64()).max().unwrap_or(0);
     let skew = bundle["skew-us"].as_u64().unwrap_or(0);
-    // A difference of less than a millisecond is within what lines are accurate to.
+    // A difference below a millisecond is within the accuracy of lines.
     let uneven = wanted.equalised && skew >= LEAST_SKEW_US && held < skew / 2;
     uneven.then(|| format!("the bundle {} holds packets for {held} of {skew} µs", wanted.name))
 }
 
-/// What a balancer of this status still waits for; `None`: nothing.
+/// What a balancer with this status still waits for; `None`: nothing.
 fn unmet_condition(status: &Value, wanted: &ReadyConditions) -> Option<String> {
     let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for pool in each(&status["pools"]) {

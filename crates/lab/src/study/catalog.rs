@@ -1,4 +1,4 @@
-//! Which studies there are, what each asks, and who carries it out.
+//! The studies, their questions, and their functions.
 
 use super::context::{StudyContext, StudyError};
 use super::parameter::{ParameterSpec, Parameters};
@@ -42,7 +42,6 @@ pub const STUDIES: &[Study] = &[
     },
 ];
 
-/// One by its name.
 pub fn find_study(name: &str) -> Option<&'static Study> {
     STUDIES.iter().find(|study| study.name == name)
 }

@@ -1,4 +1,4 @@
-//! What became of requests: answered, failed, and what their places do next.
+//! The outcome of requests: answered, failed, and what their streams do next.
 //!
 //! It neither sends nor reads.
 
@@ -15,7 +15,7 @@ use crate::load::response::ResponseProgress;
 use crate::load::tally::ResponseTimes;
 
 impl LoadEngine {
-    /// Takes what came of the connection's requests; then it, and the places that are free, go on.
+    /// Handles the results of the connection's requests; then the connection and its free streams continue.
     pub(super) fn settle_connection(&mut self, slot: usize, now: MonotonicTime) {
         let mut settled = std::mem::take(&mut self.settled);
         for (stream, progress) in settled.drain(..) {
@@ -40,7 +40,7 @@ impl LoadEngine {
         self.continue_connection(slot, now);
     }
 
-    /// One request has failed; those beside it on its connection go on.
+    /// One request has failed; the others on its connection continue.
     pub(super) fn fail_request(
         &mut self,
         lane: StreamSlot,
@@ -51,7 +51,7 @@ impl LoadEngine {
         if chosen.pending[lane.1]
             .is_some_and(|request| request.sent_at > Some(chosen.last_received))
         {
-            // Not a byte came for as long as this was waited for.
+            // No byte arrived for as long as this request waited.
             chosen.client.stop_reusing();
         }
         self.record_failure(lane, fail);
@@ -115,8 +115,8 @@ impl LoadEngine {
         }
     }
 
-    /// What the connection has to send goes out; one that is over is replaced where requests wait for another; then the
-    /// next requests are found for what is free.
+    /// Sends the connection's pending bytes and replaces a finished connection where requests wait for another. Then
+    /// chooses the next requests for free streams.
     pub(super) fn continue_connection(&mut self, slot: usize, now: MonotonicTime) {
         let chosen = &self.slots[slot];
         if !chosen.client.pending().is_empty() {
@@ -135,7 +135,7 @@ impl LoadEngine {
         self.freed = freed;
     }
 
-    /// The pause that the kind of request asks for which was asked last.
+    /// The think time of the last request's kind.
     pub(super) fn think_time(&self, (slot, stream): StreamSlot) -> Duration {
         let shot = self
             .plan
@@ -145,7 +145,7 @@ impl LoadEngine {
         shot.map_or(Duration::ZERO, |shot| shot.think)
     }
 
-    /// The place has nothing to do: the next request is found for it.
+    /// The stream is free: the next request is chosen for it.
     pub(super) fn free_stream(&mut self, lane: StreamSlot, pause: Duration, now: MonotonicTime) {
         match self.plan.pace {
             LoadModel::Closed { think, .. } if think.max(pause).is_zero() => {
@@ -162,5 +162,5 @@ impl LoadEngine {
     }
 }
 
-/// Closed loop: a place whose request failed rests so long, so that a dead target is not hammered.
+/// Closed loop: the pause of a stream after a failed request, so that a dead target is not flooded.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(10);

@@ -145,7 +145,7 @@ impl Http2ClientStream {
                 StreamExchange::Body(body) => match body.poll_data(&mut context) {
                     Poll::Pending => return ResponseProgress::NeedMore,
                     Poll::Ready(Some(Ok(bytes))) => {
-                        // Refused only where more is given back than came.
+                        // Ignored: refused only when more is released than was received.
                         let _ = body.flow_control().release_capacity(bytes.len());
                         self.body_bytes += bytes.len() as u64;
                         if let Some(text) = &mut self.text {
@@ -175,7 +175,7 @@ impl Http2ClientStream {
                     let piece = rest.split_to(room.min(rest.len()));
                     let is_last = rest.is_empty();
                     any = true;
-                    // Refused only on a stream that is over, which its answer tells.
+                    // Refused only on a finished stream, whose response shows the reason.
                     if stream.send_data(piece, is_last).is_err() || is_last {
                         self.sending = None;
                     }
