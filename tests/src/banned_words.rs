@@ -1,6 +1,6 @@
-//! Words that may not stand in the repository: unfinished work, ignored tests, and places of the workshop.
+//! Words that are forbidden in the repository: unfinished work, ignored tests, and paths of a development machine.
 //!
-//! This file is exempt from its own rule because it must spell the words. It says nothing about style.
+//! This file is exempt from its own rule because it must contain the words. It does not check style.
 
 use crate::tree::{RuleBreach, SourceTree};
 
@@ -24,10 +24,10 @@ const WORKSHOP: [&str; 10] = [
     "Claude",
 ];
 
-/// Lines that hold such a word.
+/// Lines with such a word.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
-    // Inputs that a fuzzer made say nothing.
+    // Inputs from a fuzzer are exempt.
     let says =
         |path: &str| path != HERE && path != "Cargo.lock" && !path.starts_with("fuzz/corpus/");
     for file in tree.files.iter().filter(|file| says(&file.path)) {
@@ -47,7 +47,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Whether `word` stands in `line` and is not the part of a longer word.
+/// Whether `word` is in `line` as a whole word.
 fn contains_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c == '_' || c.is_alphanumeric();
     line.match_indices(word).any(|(at, _)| {

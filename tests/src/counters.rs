@@ -1,6 +1,6 @@
-//! Every counter counts something: each counter, cause and defect has a user outside the file that lists it.
+//! Every counter is used: each counter, cause and defect has a user outside the file that lists it.
 //!
-//! By name in product code. Whether it is counted at the right moment is for the tests of what it counts.
+//! By name in product code. Other tests check that each is counted at the right moment.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::tree::{RuleBreach, SourceFile, SourceTree};
 struct NameList {
     path: &'static str,
     name: &'static str,
-    /// What stands before a name where it is used.
+    /// The tokens before a name where it is used.
     before: &'static [&'static str],
 }
 
@@ -45,7 +45,7 @@ fn unused(tree: &SourceTree, list: &NameList) -> Vec<RuleBreach> {
     out
 }
 
-/// The words that stand after `before` in a file's product code.
+/// The words after `before` in a file's product code.
 fn used_after<'t>(user: &'t SourceFile, before: &[&str]) -> Vec<&'t str> {
     let tokens = user.product_tokens();
     let after = |at: usize| spells(&tokens, at, before).then(|| tokens.get(at + before.len()));
@@ -57,7 +57,7 @@ fn names<'t>(tokens: &[RustToken<'t>], list: &str) -> Vec<RustToken<'t>> {
     for at in (0..tokens.len()).filter(|at| spells(tokens, *at, &[list, "!", "{"])) {
         let open = at + 2;
         for here in open..closing(tokens, open) {
-            // An attribute's words are followed by `=` as well: `#[doc = …]`.
+            // An attribute's words are followed by `=` too: `#[doc = …]`.
             let in_attribute = tokens[here - 1].text == "[";
             if tokens[here].is_word() && spells(tokens, here + 1, &["="]) && !in_attribute {
                 out.push(tokens[here]);

@@ -1,18 +1,17 @@
-//! Commands that pages show: lines of fenced blocks without a language, or in a shell's, and lines that are indented.
+//! Commands in the documentation: lines of fenced blocks without a language or with a shell's, and indented lines.
 //!
-//! What stands in blocks and begins with no known program is what a program printed, or a part of a configuration. It runs
-//! nothing.
+//! Lines that begin with no known program are output or configuration. It runs nothing.
 
 use crate::tree::SourceTree;
 
-/// A command as somebody would type it.
+/// A command as a user would type it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownCommand {
     /// The page, from the top of the tree.
     pub page: String,
     /// Its line there, from 1.
     pub line: usize,
-    /// The command, without what is said of it behind.
+    /// The command without its trailing description.
     pub text: String,
 }
 
@@ -32,7 +31,7 @@ const PROGRAMS: [&str; 12] = [
     "wget",
 ];
 
-/// The README and every page below `docs/`, in their order; but for what long runs left there, which is no advice.
+/// Commands of the README and of every page below `docs/`, in their order; results of long runs are left out.
 pub fn commands(tree: &SourceTree) -> Vec<ShownCommand> {
     let pages = tree.files.iter().filter(|file| {
         let below = |folder: &str| file.path.starts_with(folder);
@@ -42,7 +41,6 @@ pub fn commands(tree: &SourceTree) -> Vec<ShownCommand> {
     pages.flat_map(|file| on_page(&file.path, &file.text)).collect()
 }
 
-/// The commands of one page.
 pub fn on_page(page: &str, text: &str) -> Vec<ShownCommand> {
     let mut fence = None;
     let mut out = Vec::new();
@@ -86,11 +84,11 @@ fn is_command(line: &str) -> bool {
         })
     };
     let first = words.by_ref().find(|word| !set(word));
-    // A line of variables alone is a part of a file, such as a unit of systemd, unless it goes on.
+    // A line with only variables is a part of a file, such as a systemd unit, unless it continues.
     first.is_some_and(|word| PROGRAMS.contains(&word) || word == "\\" || word.starts_with("(umask"))
 }
 
-/// Up to two blanks outside of quotes: what follows says what the command does.
+/// The text up to two blanks outside of quotes: a description follows.
 fn without_description(line: &str) -> &str {
     let mut quote = None;
     for (at, c) in line.char_indices() {

@@ -1,7 +1,7 @@
-//! A vocabulary for tests of the whole: the built program, servers behind it, clients in front of it.
+//! Helpers for end-to-end tests: the built program, servers behind it, clients in front of it.
 //!
-//! Everything is a test's own — directory, ports, processes — and is gone when the test ends. Waits have deadlines;
-//! whatever goes wrong panics with what was seen. It asserts nothing about the product by itself.
+//! Each test has its own directory, ports and processes, which are removed when it ends. Waits have deadlines; a
+//! failure panics with what was seen. The helpers assert nothing about the product.
 
 #![allow(
     clippy::unwrap_used,

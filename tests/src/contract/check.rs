@@ -1,7 +1,7 @@
-//! Compares an answer with its schema: a value of another kind, a missing key and a key that the document does not
-//! have are each a breach.
+//! Compares a response with its schema: a value of another kind, a missing key and an undocumented key are each a
+//! breach.
 //!
-//! It knows the part of JSON Schema that the document uses, and is stricter: unknown keys are never right.
+//! It supports the part of JSON Schema that the document uses, and is stricter: unknown keys are always wrong.
 
 use serde_json::Value;
 

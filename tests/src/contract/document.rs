@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document: every route of `api::table` with its schemas.
 //!
-//! It adds nothing that neither the table nor a type says.
+//! Everything in it comes from the table or from a type.
 
 use api::table::{ALL, ApiRoute, RouteBody};
 use api::types::Role;
@@ -14,10 +14,10 @@ const WITHIN: &str = "crates/api/src/types/status.rs";
 /// Types of data in streams.
 const STREAMED: [&str; 3] = ["Scene", "Event", "Lost"];
 
-/// Writes it.
+/// Builds the document.
 ///
 /// # Errors
-/// A type is missing or has a form that is not known.
+/// A type is missing or has an unknown form.
 pub fn document(source: &TypeIndex) -> Result<Value, String> {
     let mut schemas = SchemaSet::new(source);
     let mut paths = Map::new();
@@ -71,7 +71,7 @@ fn operation(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Value, Str
         },
     });
     if route.role != Role::View {
-        // What only looks needs no token on a loopback address.
+        // Read-only routes need no token on a loopback address.
         operation["security"] = json!([{ "token": [] }]);
     }
     if let Some(content) = content(route.body, schemas)? {
@@ -109,11 +109,11 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     if route.query.is_empty() {
         return Ok(parameters);
     }
-    // The query's type is spread over parameters and stands nowhere by itself.
+    // The query's type is split into parameters and is no schema of its own.
     let mut apart = SchemaSet::new(schemas.source());
     apart.reference(route.query, WITHIN)?;
     let query = apart.schemas.remove(route.query).unwrap_or_default();
-    // What it refers to stands beside everything else.
+    // Schemas that it refers to are added to all others.
     schemas.schemas.append(&mut apart.schemas);
     let needed = query["required"].as_array().cloned().unwrap_or_default();
     for (name, schema) in query["properties"].as_object().cloned().unwrap_or_default() {
@@ -131,7 +131,7 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     Ok(parameters)
 }
 
-/// Fields that a change takes.
+/// The fields of a change.
 fn fields(route: &ApiRoute) -> Vec<Value> {
     let field = |name: &str, required: bool, pattern: &str, text: &str| {
         let schema = json!({ "type": "string", "pattern": pattern });
@@ -150,7 +150,7 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
     fields
 }
 
-/// In a query absence says nothing, and there is no null.
+/// In a query an absent key is the default, and there is no null.
 fn not_null(mut schema: Value) -> Value {
     if let Some(kind) = schema["type"].as_array().and_then(|kinds| kinds.first()).cloned() {
         schema["type"] = kind;

@@ -1,6 +1,6 @@
-//! Turns a type's definition into a JSON Schema (2020-12) as serde writes it, with its documentation.
+//! Converts a type's definition into a JSON Schema (2020-12) as serde writes it, with its documentation.
 //!
-//! Only the attributes that the contract uses are known.
+//! Only the attributes that the contract uses are supported.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use syn::{
 
 use super::source::{SerdeType, TypeIndex};
 
-/// Schemas by name, of everything that was asked for and what that needs.
+/// Schemas by name, of all requested types and the types that they use.
 pub struct SchemaSet<'s> {
     source: &'s TypeIndex,
-    /// What there is so far.
+    /// The schemas so far.
     pub schemas: BTreeMap<String, Value>,
 }
 
-/// What serde was told.
+/// The serde attributes of a type or field.
 #[derive(Debug, Default)]
 struct SerdeAttributes {
     rename: Option<String>,
@@ -44,11 +44,11 @@ impl<'s> SchemaSet<'s> {
     /// A reference to the schema of the type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// It is not found, or has a form that is not known.
+    /// The type is not found, or has an unknown form.
     pub fn reference(&mut self, name: &str, within: &str) -> Result<Value, String> {
         let found = self.source.find(name, within)?.clone();
         if !self.schemas.contains_key(&found.name) {
-            // First, so that a type may hold itself.
+            // Inserted first, so that a type may contain itself.
             self.schemas.insert(found.name.clone(), Value::Null);
             let schema = self.define(&found)?;
             self.schemas.insert(found.name.clone(), schema);
@@ -115,7 +115,7 @@ impl<'s> SchemaSet<'s> {
         Ok(with_doc(object, attributes))
     }
 
-    /// Properties of an object that is part of another one, and which of them it needs.
+    /// The properties of a flattened object, and which of them are required.
     fn flat(&self, reference: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
         let name = reference["$ref"].as_str()?.rsplit('/').next()?;
         let schema = self.schemas.get(name)?;
@@ -156,7 +156,7 @@ impl<'s> SchemaSet<'s> {
                 }
                 _ => self.object(&fields, &plain, told.kebab_fields, &variant.attrs, path)?,
             };
-            // Beside the fields stands which one it is, or around them.
+            // The variant's name is beside the fields, or around them.
             if let Some(tag) = &told.tag {
                 form["properties"][tag] = json!({ "const": name });
                 let mut needs = form["required"].as_array().cloned().unwrap_or_default();
@@ -224,7 +224,7 @@ impl<'s> SchemaSet<'s> {
     }
 }
 
-/// A type's last name and what stands in its angle brackets.
+/// A type's last name and its generic arguments.
 fn named(ty: &Type) -> Option<(String, Vec<&Type>)> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
@@ -272,7 +272,6 @@ fn serde(attributes: &[Attribute]) -> Result<SerdeAttributes, String> {
     Ok(told)
 }
 
-/// Adds what is written about it.
 fn with_doc(mut schema: Value, attributes: &[Attribute]) -> Value {
     let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
     let text: Vec<String> = lines

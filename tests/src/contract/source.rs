@@ -1,6 +1,6 @@
-//! Finds the types that travel: structs and enums with serde's derives, by name, in the source of `api` and `model`.
+//! Finds the serialised types: structs and enums with serde's derives, by name, in the source of `api` and `model`.
 //!
-//! It reads what is written and makes nothing of it.
+//! It reads the definitions and does not interpret them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct SerdeType {
 /// All types that travel.
 #[derive(Default)]
 pub struct TypeIndex {
-    /// By name as written; of several the file tells which.
+    /// Types by name; the file distinguishes those of the same name.
     types: BTreeMap<String, Vec<SerdeType>>,
     /// What each file imports: name to path.
     imports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -66,7 +66,7 @@ impl TypeIndex {
     /// The type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// There is none, or several that fit.
+    /// There is none, or several match.
     pub fn find(&self, name: &str, within: &str) -> Result<&SerdeType, String> {
         let all = self.types.get(name).map_or(&[][..], Vec::as_slice);
         let import = self.imports.get(within).and_then(|imports| imports.get(name));
@@ -90,14 +90,14 @@ impl TypeIndex {
         }
     }
 
-    /// A type of `model` that is called like one of `api` gets its file's name before its own.
+    /// A type of `model` with the name of one of `api` gets its file's name as a prefix.
     fn rename(&mut self) {
         for found in self.types.values_mut().filter(|found| found.len() > 1) {
             let own = |found: &SerdeType| crate_of(&found.path) == "api";
             let contested = found.iter().any(own) || found.len() > 1;
             for one in found.iter_mut().filter(|one| contested && !own(one)) {
                 let stem = one.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-                // `Finding` of `finding.rs` is the one that is meant by that name.
+                // `Finding` of `finding.rs` is the type that this name means.
                 if pascal(stem) != one.name {
                     one.name = format!("{}{}", pascal(stem), one.name);
                 }
@@ -121,7 +121,7 @@ fn pascal(kebab: &str) -> String {
 fn derives_serde(attributes: &[Attribute]) -> bool {
     let mut found = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // What is no list of paths derives nothing of serde's.
+        // Ignored: an attribute that is no list of paths derives nothing of serde.
         let _ = attribute.parse_nested_meta(|meta| {
             let last = meta.path.segments.last().map(|last| last.ident.to_string());
             found |= matches!(last.as_deref(), Some("Serialize" | "Deserialize"));
@@ -131,11 +131,11 @@ fn derives_serde(attributes: &[Attribute]) -> bool {
     found
 }
 
-/// The name that a type has in the document where serde is given another one than the code's.
+/// The public name of a type where a serde attribute changes it.
 fn public_name(attributes: &[Attribute]) -> Option<String> {
     let mut name = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Other settings of serde's stop the walk: `rename` stands in an attribute of its own.
+        // Ignored: other serde settings end the walk, and `rename` has an attribute of its own.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 name = Some(meta.value()?.parse::<syn::LitStr>()?.value());

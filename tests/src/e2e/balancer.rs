@@ -1,7 +1,6 @@
-//! The built program, running a test's configuration, and what can be asked of it.
+//! The built program with a test's configuration, and its queries.
 //!
-//! The program is the one that `STEELYARD` names, else the newest that was built here. It decides nothing about what
-//! is right.
+//! The program is the one in `STEELYARD`, else the newest that was built here. It does not decide what is right.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -32,14 +31,14 @@ pub struct TestBalancer {
     api: api::ApiClient,
     runtime: Runtime,
     stop_sent: Cell<bool>,
-    // Last, when nobody writes there any more.
+    // Dropped last, when no process writes there any more.
     dir: TestDir,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct BalancerExit {
-    /// Its exit code; `None`: by a signal.
+    /// The exit code; `None`: ended by a signal.
     pub code: Option<i32>,
     pub signal: Option<i32>,
     pub output: String,
@@ -51,12 +50,12 @@ impl TestBalancer {
         TestBalancer::start_command(setup, Command::new)
     }
 
-    /// The same inside a namespace.
+    /// Starts it inside a namespace.
     pub fn start_in(namespace: &TestNamespace, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| namespace.command(&program))
     }
 
-    /// The same inside a namespace of the lab's.
+    /// Starts it inside a namespace of the lab.
     pub fn start_at(
         namespace: &lab::net::NetworkNamespace,
         setup: &BalancerConfig,
@@ -64,7 +63,7 @@ impl TestBalancer {
         TestBalancer::start_command(setup, |program| namespace.command(program))
     }
 
-    /// The same with so few descriptors that it may open.
+    /// Starts it with a limit of open descriptors.
     pub fn start_with_descriptors(descriptors: u32, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| {
             let mut command = Command::new("sh");
@@ -74,7 +73,7 @@ impl TestBalancer {
         })
     }
 
-    /// The same in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
+    /// Starts it in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
     pub fn start_in_zone(zone: &str, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| {
             let mut command = Command::new(program);
@@ -148,7 +147,7 @@ impl TestBalancer {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
 
-    /// How often this kind of event was told.
+    /// How often this kind of event was logged.
     pub fn count_events(&self, what: &str) -> usize {
         self.events().events.iter().filter(|event| event.what == what).count()
     }
@@ -174,7 +173,7 @@ impl TestBalancer {
             .unwrap_or_else(|error| panic!("no report: {error}"))
     }
 
-    /// Waits for a report of which this is so, and returns it.
+    /// Waits for a report with this property, and returns it.
     pub fn report_when(&self, what: &str, so: impl Fn(&Report) -> bool) -> Report {
         wait::until_some(what, || Some(self.report()).filter(&so))
     }
@@ -187,7 +186,7 @@ impl TestBalancer {
         })
     }
 
-    /// A report of when no exchange is under way; clients may be connected still.
+    /// A report without exchanges in flight; clients may still be connected.
     pub fn report_when_idle(&self) -> Report {
         self.report_when("no exchange under way", |r| r.total.requests.in_flight == 0)
     }
@@ -206,7 +205,7 @@ impl TestBalancer {
         done.unwrap_or_else(|error| panic!("web/{name}: {error}"));
     }
 
-    /// Writes the file anew, sends SIGHUP and waits until every worker acts on it.
+    /// Writes the file, sends SIGHUP and waits until every worker uses it.
     pub fn reload(&mut self, setup: &BalancerConfig) {
         let before = self.status().generation;
         self.dir.write("steelyard.toml", setup.text(self.dir.path()));
@@ -219,12 +218,11 @@ impl TestBalancer {
         });
     }
 
-    /// The access log so far, as it is.
     pub fn log_text(&self) -> String {
         std::fs::read_to_string(self.dir.join("access.log")).unwrap_or_default()
     }
 
-    /// What the program prints when it asks this daemon.
+    /// The output of a command for this daemon.
     pub fn cli_output(&self, arguments: &[&str]) -> String {
         let mut command = std::process::Command::new(program());
         command.args(arguments).arg("--socket").arg(self.dir.join("sock"));
@@ -241,7 +239,7 @@ impl TestBalancer {
         parsed.map(|line| line.unwrap_or_else(|error| panic!("{error} in {whole}"))).collect()
     }
 
-    /// Waits for a line of the access log of which this is so.
+    /// Waits for a line of the access log with this property.
     pub fn wait_for_log_line(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
         wait::until_some(&format!("in the log: {what}"), || self.log().into_iter().find(&so))
     }
@@ -256,10 +254,10 @@ impl TestBalancer {
         self.process.signal(Signal::KILL);
     }
 
-    /// Waits for its end after one of those.
+    /// Waits for its end after a stop order.
     pub fn wait_for_exit(mut self) -> BalancerExit {
         let status = self.process.wait();
-        // What it wrote last is read a moment after its end.
+        // The last output is read a moment after the end.
         let clean = status.success();
         if clean {
             wait::until("its last words", || self.process.output().contains("left"));
@@ -281,8 +279,7 @@ impl Drop for TestBalancer {
 /// The built program.
 ///
 /// # Panics
-///
-/// When there is none.
+/// There is none.
 pub fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("STEELYARD") {
         // Cargo runs tests in their package; a relative path is written where cargo is called, at the top.
@@ -304,7 +301,7 @@ pub fn program() -> PathBuf {
         .1
 }
 
-/// Whether the long variants of tests are wanted, whose figures are kept.
+/// Whether the long variants of tests run, whose figures are recorded.
 pub fn is_long() -> bool {
     std::env::var_os("STEELYARD_LONG").is_some_and(|long| long != "0")
 }

@@ -1,6 +1,6 @@
 //! The configuration of a test's balancer: one service and one pool unless more is added.
 //!
-//! It writes text and reserves ports; `balancer` runs it.
+//! It builds text and reserves ports; `balancer` runs it.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ impl BalancerConfig {
         BalancerConfig::new("http", servers)
     }
 
-    /// The same with `forward = "tcp"`.
+    /// A configuration with `forward = "tcp"`.
     pub fn tcp(servers: &[SocketAddr]) -> BalancerConfig {
         BalancerConfig::new("tcp", servers)
     }
@@ -54,7 +54,7 @@ impl BalancerConfig {
         servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
     }
 
-    /// One more server; `settings` such as `, weight = 3`.
+    /// Adds a server; `settings` such as `, weight = 3`.
     pub fn server(mut self, name: &str, address: impl Display, settings: &str) -> BalancerConfig {
         self.servers.push(format!("{{ name = \"{name}\", address = \"{address}\"{settings} }}"));
         self
@@ -119,7 +119,7 @@ impl BalancerConfig {
         self.listen.iter().map(|port| port.address()).collect()
     }
 
-    /// The text, with everything that is kept in files below `dir`.
+    /// The text, with all state files below `dir`.
     pub fn text(&self, dir: &Path) -> String {
         let BalancerConfig { forward, global, service, pool, extra_tables: more, .. } = self;
         let dir = dir.display();

@@ -1,6 +1,6 @@
-//! Records what two hosts say to each other over a long line, at both ends, with tcpdump.
+//! Records the packets between two hosts over a long line, at both ends, with tcpdump.
 //!
-//! Headers and the first bytes of payload are kept. What is said is the test's own; what it means is judged elsewhere.
+//! Headers and the first bytes of payload are recorded. Other modules interpret them.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,11 @@ pub struct RecordedCaptures {
     _dir: TestDir,
 }
 
-/// One connection of a client to a server at both ends of a line, until both have closed it; `control`: how both control
-/// congestion.
+/// Records one connection of a client to a server at both ends of a line, until both have closed it; `control`: the
+/// congestion control of both.
 ///
 /// # Panics
-///
-/// When a program or a host does not do its part.
+/// A program or a host fails.
 pub fn record(
     line: &EmulatedLink,
     control: &str,
@@ -38,7 +37,7 @@ pub fn record(
 ) -> RecordedCaptures {
     let dir = TestDir::new();
     let listener = line.server.run_inside(|| TcpListener::bind((SERVER, 0)).unwrap()).unwrap();
-    // A namespace may refuse it as its default; a socket of root's may have it, and what it accepts too.
+    // A namespace may refuse it as its default; a socket of root may use it, and so do the sockets that it accepts.
     set_tcp_congestion(&listener, control).unwrap();
     let address = listener.local_addr().unwrap();
     let files = [dir.join("client.pcap"), dir.join("server.pcap")];

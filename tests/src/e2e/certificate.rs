@@ -1,6 +1,6 @@
-//! Certificates of a test's own: an authority, and what it signs, written as PEM files.
+//! Certificates for one test: an authority and what it signs, as PEM files.
 //!
-//! Keys are made anew for each; nothing here is to be trusted outside a test.
+//! Keys are new for each; they must not be trusted outside a test.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-/// What is to be signed.
+/// The contents of a certificate.
 #[derive(Clone, Debug)]
 pub struct CertificateRequest<'a> {
     names: &'a [&'a str],
@@ -51,7 +51,7 @@ impl<'a> CertificateRequest<'a> {
         self
     }
 
-    /// Whose key is said to be for servers alone.
+    /// Restricts the key to servers.
     pub fn for_servers(mut self) -> Self {
         self.for_servers = true;
         self
@@ -75,7 +75,7 @@ impl<'a> CertificateRequest<'a> {
 }
 
 impl CertificateAuthority {
-    /// A new one of this name.
+    /// A new authority of this name.
     pub fn new(name: &str) -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -117,7 +117,7 @@ impl CertificateAuthority {
         (certificate.pem(), key.serialize_pem())
     }
 
-    /// Writes a list that revokes these serial numbers; the next one is due when this year begins.
+    /// Writes a list that revokes these serial numbers; the next list is due at the start of this year.
     pub fn revoke(&self, path: PathBuf, serials: &[u64], until: i32) -> PathBuf {
         let revoked = serials.iter().map(|serial| RevokedCertParams {
             serial_number: SerialNumber::from(*serial),
@@ -137,7 +137,7 @@ impl CertificateAuthority {
         path
     }
 
-    /// Signs, and writes chain and key into one file, which takes the place of what was there in one step.
+    /// Signs, and writes chain and key into one file, which replaces the previous one atomically.
     pub fn pair(&self, path: PathBuf, wanted: &CertificateRequest<'_>) -> PathBuf {
         let (chain, key) = self.sign(wanted);
         replace(&path, &(chain + &key));
@@ -145,7 +145,7 @@ impl CertificateAuthority {
     }
 }
 
-/// Writes a file that only we may read, in one step.
+/// Writes a file that only we may read, atomically.
 pub fn replace(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let beside = path.with_extension("new");

@@ -1,6 +1,6 @@
-//! One configuration file and one control socket that several processes use, one after another or at once.
+//! One configuration file and one control socket for several processes, in sequence or at once.
 //!
-//! `balancer` is for one process from beginning to end; here a test starts, replaces and kills them itself.
+//! `balancer` is one process from beginning to end; here a test starts, replaces and kills processes itself.
 
 use std::cell::RefCell;
 use std::fs;
@@ -17,7 +17,7 @@ use super::dir::TestDir;
 use super::process::ChildProcess;
 use super::wait;
 
-/// What is systemd's, not a test's.
+/// Variables of systemd, which a test must not inherit.
 const NOT_INHERITED: [&str; 6] = [
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
@@ -54,7 +54,7 @@ impl CliEnvironment {
         place
     }
 
-    /// Writes the configuration anew; nobody is told.
+    /// Writes the configuration without a reload.
     pub fn write(&self, setup: &BalancerConfig) -> PathBuf {
         self.setup.replace(setup.clone());
         self.dir.write("steelyard.toml", setup.text(self.dir.path()))
@@ -64,7 +64,7 @@ impl CliEnvironment {
         self.dir.join("steelyard.toml")
     }
 
-    /// What was written last.
+    /// The last written configuration.
     pub fn setup(&self) -> BalancerConfig {
         self.setup.borrow().clone()
     }
@@ -78,7 +78,7 @@ impl CliEnvironment {
         self.command_of(program())
     }
 
-    /// The same by another binary.
+    /// The command with another binary.
     pub fn command_of(&self, binary: PathBuf) -> Command {
         let mut command = Command::new(binary);
         command.args(["run", "-c"]).arg(self.file());
@@ -128,7 +128,7 @@ impl CliEnvironment {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
 
-    /// How often this kind of event was told.
+    /// How often this kind of event was logged.
     pub fn count_events(&self, what: &str) -> usize {
         self.events().events.iter().filter(|event| event.what == what).count()
     }
@@ -146,7 +146,7 @@ impl CliEnvironment {
         run_command(command)
     }
 
-    /// The same, which must succeed.
+    /// Runs a command, which must succeed.
     pub fn run_verb_ok(&self, arguments: &[&str]) -> CommandOutput {
         let said = self.run_verb(arguments);
         assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
@@ -164,7 +164,7 @@ pub fn run_command(mut command: Command) -> CommandOutput {
     CommandOutput { code, stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// A daemon that another one started: killed when dropped, if it still runs.
+/// A daemon that another one started: killed when dropped, if it is still running.
 #[derive(Debug)]
 pub struct SpawnedDaemon(u32);
 
@@ -180,7 +180,7 @@ impl SpawnedDaemon {
 
     /// Whether it has ended.
     pub fn is_gone(&self) -> bool {
-        // Of a process that nobody has asked about yet, the entry stays but leads nowhere.
+        // The entry of an unreaped process stays but leads nowhere.
         fs::read_link(format!("/proc/{}/exe", self.0)).is_err()
     }
 

@@ -15,7 +15,7 @@ impl TestDir {
     pub fn new() -> TestDir {
         let made = TemporaryDir::new("e2e");
         let made = made.unwrap_or_else(|error| panic!("cannot make a directory: {error}"));
-        // Servers that run as somebody else have their own files in it.
+        // Servers of other users have their own files in it.
         std::fs::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         TestDir(made)
     }
@@ -29,7 +29,7 @@ impl TestDir {
         self.0.path().join(name)
     }
 
-    /// Writes a file in it; a new one is ours alone, as secrets have to be.
+    /// Writes a file in it; a new one is private, as secrets must be.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         let written = files::create::write(&path, bytes, 0o600);

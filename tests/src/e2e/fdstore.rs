@@ -1,7 +1,7 @@
-//! A stand-in for systemd as far as sockets go: hears notifications, keeps descriptors, hands them over at a start.
+//! A stand-in for systemd's socket handling: receives notifications, stores descriptors, passes them at a start.
 //!
-//! sd_notify(3) and sd_listen_fds(3). What it hands over is inherited by every process that is started meanwhile, so
-//! a test that uses this must be alone in its program.
+//! sd_notify(3) and sd_listen_fds(3). Its descriptors are inherited by every process that is started meanwhile, so a
+//! test that uses this must be alone in its program.
 
 use std::collections::BTreeMap;
 use std::io::IoSliceMut;
@@ -21,14 +21,14 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::dir::TestDir;
 use super::process::ChildProcess;
 
-/// Puts the descriptors that are named in KEPT where sd_listen_fds(3) wants them, from 3 on.
+/// Moves the descriptors in KEPT to where sd_listen_fds(3) expects them, from 3 on.
 const START: &str = r#"n=3; for k in $KEPT; do eval "exec $n<&$k $k<&-"; n=$((n+1)); done
 unset KEPT; export LISTEN_PID=$$; exec "$@""#;
 
 /// Numbers that are free in the new process.
 const HIGH: i32 = 500;
 
-/// Between two looks at whether it is to stop.
+/// Time between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
@@ -39,7 +39,6 @@ pub struct FdStore {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What it was told.
 #[derive(Debug, Default)]
 struct NotifyState {
     stored: BTreeMap<String, Vec<OwnedFd>>,
@@ -47,7 +46,7 @@ struct NotifyState {
 }
 
 impl FdStore {
-    /// With a socket in this directory, and nothing kept. It listens all the time, as systemd does.
+    /// Listens on a socket in this directory, without stored descriptors, all the time as systemd does.
     pub fn new(dir: &TestDir) -> FdStore {
         let path = dir.join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -66,7 +65,7 @@ impl FdStore {
         FdStore { path, state: heard, stop, thread: Some(thread) }
     }
 
-    /// Starts it as a service, with everything that is kept.
+    /// Starts the command as a service with all stored descriptors.
     pub fn start(&self, command: &Command) -> ChildProcess {
         let mut names = Vec::new();
         let mut passed = Vec::new();
@@ -86,12 +85,12 @@ impl FdStore {
         ChildProcess::start(shell)
     }
 
-    /// How often somebody has said that it is ready.
+    /// How many `READY=1` notifications arrived.
     pub fn ready(&self) -> usize {
         self.state.lock().unwrap().ready
     }
 
-    /// How many sockets are kept under each name.
+    /// The number of stored sockets under each name.
     pub fn stored_counts(&self) -> BTreeMap<String, usize> {
         let heard = self.state.lock().unwrap();
         heard.stored.iter().map(|(name, sockets)| (name.clone(), sockets.len())).collect()
@@ -113,7 +112,7 @@ impl NotifyState {
         let name = value("FDNAME=").unwrap_or_default().to_owned();
         if value("FDSTORE=").is_some() {
             let kept = self.stored.entry(name).or_default();
-            // One socket is kept once, however often it is given.
+            // A socket is stored once, however often it is sent.
             let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
             let had: Vec<u64> = kept.iter().map(number).collect();
             kept.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));

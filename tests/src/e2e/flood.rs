@@ -39,7 +39,7 @@ impl SourceAddresses {
 /// A connection from this address.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn connect_from(source: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStream> {
     let kind = (AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC);
     let socket: OwnedFd = rustix::net::socket_with(kind.0, kind.1, kind.2, None)?;
@@ -51,15 +51,15 @@ pub fn connect_from(source: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// A crowd that goes on coming until it is stopped.
+/// Clients that connect continuously until they are stopped.
 pub struct ConnectionFlood {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<usize>>,
 }
 
 impl ConnectionFlood {
-    /// So many at first, and then so many new ones a second, of which each says `word` and no more. It leaves none of
-    /// itself while it has less than four times as many as it came with.
+    /// Opens `many` connections at first, and then some new ones a second, each of which sends only `word`. It closes
+    /// none while it has less than four times as many as at first.
     pub fn start(
         to: SocketAddr,
         sources: SourceAddresses,
@@ -71,7 +71,7 @@ impl ConnectionFlood {
         let come = move |number| {
             let stream = connect_from(sources.address_of(number), to).ok()?;
             if !word.is_empty() {
-                // It may have been closed by now: then there is one fewer.
+                // Ignored: the balancer may have closed the connection; then there is one fewer.
                 let _ = io::Write::write_all(&mut &stream, word);
             }
             Some(stream)
@@ -115,7 +115,7 @@ impl Drop for ConnectionFlood {
     }
 }
 
-/// A crowd that begins handshakes of QUIC and goes on with none, until it is dropped.
+/// Clients that begin QUIC handshakes and complete none, until it is dropped.
 pub struct QuicFlood(Child);
 
 impl QuicFlood {

@@ -1,14 +1,14 @@
-//! A client that speaks frames of HTTP/2 (RFC 9113 §4.1): for what no decent client sends.
+//! A client that sends single HTTP/2 frames (RFC 9113 §4.1): for input that no correct client sends.
 //!
-//! Heads are written without compression (RFC 7541 §6.2.2), so that a test sees what it sends. Every read has a
-//! deadline. It keeps no state of streams and judges nothing.
+//! Field blocks are written without compression (RFC 7541 §6.2.2), so that a test sees what it sends. Every read has a
+//! deadline. It tracks no streams and checks nothing.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use super::wait::DEADLINE;
 
-/// What every client sends first.
+/// The connection preface (RFC 9113 §3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub mod kind {
@@ -82,7 +82,7 @@ impl FrameClient {
 
     /// Sends bytes; the other side may have closed.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut FrameClient {
-        // What the other side thinks of it is read.
+        // Ignored: the peer's reaction is read later.
         let _ = self.stream.write_all(bytes);
         self
     }

@@ -1,6 +1,6 @@
-//! A decent client of HTTP/2, by the library that browsers' tests trust too: many requests at once on one connection.
+//! A correct HTTP/2 client from a library: many requests at once on one connection.
 //!
-//! Without TLS, by prior knowledge. Everything has a deadline. It judges nothing.
+//! Without TLS, by prior knowledge. Everything has a deadline. It checks nothing.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use super::wait::DEADLINE;
 pub struct H2Request {
     pub method: &'static str,
     pub path: String,
-    /// Its body; `None`: the stream ends with the head.
+    /// The request's body; `None`: the stream ends with the headers.
     pub body: Option<Vec<u8>>,
     /// Trailers after the body.
     pub trailers: Vec<(&'static str, &'static str)>,
@@ -27,7 +27,7 @@ pub struct H2Request {
 /// An answer, or how its stream ended.
 #[derive(Clone, Debug, Default)]
 pub struct H2Response {
-    /// Its status; 0: none came.
+    /// The response's status; 0: none arrived.
     pub status: u16,
     pub fields: HeaderMap,
     pub body: Vec<u8>,
@@ -54,7 +54,7 @@ impl H2Response {
     }
 }
 
-/// Asks all at once on one connection; the answers in the order of the requests.
+/// Sends all requests at once on one connection; returns the responses in the order of the requests.
 pub fn send_all(front: SocketAddr, asked: &[H2Request]) -> Vec<H2Response> {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let all = async {

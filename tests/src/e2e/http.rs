@@ -1,6 +1,6 @@
-//! HTTP/1.1 messages as a test reads them: a small reader of its own, so that the product's codec is not its own judge.
+//! A small independent HTTP/1.1 reader for tests, so that the product's codec is not checked by itself.
 //!
-//! It takes well-formed messages only, and says what was wrong with any other.
+//! It accepts only well-formed messages, and reports the error of any other.
 
 use std::io::{self, Read};
 

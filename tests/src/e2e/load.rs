@@ -9,12 +9,12 @@ use lab::load::{HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadReport, LoadRun
 
 use super::wait::{self, DEADLINE};
 
-/// GET of `target` over so many connections, one after another on each, until it is told to stop.
+/// GET of `target` over this many connections, one after another on each, until it is stopped.
 pub fn get_plan(front: SocketAddr, target: &str, connections: usize) -> LoadPlan {
     plan(front, LoadProtocol::Http(HttpPlan::get("shop.example", target)), connections)
 }
 
-/// The same of POST with identifiers from `first_id` on, so that an origin can tell which came twice.
+/// POST with identifiers from `first_id` on, so that an origin detects repeated requests.
 pub fn post_plan(front: SocketAddr, connections: usize, first_id: u64) -> LoadPlan {
     let mut http = HttpPlan::get("shop.example", "/");
     http.post_percent = 100;
@@ -22,12 +22,12 @@ pub fn post_plan(front: SocketAddr, connections: usize, first_id: u64) -> LoadPl
     plan(front, LoadProtocol::Http(http), connections)
 }
 
-/// Messages of so many bytes that must come back.
+/// Messages of this size that must come back.
 pub fn echo_plan(front: SocketAddr, bytes: usize, connections: usize) -> LoadPlan {
     plan(front, LoadProtocol::Echo { bytes }, connections)
 }
 
-/// With a pause before each further request, and an end after so many requests.
+/// Adds a pause before each further request, and an end after this many requests.
 pub fn paced(mut plan: LoadPlan, think: Duration, requests: u64) -> LoadPlan {
     plan.pace = LoadModel::Closed { connections: plan.connections(), think };
     plan.requests = Some(requests);
@@ -45,13 +45,13 @@ pub fn start(plan: LoadPlan) -> LoadRun {
     LoadRun::start(plan).unwrap_or_else(|error| panic!("no load: {error}"))
 }
 
-/// Waits until so many more requests have been answered than now.
+/// Waits until this many more requests have been answered.
 pub fn wait_for_answers(load: &LoadRun, answered: u64) {
     let wanted = load.report().answered + answered;
     wait::until(&format!("{answered} more answers"), || load.report().answered >= wanted);
 }
 
-/// Stops it, waits for what is under way, and returns its figures, which add up.
+/// Stops the load, waits for requests in flight, and returns its figures, which must add up.
 pub fn stop(load: LoadRun) -> LoadReport {
     load.stopper().stop();
     let report = load.wait();

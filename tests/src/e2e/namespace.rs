@@ -1,6 +1,6 @@
-//! A network namespace of a test's own, with its own names.
+//! A network namespace of one test, with its own hosts file.
 //!
-//! Needs root; whoever has not must say so with `skip`. Its loopback is up, and there is nothing else.
+//! Needs root; tests without it must report that with `skip`. Its loopback is up, and there is nothing else.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct TestNamespace {
 }
 
 impl TestNamespace {
-    /// A new one, or why there can be none here.
+    /// Makes a new one, or reports why it cannot.
     pub fn new() -> Result<TestNamespace, String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-{}-{number}", std::process::id());
@@ -38,7 +38,7 @@ impl TestNamespace {
         &self.name
     }
 
-    /// What names mean from now on, as lines of a hosts file.
+    /// Sets its hosts file.
     pub fn set_hosts(&self, hosts: &str) {
         std::fs::write(self.files().join("hosts"), hosts).unwrap();
     }
@@ -75,7 +75,7 @@ impl Drop for TestNamespace {
     fn drop(&mut self) {
         let _ = run(&["netns", "del", &self.name]);
         let _ = std::fs::remove_dir_all(self.files());
-        // Only when nobody else has any.
+        // Ignored: the directory stays while others use it.
         let _ = std::fs::remove_dir("/etc/netns");
     }
 }

@@ -1,7 +1,7 @@
-//! A site with servers that answer, a daemon between them and its client, and everything that is asked of them.
+//! A site with servers that answer, a daemon between them and its client, and its queries.
 //!
-//! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has a bpf file system
-//! of its own. It decides nothing about what is right.
+//! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has its own BPF file
+//! system. It does not decide what is right.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -76,7 +76,7 @@ impl PacketBalancer {
         plane
     }
 
-    /// The same without servers' programs and without the daemon.
+    /// Builds the site without servers' programs and without the daemon.
     pub fn open_without_daemon(layout: &SiteLayout, words: PacketConfig) -> PacketBalancer {
         let site = TestSite::open(layout).unwrap_or_else(|error| panic!("no site: {error:?}"));
         let pins = BpfFs::mount().unwrap_or_else(|error| panic!("no pins: {error:?}"));
@@ -218,7 +218,7 @@ impl PacketBalancer {
         daemon.wait();
     }
 
-    /// Takes this configuration up and waits until it is in force.
+    /// Reloads this configuration and waits until it is active.
     pub fn change(&mut self, change: impl FnOnce(&mut PacketConfig)) {
         let before = self.status().generation;
         change(&mut self.config);
@@ -231,7 +231,7 @@ impl PacketBalancer {
         });
     }
 
-    /// The same by `steelyard apply`.
+    /// Changes the configuration by `steelyard apply`.
     pub fn apply(&mut self, change: impl FnOnce(&mut PacketConfig)) {
         change(&mut self.config);
         self.write();
@@ -240,12 +240,11 @@ impl PacketBalancer {
         assert_eq!(said.code, 0, "{said:?}\n{}", self.daemon_output());
     }
 
-    /// The configuration in force.
     pub fn config(&self) -> &PacketConfig {
         &self.config
     }
 
-    /// Writes the configuration; nobody is told.
+    /// Writes the configuration without a reload.
     fn write(&self) {
         let text = self.config.text(&self.site, self.dir.path(), self.pins.path());
         self.dir.write("steelyard.toml", text);
@@ -256,14 +255,14 @@ impl PacketBalancer {
         self.pins.path()
     }
 
-    /// A verb of the program that speaks to this daemon.
+    /// Runs a command against this daemon.
     pub fn run_verb(&self, words: &[&str]) -> CommandOutput {
         let mut command = self.site.balancer.command(program());
         command.args(words).env("STEELYARD_SOCKET", self.dir.join("sock"));
         run_command(command)
     }
 
-    /// A verb on a host of the site.
+    /// Runs a command on a host of the site.
     pub fn run_verb_on(node: &NetworkNamespace, words: &[&str]) -> CommandOutput {
         let mut command = node.command(program());
         command.args(words);
@@ -282,7 +281,7 @@ impl PacketBalancer {
         self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
     }
 
-    /// What became of packets; the first counts are waited for.
+    /// The packet counters, once the first counts exist.
     pub fn packets(&self) -> PacketsReport {
         wait::until_some("packets are counted", || self.report().packets)
     }
@@ -292,7 +291,7 @@ impl PacketBalancer {
         wait::until("both servers answer", || self.curl(version, 8).len() == 2);
     }
 
-    /// How often this kind of event was told.
+    /// How often this kind of event was logged.
     pub fn count_events(&self, what: &str) -> usize {
         let events = self.runtime.block_on(self.api.events());
         let events = events.unwrap_or_else(|error| panic!("no events: {error}")).events;
@@ -381,13 +380,13 @@ impl PacketBalancer {
         datagrams::send_datagrams(&self.site.client, version.service(), times, bytes)
     }
 
-    /// What the daemon has said, for messages of failed tests.
+    /// The daemon's output, for messages of failed tests.
     pub fn daemon_output(&self) -> String {
         self.daemon.as_ref().map(ChildProcess::output).unwrap_or_default()
     }
 }
 
-/// Whether packets can be forwarded here; otherwise the reason is told.
+/// Whether packets can be forwarded here; otherwise the reason is printed.
 pub fn ready() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {

@@ -1,6 +1,7 @@
 //! Sends every datagram back to its source, on a thread of its own.
 //!
-//! It does not answer the ports of echo services: two of them would exchange datagrams for ever.
+//! It answers neither reserved ports nor its own: another echo service could have them, and two of them would exchange
+//! datagrams for ever.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
