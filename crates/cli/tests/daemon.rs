@@ -186,13 +186,13 @@ fn a_change_is_planned_applied_refused_and_taken_back() {
     );
     assert!(daemon.say(0, &["apply", &file]).starts_with("nothing differs"));
     let bad = daemon.write("bad.toml", 999);
-    let said = daemon.say(1, &["apply", &bad]);
+    let output = daemon.say(1, &["apply", &bad]);
     let checked = daemon.call(&["check", "-c", &bad]);
-    assert_eq!(said, String::from_utf8(checked.stderr).unwrap());
+    assert_eq!(output, String::from_utf8(checked.stderr).unwrap());
     assert!(daemon.say(0, &["rollback"]).starts_with("generation 3 is in force"));
     assert!(daemon.say(1, &["rollback", "77"]).contains("77"));
-    let kept = daemon.json(&["generations", "--json"]);
-    let numbers: Vec<u64> = kept["generations"]
+    let generations = daemon.json(&["generations", "--json"]);
+    let numbers: Vec<u64> = generations["generations"]
         .as_array()
         .unwrap()
         .iter()

@@ -144,7 +144,7 @@ fn without_a_daemon_every_command_reports_it_and_exits_with_2() {
 fn files_that_cannot_be_read_are_2() {
     let place = SocketDir::new("files");
     let not_text = file(&place, "bad.toml", b"ab\xff");
-    for (file, said) in [
+    for (file, message) in [
         (place.path().join("absent.toml"), "No such file"),
         (place.path().to_owned(), "Is a directory"),
         (not_text, "byte 2 is not UTF-8"),
@@ -153,7 +153,7 @@ fn files_that_cannot_be_read_are_2() {
         assert_eq!(code, 2, "{err}");
         assert!(
             err.starts_with(&format!("steelyard: cannot read {}: ", file.display()))
-                && err.contains(said),
+                && err.contains(message),
             "{err}"
         );
     }
@@ -162,7 +162,7 @@ fn files_that_cannot_be_read_are_2() {
 #[test]
 fn status_is_shown_without_colours_when_nobody_looks() {
     let place = SocketDir::new("status");
-    let asked = daemon(&place, vec![(200, status()), (200, status()), (200, status())]);
+    let requests = daemon(&place, vec![(200, status()), (200, status()), (200, status())]);
     let (code, out, err) = parts(&steelyard(&socket(&place), &["status"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("up 3s: tcp connected in 1 ms") && !out.contains('\x1b'), "{out}");
@@ -174,7 +174,7 @@ fn status_is_shown_without_colours_when_nobody_looks() {
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(err, "steelyard: no service or pool is called 'shop'; there are: web\n");
     assert!(
-        asked
+        requests
             .join()
             .unwrap()
             .iter()
@@ -185,11 +185,11 @@ fn status_is_shown_without_colours_when_nobody_looks() {
 #[test]
 fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
     let place = SocketDir::new("watch");
-    let asked = daemon(&place, vec![(200, status()), (200, status())]);
+    let requests = daemon(&place, vec![(200, status()), (200, status())]);
     let (code, out, err) =
         parts(&steelyard(&socket(&place), &["status", "--watch", "--json", "--interval", "1ms"]));
     assert_eq!((code, err.as_str()), (2, ""), "{out}");
-    asked.join().unwrap();
+    requests.join().unwrap();
     let objects: Vec<Value> =
         serde_json::Deserializer::from_str(&out).into_iter().map(|one| one.unwrap()).collect();
     assert_eq!(objects.len(), 3);
@@ -207,11 +207,11 @@ fn lists_are_watched_as_well() {
         (&["audit", "--since", "1h"], audit, "records"),
         (&["capture", "list"], captures, "rules"),
     ] {
-        let asked = daemon(&place, vec![(200, answer.clone()), (200, answer)]);
+        let requests = daemon(&place, vec![(200, answer.clone()), (200, answer)]);
         let words = [words, &["--watch", "--json", "--interval", "1ms"]].concat();
         let (code, out, err) = parts(&steelyard(&socket(&place), &words));
         assert_eq!((code, err.as_str()), (2, ""), "{words:?}: {out}");
-        asked.join().unwrap();
+        requests.join().unwrap();
         std::fs::remove_file(socket(&place)).unwrap();
         let shown = out.lines().filter(|line| line.contains(&format!("\"{key}\":"))).count();
         assert_eq!(shown, 2, "{words:?}: {out}");
@@ -230,7 +230,7 @@ fn findings_print_as_the_model_prints_them() {
         "type": "/problems/config", "title": "mistakes", "status": 422, "detail": "1 mistake",
         "findings": findings, "unlisted": 2
     });
-    let asked = daemon(&place, vec![(422, problem.clone()), (422, problem)]);
+    let requests = daemon(&place, vec![(422, problem.clone()), (422, problem)]);
     let words = ["apply", "--if-generation", "7", file.to_str().unwrap()];
     let (code, out, err) = parts(&steelyard(&socket(&place), &words));
     assert_eq!((code, out.as_str()), (1, ""));
@@ -240,9 +240,9 @@ fn findings_print_as_the_model_prints_them() {
         parts(&steelyard(&socket(&place), &["plan-change", "--json", file.to_str().unwrap()]));
     assert_eq!(code, 1);
     assert_eq!(serde_json::from_str::<Problem>(&out).unwrap().findings.len(), 1);
-    let asked = asked.join().unwrap();
-    assert!(asked[0].starts_with("POST /v1/apply?if-generation=7&file=%2F"), "{}", asked[0]);
-    assert!(asked[0].ends_with("[pool.web]\nbalance = 3\n"), "{}", asked[0]);
+    let requests = requests.join().unwrap();
+    assert!(requests[0].starts_with("POST /v1/apply?if-generation=7&file=%2F"), "{}", requests[0]);
+    assert!(requests[0].ends_with("[pool.web]\nbalance = 3\n"), "{}", requests[0]);
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn check_needs_no_daemon_and_finds_what_apply_would() {
     let findings = model::config::load(&GOOD.replace("listen", "lisen"), name).unwrap_err();
     assert_eq!(err, findings.to_string());
     let problem = Problem { findings: findings.findings, ..Problem::default() };
-    let asked = daemon(&place, vec![(422, serde_json::to_value(problem).unwrap())]);
+    let requests = daemon(&place, vec![(422, serde_json::to_value(problem).unwrap())]);
     assert_eq!(parts(&steelyard(&socket(&place), &["apply", name])).2, err);
-    asked.join().unwrap();
+    requests.join().unwrap();
 }
 
 #[test]
@@ -296,13 +296,13 @@ fn changes_and_generations_are_listed() {
     let applied = Applied { generation: 8, changed: true, confirmed: true, ..Applied::default() };
     let applied = serde_json::to_value(applied).unwrap();
     let none = serde_json::to_value(Generations::default()).unwrap();
-    let asked = daemon(&place, vec![(200, applied.clone()), (200, applied), (200, none)]);
+    let requests = daemon(&place, vec![(200, applied.clone()), (200, applied), (200, none)]);
     let (code, out, _) = parts(&steelyard(&socket(&place), &["apply", file.to_str().unwrap()]));
     assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
     let (code, out, _) = parts(&steelyard(&socket(&place), &["rollback", "4"]));
     assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
     assert_eq!(parts(&steelyard(&socket(&place), &["generations"])).0, 0);
-    assert!(asked.join().unwrap()[1].starts_with("POST /v1/rollback?generation=4 HTTP/1.1\r\n"));
+    assert!(requests.join().unwrap()[1].starts_with("POST /v1/rollback?generation=4 HTTP/1.1\r\n"));
 }
 
 #[test]
@@ -312,21 +312,21 @@ fn an_order_that_some_servers_refuse_is_done_in_part() {
     }]});
     let absent =
         json!({"title": "no such server", "detail": "there is no server 'web/x'; there are a, b"});
-    let said = "steelyard: there is no server 'web/x'; there are a, b\n";
+    let message = "steelyard: there is no server 'web/x'; there are a, b\n";
     for (name, answers, code, printed) in [
         ("all", vec![(200, changed.clone()), (200, changed.clone())], 0, ""),
-        ("part", vec![(404, absent.clone()), (200, changed)], 3, said),
-        ("none", vec![(404, absent.clone()), (404, absent)], 1, &said.repeat(2)),
+        ("part", vec![(404, absent.clone()), (200, changed)], 3, message),
+        ("none", vec![(404, absent.clone()), (404, absent)], 1, &message.repeat(2)),
     ] {
         let place = SocketDir::new(name);
-        let asked = daemon(&place, answers);
+        let requests = daemon(&place, answers);
         let (found, out, err) =
             parts(&steelyard(&socket(&place), &["server", "drain", "web/x,web/a"]));
         assert_eq!((found, err.as_str()), (code, printed), "{name}");
         assert_eq!(out.contains("web/a"), code != 1, "{name}: {out}");
-        let asked = asked.join().unwrap();
-        assert!(asked[1].starts_with("POST /v1/servers/web/a HTTP/1.1\r\n"), "{name}");
-        assert!(asked[1].ends_with("{\"action\":\"drain\"}"), "{name}");
+        let requests = requests.join().unwrap();
+        assert!(requests[1].starts_with("POST /v1/servers/web/a HTTP/1.1\r\n"), "{name}");
+        assert!(requests[1].ends_with("{\"action\":\"drain\"}"), "{name}");
     }
 }
 
@@ -334,18 +334,18 @@ fn an_order_that_some_servers_refuse_is_done_in_part() {
 fn stop_waits_until_the_daemon_is_gone() {
     let place = SocketDir::new("stop");
     let stopping = Stopping { limit_ms: 20_000, connections: 3, in_flight: 1 };
-    let asked = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
+    let requests = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
     let (code, out, err) = parts(&steelyard(&socket(&place), &["stop", "--limit", "20s"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("draining: 3 connections, 1 in flight, at most 20s;"), "{out}");
     assert!(out.ends_with("\nstopped\n"), "{out}");
-    assert!(asked.join().unwrap()[0].starts_with("POST /v1/stop?limit-ms=20000 HTTP/1.1\r\n"));
+    assert!(requests.join().unwrap()[0].starts_with("POST /v1/stop?limit-ms=20000 HTTP/1.1\r\n"));
 }
 
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
     let place = SocketDir::new("pipe");
-    let asked = daemon(&place, vec![(200, status())]);
+    let requests = daemon(&place, vec![(200, status())]);
     for words in [&["status"][..], &["completions", "bash"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -359,7 +359,7 @@ fn a_reader_that_has_gone_is_no_error() {
         let (code, _, err) = parts(&child.wait_with_output().unwrap());
         assert_eq!((code, err.as_str()), (0, ""), "{words:?}");
     }
-    asked.join().unwrap();
+    requests.join().unwrap();
 }
 
 #[test]

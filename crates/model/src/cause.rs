@@ -76,11 +76,11 @@ causes! {
     TlsUnknownName = "tls-unknown-name", Client, 0;
     /// The client's certificate is missing or invalid; the log names why.
     ClientCertificate = "client-certificate", Client, 0;
-    /// The client went beyond a limit of HTTP/2 that only attacks meet; the log names which.
-    Http2Flood = "http2-flood", Client, 0;
     /// The client exceeded a limit of HTTP/2 that only attacks reach; the log names which.
-    Http3Flood = "http3-flood", Client, 0;
+    Http2Flood = "http2-flood", Client, 0;
     /// The client exceeded a limit of HTTP/3 that only attacks reach; the log names which.
+    Http3Flood = "http3-flood", Client, 0;
+    /// A trusted connection did not begin with a valid PROXY protocol header; the log names why.
     ProxyHeader = "proxy-header", Client, 0;
     /// The PROXY protocol header of a trusted connection was not complete in time.
     ProxyHeaderTimeout = "proxy-header-timeout", Client, 0;

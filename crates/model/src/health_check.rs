@@ -1,4 +1,4 @@
-//! Judging one server: a pure machine that is fed results and asked when it wants the next.
+//! The health checker of one server: a pure state machine that takes results and says when the next check is due.
 //!
 //! ```text
 //!   with a probe                                 without

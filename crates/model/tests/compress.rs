@@ -120,8 +120,8 @@ const CODING_ROWS: [CodingRow; 26] = [
 fn each_reason_not_to() {
     for (fields, status, length, want) in CODING_ROWS {
         let lines = fields.split('|').filter_map(|line| line.split_once(": "));
-        let told = EncodingFields::from_fields(lines.map(|(name, value)| (name, value.as_bytes())));
-        let answer = ResponseSummary { status, body: true, length, fields: told };
+        let head = EncodingFields::from_fields(lines.map(|(name, value)| (name, value.as_bytes())));
+        let answer = ResponseSummary { status, body: true, length, fields: head };
         let judged = |asked: &AcceptedEncodings, old| choose_coding(&config(), asked, &answer, old);
         assert_eq!(judged(&asked("gzip"), false), want, "{fields} {status}");
         if want.is_ok() {
@@ -191,14 +191,14 @@ fn a_stripped_response_is_negotiated_like_the_whole_one() {
         (304, "image/png", None, "gzip", Err(CompressionSkip::MediaType)),
     ];
     for (status, media, length, accept, expected) in rows {
-        let told = EncodingFields { media_type: media.as_bytes(), ..EncodingFields::default() };
-        let answer = ResponseSummary { status, body: false, length, fields: told };
+        let fields = EncodingFields { media_type: media.as_bytes(), ..EncodingFields::default() };
+        let answer = ResponseSummary { status, body: false, length, fields };
         assert_eq!(
             choose_coding(&config(), &asked(accept), &answer, false),
             Err(CompressionSkip::NoBody)
         );
-        let judged = choose_coding_for_stripped(&config(), &asked(accept), &answer, false);
-        assert_eq!(judged, expected, "{status} {media} {accept}");
+        let coding = choose_coding_for_stripped(&config(), &asked(accept), &answer, false);
+        assert_eq!(coding, expected, "{status} {media} {accept}");
     }
     for status in [100, 204, 206] {
         let answer = ResponseSummary {
@@ -207,7 +207,7 @@ fn a_stripped_response_is_negotiated_like_the_whole_one() {
             length: None,
             fields: EncodingFields::default(),
         };
-        let judged = choose_coding_for_stripped(&config(), &asked("gzip"), &answer, false);
-        assert_eq!(judged, Err(CompressionSkip::NoBody), "{status}");
+        let coding = choose_coding_for_stripped(&config(), &asked("gzip"), &answer, false);
+        assert_eq!(coding, Err(CompressionSkip::NoBody), "{status}");
     }
 }

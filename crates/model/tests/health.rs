@@ -102,9 +102,9 @@ fn histories_with_a_probe() {
         ("then as any other", InitialState::Down, "ggbbbg", "DUUUD?"),
         ("nothing raises but probes", InitialState::Up, "bbbsss", "UUDDDD"),
     ];
-    for (what, initial, events, want) in rows {
+    for (case, initial, events, want) in rows {
         let mut health = ServerHealth::new(initial, Some(&probe(2, 3)), ms(0));
-        assert_eq!(history(&mut health, events), want, "{what}");
+        assert_eq!(history(&mut health, events), want, "{case}");
     }
 }
 
@@ -119,8 +119,8 @@ fn histories_without_a_probe() {
         ("a late trial counts like a connection", InitialState::Up, "fffsbff", "UUDUUUD"),
         ("or tried", InitialState::Unknown, "b", "D"),
     ];
-    for (what, initial, events, want) in rows {
-        assert_eq!(history(&mut ServerHealth::new(initial, None, ms(0)), events), want, "{what}");
+    for (case, initial, events, want) in rows {
+        assert_eq!(history(&mut ServerHealth::new(initial, None, ms(0)), events), want, "{case}");
     }
 }
 

@@ -44,8 +44,8 @@ fn taker(view: &ServiceView) -> usize {
         worker: Some(0),
     };
     let client = "192.0.2.1:1".parse().unwrap();
-    let asked = RuleContext { client, sni: None, tos: None, head: None, unix_seconds: 0 };
-    match ruling.table.find_rule(&asked, &standing) {
+    let context = RuleContext { client, sni: None, tos: None, head: None, unix_seconds: 0 };
+    match ruling.table.find_rule(&context, &standing) {
         RuleMatch::Rule(at) => at,
         other => panic!("{other:?}"),
     }
@@ -56,14 +56,14 @@ fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
     for (count, want) in [("", 0), (", count = \"service\"", 1)] {
         let view = service(count);
         let live = &view.rules.as_ref().unwrap().stats;
-        let mut taken = [0, 0];
+        let mut matches = [0, 0];
         for _ in 0..25 {
             let at = taker(&view);
-            taken[at] += 1;
+            matches[at] += 1;
             live[at].in_flight.increment();
             view.stats.in_flight.increment();
         }
-        assert_eq!(taken, [10, 15], "{count}");
+        assert_eq!(matches, [10, 15], "{count}");
         // The main pool's are over; those of the busy page stay.
         for _ in 0..10 {
             live[0].in_flight.decrement();

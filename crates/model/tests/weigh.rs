@@ -138,14 +138,14 @@ fn a_change_must_exceed_the_sensitivity() {
 #[test]
 fn what_is_not_published_does_not_add_up() {
     let settings = says(0, 100, 0, 0);
-    let mut kept = [None; 4];
+    let mut states = [None; 4];
     // A little more for one than for the others: the rounded change is below the sensitivity for ever.
     for _ in 0..100 {
-        let servers =
-            [0, 1, 2, 3].map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), kept[at]));
+        let servers = [0, 1, 2, 3]
+            .map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), states[at]));
         let judgement = compute_weights(&settings, &servers);
         assert!(!judgement.publish, "{judgement:?}");
-        judgement.rows.iter().enumerate().for_each(|(at, row)| kept[at] = Some(row.kept));
+        judgement.rows.iter().enumerate().for_each(|(at, row)| states[at] = Some(row.kept));
     }
 }
 
@@ -293,12 +293,12 @@ fn after_a_step_in_load_weights_settle_within_ten_intervals_without_swinging() {
                 let steady = &seen[59];
                 for server in 0..speeds.len() {
                     let of: Vec<u16> = seen.iter().map(|weights| weights[server]).collect();
-                    let what = format!("{speeds:?} {mix:?} {low}→{high} server {server}: {of:?}");
+                    let case = format!("{speeds:?} {mix:?} {low}→{high} server {server}: {of:?}");
                     assert!(
                         of[10..].iter().all(|weight| weight.abs_diff(steady[server]) <= 1),
-                        "{what}"
+                        "{case}"
                     );
-                    assert!(crossings(&of, steady[server]) <= 2, "{what}");
+                    assert!(crossings(&of, steady[server]) <= 2, "{case}");
                 }
             }
         }
@@ -331,10 +331,10 @@ fn no_proportions_make_weights_swing() {
         for server in 0..speeds.len() {
             let of: Vec<u16> = seen.iter().map(|weights| weights[server]).collect();
             let steady = of[59];
-            let what =
+            let case =
                 format!("seed {seed}: {speeds:?} {settings:?} {low}→{high} {server}: {of:?}");
-            assert!(of[10..].iter().all(|weight| weight.abs_diff(steady) <= 2), "{what}");
-            assert!(crossings(&of, steady) <= 2, "{what}");
+            assert!(of[10..].iter().all(|weight| weight.abs_diff(steady) <= 2), "{case}");
+            assert!(crossings(&of, steady) <= 2, "{case}");
         }
     }
 }
@@ -350,8 +350,8 @@ fn a_server_that_slows_down_loses_weight_and_gets_it_back() {
         let slow = world.run(&settings, 20)[19].clone();
         assert!(slow[2] + 2 <= slow[0], "{mix:?}: {slow:?}");
         world.speeds[2] = 100.0;
-        let again = world.run(&settings, 20)[19].clone();
-        assert!(again.iter().all(|weight| weight.abs_diff(10) <= 1), "{mix:?}: {again:?}");
+        let settled = world.run(&settings, 20)[19].clone();
+        assert!(settled.iter().all(|weight| weight.abs_diff(10) <= 1), "{mix:?}: {settled:?}");
     }
 }
 

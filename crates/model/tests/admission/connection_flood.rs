@@ -241,14 +241,14 @@ fn a_handshake_that_was_answered_has_a_second() {
 #[test]
 fn a_client_that_uses_all_it_gets_leaves_room_for_others() {
     let mut listener = LimitedListener::new(1_000, 1_000);
-    let mut taken = 0;
+    let mut admitted = 0;
     for _ in 0..2_000 {
         if let Some(place) = listener.accept(address(1)) {
             listener.table.set_phase(place, AdmissionPhase::Busy, listener.now);
-            taken += 1;
+            admitted += 1;
         }
     }
-    assert_eq!(taken, 500, "half of the limit, all in use");
+    assert_eq!(admitted, 500, "half of the limit, all in use");
     for number in 2..490 {
         let place = listener.accept(address(number)).unwrap();
         listener.table.set_phase(place, AdmissionPhase::Busy, listener.now);

@@ -53,7 +53,8 @@ fn what_no_authority_can_do_is_named() {
         let text = with(tls);
         let key = format!("service.s.tls{key}");
         let found = errors(&text);
-        let about = found.iter().find(|it| it.key == key && it.message.contains(says));
+        let about =
+            found.iter().find(|finding| finding.key == key && finding.message.contains(says));
         assert!(about.is_some(), "{text}\n{found:#?}");
     }
 }
@@ -62,6 +63,6 @@ fn what_no_authority_can_do_is_named() {
 fn an_authority_that_anybody_may_be_is_warned_of() {
     let text = with("acme = { names = \"a.example\", directory = \"http://a/dir\" }");
     let found = findings(&text);
-    let about = found.iter().find(|it| it.key == "service.s.tls.acme.directory").unwrap();
+    let about = found.iter().find(|finding| finding.key == "service.s.tls.acme.directory").unwrap();
     assert_eq!(about.severity, Severity::Warning);
 }

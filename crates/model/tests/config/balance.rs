@@ -54,7 +54,8 @@ fn ranks_stand_in_their_order() {
          { address = \"d:1\", last-resort = true }]",
     );
     let config = good(&text).config;
-    let ranks: Vec<Priority> = config.pools["web"].servers.iter().map(|it| it.priority).collect();
+    let ranks: Vec<Priority> =
+        config.pools["web"].servers.iter().map(|server| server.priority).collect();
     assert!(ranks.is_sorted() && ranks[0] == Priority::FIRST, "{ranks:?}");
     assert_eq!(ranks[2..], [Priority::BACKUP, Priority::LAST_RESORT]);
 }

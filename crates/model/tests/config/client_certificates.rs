@@ -98,7 +98,7 @@ fn a_probe_without_tls_settings_uses_those_of_its_pool() {
 
 #[test]
 fn fields_that_tell_of_certificates_take_no_other_away() {
-    for (headers, taken) in [
+    for (headers, reserved) in [
         ("host", Some("`host`")),
         ("ho", Some("`host`")),
         ("content", Some("`content-length`")),
@@ -113,13 +113,16 @@ fn fields_that_tell_of_certificates_take_no_other_away() {
         ("host-certificate", None),
     ] {
         let text = SERVICES.replace("X-Staff", headers);
-        match (load(&text, "t.toml"), taken) {
+        match (load(&text, "t.toml"), reserved) {
             (Ok(_), None) => {}
             (Ok(_), Some(_)) => panic!("{headers} is taken"),
-            (Err(findings), taken) => {
-                let said = findings.to_string();
-                let taken = taken.unwrap_or("nothing");
-                assert!(said.contains(taken) && said.contains("is taken away"), "{said}");
+            (Err(findings), reserved) => {
+                let message = findings.to_string();
+                let reserved = reserved.unwrap_or("nothing");
+                assert!(
+                    message.contains(reserved) && message.contains("is taken away"),
+                    "{message}"
+                );
             }
         }
     }
@@ -136,7 +139,7 @@ fn settings_without_effect_are_named() {
             "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"p\"\n\
              [pool.p]\n{tls}\nservers = [\"10.0.0.1:443\"]\n"
         );
-        let said = load(&text, "t.toml").unwrap_err().to_string();
-        assert!(said.contains(says), "{said}");
+        let message = load(&text, "t.toml").unwrap_err().to_string();
+        assert!(message.contains(says), "{message}");
     }
 }

@@ -80,9 +80,9 @@ proptest! {
         names.sort();
         prop_assert_eq!(names, new.services.keys().collect::<Vec<_>>());
         for (name, service) in &old.services {
-            let kept = new.services.get(name).is_some_and(|other| other == service);
+            let unchanged = new.services.get(name).is_some_and(|other| other == service);
             let named = there.services.removed.contains(name) || there.services.changed.contains_key(name);
-            prop_assert_eq!(kept, !named);
+            prop_assert_eq!(unchanged, !named);
         }
         for (name, change) in &there.pools.changed {
             let (before, after) = (&old.pools[name].servers, &new.pools[name].servers);

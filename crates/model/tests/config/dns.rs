@@ -53,8 +53,8 @@ type NameMistakeRow = (&'static str, &'static str, &'static str);
 fn check_rows(rows: &[NameMistakeRow]) {
     for (more, key, says) in rows {
         let found = errors(&with(more));
-        let fits = |it: &model::config::ConfigFinding| {
-            it.key.starts_with(key) && it.message.contains(says)
+        let fits = |finding: &model::config::ConfigFinding| {
+            finding.key.starts_with(key) && finding.message.contains(says)
         };
         assert!(found.iter().any(fits), "{more}\n{found:#?}");
     }
@@ -172,7 +172,7 @@ fn an_answer_comes_from_the_queried_address() {
     assert!(errors(&text)[0].message.contains("every address"));
     let unserved = with("").replace("listen = \"192.0.2.53:53\"\n", "");
     let found = findings(&unserved);
-    assert!(found.iter().any(|it| it.message.contains("nobody answers")), "{found:#?}");
+    assert!(found.iter().any(|finding| finding.message.contains("nobody answers")), "{found:#?}");
 }
 
 #[test]

@@ -12,15 +12,15 @@ fn what_is_explained_loads_as_the_same_configuration() {
     for text in files.chain([BASE.to_owned(), format!("{BASE}{tcp}"), format!("{BASE}{odd}")]) {
         let checked = good(&text);
         let explained = model::config::explain(&checked);
-        let again = good(&explained);
-        assert_eq!(again.config, checked.config, "{explained}");
+        let reloaded = good(&explained);
+        assert_eq!(reloaded.config, checked.config, "{explained}");
         // A second explanation differs only in its origins.
         let values = |text: &str| -> Vec<String> {
             text.lines()
                 .map(|line| line.split(" # ").next().unwrap_or_default().trim().to_owned())
                 .collect()
         };
-        assert_eq!(values(&model::config::explain(&again)), values(&explained));
+        assert_eq!(values(&model::config::explain(&reloaded)), values(&explained));
     }
 }
 

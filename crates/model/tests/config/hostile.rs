@@ -10,8 +10,8 @@ fn load_and_render(text: &str) {
     match load(text, "hostile.toml") {
         Ok(checked) => {
             let explained = model::config::explain(&checked);
-            let again = load(&explained, "explained.toml");
-            assert_eq!(again.map(|again| again.config), Ok(checked.config), "{explained}");
+            let reloaded = load(&explained, "explained.toml");
+            assert_eq!(reloaded.map(|reloaded| reloaded.config), Ok(checked.config), "{explained}");
         }
         Err(findings) => {
             assert!(findings.errors().next().is_some() || findings.unlisted > 0);
@@ -120,8 +120,8 @@ fn counts_are_bounded_and_many_mistakes_are_cut_off() {
     let rest = "[service.s]\nlisten = \":1\"\nforward = \"http\"\npool = \"p\"\n";
     let findings =
         load(&format!("{rest}[pool.p]\nservers = [{servers}]\n"), "many.toml").unwrap_err();
-    let said: Vec<_> = findings.errors().map(|f| f.message.as_str()).collect();
-    assert_eq!(said, ["the file has more than 131072 servers"]);
+    let messages: Vec<_> = findings.errors().map(|f| f.message.as_str()).collect();
+    assert_eq!(messages, ["the file has more than 131072 servers"]);
     let pools: String =
         (0..10_001).map(|n| format!("[pool.p{n}]\nservers = [\"h:1\"]\n")).collect();
     let findings = load(&format!("{rest}{pools}"), "many.toml").unwrap_err();

@@ -87,9 +87,9 @@ fn alarms_that_nothing_raises_and_windows_that_a_restart_forgets_are_reported() 
     ] {
         let text = format!("{}{}", service("http", text), global(before));
         let found = findings(&text);
-        let about = found.iter().find(|it| it.message.contains(says));
+        let about = found.iter().find(|finding| finding.message.contains(says));
         let about = about.unwrap_or_else(|| panic!("{text}: {found:#?}"));
         assert_eq!(about.key, format!("service.s.objective{key}"), "{text}");
-        assert!(found.iter().all(|it| it.severity == Severity::Warning), "{found:#?}");
+        assert!(found.iter().all(|finding| finding.severity == Severity::Warning), "{found:#?}");
     }
 }

@@ -85,8 +85,8 @@ fn everything_written_arrives() {
     assert_eq!(packets.rules[0].rate, Some(100));
     assert!(checked.config.pools["p"].source_client);
     // An explanation's output is the same configuration.
-    let again = good(&model::config::explain(&checked));
-    assert_eq!(again.config, checked.config);
+    let reloaded = good(&model::config::explain(&checked));
+    assert_eq!(reloaded.config, checked.config);
 }
 
 #[test]
@@ -206,7 +206,10 @@ fn nat_needs_servers_of_every_family_it_listens_in() {
     }
     good(&text("nat", both, &format!("{v4}, {v6}")));
     let short = findings(&text("nat", "\":80\"", v4));
-    assert!(short.iter().any(|it| it.to_string().contains("a server of IPv6")), "{short:#?}");
+    assert!(
+        short.iter().any(|finding| finding.to_string().contains("a server of IPv6")),
+        "{short:#?}"
+    );
     good(&text("nat", "\":80\"", v4));
     good(&text("nat", both, "\"127.0.0.1:80\""));
     for direct in ["mac", "tunnel"] {

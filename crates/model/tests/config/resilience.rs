@@ -50,7 +50,7 @@ fn what_cannot_be_meant_is_refused() {
         ("hedge = { after = \"20ms\", percentile = 95 }", "pool.web.hedge.percentile"),
     ] {
         let found = errors(&pool(keys));
-        assert!(found.iter().any(|it| it.key == key), "{keys}: {found:#?}");
+        assert!(found.iter().any(|finding| finding.key == key), "{keys}: {found:#?}");
     }
 }
 
@@ -67,7 +67,7 @@ fn what_has_no_effect_is_warned_of() {
         ("connections = 9\ntimeout = { queue = \"100ms\" }\nshed = \"100ms\"", "pool.web.shed"),
     ] {
         let found = good(&pool(keys)).warnings;
-        assert!(found.iter().any(|it| it.key == key), "{keys}: {found:#?}");
+        assert!(found.iter().any(|finding| finding.key == key), "{keys}: {found:#?}");
     }
     assert_eq!(good(&pool("eject = { share = 50 }")).warnings, []);
 }
@@ -104,7 +104,9 @@ fn priority_is_a_class_or_a_field_and_belongs_to_rules_that_choose_a_pool() {
     for lines in ["priority = 10", "rule = [{ deny = true, priority = 3 }]"] {
         let found = errors(&of(lines));
         assert!(
-            found.iter().any(|it| it.key.ends_with("priority") || it.key.ends_with("class")),
+            found
+                .iter()
+                .any(|finding| finding.key.ends_with("priority") || finding.key.ends_with("class")),
             "{found:?}"
         );
     }

@@ -75,7 +75,7 @@ fn every_form_of_a_pool_takes_every_order() {
             let after = edited(text, server, &order);
             let checked = load(&after, "x").unwrap_or_else(|e| panic!("{e}\nin\n{after}"));
             let servers = &checked.config.pools["web"].servers;
-            let found = servers.iter().find(|it| it.name == server);
+            let found = servers.iter().find(|entry| entry.name == server);
             match order {
                 ServerEdit::State(admin) => assert_eq!(found.unwrap().admin, admin, "{after}"),
                 ServerEdit::Weight(weight) => {

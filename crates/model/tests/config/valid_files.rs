@@ -217,8 +217,8 @@ keep-alive = \"off\"
     assert_eq!((shop.socket.backlog, web.socket.backlog), (99, 4096));
     assert_eq!((shop.socket.mark, web.socket.mark), (Some(4), None));
     assert_eq!(shop.socket.keep_alive, None);
-    let kept = web.socket.keep_alive.unwrap();
-    assert_eq!((kept.idle, kept.interval, kept.count), (secs(5), secs(10), 2));
+    let keep_alive = web.socket.keep_alive.unwrap();
+    assert_eq!((keep_alive.idle, keep_alive.interval, keep_alive.count), (secs(5), secs(10), 2));
 }
 
 #[test]

@@ -125,9 +125,9 @@ fn rows() {
         ),
         ("all full", vec![full, full], AllDownPolicy::Refuse, vec![]),
     ];
-    for (what, given, all_down, tried) in rows {
+    for (case, given, all_down, tried) in rows {
         let tried: Vec<ServerId> = tried.into_iter().map(ServerId).collect();
-        check(&given, all_down, &tried).unwrap_or_else(|wrong| panic!("{what}: {wrong}"));
+        check(&given, all_down, &tried).unwrap_or_else(|wrong| panic!("{case}: {wrong}"));
     }
 }
 

@@ -28,7 +28,7 @@ fn pool_view(
     all_down: AllDownPolicy,
 ) -> PoolView {
     let mut view =
-        pool(BalancePolicy::RoundRobin, &given.iter().map(|it| it.1).collect::<Vec<_>>());
+        pool(BalancePolicy::RoundRobin, &given.iter().map(|server| server.1).collect::<Vec<_>>());
     view.config = Arc::new(PoolConfig {
         all_down,
         spill_over: spill,
@@ -160,9 +160,9 @@ fn reserves_and_places() -> Vec<RankRow<'static>> {
 
 #[test]
 fn rows() {
-    for (what, given, spill, want, whose) in [priorities(), reserves_and_places()].concat() {
+    for (case, given, spill, want, tier) in [priorities(), reserves_and_places()].concat() {
         let view = pool_view(given, spill, Some("x"), AllDownPolicy::Refuse);
-        assert_eq!(turn(&view), (want.to_vec(), whose), "{what}");
+        assert_eq!(turn(&view), (want.to_vec(), tier), "{case}");
     }
 }
 

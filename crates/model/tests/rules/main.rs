@@ -93,27 +93,27 @@ fn get(target: &str, more: &str) -> TestRequest {
     }
 }
 
-fn evaluate(table: &RuleTable, asked: &TestRequest, world: &TestFacts) -> (RuleMatch, RuleMatch) {
-    let mut words = asked.text.split(' ');
+fn evaluate(table: &RuleTable, request: &TestRequest, world: &TestFacts) -> (RuleMatch, RuleMatch) {
+    let mut words = request.text.split(' ');
     let method = words.next().unwrap().len();
     let target = words.next().unwrap().len();
-    let head = ParsedHead::new(asked.text.as_bytes(), method, (method + 1, method + 1 + target));
+    let head = ParsedHead::new(request.text.as_bytes(), method, (method + 1, method + 1 + target));
     let view = RuleContext {
-        client: asked.client,
-        sni: asked.sni,
+        client: request.client,
+        sni: request.sni,
         tos: None,
         head: Some(&head),
-        unix_seconds: asked.at,
+        unix_seconds: request.at,
     };
     let found = table.find_rule(&view, world);
     *world.remaining.borrow_mut() = 0;
     (found, table.find_rule_linear(&view, world))
 }
 
-fn fits(when: &str, asked: &TestRequest, world: &TestFacts) -> bool {
+fn fits(when: &str, request: &TestRequest, world: &TestFacts) -> bool {
     let table =
         RuleTable::new(&service(&format!("{{ when = {{ {when} }}, pool = \"q\" }}"))).unwrap();
-    evaluate(&table, asked, world).0 == RuleMatch::Rule(0)
+    evaluate(&table, request, world).0 == RuleMatch::Rule(0)
 }
 
 #[test]
@@ -369,7 +369,7 @@ proptest! {
     #[test]
     fn the_index_finds_what_a_scan_finds(
         patterns in proptest::collection::vec(pattern(), 1..40),
-        asked in proptest::collection::vec(
+        requests in proptest::collection::vec(
             ("(/|/|%2F|;|//|/\\.\\./|\\\\)?(/[ab]{0,2}){1,4}", "([ab]\\.){0,3}example"),
             1..30,
         ),
@@ -377,13 +377,13 @@ proptest! {
         let rules: Vec<String> =
             patterns.iter().map(|when| format!("{{ when = {{ {when} }}, pool = \"q\" }}")).collect();
         let table = RuleTable::new(&service(&rules.join(", "))).unwrap();
-        for (path, host) in asked {
-            let asked = TestRequest {
+        for (path, host) in requests {
+            let request = TestRequest {
                 text: format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"),
                 ..get("/", "")
             };
-            let (found, scanned) = evaluate(&table, &asked, &TestFacts::default());
-            prop_assert_eq!(found, scanned, "{}", asked.text);
+            let (found, scanned) = evaluate(&table, &request, &TestFacts::default());
+            prop_assert_eq!(found, scanned, "{}", request.text);
         }
     }
 }

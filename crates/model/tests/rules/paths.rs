@@ -104,11 +104,11 @@ fn all_readings_meet_the_same_state_and_take_one() {
         ("/a/x%2Fy;z", 0, (RuleMatch::DefaultPool, 0)),
         ("/b/x%2Fy;z", 3, (RuleMatch::DefaultPool, 3)),
     ] {
-        let asked = get(target, "");
-        let head = ParsedHead::new(asked.text.as_bytes(), 3, (4, 4 + target.len()));
+        let request = get(target, "");
+        let head = ParsedHead::new(request.text.as_bytes(), 3, (4, 4 + target.len()));
         let world = TestFacts { remaining: left.into(), ..TestFacts::default() };
         let view = RuleContext {
-            client: asked.client,
+            client: request.client,
             sni: None,
             tos: None,
             head: Some(&head),

@@ -5,12 +5,12 @@ use model::rules::{RuleMatch, RuleTable};
 use super::{TestFacts, TestRequest, evaluate, get, service};
 
 /// The matches of a rule that denies, and of one that chooses a pool.
-fn found(when: &str, asked: &TestRequest) -> [RuleMatch; 2] {
+fn found(when: &str, request: &TestRequest) -> [RuleMatch; 2] {
     ["deny = true", "pool = \"q\""].map(|action| {
         let table =
             RuleTable::new(&service(&format!("{{ when = {{ {when} }}, {action} }}"))).unwrap();
-        let (found, scanned) = evaluate(&table, asked, &TestFacts::default());
-        assert_eq!(found, scanned, "{when} {}", asked.text);
+        let (found, scanned) = evaluate(&table, request, &TestFacts::default());
+        assert_eq!(found, scanned, "{when} {}", request.text);
         found
     })
 }
@@ -51,11 +51,11 @@ fn a_field_in_another_spelling_is_matched_in_both_readings() {
 
 #[test]
 fn a_path_and_a_field_that_are_unclear_are_refused_by_the_path() {
-    let asked = get("/admin%2Fx", "X_Debug: 1\r\n");
+    let request = get("/admin%2Fx", "X_Debug: 1\r\n");
     let both = "path = \"/admin/*\", header = \"x-debug: 1\"";
-    assert_eq!(found(both, &asked), [RuleMatch::Rule(0), RuleMatch::AmbiguousPath(Some(0))]);
+    assert_eq!(found(both, &request), [RuleMatch::Rule(0), RuleMatch::AmbiguousPath(Some(0))]);
     let clear = "path = [\"/admin/*\", \"/admin%2F*\"], header = \"x-debug: 1\"";
-    assert_eq!(found(clear, &asked), UNSURE);
+    assert_eq!(found(clear, &request), UNSURE);
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn a_parameter_is_matched_in_the_usual_readings_and_after_further_decoding() {
 #[test]
 fn a_method_in_another_case_is_matched_in_both_readings() {
     for (method, want) in [("PURGE", SURE), ("purge", UNSURE), ("Purge", UNSURE), ("GET", NONE)] {
-        let mut asked = get("/", "");
-        asked.text = asked.text.replacen("GET", method, 1);
-        assert_eq!(found("method = [\"BAN\", \"PURGE\"]", &asked), want, "{method}");
+        let mut request = get("/", "");
+        request.text = request.text.replacen("GET", method, 1);
+        assert_eq!(found("method = [\"BAN\", \"PURGE\"]", &request), want, "{method}");
     }
 }
