@@ -66,7 +66,7 @@ use crate::upstream::{
 use crate::worker::Worker;
 use attempt_failure::AttemptFailure;
 
-/// Who talks, and through what.
+/// The client and the connection of an exchange.
 pub struct ExchangeContext<'a, N: NetDriver> {
     pub worker: &'a Rc<Worker<N>>,
     pub client: &'a ProxyStream<N>,
@@ -83,7 +83,7 @@ pub struct HttpExchange<'a, N: NetDriver> {
     record: ExchangeRecord,
     total_deadline: MonotonicTime,
     failed_servers: Vec<ServerId>,
-    /// Of those, the ones that may have done what was asked for.
+    /// Of those, the servers that may have processed the request.
     written_servers: Vec<ServerId>,
     /// When all attempts must be over.
     attempts_end: MonotonicTime,
@@ -91,7 +91,7 @@ pub struct HttpExchange<'a, N: NetDriver> {
     last_cause: Option<Cause>,
     /// The server that gets the request once more, on a new connection.
     retry_server: Option<ServerId>,
-    /// A second attempt that has won, or that goes on after the first one failed.
+    /// A hedged attempt that has won, or that continues after the first one failed.
     hedge: HedgeResult<N>,
     /// When a first attempt was made that lost.
     lost_since: Option<MonotonicTime>,
@@ -103,7 +103,7 @@ pub struct HttpExchange<'a, N: NetDriver> {
     matched_rule: Option<MatchedRule>,
     /// The client's affinity to a server.
     affinity: Option<ClientAffinity>,
-    /// What is changed in the answer's head.
+    /// Changes to the response's head.
     changes: ResponseChanges,
     /// How the client takes the answer coded.
     accepted_encodings: AcceptedEncodings,
@@ -114,7 +114,7 @@ pub struct HttpExchange<'a, N: NetDriver> {
     _open: OpenExchange,
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are done: a box would cost each an allocation"

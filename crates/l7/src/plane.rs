@@ -65,9 +65,7 @@ pub enum PlaneStartError {
     /// A worker's epoll or eventfd could not be made, or its thread not started.
     #[error("worker {worker} could not start: {source}")]
     Worker {
-        /// Which.
         worker: usize,
-        /// Why.
         #[source]
         source: io::Error,
     },

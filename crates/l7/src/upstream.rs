@@ -51,7 +51,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
     reason = "nearly all are lent: a box would cost each an allocation"
 )]
 pub enum LeaseDecision<N: NetDriver> {
-    /// An idle connection.
     Leased(UpstreamLease<N>),
     /// A server's slot; its connection is still to be made.
     Chosen(ServerSlotGuard<N>),

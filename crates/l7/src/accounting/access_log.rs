@@ -43,7 +43,7 @@ pub const NAME: usize = 128;
 pub const HOST: usize = 255;
 /// Bytes that are shown of the name of a field that broke a rule.
 pub const FIELD: usize = 64;
-/// Bytes that are shown of what broke a rule.
+/// Bounds the bytes shown of a defect.
 pub const FOUND: usize = 64;
 /// No line is longer: an escaped byte takes at most six.
 pub(super) const MAX_LINE_BYTES: usize =
@@ -90,7 +90,7 @@ pub struct LogFields<'a> {
     pub method: &'a [u8],
     /// The target; empty when no head was read.
     pub target: &'a [u8],
-    /// What of it broke a rule.
+    /// The part of the request that broke a rule.
     pub offence: DefectDetail<'a>,
     /// Whose time most of it was, where it was slow.
     pub slow: Option<TimeShare>,
@@ -181,7 +181,7 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     out.push(b'}');
 }
 
-/// What of a request line came. What came in place of a request may have no method.
+/// Writes what arrived of a request line. A malformed request may have no method.
 fn write_request_line(names: &LogFields, out: &mut Vec<u8>) {
     if !names.method.is_empty() {
         text("method", names.method, METHOD, out);
@@ -194,7 +194,7 @@ fn write_request_line(names: &LogFields, out: &mut Vec<u8>) {
     }
 }
 
-/// What broke a rule, and for which host.
+/// Writes the defect, and the host that it was sent to.
 fn write_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
     if !offence.host.is_empty() {
         text("host", offence.host, HOST, out);

@@ -51,7 +51,7 @@ impl LogBatch {
         }
     }
 
-    /// Hands over what there is.
+    /// Hands over the collected lines.
     pub fn flush(&mut self, outside: &dyn PlaneObserver) {
         if self.lines.is_empty() {
             return;

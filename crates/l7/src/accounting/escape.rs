@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-/// What stands for the rest of a text that was cut.
+/// Replaces the rest of a text that was cut.
 const CUT: &str = "…";
 
 /// Appends `bytes` as the inside of a JSON string, at most `limit` of them. UTF-8 stays as it is; a byte that is not

@@ -92,7 +92,7 @@ impl ExchangeRecord {
         }
     }
 
-    /// Another attempt follows: what belongs to the last one alone is forgotten.
+    /// Resets what belongs to the last attempt, because another one follows.
     pub fn begin_retry(&mut self) {
         self.queued_before = self.queue_time().unwrap_or_default();
         self.attempts = self.attempts.saturating_add(1);
@@ -118,7 +118,7 @@ impl ExchangeRecord {
         self.bytes_to_server += moved.to_server;
     }
 
-    /// Its id: made when first asked for, the same from then on.
+    /// The request id: created at the first call, the same afterwards.
     pub fn id(&mut self, ids: &RequestIds) -> RequestId {
         *self.id.get_or_insert_with(|| ids.next_id())
     }
@@ -130,12 +130,12 @@ impl ExchangeRecord {
         self.sample.sampled |= traced.sampled;
     }
 
-    /// Its id, if it was ever asked for.
+    /// The request id, if it was created.
     pub fn known_id(&self) -> Option<RequestId> {
         self.id
     }
 
-    /// Nothing more comes. Keeps an end that is set already.
+    /// Closes the record. A cause that is set already stays.
     pub fn close(&mut self, now: MonotonicTime) {
         self.ended_at.get_or_insert(now);
     }

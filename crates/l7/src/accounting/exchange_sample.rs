@@ -7,10 +7,10 @@ use std::time::Duration;
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::{ExchangeTrace, TcpInfoDelta, WaitTimes};
 
-/// What is measured of one exchange.
+/// The measurements of one exchange.
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeSample {
-    /// It is one of those that are measured whatever they take.
+    /// It was drawn, and is measured whatever its duration.
     pub sampled: bool,
     /// How the connection began, for its first exchange.
     pub connection_setup: Option<ConnectionSetup>,
@@ -24,7 +24,7 @@ pub struct ExchangeSample {
     pub client_baseline_taken: bool,
     /// The server's connection was read in this attempt.
     pub server_baseline_taken: bool,
-    /// What happened on the client's and on the server's connection, once it was slow or drawn.
+    /// TCP counters of both connections, once the exchange was slow or drawn.
     pub sockets: Option<Box<SocketSamples>>,
     pub tunnel: bool,
     /// Its place in a trace.
@@ -52,7 +52,7 @@ impl ConnectionSetup {
     }
 }
 
-/// What happened on both connections.
+/// The TCP counters of both connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketSamples {
     pub client: Option<TcpInfoDelta>,

@@ -68,7 +68,7 @@ impl RequestIds {
         RequestIds { worker, next: Cell::new(start_micros), cipher: &OF_PROCESS }
     }
 
-    /// The next one. It is never 0, which stands for no id in traces.
+    /// The next id. It is never 0, which means "no id" in traces.
     #[inline]
     pub fn next_id(&self) -> RequestId {
         loop {

@@ -54,7 +54,7 @@ impl Meter {
         counters.mended_colons.add(u64::from(mended.space_before_colon));
     }
 
-    /// Adds what is new.
+    /// Adds the difference to the previous totals.
     #[inline]
     pub fn set_totals(&mut self, now: TransferTotals) {
         let before = std::mem::replace(&mut self.moved, now);

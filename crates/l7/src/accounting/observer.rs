@@ -15,13 +15,13 @@ pub struct PlaneOptions {
     /// Client connections over all services.
     pub connections: u32,
     pub access: AccessLogOptions,
-    /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
+    /// One exchange in this many is measured whatever its duration, and every slow one; `None`: none is.
     pub sample: Option<u32>,
     /// Requests are part of traces, which is propagated to servers.
     pub traces: bool,
     /// Our name in Via.
     pub node: String,
-    /// Seconds that local time is ahead of UTC at so many seconds since 1970.
+    /// The difference of local time to UTC at a moment (seconds since 1970), in seconds.
     pub utc_offset: fn(i64) -> i64,
 }
 
@@ -36,14 +36,14 @@ pub struct AccessLogOptions {
 
 /// Receives the observations of workers. Called on worker threads: must never block.
 pub trait PlaneObserver: Send + Sync + 'static {
-    /// Something that control work should know.
+    /// Reports an observation to the control side.
     fn observe(&self, seen: PlaneObservation);
 
     /// Finished log lines; false: they were dropped.
     fn log(&self, lines: Vec<u8>) -> bool;
 }
 
-/// Something that control work should know.
+/// An observation for the control side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaneObservation {
     /// A connection to a server could not be made.

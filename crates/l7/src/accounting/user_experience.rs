@@ -8,7 +8,7 @@ use model::snapshot::ServiceView;
 
 use super::exchange_record::ExchangeRecord;
 
-/// The status of an upgrade: what comes after it is no answer.
+/// The status of an upgrade: the bytes after it are no response.
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// Counts a closed exchange of a client.

@@ -16,7 +16,7 @@ pub struct ClientPeer {
     pub peer: SocketAddr,
     /// Our address that it reached.
     pub local: SocketAddr,
-    /// Servers to which it has a connection of its own; few have any.
+    /// Servers to which this client has a dedicated connection; few clients have any.
     dedicated_servers: OnceCell<Box<RefCell<Vec<ServerId>>>>,
 }
 
@@ -26,7 +26,7 @@ impl ClientPeer {
         ClientPeer { peer, local, dedicated_servers: OnceCell::new() }
     }
 
-    /// From now on it has a connection of its own to this server.
+    /// Adds a server to which this client has a dedicated connection.
     pub fn add_dedicated(&self, server: ServerId) {
         let mut owns = self.dedicated_servers.get_or_init(Box::default).borrow_mut();
         if !owns.contains(&server) {

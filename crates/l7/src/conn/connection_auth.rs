@@ -18,7 +18,8 @@ pub fn request_authenticates(fields: &[Header<'_>]) -> bool {
     })
 }
 
-/// Whether an answer asks for it. Servers put either field into answers of any status, so each of them counts.
+/// Whether a response requests authentication of the connection. Servers send either field with any status, so every
+/// response is checked.
 pub fn answer_asks_authentication(fields: &[Header<'_>]) -> bool {
     let challenges = fields.iter().filter(|field| {
         // Few names have these lengths.

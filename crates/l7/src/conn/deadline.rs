@@ -13,26 +13,26 @@ use crate::rt::NetDriver;
 
 /// Of one exchange or `tcp` connection.
 pub struct ExchangeDeadline<'a, N: NetDriver> {
-    /// The client, which belongs to the task that waits; `None`: nobody waits for the answer.
+    /// The client, if its task waits for the response.
     pub client: Option<&'a ProxyStream<N>>,
     /// When the exchange must be over.
     pub total: MonotonicTime,
-    /// When what is left of the service is cut; moves while somebody waits.
+    /// When the service's remaining exchanges are reset; may change during the wait.
     pub cut_at: &'a Cell<MonotonicTime>,
 }
 
 impl<N: NetDriver> ExchangeDeadline<'_, N> {
-    /// When waiting ends at the latest, if its own time ends at `own`.
+    /// The end of the wait, if its own limit is `own`.
     pub fn earliest_until(&self, own: MonotonicTime) -> MonotonicTime {
         own.min(self.total).min(self.cut_at.get())
     }
 
-    /// Whether nobody is left to answer.
+    /// Whether the client has gone.
     pub fn is_client_gone(&self) -> bool {
         self.client.is_some_and(ProxyStream::is_broken)
     }
 
-    /// What has ended it by now, its own time aside.
+    /// The cause that has ended the exchange by now, apart from its own limit.
     pub fn expired_cause(&self, now: MonotonicTime) -> Option<Cause> {
         if self.is_client_gone() {
             Some(Cause::ClientReset)

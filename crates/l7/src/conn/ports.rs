@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accounting::observer::{PlaneObservation, PlaneObserver};
 
-/// Where a connection goes, and from where if that was set.
+/// The destination of a connection, and its source if one is set.
 pub type PortPath = (Option<IpAddr>, SocketAddr);
 
 /// Paths without a connection that a worker remembers, so that connections one after the other find theirs.
@@ -28,11 +28,11 @@ const REARM_PERCENT: [u64; 2] = [75, 90];
 /// No port was left.
 const NONE: u8 = 3;
 
-/// What is known of one path.
+/// The port usage of one path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathUsage {
     pub open: u32,
-    /// Attempts that found no port.
+    /// Attempts that found no free port.
     pub exhausted: u64,
     /// Ports in TIME_WAIT, of all workers' connections, when that was last looked at.
     pub time_wait: u32,
@@ -41,7 +41,7 @@ pub struct PathUsage {
 /// Ports that rest in TIME_WAIT and cannot be used yet, by destination and the address they are of.
 pub type TimeWaitPorts = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
 
-/// What the workers share: the range, the sums, and the observer.
+/// State shared by the workers: the range, the totals, and the observer.
 pub struct PortTotals {
     range: u32,
     observer: Option<Arc<dyn PlaneObserver>>,
@@ -77,7 +77,7 @@ struct PathTotals {
 }
 
 impl PortTotals {
-    /// Of so many ports for each path; the observer is notified when few are left.
+    /// With this many ports for each path; the observer is notified when few are left.
     pub fn new(range: u32, observer: Arc<dyn PlaneObserver>) -> PortTotals {
         PortTotals { range, observer: Some(observer), paths: Mutex::default() }
     }
@@ -121,7 +121,7 @@ impl PortTotals {
         }
     }
 
-    /// Tells, once a crossing, that few ports are left.
+    /// Notifies once per crossing that few ports are left.
     fn check_level(&self, path: PortPath, sum: &PathTotals) {
         let used = sum.used();
         let grade =
@@ -131,7 +131,7 @@ impl PortTotals {
         }
     }
 
-    /// What may be reported again, since fewer are used than then.
+    /// Allows notifications again once enough ports are free.
     fn rearm_warnings(&self, sum: &PathTotals) {
         let used = sum.used();
         let again =
@@ -154,7 +154,7 @@ impl PortTotals {
 }
 
 impl PathTotals {
-    /// Ports that nobody else can have.
+    /// Ports in use, including resting ones.
     fn used(&self) -> u32 {
         self.open.load(Ordering::Relaxed).saturating_add(self.time_wait.load(Ordering::Relaxed))
     }
@@ -173,7 +173,7 @@ impl WorkerPorts {
         PortLease { ports: self.clone(), path }
     }
 
-    /// Counts an attempt that found no port.
+    /// Counts an attempt that found no free port.
     pub fn exhausted(&self, from: Option<IpAddr>, to: SocketAddr) {
         let path = (from, to);
         let sum = self.update_path(path, |used| used.exhausted += 1);

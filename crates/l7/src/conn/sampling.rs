@@ -14,7 +14,7 @@ use crate::accounting::{ExchangeRecord, ExchangeSample, SocketSamples};
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
 
-/// Draws one exchange in so many.
+/// Draws one exchange in a given number.
 pub struct ExchangeSampler {
     /// `None`: nothing is measured.
     one_in: Option<u32>,
@@ -22,7 +22,7 @@ pub struct ExchangeSampler {
 }
 
 impl ExchangeSampler {
-    /// One in `one_in`; `None`: none, and nothing is measured at all.
+    /// Draws one in `one_in`; `None`: nothing is measured.
     pub fn new(one_in: Option<u32>) -> ExchangeSampler {
         ExchangeSampler { one_in, until_next: Cell::new(0) }
     }

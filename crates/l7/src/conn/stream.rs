@@ -21,7 +21,7 @@ use crate::conn::tls_state::TlsState;
 use crate::rt::{DeadlineError, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
 pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// A connected (or connecting) socket, or what looks like one.
+/// A connected or connecting socket, or a stream of a multiplexed connection.
 pub struct ProxyStream<N: NetDriver> {
     rt: Rc<WorkerRuntime<N>>,
     backend: StreamBackend<N>,
@@ -31,7 +31,7 @@ pub struct ProxyStream<N: NetDriver> {
     tcp_counters: OnceCell<Box<Cell<TcpInfoSample>>>,
 }
 
-/// What a stream stands on.
+/// The transport of a stream.
 enum StreamBackend<N: NetDriver> {
     Socket(N::Sock, u64),
     Multiplexed(Box<dyn MultiplexedStream>),
@@ -83,7 +83,7 @@ impl<N: NetDriver> ProxyStream<N> {
         matches!(self.backend, StreamBackend::Multiplexed(_))
     }
 
-    /// What is spoken on the connection that it shares with others; `None`: it is not multiplexed.
+    /// The protocol of the shared connection; `None`: the stream has its own connection.
     pub fn shared_protocol(&self) -> Option<DownstreamProtocol> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
@@ -102,7 +102,7 @@ impl<N: NetDriver> ProxyStream<N> {
     /// Next connection of a listener.
     ///
     /// # Errors
-    /// `WouldBlock`, or what the kernel says.
+    /// `WouldBlock`, or an error of the kernel.
     pub fn accept(&self) -> io::Result<(N::Sock, SocketAddr)> {
         self.rt.net.accept(self.socket()?)
     }
@@ -128,7 +128,7 @@ impl<N: NetDriver> ProxyStream<N> {
         self.socket().is_ok_and(|sock| self.rt.net.is_quiet(sock))
     }
 
-    /// Whether the peer provably got nothing of what we sent after the first `sent_before` bytes.
+    /// Whether the peer provably received nothing that was sent after the first `sent_before` bytes.
     pub fn peer_received_nothing(&self, sent_before: u64) -> bool {
         match &self.backend {
             StreamBackend::Socket(sock, _) => {
@@ -143,7 +143,7 @@ impl<N: NetDriver> ProxyStream<N> {
         matches!(&self.backend, StreamBackend::Multiplexed(stream) if stream.unprocessed())
     }
 
-    /// The socket; a stream has none of its own.
+    /// The socket; a multiplexed stream has none.
     fn socket(&self) -> io::Result<&N::Sock> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => Ok(sock),
@@ -165,7 +165,7 @@ impl<N: NetDriver> ProxyStream<N> {
         self.source.set_task(None);
     }
 
-    /// Reads what is there.
+    /// Reads the available bytes.
     #[inline]
     pub fn try_read(&self, into: &mut [u8]) -> StreamReadResult {
         let sock = match &self.backend {
@@ -198,7 +198,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Writes what it takes.
+    /// Writes as much as possible.
     #[inline]
     pub fn try_write(&self, from: &[u8]) -> StreamWriteResult {
         self.try_write_with(from, false)
@@ -267,7 +267,7 @@ impl<N: NetDriver> ProxyStream<N> {
         )
     }
 
-    /// Sends our end; reading goes on.
+    /// Sends the end of the stream; reading continues.
     pub fn end(&self) {
         let sock = match &self.backend {
             StreamBackend::Socket(sock, _) => sock,
@@ -276,7 +276,7 @@ impl<N: NetDriver> ProxyStream<N> {
         if let Some(sealed) = self.tls.get() {
             return self.end_tls(sealed, sock);
         }
-        // A failure means that the connection is broken already, which the next read will say.
+        // An error means that the connection is broken, which the next read reports.
         let _ = self.rt.net.end(sock);
     }
 

@@ -29,7 +29,7 @@ use crate::worker::Worker;
 use crate::worker::admission::{EvictionScope, OpenConnection};
 use pending_client::PendingClient;
 
-/// Connections taken in one turn before others get theirs.
+/// Bounds the connections accepted in one turn, so that others get theirs.
 const ACCEPTS_PER_TURN: usize = 64;
 
 /// Clients of a worker that are being refused with time to read why. Beyond that they are closed at once: clients
@@ -51,13 +51,13 @@ const DESCRIPTOR_BACKOFF: Duration = Duration::from_millis(20);
 /// A closing listener takes what is being established for this long: a round trip or two.
 const CLOSING_GRACE: Duration = Duration::from_millis(200);
 
-/// What is wanted of a listener.
+/// What a listener does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerMode {
     Accept,
-    /// Accept what has been established, then close.
+    /// Accept the established connections, then close.
     Finish,
-    /// Close now: another process goes on with the same socket.
+    /// Close now: another process continues with the same socket.
     Drop,
 }
 
@@ -189,7 +189,7 @@ fn refuse_with_spare<N: NetDriver>(
     if worker.spare.is_missing() { AcceptBatch::Exhausted } else { next }
 }
 
-/// Refuses a connection for want of descriptors.
+/// Rejects a connection because no descriptor is free.
 fn refuse_without_descriptor<N: NetDriver>(
     worker: &Worker<N>,
     sock: &N::Sock,

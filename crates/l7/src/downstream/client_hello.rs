@@ -20,11 +20,11 @@ use crate::worker::admission::OpenConnection;
 /// How long a client may take for its hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes that are held at most: the longest hello in records, and what a read brings behind it.
+/// Bounds the buffered bytes: the longest hello in records, and what one read brings after it.
 // The reader of hellos gives up before.
 const MAX_HELLO_BYTES: usize = client_hello::LONGEST + 8 * 1024;
 
-/// The name that the client asks for.
+/// Reads the server name that the client requests.
 ///
 /// # Errors
 /// The client's connection ended, its hello is unclear or late, or the service is cut.

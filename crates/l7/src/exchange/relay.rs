@@ -101,7 +101,7 @@ pub struct RelayContext<'a, N: NetDriver> {
     pub abort_watch: &'a AbortWatch,
     /// Bytes that were sent to the server's connection before.
     pub sent_before: u64,
-    /// What is changed in the answer's head.
+    /// Changes to the response's head.
     pub changes: &'a ResponseChanges,
     /// How the client takes the answer coded.
     pub accepted_encodings: compression::AcceptedEncodings,
@@ -175,7 +175,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
     }
 
-    /// The server's load report, if the pool asks for one.
+    /// The server's load report, if the pool requests one.
     pub fn load_report(&self) -> Option<ServerLoadReport> {
         self.load_report
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::monotonic_time::MonotonicTime;
 
-/// What is open over all workers.
+/// Open connections over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenCounts {
     pub connections: u32,
@@ -31,8 +31,8 @@ pub struct PortUse {
     pub in_use: u32,
     /// Of those in TIME_WAIT: their connections are closed, and the kernel gives them to nobody yet.
     pub resting: u32,
-    /// The range's size less those.
+    /// Free ports of the range.
     pub left: u32,
-    /// Attempts that found none.
+    /// Attempts that found no free port.
     pub exhausted: u64,
 }

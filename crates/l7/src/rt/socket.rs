@@ -271,7 +271,6 @@ pub enum OutgoingError {
     /// No socket can be had.
     #[error("no socket can be opened: {source}{}", if *.mptcp { listen_error::MPTCP_ADVICE } else { "" })]
     Socket {
-        /// The system's error.
         #[source]
         source: io::Error,
         /// Multipath was asked for.
@@ -286,9 +285,7 @@ pub enum OutgoingError {
          `ip address` lists the addresses that this machine has"
     )]
     Source {
-        /// The address.
         address: IpAddr,
-        /// The system's error.
         #[source]
         source: io::Error,
     },

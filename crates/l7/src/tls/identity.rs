@@ -46,10 +46,8 @@ pub struct CertificateFacts {
 /// Why a certificate and a key are no pair to use.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// Not PEM.
     #[error("not PEM: {0}")]
     Pem(#[source] pem::Error),
-    /// No certificate.
     #[error("there is no certificate in it")]
     NoCertificate,
     /// A chain that nobody would verify.
@@ -58,10 +56,8 @@ pub enum IdentityError {
         /// How many there may be.
         most: usize,
     },
-    /// No key.
     #[error("there is no private key, neither in it nor beside it")]
     NoKey,
-    /// Not X.509.
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
     /// The key is of no use, or of another certificate.

@@ -18,16 +18,13 @@ pub struct RevocationLists {
 /// Why a file of lists is of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum RevocationError {
-    /// Not PEM.
     #[error("not PEM: {0}")]
     Pem(#[source] pem::Error),
-    /// Nothing in it.
     #[error("there is no certificate revocation list in it: expected PEM with `X509 CRL`, or DER")]
     NoList,
     /// More than are looked at.
     #[error("there are more than {LISTS} certificate revocation lists in it")]
     TooMany,
-    /// Not a list.
     #[error("a certificate revocation list cannot be read: {0}")]
     List(String),
 }

@@ -4,7 +4,7 @@
 //! While a PING is on its way, as many bytes come as the path holds in one round trip, but never more than the window
 //! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
 
-/// A connection's window is that of so many streams.
+/// A connection's window is this many stream windows.
 const TOGETHER: u32 = 4;
 
 /// The estimate of one connection.
@@ -12,9 +12,9 @@ const TOGETHER: u32 = 4;
 pub struct BdpEstimator {
     window: u32,
     max_window: u32,
-    /// Bytes of bodies that came since the last sample began.
+    /// Body bytes received since the sample began.
     received: u64,
-    /// What came since the PING that is under way.
+    /// Bytes received since the PING in flight was sent.
     sample: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl BdpEstimator {
         self.window.saturating_mul(TOGETHER).min(self.max_window)
     }
 
-    /// So many bytes of bodies came.
+    /// Adds received body bytes.
     pub fn add_received(&mut self, bytes: u64) {
         self.received += bytes;
         if let Some(sample) = &mut self.sample {
@@ -37,7 +37,7 @@ impl BdpEstimator {
         }
     }
 
-    /// Whether a PING would measure something: enough came, and the window may still grow.
+    /// Whether a PING would measure something: enough was received, and the window may still grow.
     pub fn wants_ping(&self) -> bool {
         self.sample.is_none()
             && self.window < self.max_window
@@ -50,7 +50,7 @@ impl BdpEstimator {
         self.sample.get_or_insert(0);
     }
 
-    /// It came back; the new size of windows, if it changes.
+    /// Handles the PING's acknowledgement; returns the new window size if it changes.
     pub fn pong_received(&mut self) -> Option<u32> {
         let sample = self.sample.take()?;
         if sample < u64::from(self.window) / 3 * 2 {

@@ -29,9 +29,9 @@ pub trait BodySource {
         cx: &mut Context<'_>,
         lines: &mut Vec<u8>,
     ) -> Poll<Result<(), Self::Error>>;
-    /// So many bytes of a piece were consumed: the peer may send as many more.
+    /// Releases this many bytes of the window, so that the peer may send as many more.
     fn consumed(&mut self, n: usize);
-    /// What this is to whoever reads from a connection.
+    /// Converts an error into an I/O error.
     fn to_io_error(error: &Self::Error) -> io::Error;
 }
 
@@ -58,7 +58,7 @@ impl BodySource for RecvStream {
     }
 
     fn consumed(&mut self, n: usize) {
-        // It fails only for more than came.
+        // An error would mean that more was released than received, which cannot happen here.
         let _ = self.flow_control().release_capacity(n);
     }
 
@@ -97,7 +97,7 @@ impl<S: BodySource> BodyReader<S> {
         self.at < self.framing.len() || self.poll_piece(cx)
     }
 
-    /// Reads what is there.
+    /// Reads the available bytes.
     pub fn read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> StreamReadResult {
         let mut n = 0;
         while n < into.len() {
@@ -158,7 +158,7 @@ impl<S: BodySource> BodyReader<S> {
         used
     }
 
-    /// So many bytes of the piece were consumed.
+    /// Releases this many consumed bytes.
     fn consume(&mut self, n: usize) {
         let _ = self.piece.split_to(n);
         self.source.consumed(n);
@@ -200,7 +200,7 @@ fn hex_digits(n: usize) -> usize {
     (usize::BITS - n.leading_zeros()).div_ceil(4).max(1) as usize
 }
 
-/// What a broken stream is to whoever reads from a connection.
+/// Converts the error of a broken stream into an I/O error.
 pub fn h2_io_error(error: Option<&h2::Error>) -> io::Error {
     let kind = match error.and_then(h2::Error::reason) {
         Some(Reason::PROTOCOL_ERROR) if error.is_some_and(h2::Error::is_library) => {

@@ -17,15 +17,15 @@ use crate::conn::stream::StreamWriteResult;
 /// Pieces of less than this, cut from more by the peer's window, are counted.
 const TINY_PIECE_BYTES: usize = 64;
 
-/// The most that is asked for at a time.
+/// Bounds the window capacity requested at a time.
 const MAX_CAPACITY_REQUEST: usize = 64 * 1024;
 
 /// How the end of a body is known.
 pub enum OutgoingFraming {
-    /// So many bytes to go.
+    /// This many bytes are left.
     Length(u64),
     Chunked(Box<ChunkedDecoder>),
-    /// By the end of whoever writes.
+    /// The body ends when its writer ends it.
     UntilEnd,
     Done,
 }
@@ -60,16 +60,16 @@ impl BodyWriter {
         }
     }
 
-    /// Ends a body whose end is that of whoever writes.
+    /// Ends a body whose length is not known beforehand.
     pub fn end(&mut self) {
         if matches!(self.form, OutgoingFraming::UntilEnd) {
             self.form = OutgoingFraming::Done;
-            // It fails only when the stream is broken, which the next read says.
+            // An error means that the stream is broken, which the next read reports.
             let _ = self.send.send_data(Bytes::new(), true);
         }
     }
 
-    /// Ends the stream so that nobody takes it for whole.
+    /// Resets the stream, so that the peer does not take the body for complete.
     pub fn reset(&mut self, reason: h2::Reason) {
         self.form = OutgoingFraming::Done;
         self.send.send_reset(reason);

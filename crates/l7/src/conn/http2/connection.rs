@@ -25,7 +25,7 @@ mod code {
     pub const ENHANCE_YOUR_CALM: u32 = 11;
 }
 
-/// What the library has done by itself since it was last asked.
+/// What the library did by itself since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LibraryCounters {
     /// Streams reset for a rule of HTTP that their head or length broke.
@@ -40,7 +40,7 @@ pub struct LibraryCounters {
 
 /// The connection below its streams.
 pub trait LowerTransport {
-    /// What the kernel counts of it.
+    /// The kernel's counters of the connection.
     fn counters(&self) -> Option<TcpInfoSample>;
     /// Our port of it.
     fn port(&self) -> Option<u16>;
@@ -62,12 +62,12 @@ pub struct Http2Connection {
     /// Since when nothing that was queued waits; only while `data_sent` has reached `data_queued`.
     empty_since: Cell<Option<MonotonicTime>>,
     lower: OnceCell<Weak<dyn LowerTransport>>,
-    /// Bytes that its streams keep for the peer.
+    /// Bytes that its streams buffer for the peer.
     pub buffered: Rc<Cell<usize>>,
     pub open: Cell<u32>,
     /// Streams since the beginning.
     pub streams: Cell<u64>,
-    /// When anything came last.
+    /// The time of the last received bytes.
     pub last_received: Cell<MonotonicTime>,
     /// Since when a head is in the middle; `NEVER`: none is.
     pub unfinished_since: Cell<MonotonicTime>,
@@ -125,7 +125,7 @@ impl Http2Connection {
         self.now.set(now);
     }
 
-    /// Looks at what came.
+    /// Counts frames in received bytes.
     pub fn received(&self, bytes: &[u8]) {
         let now = self.now.get();
         let mut watch = self.inbound.borrow_mut();
@@ -166,12 +166,12 @@ impl Http2Connection {
         self.flood_counters.borrow_mut().record(deed, now);
     }
 
-    /// Whether nothing came yet.
+    /// Whether nothing was received yet.
     pub fn is_silent(&self) -> bool {
         !self.spoken.get()
     }
 
-    /// Looks at what goes.
+    /// Counts frames in sent bytes.
     pub fn sent(&self, bytes: &[u8]) {
         self.outbound.borrow_mut().feed(bytes, |frame| self.frame_sent(frame));
     }
@@ -200,7 +200,8 @@ impl Http2Connection {
                 code::FLOW_CONTROL_ERROR | code::STREAM_CLOSED | code::FRAME_SIZE_ERROR,
             ) => {
                 sum.protocol += 1;
-                // Whatever makes us reset streams counts: each may have put a server to work (MadeYouReset).
+                // Everything that makes this side reset a stream counts: each stream may have put a server to work
+                // (MadeYouReset).
                 self.flood_counters.borrow_mut().record(FloodEvent::Malformed, self.now.get());
             }
             // A limit of the library's own.
@@ -244,13 +245,12 @@ impl Http2Connection {
         }
     }
 
-    /// Since when nothing that was given waits for the connection: from then on the peer's windows are what holds a
-    /// stream up.
+    /// Since when no data waits for the connection: from then on only the peer's window delays a stream.
     pub fn window_blocked_since(&self) -> Option<MonotonicTime> {
         self.empty_since.get()
     }
 
-    /// What the kernel counts of the connection.
+    /// The kernel's counters of the connection.
     pub fn counters(&self) -> Option<TcpInfoSample> {
         self.lower.get().and_then(Weak::upgrade)?.counters()
     }
@@ -265,12 +265,12 @@ impl Http2Connection {
         self.flood_counters.borrow_mut().record(FloodEvent::Tiny, self.now.get());
     }
 
-    /// The limit that was met, if one was.
+    /// The flood limit that was reached, if any.
     pub fn limit_reached(&self) -> Option<FloodLimit> {
         self.flood_counters.borrow().limit_reached()
     }
 
-    /// What the library has done by itself since the last call.
+    /// What the library did by itself since the last call.
     pub fn take_library_counters(&self) -> LibraryCounters {
         self.library_counters.take()
     }

@@ -45,7 +45,7 @@ pub struct Http2ConnectionPool {
     /// Connections being made that others wait for.
     connecting: Cell<u32>,
     waiting_tasks: RefCell<Vec<TaskId>>,
-    /// The server took up HTTP/1.1 when it was last asked.
+    /// The server chose HTTP/1.1 at the last handshake.
     plain: Cell<bool>,
 }
 
@@ -58,7 +58,7 @@ struct Http2PoolEntry {
     task: Cell<Option<TaskId>>,
 }
 
-/// What a connection is made for.
+/// The options of a new connection.
 pub struct Http2ConnectOptions<'a> {
     pub http2: &'a ServerHttp2,
     /// Bytes and fields of an answer's head.
@@ -164,7 +164,7 @@ impl Http2ConnectionPool {
         });
     }
 
-    /// Lets every connection end after what it is doing: they learn of it at the next sweep.
+    /// Retires every connection: each ends after its streams, at the next sweep.
     pub fn retire(&self) {
         for entry in self.entries.borrow().iter() {
             entry.connection.closing.set(true);
@@ -228,7 +228,6 @@ impl Http2PoolEntry {
     }
 }
 
-/// What drives one connection.
 struct Http2Driver<N: NetDriver> {
     rt: Rc<WorkerRuntime<N>>,
     wire: Rc<Http2Wire<N>>,
@@ -262,7 +261,7 @@ async fn drive<N: NetDriver>(mut driver: Http2Driver<N>, _counted: Option<Upstre
 }
 
 impl<N: NetDriver> Http2Driver<N> {
-    /// Does what can be done now; `Ready`: it is over.
+    /// Does what is possible now; `Ready`: the connection is over.
     fn turn(&mut self) -> Poll<()> {
         let now = self.rt.now();
         self.connection.set_now(now);
@@ -270,7 +269,7 @@ impl<N: NetDriver> Http2Driver<N> {
         self.advance();
         self.send_pings(now);
         self.check_idle(now);
-        // What was asked for meanwhile goes out in this turn too.
+        // Requests made meanwhile are sent in this turn too.
         self.advance();
         match self.wire.flush() {
             Poll::Ready(Err(_)) => return Poll::Ready(()),
@@ -308,7 +307,7 @@ impl<N: NetDriver> Http2Driver<N> {
             self.pinged_at = None;
             if let Some(window) = bdp.pong_received() {
                 self.conn.set_target_window_size(bdp.connection_window());
-                // It fails only while an earlier change is not acknowledged; the next sample comes.
+                // This fails only while an earlier change is not acknowledged; the next sample tries again.
                 let _ = self.conn.set_initial_window_size(window);
             }
         }

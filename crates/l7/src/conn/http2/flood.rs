@@ -11,7 +11,7 @@ use model::monotonic_time::MonotonicTime;
 /// The interval over which events are counted.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// So many of a kind are more than happen by the way.
+/// Fewer events of a kind than this are normal traffic.
 const MIN_COUNT: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum FloodEvent {
     Malformed,
 }
 
-/// Which limit was met.
+/// The limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloodLimit(pub FloodEvent);
 
@@ -72,7 +72,8 @@ impl FloodCounters {
         }
     }
 
-    /// Somebody else's limit was met: it stands for that of what was done most. Returns whether there is any such.
+    /// The library's own limit was reached: it counts as the limit of the most frequent event. Returns whether there is
+    /// one.
     pub fn reach_library_limit(&mut self) -> bool {
         let deeds =
             [FloodEvent::Reset, FloodEvent::Control, FloodEvent::Tiny, FloodEvent::Malformed];
@@ -86,7 +87,7 @@ impl FloodCounters {
         self.limit_reached.is_some()
     }
 
-    /// The limit that was met first.
+    /// The limit that was reached first.
     pub fn limit_reached(&self) -> Option<FloodLimit> {
         self.limit_reached
     }

@@ -35,11 +35,11 @@ pub struct Http2Wire<N: NetDriver> {
 }
 
 struct WireBuffers {
-    /// Came before the library was there.
+    /// Bytes received before the library was set up.
     early_input: Vec<u8>,
     out: Vec<u8>,
     at: usize,
-    /// What may still be read in this turn.
+    /// Bytes that may still be read in this turn.
     read_budget: usize,
     /// Reading stopped for others.
     more: bool,
@@ -87,7 +87,7 @@ impl<N: NetDriver> Http2Wire<N> {
         state.out.len() - state.at
     }
 
-    /// Writes what was gathered; `Ready`: all of it.
+    /// Writes the gathered bytes; `Ready`: all of them were written.
     pub fn flush(&self) -> Poll<io::Result<()>> {
         let mut state = self.state.borrow_mut();
         while state.at < state.out.len() {
@@ -101,7 +101,7 @@ impl<N: NetDriver> Http2Wire<N> {
         state.out.clear();
         self.connection.output_taken();
         if self.connection.open.get() == 0 {
-            // An idle connection keeps no buffer.
+            // An idle connection holds no buffer.
             state.out = Vec::new();
         }
         Poll::Ready(Ok(()))

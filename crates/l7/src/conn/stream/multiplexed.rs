@@ -10,7 +10,7 @@ use model::time_attribution::TcpInfoSample;
 use crate::accounting::DownstreamProtocol;
 use crate::tls::verified_client::VerifiedClient;
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Debug)]
 pub enum StreamReadResult {
     Data(usize),
@@ -20,17 +20,17 @@ pub enum StreamReadResult {
     Failed(io::Error),
 }
 
-/// What a write took.
+/// The result of a write.
 #[derive(Debug)]
 pub enum StreamWriteResult {
-    /// So many bytes, perhaps fewer than offered: then nothing more now.
+    /// This many bytes, possibly fewer than offered: then no more fit now.
     Bytes(usize),
     WouldBlock,
     /// The connection is broken.
     Failed(io::Error),
 }
 
-/// What a connection has under TLS.
+/// The TLS state of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct TlsContext {
     /// What the client has proven, as lines of a head.
@@ -47,9 +47,9 @@ pub struct TlsContext {
 ///
 /// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
 pub trait MultiplexedStream {
-    /// Reads what is there.
+    /// Reads the available bytes.
     fn read(&self, into: &mut [u8]) -> StreamReadResult;
-    /// Writes what it takes.
+    /// Writes as much as possible.
     fn write(&self, from: &[u8]) -> StreamWriteResult;
     /// Whether a read may give something, the end included.
     fn may_read(&self) -> bool;
@@ -57,9 +57,9 @@ pub trait MultiplexedStream {
     fn may_write(&self) -> bool;
     /// Whether it is known to be broken, or the peer has given it up.
     fn is_broken(&self) -> bool;
-    /// Sends our end; reading goes on.
+    /// Sends the end of the stream; reading continues.
     fn end(&self);
-    /// Ends so that what was cut does not look whole.
+    /// Resets the stream, so that the peer does not take it for complete.
     fn reset(&self);
     /// What its connection has under TLS; `None`: no TLS.
     fn tls_context(&self) -> Option<&TlsContext>;
@@ -67,7 +67,7 @@ pub trait MultiplexedStream {
     fn unprocessed(&self) -> bool;
     /// Since when it is the peer's window that lets a write wait, not the connection; `None`: it is not.
     fn window_closed(&self) -> Option<MonotonicTime>;
-    /// What the kernel counts of the connection that it shares.
+    /// The kernel's counters of the shared connection.
     fn counters(&self) -> Option<TcpInfoSample>;
     /// Our port of the connection that it shares.
     fn local_port(&self) -> Option<u16>;
@@ -75,7 +75,7 @@ pub trait MultiplexedStream {
     fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
         None
     }
-    /// What is spoken on that connection.
+    /// The protocol of the connection.
     fn protocol(&self) -> DownstreamProtocol {
         DownstreamProtocol::Http2
     }

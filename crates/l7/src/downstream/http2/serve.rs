@@ -68,7 +68,6 @@ struct Http2ServerSession<N: NetDriver> {
     /// Without a stream since then.
     idle_since: MonotonicTime,
     idle: Option<GaugeGuard>,
-    /// GOAWAY was sent.
     goaway_sent: bool,
     /// When whatever is left is dropped.
     dead_at: MonotonicTime,

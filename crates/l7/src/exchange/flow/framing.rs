@@ -2,9 +2,9 @@
 
 use wire::http1::{ChunkedDecoder, Defect};
 
-/// What ends a body.
+/// How a body ends.
 pub enum BodyFraming {
-    /// So many bytes to go.
+    /// This many bytes are left.
     Length(u64),
     /// Chunks, until the decoder has seen the last.
     Chunked(Box<ChunkedDecoder>),
@@ -27,7 +27,7 @@ impl BodyFraming {
     }
 }
 
-/// How far a step came.
+/// The progress of a step.
 #[derive(Debug)]
 pub enum FlowStep {
     /// Everything has been given and nothing more comes.

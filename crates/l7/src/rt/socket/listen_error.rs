@@ -16,10 +16,8 @@ pub(super) const MPTCP_ADVICE: &str =
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Somebody listens there.
     #[error("cannot listen on {address}: {}", write_taken(.address, .holders))]
     Taken {
-        /// Where.
         address: SocketAddr,
         /// Who, as far as this user may see.
         holders: Vec<PortHolder>,
@@ -29,17 +27,13 @@ pub enum ListenError {
         "cannot listen on {address}: this machine does not have that address; `ip address` lists those it has, \
          `sysctl net.ipv4.ip_nonlocal_bind=1` (ipv6: net.ipv6.ip_nonlocal_bind) allows others"
     )]
-    NotLocal {
-        /// Where.
-        address: SocketAddr,
-    },
+    NotLocal { address: SocketAddr },
     /// The port takes a privilege.
     #[error(
         "cannot listen on {address}: ports below {first_free} take CAP_NET_BIND_SERVICE \
          (the systemd unit gives it), or a lower net.ipv4.ip_unprivileged_port_start"
     )]
     Privileged {
-        /// Where.
         address: SocketAddr,
         /// The first port that anybody may have.
         first_free: u16,
@@ -47,7 +41,6 @@ pub enum ListenError {
     /// A setting was refused.
     #[error("cannot listen on {address} as configured: {refused}")]
     Setting {
-        /// Where.
         address: SocketAddr,
         /// Which, and what to do.
         #[source]
@@ -62,13 +55,10 @@ pub enum ListenError {
     /// The system refused otherwise.
     #[error("cannot {action} a socket for {address}: {source}{advice}")]
     System {
-        /// Where.
         address: SocketAddr,
-        /// What was tried.
         action: &'static str,
         /// What to do, if anything is known.
         advice: &'static str,
-        /// The system's error.
         #[source]
         source: io::Error,
     },

@@ -21,9 +21,7 @@ pub struct SocketOptionError {
     pub option: &'static str,
     /// What was asked for.
     pub value: String,
-    /// What to do.
     pub advice: String,
-    /// The system's error.
     #[source]
     pub source: io::Error,
 }
