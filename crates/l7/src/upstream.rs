@@ -56,7 +56,7 @@ pub enum LeaseDecision<N: NetDriver> {
     Chosen(ServerSlotGuard<N>),
     /// Every server is at its cap.
     AllAtCap,
-    /// No server may be asked.
+    /// No server may be used.
     Refused(Cause),
 }
 
@@ -197,7 +197,7 @@ async fn connect_for<N: NetDriver>(
             }
             Ok(UpstreamLease { connection, reused, slot_guard })
         }
-        // No server was asked.
+        // No server was contacted.
         Err((Cause::CircuitOpen, _)) => {
             Err(UpstreamLeaseError { cause: Cause::CircuitOpen, server: None })
         }

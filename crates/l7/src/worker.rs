@@ -51,7 +51,7 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 const IDLE_SHARE: u32 = 4;
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
-/// What others may read of a worker while it runs.
+/// State of a running worker that other threads may read.
 #[derive(Clone, Default)]
 pub struct SharedWorkerState {
     pub gauges: Arc<OpenGauges>,
@@ -70,7 +70,7 @@ pub struct SharedWorkerState {
     pub refused_requests: Arc<RefusedRequestLog>,
 }
 
-/// What the tasks of one worker share.
+/// State that the tasks of one worker share.
 pub struct Worker<N: NetDriver> {
     pub rt: Rc<WorkerRuntime<N>>,
     /// Its number: its slot in the live counters.
@@ -105,11 +105,11 @@ pub struct Worker<N: NetDriver> {
     pub eviction_requests: Arc<EvictionRequests>,
     /// Clients of this worker that wait for a place.
     pub pending_clients: Cell<u32>,
-    /// What authorities ask for to see that names are ours.
+    /// Responses to ACME challenges.
     pub challenges: RefCell<Option<Arc<AcmeProofs>>>,
     /// Secrets that affinity cookie values are made with.
     pub cookie_secrets: RefCell<Arc<AffinitySecrets>>,
-    /// Every connection ends after what it is doing.
+    /// The worker drains: every connection ends after its current exchange.
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
     pub idle_until: Cell<MonotonicTime>,

@@ -77,7 +77,7 @@ pub struct LocalService<N: NetDriver> {
     pub rule_pools: RefCell<Vec<Rc<LocalPool<N>>>>,
     /// No longer in the configuration: its connections end after what they are doing.
     pub removed: Cell<bool>,
-    /// When what is left of it is cut.
+    /// When its remaining connections are reset.
     pub cut_at: Cell<MonotonicTime>,
 }
 
@@ -88,7 +88,7 @@ pub struct LocalState<N: NetDriver> {
     seed: u64,
 }
 
-/// What a new snapshot brought that tasks must look at.
+/// Changes of a new snapshot that tasks must handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstallChanges {
     /// A service went away.

@@ -26,7 +26,7 @@ pub struct TlsIdentity {
     pub(super) key: Arc<CertifiedKey>,
 }
 
-/// What is reported of a certificate.
+/// Facts about a certificate, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFacts {
     /// The names that it proves, in lower case; `*.` begins a wildcard.

@@ -4,7 +4,7 @@
 
 use x509_parser::prelude::X509Certificate;
 
-/// What a certificate is used as.
+/// The use of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateUse {
     /// A server shows it to its clients.

@@ -24,7 +24,7 @@ pub enum TrustAnchors<'a> {
     Anyone,
 }
 
-/// Why nobody can be trusted.
+/// Why no trusted certificates could be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// Who may have signed servers' certificates cannot be read.

@@ -27,7 +27,7 @@ pub struct UpstreamTls {
 /// Why a pool's TLS could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamTlsError {
-    /// Nobody is there to be trusted.
+    /// No trusted certificates could be loaded.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The name is none.

@@ -22,7 +22,7 @@ use crate::servers::worker_state::LocalPool;
 use crate::upstream::response_changes::{CookieTableEntry, CookieWatch, ResponseChanges};
 use crate::worker::Worker;
 
-/// What is wanted of the choice of a server.
+/// The constraint that affinity puts on the choice of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AffinityChoice {
     /// This server; `spill`: another one when it is full.
@@ -57,7 +57,7 @@ pub struct ClientAffinity {
     secrets: Arc<AffinitySecrets>,
 }
 
-/// What identifies a client.
+/// The parts of a request that identify a client.
 pub struct AffinityInput<'a> {
     pub peer: SocketAddr,
     /// Its request, where there is one.

@@ -29,7 +29,7 @@ pub struct ConnectPlan<'a, N: NetDriver> {
     pub view: &'a PoolView,
     pub server: &'a LocalServer<N>,
     pub client_peer: &'a ClientPeer,
-    /// What may end the waiting.
+    /// The deadline of the wait.
     pub deadline: &'a ExchangeDeadline<'a, N>,
     /// The connection's own time.
     pub until: MonotonicTime,

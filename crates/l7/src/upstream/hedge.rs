@@ -32,7 +32,7 @@ use crate::worker::Worker;
 /// Bytes read at a time while an answer's head is expected.
 pub const FIRST_READ_BYTES: usize = 16 * 1024;
 
-/// What a second attempt is made with.
+/// The inputs of a hedged attempt.
 pub struct HedgeContext<N: NetDriver> {
     pub worker: Rc<Worker<N>>,
     pub pool: Rc<LocalPool<N>>,

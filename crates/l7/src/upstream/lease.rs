@@ -48,7 +48,7 @@ pub struct UpstreamLeaseError<N: NetDriver> {
     pub server: Option<Rc<LocalServer<N>>>,
 }
 
-/// What is asked for.
+/// A request for a connection to a server.
 pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub client_peer: &'a Rc<ClientPeer>,
     /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
@@ -73,6 +73,6 @@ pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub written_servers: &'a [ServerId],
     /// When the attempt must be under way; `NEVER`: a first attempt, which has times of its own.
     pub until: MonotonicTime,
-    /// What may end the waiting.
+    /// The deadline of the wait.
     pub deadline: ExchangeDeadline<'a, N>,
 }

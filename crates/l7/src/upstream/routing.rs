@@ -25,7 +25,7 @@ pub struct MatchedRule {
     pub at: usize,
 }
 
-/// What is to be done.
+/// The routing decision.
 pub enum RoutingDecision<N: NetDriver> {
     /// A pool takes it; `None`: the service's.
     Pool(Option<Rc<LocalPool<N>>>, Option<MatchedRule>),

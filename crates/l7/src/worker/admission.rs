@@ -61,7 +61,7 @@ pub struct OpenConnection {
     place: ConnectionHandle,
 }
 
-/// What is attached to a connection's place.
+/// State attached to a connection's place.
 struct AdmittedConnection {
     live: Arc<ServiceStats>,
     task: Cell<Option<TaskId>>,

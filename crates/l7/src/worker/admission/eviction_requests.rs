@@ -20,7 +20,7 @@ const ANSWER_VALID: Duration = Duration::from_millis(150);
 /// Wakes a worker to look for silent connections.
 pub type WorkerWaker = Box<dyn Fn() + Send + Sync>;
 
-/// The limits that were met, over all workers.
+/// The limits that were reached, over all workers.
 #[derive(Default)]
 pub struct EvictionRequests {
     /// Clients that wait for a place.
@@ -33,7 +33,7 @@ pub struct EvictionRequests {
     wakers: OnceLock<Vec<WorkerWaker>>,
 }
 
-/// A limit that was met.
+/// A limit that was reached.
 #[derive(Debug)]
 struct WatchedLimit {
     until: MonotonicTime,
