@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_what_is_printed() {
+    fn commands_are_distinguished_from_output() {
         let page = "\
 Text with `steelyard status`.
 ```

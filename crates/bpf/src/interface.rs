@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_drivers_say_of_sending() {
+    fn transmit_support_by_driver_features() {
         for (features, sending) in [
             (0, XdpTransmitSupport::Unknown),
             (BASIC, XdpTransmitSupport::Dropped),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_keeps_the_file_system_decides() {
+    fn the_first_process_decides_the_lifetime_of_pins() {
         // The first process has it, we are the first, in a container, mounted by us; whether a warning follows.
         let rows = [
             ([true, false, false, false], false),

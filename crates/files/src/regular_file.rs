@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_no_text_is_said() {
+    fn missing_files_and_binary_files_are_errors() {
         let room = TemporaryDir::new("regular").unwrap();
         let none = read(&room.path().join("none"), 9).unwrap_err();
         assert_eq!(none.kind(), io::ErrorKind::NotFound);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_is_told_once() {
+    fn missed_announcements_are_sent_once() {
         let mut all = AnnouncementSchedule::default();
         all.restart(MonotonicTime(0));
         assert!(all.take_due(MonotonicTime(0) + Duration::from_secs(6), None));

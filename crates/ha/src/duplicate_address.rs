@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_it_again_after_a_question_is_believed_until_it_is_silent() {
+    fn a_duplicate_is_confirmed_by_a_second_claim_and_cleared_by_silence() {
         let mut doubles = begun();
         let mut out = Vec::new();
         doubles.receive_claim(at(100), IP, LINK, &mut out);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_keys() {
+    fn invalid_key_files_are_rejected() {
         let short = format!("1 {}", &ONE[1..]);
         let rows = [
             ("", "there is no key"),

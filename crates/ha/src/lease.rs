@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_before_its_holder_began_anew_is_refused() {
+    fn a_request_with_an_old_ticket_is_refused() {
         let mut leases = LeaseTable::new(at(0), false);
         assert!(leases.request_lease(at(0), "a", asks("left", 5)).is_ok());
         assert!(leases.request_lease(at(1), "a", asks("left", 7)).is_ok());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_follows_another_lets_holders_go_on_and_nobody_begin() {
+    fn a_following_process_renews_leases_and_grants_no_new_ones() {
         let mut leases = LeaseTable::new(at(0), true);
         assert!(matches!(
             leases.request_lease(at(29), "a", asks("right", 1)),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_stands_behind_what_is_not_known() {
+    fn an_unknown_reach_puts_no_member_behind() {
         let mut standing = ReachComparison::default();
         standing.compare(at(0), of(0), of(1), Duration::ZERO);
         assert!(standing.is_behind());

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_entered_while_it_counts_is_kept() {
+    fn connections_added_during_the_count_stay() {
         let rows = [
             ("the same", word(50, 7, 3), 3, 3, word(140, 7, 3)),
             ("two ended", word(50, 7, 3), 3, 1, word(140, 7, 1)),

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_is_told_only_where_it_is_known() {
+    fn a_window_scale_is_reported_only_where_it_is_known() {
         let none = abi::SHIFT_NONE as u8;
         let unknown = abi::SHIFT_UNKNOWN as u8;
         for (shifts, both, want) in [

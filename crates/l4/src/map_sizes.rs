@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_connection_takes_is_what_the_tables_take() {
+    fn connection_bytes_match_the_tables() {
         let of =
             |flows, records| TableSizes { flows, records, ..TableSizes::default() }.memory_bytes();
         let less = of(1 << 18, 1 << 17);

@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_asked_comes_back(token: u64, number: u16, sent: u64, v6: bool) {
+        fn a_reply_repeats_its_request(token: u64, number: u16, sent: u64, v6: bool) {
             let echo = EchoRequest { token, number, sent: MonotonicTime(sent) };
             prop_assert_eq!(EchoRequest::parse_reply(&answered(echo, v6), v6), Some(echo));
             prop_assert_eq!(EchoRequest::parse_reply(&echo.to_request(v6), v6), None, "a question is no answer");

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_far_end_says_kills_at_once_and_answers_revive() {
+    fn a_remote_down_notice_kills_a_link_and_replies_revive_it() {
         let mut life = LinkMonitor::new(Some(probe()));
         life.set_carrier(true);
         let before = life.take_probe(at(0)).unwrap();

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_is_left_and_what_is_not_ours_too() {
+    fn existing_and_foreign_endpoints_are_left_alone() {
         let there =
             [at(1, "10.0.0.1", SIGNAL), at(232, "10.0.0.2", SUBFLOW), at(233, "10.0.0.3", SUBFLOW)];
         let own_endpoints = [(232, there[1].ip), (233, there[2].ip)];

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_told_apart() {
+    fn netlink_replies_are_distinguished() {
         let refused = [(-17_i32).to_ne_bytes().to_vec(), vec![0; 16]].concat();
         let all = [
             message(ERROR, 0, 1, &refused),

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         let member = BundleMember {
             ifindex: 7,
             alive: true,

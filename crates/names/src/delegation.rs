@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_resolver_says_is_told_apart() {
+    fn delegation_results_are_distinguished() {
         let config = load(TEXT, "x").unwrap().config;
         let zone = &config.zones["g.example.org"];
         let status_of =
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_zone_above_is_told_what_to_say() {
+    fn the_parent_zones_records_are_listed() {
         let config = load(TEXT, "x").unwrap().config;
         let expected = [
             "g.example.org. IN NS ns1.g.example.org.",

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         let subnet = EdnsSubnet { address: "192.0.2.128".parse().unwrap(), bits: 25 };
         let mut out = Vec::new();
         subnet.write(0, &mut out);

@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(value in any::<i32>(), bytes in prop::collection::vec(any::<u8>(), 0..70_000), tag in 0u8..31) {
+        fn encoding_round_trips(value in any::<i32>(), bytes in prop::collection::vec(any::<u8>(), 0..70_000), tag in 0u8..31) {
             let written = encode_integer(value);
             let (contents, rest) = read_tagged(0x02, &written).unwrap();
             prop_assert_eq!((parse_integer(contents), rest.len()), (Some(i64::from(value)), 0));

@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn encoding_round_trips(
             rows in proptest::collection::vec(
                 (0..i64::MAX as u64, proptest::collection::vec(any::<u8>(), 0..90), 0..70_000u32, "\\PC{0,40}"),
                 0..20,

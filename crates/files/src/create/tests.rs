@@ -95,7 +95,7 @@ fn what_is_replaced_is_not_written_through_a_link_beside_it() {
 }
 
 #[test]
-fn what_is_ours_is_used_as_before() {
+fn our_own_files_are_used() {
     let (room, place) = shared();
     let state = place.join("a/b");
     make_dir(&state, 0o750).unwrap();

@@ -129,7 +129,7 @@ fn advert_of(
 
 proptest! {
     #[test]
-    fn what_is_written_is_read((advert, source) in advert_of(prop_oneof![over_v4(), over_v6()])) {
+    fn encoding_round_trips((advert, source) in advert_of(prop_oneof![over_v4(), over_v6()])) {
         let destination = if source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };
         let bytes = emit(&advert, source, destination);
         let read = parse(&bytes, &IpHeader { source, destination, hops: HOPS });

@@ -100,7 +100,7 @@ fn a_probe_asks_and_claims_nothing() {
 }
 
 #[test]
-fn announcements_and_answers_say_where_an_address_is() {
+fn announcements_and_replies_claim_the_address() {
     let v4: IpAddr = [192, 0, 2, 10].into();
     let v6: IpAddr = "2001:db8::10".parse().unwrap();
     for ip in [v4, v6] {

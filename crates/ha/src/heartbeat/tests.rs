@@ -42,7 +42,7 @@ fn forged(keys: &ClusterKeys, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn encoding_round_trips() {
     let keys = keys(1, 'a');
     assert_eq!(parse(&emit(&beat(), &keys), &keys), Ok(beat()));
     let bare = PeerHeartbeat { reach: None, claims: Vec::new(), ..beat() };
@@ -91,7 +91,7 @@ fn every_defect_has_its_name() {
 }
 
 #[test]
-fn newer_versions_are_understood_as_long_as_they_say_so() {
+fn newer_versions_are_read_where_they_allow_it() {
     let keys = keys(1, 'a');
     let newer = forged(&keys, |bytes| {
         bytes[4] = VERSION + 3;
@@ -129,7 +129,7 @@ proptest! {
 
     /// A holder of the key may write anything: it is read or rejected, and what is read can be written again.
     #[test]
-    fn whoever_has_the_key_may_write_anything(body in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_signed_bytes_are_read_or_rejected(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let keys = keys(1, 'a');
         let bytes = forged(&keys, |bytes| { bytes.truncate(HEAD); bytes.extend(&body); });
         if let Ok(beat) = parse(&bytes, &keys) {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_by_another_path_alone_is_lost() {
+    fn a_heartbeat_seen_only_on_another_path_is_lost() {
         let mut path = PeerLinkPath::default();
         assert!(
             (1..=100).filter(|number| number % 4 != 0).all(|number| path.mark_received(number))

@@ -129,7 +129,7 @@ fn all_paths_must_fail_before_the_peer_counts_as_dead() {
 }
 
 #[test]
-fn what_was_said_before_is_never_believed_again() {
+fn replayed_heartbeats_are_never_accepted() {
     let mut talk = PeerLinkExchange::new();
     talk.run(300, |_| true);
     // The right member's process ends, and another process uses its name.
@@ -159,7 +159,7 @@ fn what_was_said_before_is_never_believed_again() {
 }
 
 #[test]
-fn recordings_do_not_keep_two_from_talking() {
+fn replays_do_not_disturb_two_members() {
     let mut talk = PeerLinkExchange::new();
     talk.run(100, |_| true);
     talk.right = member("left", 33);
@@ -200,7 +200,7 @@ fn strangers_and_mirrors_are_named() {
 }
 
 #[test]
-fn what_is_claimed_against_us_counts_when_it_was_claimed_knowing_of_us() {
+fn a_conflicting_claim_counts_once_the_peer_knew_ours() {
     let mut talk = PeerLinkExchange::new();
     talk.run(200, |_| true);
     let now = at(talk.now);
@@ -236,7 +236,7 @@ fn who_slept_does_not_count_its_own_silence() {
 }
 
 #[test]
-fn a_path_by_which_we_are_not_heard_is_told_apart() {
+fn a_one_way_path_is_recognised() {
     let mut talk = PeerLinkExchange::new();
     talk.run(200, |_| true);
     for _ in 0..1_000 {

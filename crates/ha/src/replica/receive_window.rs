@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_overtaken_has_not_come() {
+    fn overtaken_packets_count_as_missing() {
         let mut window = ReceiveWindow::default();
         assert_eq!(
             [1, 2, 5, 4, 5, 6].map(|number| window.accept(number)),
@@ -84,7 +84,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_say_what_was_taken(steps in prop::collection::vec(1..400_u64, 1..60)) {
+        fn the_bitmap_shows_accepted_packets(steps in prop::collection::vec(1..400_u64, 1..60)) {
             let (mut window, mut number, mut all) = (ReceiveWindow::default(), 0, BTreeSet::new());
             for step in steps {
                 number += step;

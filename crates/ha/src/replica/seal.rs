@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_connections_to_lose_keeps_its_secret() {
+    fn the_member_with_connections_keeps_its_secret() {
         let rows = [
             ((true, 5), (false, 9), SecretOwner::Ours),
             ((false, 9), (true, 5), SecretOwner::Theirs),

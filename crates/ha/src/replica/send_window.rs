@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_come_is_told_of_anew() {
+    fn lost_places_are_sent_again() {
         let mut window = SendWindow::default();
         let mut received = ReceiveWindow::default();
         let numbers: Vec<u64> = (0..4).map(|place| window.send(at(0), vec![place], None)).collect();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_within_fifty_ms_of_its_change_came_in_time() {
+    fn changes_delivered_within_fifty_ms_are_timely() {
         let mut window = SendWindow::default();
         let mut received = ReceiveWindow::default();
         for since in [Some(at(0)), Some(at(1)), None, Some(at(40))] {

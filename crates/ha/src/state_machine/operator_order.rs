@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_over_is_said_and_not_taken_back_until_the_order_is_over() {
+    fn a_handover_is_advertised_and_lasts_until_the_order_ends() {
         let mut machine = active(150);
         let mut out = Vec::new();
         machine.hand_over(at(10), &mut out).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_over_and_it_is_active_again() {
+    fn a_handover_without_a_successor_ends_active() {
         let mut machine = active(150);
         machine.hand_over(at(10), &mut Vec::new()).unwrap();
         let due = machine.next_due();

@@ -144,7 +144,7 @@ fn a_lower_priority_is_borne_for_the_delay_or_for_ever() {
 }
 
 #[test]
-fn whoever_slept_over_its_hold_stands_by() {
+fn a_member_that_slept_past_its_hold_stands_by() {
     let mut machine = active(VrrpSettings::backup_of_pair(128));
     assert_eq!(machine.lease_until(), at(350 + 250));
     let mut out = Vec::new();
@@ -173,7 +173,7 @@ fn an_order_goes_above_what_was_heard_and_back_again() {
 }
 
 #[test]
-fn an_end_is_said_before_the_address_is_given() {
+fn a_stop_is_advertised_before_the_address_is_released() {
     let mut machine = active(VrrpSettings::backup_of_pair(128));
     let mut out = Vec::new();
     machine.stop(at(420), TransitionReason::Stopped, &mut out);

@@ -30,7 +30,7 @@ fn votes() -> QuorumVotes {
 }
 
 #[test]
-fn what_is_lent_counts_from_when_it_was_asked_for_and_less_than_it_is_lent() {
+fn a_lent_vote_counts_from_its_request_and_less_a_margin() {
     let mut votes = votes();
     votes.set_group_state(at(10), false, false);
     assert_eq!(votes.take_vote(at(20), 5), Vote::default());
@@ -60,7 +60,7 @@ fn what_is_lent_counts_from_when_it_was_asked_for_and_less_than_it_is_lent() {
 }
 
 #[test]
-fn a_vote_that_is_lent_is_ours_again_when_its_time_is_over_or_it_is_said_to_be_unused() {
+fn a_lent_vote_returns_when_it_expires_or_is_unused() {
     let mut votes = votes();
     votes.set_group_state(at(0), false, false);
     assert_eq!(votes.take_vote(at(0), 1), Vote::default(), "nobody wants it");
@@ -84,7 +84,7 @@ fn a_vote_that_is_lent_is_ours_again_when_its_time_is_over_or_it_is_said_to_be_u
 }
 
 #[test]
-fn a_vote_is_lent_to_whoever_is_active_or_comes_first() {
+fn a_vote_is_lent_to_the_active_or_first_member() {
     let rows = [
         (false, false, beat(1, ACTIVE_VOTE), true),
         (true, false, beat(1, ACTIVE_VOTE), false),
@@ -129,7 +129,7 @@ fn a_process_that_begins_waits_for_what_the_one_before_may_have_lent() {
 }
 
 #[test]
-fn the_witness_is_asked_while_it_is_needed_and_what_is_not_is_given_back() {
+fn the_witness_is_asked_while_needed_and_released_after() {
     let mut votes = QuorumVotes::new(at(0), LEASE, US, None);
     votes.set_group_state(at(0), false, false);
     assert_eq!((votes.take_request(at(0)), votes.next_due()), (None, MonotonicTime::NEVER));

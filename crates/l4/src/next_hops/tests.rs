@@ -48,7 +48,7 @@ fn a_changed_link_address_is_followed_within_two_seconds() {
 }
 
 #[test]
-fn who_never_answers_has_no_way_but_is_asked_on() {
+fn a_silent_neighbour_has_no_next_hop_but_is_still_asked() {
     let mut hops = hops();
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(OLD), at(0));
     hops.take_changes();

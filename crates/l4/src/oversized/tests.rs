@@ -150,7 +150,7 @@ fn broken_options_are_no_more_than_left_out() {
 }
 
 #[test]
-fn what_cannot_be_cut_is_an_error() {
+fn packets_that_cannot_be_fragmented_are_errors() {
     let of = |room, packet: Vec<u8>| {
         fragment_packet(&OversizedPacket {
             head: head(Wrap::Ipip, "10.0.0.1", room, packet.len()),

@@ -79,7 +79,7 @@ fn each_family_of_nat_has_its_own_servers_with_their_weights() {
 
 /// Where all of a family are down its clients have them all, whatever the other family has.
 #[test]
-fn a_family_is_judged_by_its_own_servers() {
+fn each_family_depends_on_its_own_servers() {
     let mut bench = PlannerFixture::new();
     let down = |text: &str| text.parse::<SocketAddr>().unwrap();
     bench.states.extend([
@@ -106,7 +106,7 @@ fn a_server_of_this_machine_has_both_families() {
 
 /// The datapath is told of pairs of shares before a port is taken of the second kind, and again when they are over.
 #[test]
-fn shares_of_one_port_beside_shares_of_all_are_told_of_first() {
+fn port_pairs_are_flagged_before_shares_of_both_kinds() {
     let one = service("one", "nat", "203.0.113.10:80", "") + &pool("one", &["10.0.0.1:80"], "");
     let two = |listen: &str| {
         let text = service("two", "nat", listen, "") + &pool("two", &["10.0.0.1:80"], "");

@@ -73,7 +73,7 @@ fn a_service_that_left_keeps_its_index_as_long_as_its_servers() {
 }
 
 #[test]
-fn ports_go_back_when_nobody_needs_their_share() {
+fn ports_return_when_their_share_is_unused() {
     let mut bench = PlannerFixture::new();
     let two = ["10.0.0.1:80", "10.0.0.2:80"];
     let mut maps = SimulatedMaps::default();

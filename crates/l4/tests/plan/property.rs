@@ -95,7 +95,7 @@ fn state(bench: &mut PlannerFixture, (_, states): &RandomConfig) {
 const MOST: u32 = 500;
 
 #[test]
-fn only_the_last_picture_counts() {
+fn only_the_last_snapshot_counts() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     // Everything is looked at after every single write, which costs a second or two for each case.
     let mut runner = TestRunner::new(Config::with_cases(cases.unwrap_or(10).min(MOST)));

@@ -65,7 +65,7 @@ fn a_service_is_known_by_where_it_listens() {
 }
 
 #[test]
-fn what_nobody_claims_leaves_when_its_connections_end() {
+fn unclaimed_servers_leave_when_their_connections_end() {
     let (mut maps, _, mut next) = after(&config(&["a", "b", "c"]));
     let one = config(&["a"]);
     maps.apply(&next.change(&one).writes);

@@ -81,7 +81,7 @@ fn shares_are_made_as_forecasts_reckon_with_them() {
 }
 
 #[test]
-fn a_service_without_room_for_its_ports_is_told_so_by_both() {
+fn forecast_and_plan_both_report_missing_ports() {
     let servers: Vec<String> = (1..20).map(|n| format!("10.0.0.{n}:80")).collect();
     let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
     let text = format!(

@@ -276,7 +276,7 @@ fn what_this_machine_is_decides_too() {
 }
 
 #[test]
-fn what_cannot_be_forwarded_says_why() {
+fn services_that_cannot_be_forwarded_have_a_reason() {
     let rows = [
         ("no return address", web("nat", "", &["10.0.0.1:80"], ""), "needs a return address"),
         (

@@ -167,7 +167,7 @@ fn a_cookie_goes_back_through_the_same_network() {
 }
 
 #[test]
-fn below_the_threshold_nobody_gets_a_cookie() {
+fn below_the_threshold_no_client_gets_a_cookie() {
     let Some(mut world) = flooded() else { return };
     for (at, (client, vip)) in (0..).zip(ENDS) {
         let few = abi::Gauge { half_open: LIMIT - 1, ..abi::Gauge::default() };
@@ -223,7 +223,7 @@ fn only_a_cookie_that_was_given_opens() {
 }
 
 #[test]
-fn a_cookie_says_how_large_segments_may_be() {
+fn a_cookie_encodes_the_segment_size() {
     let Some(world) = flooded() else { return };
     let rows = [
         (Some(48), 536),

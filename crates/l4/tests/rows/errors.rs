@@ -151,7 +151,7 @@ fn other_icmp_is_the_hosts() {
 }
 
 #[test]
-fn too_big_is_said_of_whatever_does_not_fit() {
+fn packets_that_do_not_fit_get_too_big() {
     for method in [Method::Mac, Method::Nat, Method::Tunnel] {
         let Some(world) = both(method) else { return };
         let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };

@@ -47,7 +47,7 @@ fn senders_are_told() {
 }
 
 #[test]
-fn servers_are_told_of_their_answers() {
+fn servers_get_errors_about_their_answers() {
     let Some(world) = both(Method::Nat) else { return };
     for (at, (client, vip)) in ENDS.into_iter().enumerate() {
         let seen = read_ip(&world.forwarded("query", &udp(client, vip))[14..]);
@@ -109,7 +109,7 @@ fn nobody_is_told_too_often_or_of_errors() {
 }
 
 #[test]
-fn too_big_is_said_to_servers_too() {
+fn servers_get_too_big_too() {
     let Some(world) = both(Method::Nat) else { return };
     let native =
         abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..abi::Interface::default() };

@@ -44,7 +44,7 @@ fn half_a_connection_shows_the_sum_and_a_bound_of_the_scale() {
 }
 
 #[test]
-fn what_is_sent_again_is_told_by_where_it_was_lost() {
+fn retransmissions_are_attributed_to_the_side_of_the_loss() {
     let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.open();
     // A loss behind us: the same bytes pass twice.
@@ -106,7 +106,7 @@ fn windows_that_stand_closed_or_small_are_timed() {
 }
 
 #[test]
-fn no_small_window_is_told_where_its_scale_is_not_known() {
+fn small_windows_count_only_with_a_known_scale() {
     let none = |side| PacketSample { shift: None, ..syn(side) };
     let rows: [(&str, Method, Vec<PacketSample>, u64); 6] = [
         ("both known", Method::Nat, vec![syn(0), PacketSample { flags: SYN | ACK, ..syn(1) }], 1),

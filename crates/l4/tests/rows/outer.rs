@@ -66,7 +66,7 @@ fn is_about(text: &str, frame: &[u8], packet: &TestPacket, hops: u8, room: u32) 
 }
 
 #[test]
-fn clients_are_told_what_is_left_of_a_narrow_way_to_a_server() {
+fn clients_get_the_mtu_left_in_a_tunnel() {
     let Some(mut world) = world(Wrap::Ipip, 0) else { return };
     for wrap in Wrap::ALL {
         for family in [0, 1] {
@@ -130,7 +130,7 @@ fn tags_are_left_behind() {
 }
 
 #[test]
-fn nobody_else_tells_us_of_the_room_of_our_tunnels() {
+fn only_routers_of_our_tunnels_set_their_mtu() {
     let Some(world) = world(Wrap::Ipip, 0) else { return };
     for (family, (client, vip)) in ENDS.into_iter().enumerate() {
         set(&world, Wrap::Ipip, family);
@@ -165,7 +165,7 @@ fn nobody_else_tells_us_of_the_room_of_our_tunnels() {
 
 /// An MTU below the protocol's minimum counts as the minimum.
 #[test]
-fn the_room_that_is_believed_has_a_floor() {
+fn the_accepted_tunnel_mtu_has_a_floor() {
     let Some(world) = world(Wrap::Gre, 0) else { return };
     for (family, floor) in [(0, 576), (1, 1280)] {
         set(&world, Wrap::Gre, family);

@@ -139,7 +139,7 @@ fn hashes_are_those_of_the_datapath() {
 }
 
 #[test]
-fn what_has_become_of_a_connection_is_told_by_its_hash() {
+fn phases_are_replicated_by_hash() {
     let Some(one) = plane(Method::Nat, SECRET) else { return };
     let Some(other) = plane(Method::Nat, SECRET) else { return };
     let (client, vip) = ENDS[0];
@@ -166,7 +166,7 @@ fn what_has_become_of_a_connection_is_told_by_its_hash() {
 }
 
 #[test]
-fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
+fn a_joining_machine_gets_every_place_and_the_secret() {
     let Some(one) = plane(Method::Nat, SECRET) else { return };
     let Some(other) = plane(Method::Nat, [1, 2, 3, 4]) else { return };
     let (client, vip) = ENDS[1];
@@ -192,7 +192,7 @@ fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
 }
 
 #[test]
-fn who_asks_for_less_is_told_the_rest_later() {
+fn a_reader_that_stops_early_gets_the_rest_later() {
     let Some(one) = plane(Method::Mac, SECRET) else { return };
     let (client, vip) = ENDS[0];
     (1..=10).for_each(|port| drop(one.0.forwarded("begins", &syn(client, vip, port))));

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_told_apart_on_both_sides() {
+    fn both_ends_reject_an_unknown_token() {
         let (leader, agent) = both(EXPORTER_LABEL, "another-token-of-16");
         assert!(matches!(agent, Err(ChannelError::Unauthenticated)), "{agent:?}");
         assert!(leader.is_err());

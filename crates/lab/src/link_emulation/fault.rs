@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_vanishes() {
+    fn large_packets_vanish() {
         let hole = LinkFault::BlackHole(1_400);
         assert_eq!(hole.apply_to(&mut vec![0; LINK + 1_400]), FrameFate::Untouched);
         assert_eq!(hole.apply_to(&mut vec![0; LINK + 1_401]), FrameFate::Dropped);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_can_be_read_nothing_is_said() {
+    fn unreadable_topology_is_left_out() {
         assert_eq!(read_topology_from(Path::new("/proc/self/fdinfo")), BTreeMap::new());
     }
 }

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_no_throughput() {
+    fn lost_bytes_are_no_throughput() {
         let ask = StreamRequest {
             version: VERSION,
             carrier: StreamTransport::Udp,

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused_and_named() {
+    fn invalid_masks_are_rejected_by_name() {
         for text in ["", "g", "123456789", "0x3"] {
             assert!(CpuMask::from_hex(text).is_err(), "{text}");
         }
@@ -143,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_forms_say_the_same(set in proptest::collection::btree_set(0_u32..300, 0..40)) {
+        fn both_mask_forms_are_equivalent(set in proptest::collection::btree_set(0_u32..300, 0..40)) {
             let mask = CpuMask(set);
             prop_assert_eq!(CpuMask::from_hex(&mask.hex()), Ok(mask.clone()));
             prop_assert_eq!(CpuMask::from_list(&mask.to_string()), Ok(mask));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_program_removed_is_told_from_what_is_to_change() {
+    fn entries_removed_by_others_differ_from_planned_changes() {
         let a = path(1, true, 1, 1, false);
         let b = path(2, true, 1, 1, false);
         let both = RoutingPlan::from_paths(TEST_BASE, &[a, b]);

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn encoding_round_trips() {
         let settings = UplinkSettings {
             network_namespace: 7,
             marks: Some(MarkBits { bit: 24 }),

@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_are_as_the_weights_say(
+        fn shares_follow_the_weights(
             weights in prop::collection::vec((0..=256_u16, any::<bool>(), 1..4_u8), 1..=8)
         ) {
             let all: Vec<UplinkCandidate> = weights

@@ -53,7 +53,7 @@ fn the_client_behind_a_resolver_counts_and_the_scope_is_told() {
 }
 
 #[test]
-fn subnets_are_passed_over_where_they_are_not_believed() {
+fn client_subnets_are_ignored_where_not_trusted() {
     let mut world = ResponderTestbed::with(
         &TEXT.replace("rate = \"off\"", "rate = \"off\"\nclient-subnet = false"),
     );
@@ -64,7 +64,7 @@ fn subnets_are_passed_over_where_they_are_not_believed() {
 }
 
 #[test]
-fn a_malformed_subnet_is_told_so() {
+fn a_malformed_subnet_gets_an_error() {
     let mut world = ResponderTestbed::new();
     let mut edns = Edns::new();
     edns.options_mut().insert(EdnsOption::Unknown(8, vec![0, 1, 24, 0, 192, 0]));
@@ -108,7 +108,7 @@ fn who_shows_its_cookie_is_neither_limited_nor_cut() {
 }
 
 #[test]
-fn above_the_rate_some_are_told_to_come_over_tcp() {
+fn above_the_rate_some_replies_demand_tcp() {
     let mut world = ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 10\nslip = 2"));
     let bytes = super::world::query("www.gslb.example.org", RecordType::A, None);
     let mut fates = [0; 3];
@@ -161,7 +161,7 @@ fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silenc
 }
 
 #[test]
-fn dnssec_is_copied_and_our_size_is_told() {
+fn dnssec_ok_is_copied_and_our_size_is_sent() {
     let mut edns = Edns::new();
     edns.set_dnssec_ok(true).set_max_payload(4096);
     let seen = ResponderTestbed::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));

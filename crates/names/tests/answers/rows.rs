@@ -116,7 +116,7 @@ fn what_is_not_there_is_said_with_the_time_to_keep_it() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused() {
+fn queries_outside_our_zones_are_refused() {
     let mut world = ResponderTestbed::new();
     for (name, kind) in [
         ("example.org", RecordType::A),
@@ -171,7 +171,7 @@ fn answers_follow_states() {
 }
 
 #[test]
-fn what_does_not_fit_is_asked_for_over_tcp() {
+fn answers_that_do_not_fit_demand_tcp() {
     let mut world = ResponderTestbed::new();
     let full = world.ask("many.gslb.example.org", RecordType::A);
     assert_eq!((full.data().len(), full.fate), (8, Fate::Answered));
@@ -184,7 +184,7 @@ fn what_does_not_fit_is_asked_for_over_tcp() {
 }
 
 #[test]
-fn what_is_no_query_gets_its_code_or_nothing() {
+fn malformed_queries_get_their_code_or_no_reply() {
     let mut world = ResponderTestbed::new();
     let good = query("www.gslb.example.org", RecordType::A, None);
     let with = |at: usize, byte: u8| {
@@ -219,7 +219,7 @@ fn what_is_no_query_gets_its_code_or_nothing() {
 }
 
 #[test]
-fn another_version_of_edns_is_told_ours() {
+fn another_version_of_edns_gets_ours() {
     let mut edns = Edns::new();
     edns.set_version(1);
     let seen = ResponderTestbed::new().ask_with("www.gslb.example.org", RecordType::A, Some(edns));

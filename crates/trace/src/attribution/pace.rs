@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_a_queue_is_kept_after_it() {
+    fn the_rate_of_a_queue_still_holds_after_it() {
         // A megabyte a second for a second, the first half of it with a queue; then half as much.
         let mut acks: Vec<Ack> = (0..1_000).map(|at| ack(at, at * 1_000)).collect();
         acks.extend((0..1_000).map(|at| ack(1_000 + at, 1_000_000 + at * 500)));

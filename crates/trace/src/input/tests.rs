@@ -125,7 +125,7 @@ fn packed_files_are_unpacked_and_cut_ones_read_up_to_the_cut() {
 }
 
 #[test]
-fn what_is_no_capture_is_said_to_be_none() {
+fn files_that_are_no_captures_are_rejected() {
     for bytes in [&b""[..], b"x", b"hello, world", &[0x1f, 0x8b, 0, 0]] {
         let damage = frames(bytes).1.unwrap();
         assert!(damage.to_string().contains("expected") || damage.is_total(), "{damage}");

@@ -111,7 +111,7 @@ fn lengths_left_to_the_card_are_those_of_the_wire() {
 }
 
 #[test]
-fn what_is_not_tcp_has_a_reason() {
+fn frames_without_tcp_have_a_reason() {
     assert_eq!(found(1, &ethernet(0x0806, &[0; 28])), Err(NonTcpFrame::NotIp));
     assert_eq!(found(1, &ethernet(0x0800, &v4(17, false, &[0; 8]))), Err(NonTcpFrame::NotTcp));
     assert_eq!(found(147, &[0; 60]), Err(NonTcpFrame::Link(147)));

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_say_where_their_message_ends() {
+    fn heads_determine_the_end_of_their_message() {
         let head =
             parse_head(b"POST /a HTTP/1.1\r\nHost: x\r\ncontent-LENGTH: 12\r\n\r\nabc").unwrap();
         assert_eq!((head.length, head.body), (49, BodyLength::Bytes(12)));

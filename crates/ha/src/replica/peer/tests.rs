@@ -99,7 +99,7 @@ fn all_has_come_when_nothing_of_it_is_under_way_or_lost() {
 }
 
 #[test]
-fn only_the_processes_of_now_are_believed() {
+fn only_current_sessions_are_accepted() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
     let bytes = packet(&mut one, 1);
@@ -121,7 +121,7 @@ fn only_the_processes_of_now_are_believed() {
 }
 
 #[test]
-fn a_silent_member_holds_back_and_nothing_is_kept_for_it() {
+fn a_silent_member_stops_sending_without_buffering() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
     one.start_full_scan();

@@ -83,7 +83,7 @@ fn records_are_as_long_as_the_form_says() {
 }
 
 #[test]
-fn a_connection_of_two_families_is_not_told() {
+fn a_connection_of_two_families_is_not_encoded() {
     let mixed = TranslatedConnection {
         return_address: Some("2001:db8::9".parse().unwrap()),
         ..opened(false, None, false)
@@ -93,7 +93,7 @@ fn a_connection_of_two_families_is_not_told() {
 }
 
 #[test]
-fn what_is_no_record() {
+fn malformed_records_are_rejected() {
     let flow = emitted(&ReplicaRecord::Flow {
         fingerprint: 2,
         server: 1,
@@ -184,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn what_reads_writes_the_same(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+    fn decoded_records_encode_to_the_same_bytes(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         let mut rest = &bytes[..];
         if let Ok(Some(record)) = ReplicaRecord::take_first(&mut rest) {
             let mut out = Vec::new();

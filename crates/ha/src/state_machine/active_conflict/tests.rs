@@ -36,7 +36,7 @@ fn sent(out: &[VrrpAction]) -> Vec<u8> {
 }
 
 #[test]
-fn who_gives_up_says_so_after_it_gave_and_once() {
+fn a_resigned_rival_gives_notice_once_after_releasing() {
     let mut machine = active(VrrpSettings::backup_of_pair(128));
     let out = heard(&mut machine, 10, ABOVE, 200);
     assert_eq!(out[0], VrrpAction::RemoveAddresses);
@@ -64,7 +64,7 @@ fn who_stays_announces_again_when_a_rival_gives_up() {
 }
 
 #[test]
-fn who_overslept_says_so_to_the_first_active_one_that_it_hears() {
+fn a_stalled_member_gives_notice_to_the_first_active_member() {
     let never = VrrpSettings { preempt: false, ..VrrpSettings::backup_of_pair(128) };
     // A member of lower priority would resign if it heard our priority.
     for (settings, priority, notice) in
@@ -84,7 +84,7 @@ fn who_overslept_says_so_to_the_first_active_one_that_it_hears() {
 }
 
 #[test]
-fn who_found_addresses_of_a_process_before_says_so_and_who_did_not_does_not() {
+fn only_a_member_that_found_addresses_gives_notice() {
     for found in [true, false] {
         let mut machine = VrrpStateMachine::new(VrrpSettings::backup_of_pair(128));
         if found {
@@ -96,7 +96,7 @@ fn who_found_addresses_of_a_process_before_says_so_and_who_did_not_does_not() {
 }
 
 #[test]
-fn nothing_is_said_with_the_virtual_link_address() {
+fn no_notice_uses_the_virtual_mac_address() {
     let mut machine =
         active(VrrpSettings { virtual_link: true, ..VrrpSettings::backup_of_pair(128) });
     let out = heard(&mut machine, 10, ABOVE, 200);

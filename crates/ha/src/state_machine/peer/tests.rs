@@ -81,7 +81,7 @@ fn who_is_active_by_the_heartbeat_stays_so_however_silent_and_low() {
 }
 
 #[test]
-fn a_peer_that_says_it_gave_up_is_followed_after_the_skew() {
+fn a_peer_that_reports_its_resignation_is_succeeded_after_the_skew() {
     let mut machine = standby(128);
     let mut out = Vec::new();
     machine.receive(at(40), OTHER, &advert(200), &mut out);
@@ -194,7 +194,7 @@ fn an_order_stands_above_reach_and_an_owner_too() {
 }
 
 #[test]
-fn what_began_just_now_waits_until_it_knows() {
+fn a_fresh_member_waits_until_the_peer_is_decided() {
     let mut machine = standby(254);
     machine.update_peer(
         at(0),

@@ -69,7 +69,7 @@ fn the_address_is_held_no_longer_than_others_agree() {
 }
 
 #[test]
-fn who_is_silent_for_too_long_has_stalled_whoever_agrees() {
+fn too_long_a_silence_is_a_stall_despite_the_quorum() {
     let mut machine = active(at(5_000));
     let mut out = Vec::new();
     machine.tick(at(700), &mut out);

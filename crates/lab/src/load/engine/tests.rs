@@ -230,7 +230,7 @@ fn a_connection_per_request_is_one() {
 }
 
 #[test]
-fn failures_are_counted_once_and_never_asked_again() {
+fn failures_are_counted_once_and_never_repeated() {
     let mut world = SimulatedEcho::new(|plan| plan.requests = Some(8));
     assert!(world.step());
     for slot in 0..4 {

@@ -31,7 +31,7 @@ fn at(ms: u64) -> MonotonicTime {
 }
 
 #[test]
-fn without_targets_of_its_family_the_gateway_is_asked() {
+fn without_targets_of_its_family_the_gateway_is_probed() {
     let judge = UplinkHealth::new(gateway(), Some(&probe(0, 1)));
     assert_eq!(
         judge.targets().map(|(target, _)| target).collect::<Vec<_>>(),
@@ -93,7 +93,7 @@ proptest! {
     /// Targets are reachable at times; replies are delayed and some are lost. A target that answers nothing for as long
     /// as the settings demand is left within that time, and one that answers everything is back within its time.
     #[test]
-    fn what_falls_silent_is_left_in_time_and_what_answers_comes_back(
+    fn silent_targets_take_an_uplink_down_in_time_and_replies_up(
         spells in prop::collection::vec((1..40_u64, any::<bool>()), 1..12),
         delay in 0..TIMEOUT,
     ) {
