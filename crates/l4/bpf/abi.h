@@ -9,7 +9,7 @@
 #include "abi/words.h"
 #include "abi/shapes.h"
 #include "abi/counts.h"
-#include "abi/insight.h"
+#include "abi/flow_samples.h"
 
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 _Static_assert(sizeof(struct record) == 64, "a record is a cache line");

@@ -4,7 +4,7 @@
 #define STEELYARD_ANSWER_H
 
 #include "gate.h"
-#include "insight.h"
+#include "flow_samples.h"
 #include "nat.h"
 
 /* Whether a record is of a connection with this server's address and port. */
@@ -108,7 +108,7 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 {
 	struct record *record;
 	struct ends to;
-	struct way way;
+	struct next_hop next_hop;
 
 	if (!c)
 		return XDP_DROP;
@@ -122,15 +122,15 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 	copy16(&to.dst, record->client);
 	to.dport = record->client_port;
 	to.hop = 1;
-	if (unlikely(!next_hop_to_client(ctx, c, &to.dst, &record->back_way, &way)))
+	if (unlikely(!next_hop_to_client(ctx, c, &to.dst, &record->return_hop, &next_hop)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return send_too_big(ctx, c, way.mtu);
+	if (unlikely(too_large(ctx, c, c->length, &next_hop)))
+		return send_too_big(ctx, c, next_hop.mtu);
 	if (unlikely(is_tcp(c) && !(c->marks & LATER_FRAGMENT) && shift_of(record)))
 		shift(ctx, c, 4, shift_of(record));
 	if (unlikely(!translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return send_frame(ctx, c, &way, RETURNED);
+	return send_frame(ctx, c, &next_hop, RETURNED);
 }
 
 #endif

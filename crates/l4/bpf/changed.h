@@ -28,7 +28,7 @@ INLINE __u32 place_of(void *map, __u32 mask, __u64 fingerprint)
 			return NONE;
 #pragma unroll
 		for (int i = 0; i < WAYS_IN_BUCKET; i++) {
-			if (*(volatile __u64 *)&bucket->print[i] == fingerprint)
+			if (*(volatile __u64 *)&bucket->fingerprint[i] == fingerprint)
 				return at * WAYS_IN_BUCKET + i;
 		}
 	}

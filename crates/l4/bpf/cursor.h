@@ -78,8 +78,8 @@ struct cursor {
 	__u32 service;
 	__u32 server;
 	__u32 record;
-	/* 1 + the client's entry in `crowd`, where a new connection is counted; 0 where none is. */
-	__u32 crowd;
+	/* 1 + the client's entry in `per_client`, where a new connection is counted; 0 where none is. */
+	__u32 per_client;
 	/* The cookie, with `WITH_COOKIE`. */
 	__u32 cookie;
 	/* 1 + what the connection drew, of 2^31, where it has no record; 0 for nothing. */

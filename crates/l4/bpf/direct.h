@@ -85,7 +85,7 @@ INLINE void store_flow(struct cursor *c, const struct config *k, const struct se
 		if (plane)
 			plane->evicted++;
 	}
-	if (c->crowd && done != FULL)
+	if (c->per_client && done != FULL)
 		set_record_owner(&flow_owners, at, c, fingerprint);
 	if (unlikely(service->flags & SERVICE_TELLS_FLOWS) && done != FULL)
 		note(&flows_changed, at);

@@ -63,7 +63,7 @@ INLINE __u64 *find(void *map, __u32 mask, __u64 fingerprint)
 			return NULL;
 #pragma unroll
 		for (int i = 0; i < WAYS_IN_BUCKET; i++) {
-			if (*(volatile __u64 *)&bucket->print[i] == fingerprint)
+			if (*(volatile __u64 *)&bucket->fingerprint[i] == fingerprint)
 				return &bucket->word[i];
 		}
 	}
@@ -106,7 +106,7 @@ INLINE int second_is_emptier(void *map, __u32 mask, __u64 fingerprint)
 		return 0;
 #pragma unroll
 	for (int i = 0; i < WAYS_IN_BUCKET; i++)
-		more += !!first->print[i] - !!second->print[i];
+		more += !!first->fingerprint[i] - !!second->fingerprint[i];
 	return more > 0;
 }
 
@@ -128,19 +128,19 @@ INLINE int insert(void *map, __u32 mask, __u64 fingerprint, __u64 word, __u32 ti
 			return FULL;
 #pragma unroll
 		for (int i = 0; i < WAYS_IN_BUCKET; i++) {
-			__u64 old = *(volatile __u64 *)&bucket->print[i];
+			__u64 old = *(volatile __u64 *)&bucket->fingerprint[i];
 			__s32 rest = remaining_ticks(*(volatile __u64 *)&bucket->word[i], tick);
 
 			if (old == CLAIM)
 				continue;
-			if ((old == 0 || (evict && rest <= 0)) && claim(&bucket->print[i], old, fingerprint, word)) {
+			if ((old == 0 || (evict && rest <= 0)) && claim(&bucket->fingerprint[i], old, fingerprint, word)) {
 				if (place)
 					*place = at * WAYS_IN_BUCKET + i;
 				return INSERTED;
 			}
 			if (rest < least) {
 				least = rest;
-				oldest = &bucket->print[i];
+				oldest = &bucket->fingerprint[i];
 				oldest_fingerprint = old;
 				oldest_place = at * WAYS_IN_BUCKET + i;
 			}

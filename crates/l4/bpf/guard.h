@@ -4,7 +4,7 @@
 #define STEELYARD_GUARD_H
 
 #include "count.h"
-#include "crowd.h"
+#include "per_client.h"
 #include "pick.h"
 
 INLINE int lookup_guard(struct cursor *c, __u32 scope)

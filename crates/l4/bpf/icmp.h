@@ -118,7 +118,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	struct service *service;
 	struct record *record;
 	struct server *server;
-	struct way way;
+	struct next_hop next_hop;
 	__u64 fingerprint, *word, old;
 
 	if (!c || !q || !k)
@@ -153,7 +153,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		return tunnel(ctx, c, k, server, ERROR_FORWARDED);
 	if (server->flags & SERVER_LOCAL)
 		return end(c, COLLOCATED, XDP_PASS);
-	if (!next_hop_to(ctx, c, server, &way))
+	if (!next_hop_to(ctx, c, server, &next_hop))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (service->method == NAT) {
 		if (c->ttl <= 1)
@@ -169,7 +169,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		if (!translate_error(ctx, c, q))
 			return drop(c, NO_CONFIGURATION);
 	}
-	return send_frame(ctx, c, &way, ERROR_FORWARDED);
+	return send_frame(ctx, c, &next_hop, ERROR_FORWARDED);
 }
 
 /* The quoted packet was on its way to a server: the error is for the client that it came from. Goes on where it was of
@@ -180,7 +180,7 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	struct service *service;
 	struct record *record;
 	struct server *server;
-	struct way way;
+	struct next_hop next_hop;
 	int ours = 0;
 
 	if (!c || !q || !k)
@@ -211,11 +211,11 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
 	q->shift = 0;
-	if (!next_hop_to_client(ctx, c, &q->outer.dst, &record->back_way, &way))
+	if (!next_hop_to_client(ctx, c, &q->outer.dst, &record->return_hop, &next_hop))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (!translate_error(ctx, c, q))
 		return drop(c, NO_CONFIGURATION);
-	return send_frame(ctx, c, &way, ERROR_RETURNED);
+	return send_frame(ctx, c, &next_hop, ERROR_RETURNED);
 }
 
 /* Ends the walk of every ICMP packet. */

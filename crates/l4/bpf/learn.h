@@ -11,7 +11,7 @@
 /* Ticks after which the kernel is asked again. */
 #define LEARNED_TICKS 4
 
-INLINE int same_next_hop(const struct way *a, const struct way *b)
+INLINE int same_next_hop(const struct next_hop *a, const struct next_hop *b)
 {
 	const __u16 *x = (const __u16 *)a, *y = (const __u16 *)b;
 
@@ -20,31 +20,31 @@ INLINE int same_next_hop(const struct way *a, const struct way *b)
 }
 
 /* The index of a way among those learned, which it joins; `LEARNED_NONE` when there is no room. */
-GLOBAL __u32 learn(const struct way *way)
+GLOBAL __u32 learn(const struct next_hop *next_hop)
 {
 	__u32 hash;
 
-	if (!way)
+	if (!next_hop)
 		return LEARNED_NONE;
-	hash = ((__u32)way->to[3] << 16 | (__u32)way->to[4] << 8 | way->to[5]) * 0x9e3779b1 + way->ifindex * 0x85ebca6b;
+	hash = ((__u32)next_hop->to[3] << 16 | (__u32)next_hop->to[4] << 8 | next_hop->to[5]) * 0x9e3779b1 + next_hop->ifindex * 0x85ebca6b;
 	hash >>= 20;
 	for (__u32 i = 0; i < LEARNED_PROBES; i++) {
 		__u32 at = (hash + i) & (LEARNED_LIMIT - 1);
-		struct way *slot = entry(learned, at);
+		struct next_hop *slot = entry(learned, at);
 
 		if (!slot)
 			return LEARNED_NONE;
 		if (at == LEARNED_NONE)
 			continue;
-		if (slot->state == WAY_UNKNOWN && __sync_val_compare_and_swap(&slot->state, WAY_UNKNOWN, 2) == 0) {
-			__builtin_memcpy(slot->to, way->to, 6);
-			__builtin_memcpy(slot->from, way->from, 6);
-			slot->ifindex = way->ifindex;
-			slot->mtu = way->mtu;
-			__sync_lock_test_and_set(&slot->state, WAY_OK);
+		if (slot->state == NEXT_HOP_UNKNOWN && __sync_val_compare_and_swap(&slot->state, NEXT_HOP_UNKNOWN, 2) == 0) {
+			__builtin_memcpy(slot->to, next_hop->to, 6);
+			__builtin_memcpy(slot->from, next_hop->from, 6);
+			slot->ifindex = next_hop->ifindex;
+			slot->mtu = next_hop->mtu;
+			__sync_lock_test_and_set(&slot->state, NEXT_HOP_OK);
 			return at;
 		}
-		if (slot->state == WAY_OK && same_next_hop(slot, way))
+		if (slot->state == NEXT_HOP_OK && same_next_hop(slot, next_hop))
 			return at;
 	}
 	return LEARNED_NONE;
@@ -59,26 +59,26 @@ INLINE __u32 client_hop_word(__u32 index, __u32 tick)
 GLOBAL __u32 next_hop_from_packet(struct xdp_md *ctx, struct cursor *c)
 {
 	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
-	struct way way = { .ifindex = ctx->ingress_ifindex, .state = WAY_OK };
+	struct next_hop next_hop = { .ifindex = ctx->ingress_ifindex, .state = NEXT_HOP_OK };
 
 	if (!link || !c)
 		return LEARNED_NONE;
-	__builtin_memcpy(way.to, link + 6, 6);
-	__builtin_memcpy(way.from, link, 6);
-	return client_hop_word(learn(&way), c->tick - LEARNED_TICKS);
+	__builtin_memcpy(next_hop.to, link + 6, 6);
+	__builtin_memcpy(next_hop.from, link, 6);
+	return client_hop_word(learn(&next_hop), c->tick - LEARNED_TICKS);
 }
 
 /* The way to a client, remembered in `memory`. 0 when none is known. */
-INLINE int next_hop_to_client(struct xdp_md *ctx, struct cursor *c, const struct addr *client, __u32 *memory, struct way *way)
+INLINE int next_hop_to_client(struct xdp_md *ctx, struct cursor *c, const struct addr *client, __u32 *memory, struct next_hop *next_hop)
 {
 	__u32 old = *memory, index = old & 0xfff;
-	struct way *known;
+	struct next_hop *known;
 
 	if (unlikely(((c->tick - (old >> 12)) & 0xfffff) >= LEARNED_TICKS)) {
-		int result = ask_kernel(ctx, c, client, way);
+		int result = ask_kernel(ctx, c, client, next_hop);
 
 		if (result == 0)
-			index = learn(way);
+			index = learn(next_hop);
 		else if (result == BPF_FIB_LKUP_RET_NO_NEIGH)
 			send_event(c, EVENT_CLIENT_NEIGHBOUR, 0, client);
 		/* What could not be remembered is asked for again. */
@@ -89,7 +89,7 @@ INLINE int next_hop_to_client(struct xdp_md *ctx, struct cursor *c, const struct
 	known = index == LEARNED_NONE ? NULL : entry(learned, index);
 	if (!known)
 		return 0;
-	*way = *known;
+	*next_hop = *known;
 	return 1;
 }
 

@@ -8,15 +8,15 @@
 
 INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server)
 {
-	struct way way;
+	struct next_hop next_hop;
 
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
-	if (unlikely(!next_hop_to(ctx, c, server, &way)))
+	if (unlikely(!next_hop_to(ctx, c, server, &next_hop)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return send_too_big(ctx, c, way.mtu);
-	return send_frame(ctx, c, &way, FORWARDED);
+	if (unlikely(too_large(ctx, c, c->length, &next_hop)))
+		return send_too_big(ctx, c, next_hop.mtu);
+	return send_frame(ctx, c, &next_hop, FORWARDED);
 }
 
 #endif

@@ -113,7 +113,7 @@ INLINE void describe_client(struct xdp_md *ctx, struct cursor *c, struct record 
 	record->server = c->server;
 	record->end = c->seq;
 	record->stamp = c->cookie;
-	record->back_way = next_hop_from_packet(ctx, c);
+	record->return_hop = next_hop_from_packet(ctx, c);
 }
 
 /* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
@@ -168,7 +168,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		insert(&forward, k->forward_mask, fingerprint, word_of(fingerprint, index, 1), c->tick, 0, NULL);
 	}
 	middle = c->proto;
-	if (c->crowd) {
+	if (c->per_client) {
 		set_record_owner(&record_owners, index, c, 0);
 		middle |= RECORD_OWNED << 8;
 	}
@@ -245,8 +245,8 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	if (unlikely(c->tcp & (FIN | RST)))
 		note_end(ctx, c, record);
 	/* Another machine told of the connection, which knows no way to its client from here. */
-	if (unlikely((record->back_way & 0xfff) == LEARNED_NONE))
-		record->back_way = next_hop_from_packet(ctx, c);
+	if (unlikely((record->return_hop & 0xfff) == LEARNED_NONE))
+		record->return_hop = next_hop_from_packet(ctx, c);
 	update_record(c, service, record, old, after_client(c, state));
 	return GO_ON;
 }
@@ -276,7 +276,7 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 {
 	struct record *record;
 	struct ends to;
-	struct way way;
+	struct next_hop next_hop;
 
 	if (!c || !server)
 		return XDP_DROP;
@@ -284,16 +284,16 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
 		return send_time_exceeded(ctx, c);
-	if (unlikely(!next_hop_to(ctx, c, server, &way)))
+	if (unlikely(!next_hop_to(ctx, c, server, &next_hop)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c, c->length, &way)))
-		return send_too_big(ctx, c, way.mtu);
+	if (unlikely(too_large(ctx, c, c->length, &next_hop)))
+		return send_too_big(ctx, c, next_hop.mtu);
 	record = entry(records, c->record);
 	if (unlikely(record && c->tcp & ACK && shift_of(record)))
 		shift(ctx, c, 8, -shift_of(record));
 	if (unlikely(!server_ends(c, server, &to) || !translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return send_frame(ctx, c, &way, FORWARDED);
+	return send_frame(ctx, c, &next_hop, FORWARDED);
 }
 
 #endif

@@ -65,7 +65,7 @@ INLINE __u32 reported_mtu(const struct cursor *c, const struct icmp_header *head
 
 INLINE void store_path_mtu(const struct cursor *c, const struct server *server, __u32 room)
 {
-	struct path *path = entry(paths, server->way);
+	struct path *path = entry(paths, server->next_hop);
 
 	if (!path)
 		return;
@@ -75,17 +75,17 @@ INLINE void store_path_mtu(const struct cursor *c, const struct server *server, 
 }
 
 /* The way back to where a frame came from. */
-INLINE int next_hop_to_sender(struct xdp_md *ctx, struct way *way)
+INLINE int next_hop_to_sender(struct xdp_md *ctx, struct next_hop *next_hop)
 {
 	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
 
 	if (!link)
 		return 0;
-	__builtin_memcpy(way->to, link + 6, 6);
-	__builtin_memcpy(way->from, link, 6);
-	way->ifindex = ctx->ingress_ifindex;
-	way->mtu = 0;
-	way->state = WAY_OK;
+	__builtin_memcpy(next_hop->to, link + 6, 6);
+	__builtin_memcpy(next_hop->from, link, 6);
+	next_hop->ifindex = ctx->ingress_ifindex;
+	next_hop->mtu = 0;
+	next_hop->state = NEXT_HOP_OK;
 	return 1;
 }
 
@@ -95,7 +95,7 @@ GLOBAL int send_error_to_client(struct xdp_md *ctx, struct cursor *c, struct cur
 {
 	__u32 size, quote, says, frame = bpf_xdp_get_buff_len(ctx);
 	struct addr from;
-	struct way way;
+	struct next_hop next_hop;
 	__be16 *kind;
 
 	if (!c || !in)
@@ -109,7 +109,7 @@ GLOBAL int send_error_to_client(struct xdp_md *ctx, struct cursor *c, struct cur
 	if (!quote || !may_send_error(in))
 		return drop(in, OVERSIZE);
 	/* Whoever sent the error passes packets on, if nothing better is known. */
-	if (ask_kernel(ctx, c, &in->src, &way) && !next_hop_to_sender(ctx, &way))
+	if (ask_kernel(ctx, c, &in->src, &next_hop) && !next_hop_to_sender(ctx, &next_hop))
 		return drop(in, RESIZE_FAILED);
 	error_source(ctx, in, &from);
 	size = (in->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)) + ICMP_HEADER + sizeof(struct ethhdr);
@@ -124,7 +124,7 @@ GLOBAL int send_error_to_client(struct xdp_md *ctx, struct cursor *c, struct cur
 	says = in->family == 4 ? UNREACHABLE_TOO_BIG : TOO_BIG_6;
 	if (!write_quoting(ctx, in, &from, says, room))
 		return drop(in, RESIZE_FAILED);
-	return send_frame(ctx, in, &way, ERROR_RETURNED);
+	return send_frame(ctx, in, &next_hop, ERROR_RETURNED);
 }
 
 /* Ends the walk of a 'too big' about a packet of a tunnel of ours, or goes on with others. */

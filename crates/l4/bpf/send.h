@@ -14,12 +14,12 @@
 #endif
 
 /* Asks the kernel for the way to `to`; 0 when it has it, else what it said (`BPF_FIB_LKUP_RET_…`). */
-GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *to, struct way *way)
+GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *to, struct next_hop *next_hop)
 {
 	struct bpf_fib_lookup fib = { 0 };
 	int result;
 
-	if (!to || !way || !c)
+	if (!to || !next_hop || !c)
 		return -1;
 	fib.ifindex = ctx->ingress_ifindex;
 	if (to->w[2] == MAPPED && !to->w[0] && !to->w[1]) {
@@ -32,35 +32,35 @@ GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *t
 	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
 	if (result != BPF_FIB_LKUP_RET_SUCCESS)
 		return result ? result : -1;
-	__builtin_memcpy(way->to, fib.dmac, 6);
-	__builtin_memcpy(way->from, fib.smac, 6);
-	way->ifindex = fib.ifindex;
+	__builtin_memcpy(next_hop->to, fib.dmac, 6);
+	__builtin_memcpy(next_hop->from, fib.smac, 6);
+	next_hop->ifindex = fib.ifindex;
 	/* The route's, where the kernel says it (since Linux 5.13). */
-	way->mtu = fib.mtu_result;
-	way->state = WAY_OK;
+	next_hop->mtu = fib.mtu_result;
+	next_hop->state = NEXT_HOP_OK;
 	return 0;
 }
 
 /* The way to a server; 0 when there is none, and user space is told. */
-INLINE int next_hop_to(struct xdp_md *ctx, struct cursor *c, const struct server *server, struct way *way)
+INLINE int next_hop_to(struct xdp_md *ctx, struct cursor *c, const struct server *server, struct next_hop *next_hop)
 {
-	struct way *known = entry(ways, server->way);
+	struct next_hop *known = entry(next_hops, server->next_hop);
 
-	if (likely(known && known->state == WAY_OK)) {
-		*way = *known;
+	if (likely(known && known->state == NEXT_HOP_OK)) {
+		*next_hop = *known;
 		return 1;
 	}
-	if (ask_kernel(ctx, c, (const struct addr *)server->addr, way) == 0)
+	if (ask_kernel(ctx, c, (const struct addr *)server->addr, next_hop) == 0)
 		return 1;
 	send_event(c, EVENT_NEIGHBOUR, 0, (const struct addr *)server->addr);
 	return 0;
 }
 
 /* Writes the link addresses and leaves. */
-INLINE int write_link_and_send(struct xdp_md *ctx, const struct way *way)
+INLINE int write_link_and_send(struct xdp_md *ctx, const struct next_hop *next_hop)
 {
 	__u16 *link = bytes_at(ctx, 0, L3_MASK, 14);
-	const __u16 *to = (const __u16 *)way->to, *from = (const __u16 *)way->from;
+	const __u16 *to = (const __u16 *)next_hop->to, *from = (const __u16 *)next_hop->from;
 
 	if (!link)
 		return XDP_DROP;
@@ -70,9 +70,9 @@ INLINE int write_link_and_send(struct xdp_md *ctx, const struct way *way)
 	link[3] = from[0];
 	link[4] = from[1];
 	link[5] = from[2];
-	if (way->ifindex == ctx->ingress_ifindex)
+	if (next_hop->ifindex == ctx->ingress_ifindex)
 		return XDP_TX;
-	return bpf_redirect(way->ifindex, 0);
+	return bpf_redirect(next_hop->ifindex, 0);
 }
 
 /* Whether the driver of an interface loses what programs send. It says so to nobody, so that it is not even tried. */
@@ -88,11 +88,11 @@ INLINE int is_refused(__u32 ifindex)
 }
 
 /* Ends the walk of a packet that leaves by a way. */
-INLINE int send_frame(struct xdp_md *ctx, const struct cursor *c, const struct way *way, __u32 outcome)
+INLINE int send_frame(struct xdp_md *ctx, const struct cursor *c, const struct next_hop *next_hop, __u32 outcome)
 {
-	if (unlikely(is_refused(way->ifindex)))
+	if (unlikely(is_refused(next_hop->ifindex)))
 		return drop(c, DRIVER_REFUSES);
-	return end(c, outcome, write_link_and_send(ctx, way));
+	return end(c, outcome, write_link_and_send(ctx, next_hop));
 }
 
 /* Ends the walk of an answer of ours, which leaves where the packet came from. */
@@ -105,12 +105,12 @@ INLINE int return_to_sender(struct xdp_md *ctx, const struct cursor *c, __u32 ou
 
 /* Whether a packet that is `length` bytes when it leaves is too large for a way. In the stack a frame may stand for many
  * packets that the kernel will cut: one that is longer than its link can have carried. */
-INLINE int too_large(struct xdp_md *ctx, const struct cursor *c, __u32 length, const struct way *way)
+INLINE int too_large(struct xdp_md *ctx, const struct cursor *c, __u32 length, const struct next_hop *next_hop)
 {
 	struct interface *in;
 	__u32 index = ctx->ingress_ifindex;
 
-	if (likely(!way->mtu || length <= way->mtu))
+	if (likely(!next_hop->mtu || length <= next_hop->mtu))
 		return 0;
 	in = bpf_map_lookup_elem(&interfaces, &index);
 	return in && (in->flags & INTERFACE_NATIVE || c->length <= in->mtu);

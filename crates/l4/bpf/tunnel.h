@@ -36,7 +36,7 @@ INLINE __u8 wrap_proto(const struct cursor *c, __u32 wrap)
 /* The room on the way to a server, where a router has said so. */
 INLINE __u32 path_room(const struct cursor *c, const struct server *server, __u32 room)
 {
-	struct path *path = entry(paths, server->way);
+	struct path *path = entry(paths, server->next_hop);
 
 	if (!path || !path->mtu || (__s32)(path->until - c->tick) <= 0 ||
 	    !same((const struct addr *)path->addr, (const struct addr *)server->addr))
@@ -126,7 +126,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		  __u32 outcome)
 {
 	__u32 more, entropy = 0;
-	struct way way;
+	struct next_hop next_hop;
 	int v4;
 
 	if (!c || !k || !server)
@@ -139,15 +139,15 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
 		return send_time_exceeded(ctx, c);
-	if (unlikely(!next_hop_to(ctx, c, server, &way)))
+	if (unlikely(!next_hop_to(ctx, c, server, &next_hop)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	/* Most packets fit the narrowest path. */
 	if (c->length + more > LEAST_PATH4)
-		way.mtu = path_room(c, server, way.mtu);
-	if (unlikely(too_large(ctx, c, c->length + more, &way))) {
-		if (pass_to_userspace(ctx, c, server, way.mtu, entropy))
+		next_hop.mtu = path_room(c, server, next_hop.mtu);
+	if (unlikely(too_large(ctx, c, c->length + more, &next_hop))) {
+		if (pass_to_userspace(ctx, c, server, next_hop.mtu, entropy))
 			return end(c, FRAGMENTED, XDP_DROP);
-		return send_too_big(ctx, c, way.mtu - more);
+		return send_too_big(ctx, c, next_hop.mtu - more);
 	}
 	if (unlikely(c->length + more > 0xffff))
 		return drop(c, OVERSIZE);
@@ -160,7 +160,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return drop(c, RESIZE_FAILED);
 	if (unlikely(!write_outer(ctx, c, server, v4, entropy)))
 		return drop(c, RESIZE_FAILED);
-	return send_frame(ctx, c, &way, outcome);
+	return send_frame(ctx, c, &next_hop, outcome);
 }
 
 #endif

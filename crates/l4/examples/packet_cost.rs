@@ -14,7 +14,7 @@ use std::time::Duration;
 use bpf::PinDirectory;
 use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
-use l4::abi::{self, Method, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
+use l4::abi::{self, Method, NextHop, Pool, Server, Service, Share, Share4, Vip, Vip4};
 use l4::{PacketDatapath, TableSizes};
 
 /// Servers behind each service.
@@ -93,9 +93,15 @@ fn fill(plane: &PacketDatapath) -> Result<(), Box<dyn Error>> {
         let first = number * SERVERS;
         for index in first..first + SERVERS {
             plane.schedule.set(&index, &index)?;
-            plane.ways.set(
+            plane.next_hops.set(
                 &index,
-                &Way { to: [2; 6], from: [4; 6], ifindex: 1, mtu: 1500, state: abi::WAY_OK },
+                &NextHop {
+                    to: [2; 6],
+                    from: [4; 6],
+                    ifindex: 1,
+                    mtu: 1500,
+                    state: abi::NEXT_HOP_OK,
+                },
             )?;
             serve(plane, index, number)?;
         }
@@ -130,7 +136,7 @@ fn serve(plane: &PacketDatapath, index: u32, service: u32) -> Result<(), Box<dyn
         &Server {
             addr,
             outer,
-            way: index,
+            next_hop: index,
             share_first: share,
             share_count: u32::from(share != abi::NONE),
             flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,

@@ -43,7 +43,7 @@ impl<'a, K: MapValue, V: MapValue> MapBatch<'a, K, V> {
 /// All batches, in the order of `Write`.
 struct WriteBatches<'a> {
     plane: &'a PacketDatapath,
-    next_hops: MapBatch<'a, u32, abi::Way>,
+    next_hops: MapBatch<'a, u32, abi::NextHop>,
     shares: MapBatch<'a, u32, abi::Share>,
     share_list: MapBatch<'a, u32, u32>,
     servers: MapBatch<'a, u32, abi::Server>,
@@ -57,7 +57,7 @@ impl<'a> WriteBatches<'a> {
     fn new(plane: &'a PacketDatapath) -> WriteBatches<'a> {
         WriteBatches {
             plane,
-            next_hops: MapBatch::new(&plane.ways),
+            next_hops: MapBatch::new(&plane.next_hops),
             shares: MapBatch::new(&plane.shares),
             share_list: MapBatch::new(&plane.share_list),
             servers: MapBatch::new(&plane.servers),
@@ -172,7 +172,7 @@ pub fn capacity(plane: &PacketDatapath) -> MapCapacity {
         services: plane.services.capacity(),
         pools: plane.pools.capacity(),
         servers: plane.servers.capacity(),
-        next_hops: plane.ways.capacity(),
+        next_hops: plane.next_hops.capacity(),
         shares: plane.shares.capacity(),
         share_list: plane.share_list.capacity(),
         records: plane.records.capacity(),
@@ -264,10 +264,10 @@ fn read_shares(plane: &PacketDatapath) -> Result<Vec<(ShareKey, u32)>, MapError>
 pub fn read_next_hops(
     plane: &PacketDatapath,
     found: &RecoveredMaps,
-) -> Result<BTreeMap<IpAddr, abi::Way>, MapError> {
+) -> Result<BTreeMap<IpAddr, abi::NextHop>, MapError> {
     let mut ways = BTreeMap::new();
     for server in found.servers.values() {
-        let way = plane.ways.get(&server.way)?;
+        let way = plane.next_hops.get(&server.next_hop)?;
         ways.extend(way.map(|way| (from_mapped_bytes(server.addr), way)));
     }
     Ok(ways)

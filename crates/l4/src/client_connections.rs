@@ -25,16 +25,16 @@ pub struct ClientConnections {
 impl ClientConnections {
     /// Reads who is there.
     pub fn from_table(table: &MappedArray) -> ClientConnections {
-        let mut crowd = ClientConnections::default();
+        let mut clients = ClientConnections::default();
         for bucket in (0..table.word_count()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
                 let word = at + BUCKET / 2;
                 let client = (table.load(at) > 1).then(|| (word, table.load(word) as u32, 0));
-                crowd.any |= client.is_some();
-                crowd.clients.push(client);
+                clients.any |= client.is_some();
+                clients.clients.push(client);
             }
         }
-        crowd
+        clients
     }
 
     pub fn is_empty(&self) -> bool {

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use crate::abi;
 use crate::abi::{
-    Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface, Owners,
-    PlaneCount, Pool, Record, Rule, Server, ServerCount, Service, ServiceCount, Share, Share4,
-    Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Watch, WatchCount, Way,
+    Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface, NextHop,
+    Owners, PlaneCount, Pool, Record, Rule, Server, ServerCount, Service, ServiceCount, Share,
+    Share4, Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Watch, WatchCount,
 };
 use crate::map_sizes::TableSizes;
 
@@ -49,8 +49,8 @@ pub struct PacketDatapath {
     pub pools: TypedMap<u32, Pool>,
     pub schedule: TypedMap<u32, u32>,
     pub servers: TypedMap<u32, Server>,
-    pub ways: TypedMap<u32, Way>,
-    pub learned: TypedMap<u32, Way>,
+    pub next_hops: TypedMap<u32, NextHop>,
+    pub learned: TypedMap<u32, NextHop>,
     pub shares4: TypedMap<Share4, u32>,
     pub shares6: TypedMap<Share6, u32>,
     pub shares: TypedMap<u32, Share>,
@@ -61,7 +61,7 @@ pub struct PacketDatapath {
     pub forward: TypedMap<u32, Bucket>,
     pub flows: TypedMap<u32, Bucket>,
     pub flow_owners: TypedMap<u32, Owners>,
-    pub crowd: TypedMap<u32, Bucket>,
+    pub per_client: TypedMap<u32, Bucket>,
     pub sticky: TypedMap<u32, Bucket>,
     pub flows_changed: TypedMap<u32, u64>,
     pub records_changed: TypedMap<u32, u64>,
@@ -160,7 +160,7 @@ impl PacketDatapath {
             pools: loaded.table("pools")?,
             schedule: loaded.table("schedule")?,
             servers: loaded.table("servers")?,
-            ways: loaded.table("ways")?,
+            next_hops: loaded.table("next_hops")?,
             learned: loaded.table("learned")?,
             shares4: loaded.table("shares4")?,
             shares6: loaded.table("shares6")?,
@@ -172,7 +172,7 @@ impl PacketDatapath {
             forward: loaded.table("forward")?,
             flows: loaded.table("flows")?,
             flow_owners: loaded.table("flow_owners")?,
-            crowd: loaded.table("crowd")?,
+            per_client: loaded.table("per_client")?,
             sticky: loaded.table("sticky")?,
             flows_changed: loaded.table("flows_changed")?,
             records_changed: loaded.table("records_changed")?,
@@ -205,7 +205,7 @@ impl PacketDatapath {
             flow_mask: self.flows.capacity() - 1,
             sticky_mask: self.sticky.capacity() - 1,
             forward_mask: self.forward.capacity() - 1,
-            crowd_mask: self.crowd.capacity() - 1,
+            per_client_mask: self.per_client.capacity() - 1,
             ..Config::default()
         };
         Ok(self.config.set(&0, &config)?)

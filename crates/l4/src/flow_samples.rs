@@ -52,8 +52,8 @@ impl FlowSampler {
 
     /// One entry; `None` where it is free or was reused during the read.
     fn read_entry(&self, at: usize) -> Option<Watch> {
-        let print = self.watched.load(at);
-        if print <= CLAIM {
+        let fingerprint = self.watched.load(at);
+        if fingerprint <= CLAIM {
             return None;
         }
         let mut bytes = [0; Watch::SIZE];
@@ -62,18 +62,18 @@ impl FlowSampler {
             bytes[word * 8..word * 8 + 8].copy_from_slice(&value.to_ne_bytes());
         }
         let watch = Watch::read(&bytes);
-        let same = self.watched.load(at) == print && self.watched.load(at + 1) == watch.born;
-        (same && watch.print == print).then_some(watch)
+        let same = self.watched.load(at) == fingerprint && self.watched.load(at + 1) == watch.born;
+        (same && watch.fingerprint == fingerprint).then_some(watch)
     }
 
     /// Forgets everything that is watched.
     pub fn clear(&self) {
         for at in (0..self.watched.word_count()).step_by(WORDS) {
-            let print = self.watched.load(at);
+            let fingerprint = self.watched.load(at);
             // Ignored: an entry that the datapath reuses at the same time is new, and stays. An entry being filled in
             // is left alone for the same reason.
-            if print > CLAIM {
-                let _ = self.watched.compare_exchange(at, print, 0);
+            if fingerprint > CLAIM {
+                let _ = self.watched.compare_exchange(at, fingerprint, 0);
             }
         }
     }
@@ -128,7 +128,7 @@ fn to_sample(watch: &Watch) -> FlowSample {
     let has = |flag: u32| watch.flags & flag != 0;
     let both = has(abi::WATCH_BOTH);
     FlowSample {
-        fingerprint: watch.print,
+        fingerprint: watch.fingerprint,
         first_packet_at: watch.born,
         client,
         port: watch.client_port,

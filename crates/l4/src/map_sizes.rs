@@ -11,8 +11,8 @@ use model::config::{
 };
 
 use crate::abi::{
-    self, Bucket, Fragment, Gauge, Hand, Owners, Record, Rule, Server, ServerCount, ServiceCount,
-    Share, Source, SourceUse, Used, Way,
+    self, Bucket, Fragment, Gauge, Hand, NextHop, Owners, Record, Rule, Server, ServerCount,
+    ServiceCount, Share, Source, SourceUse, Used,
 };
 use crate::plan::schedule::{TURNS, level_length};
 
@@ -170,7 +170,7 @@ impl TableSizes {
             array("flows_changed", bitmap_words(flows * abi::WAYS_IN_BUCKET), u64::SIZE),
             array("records_changed", bitmap_words(records), u64::SIZE),
             array("sticky_changed", bitmap_words(sticky * abi::WAYS_IN_BUCKET), u64::SIZE),
-            array("crowd", bucket_count(sources, FLOW_SLOTS), Bucket::SIZE),
+            array("per_client", bucket_count(sources, FLOW_SLOTS), Bucket::SIZE),
             lru("fragments", fragments, Fragment::SIZE, abi::Fate::SIZE),
             lru("sources", sources, Source::SIZE, SourceUse::SIZE),
             lru("bans", sources, Source::SIZE, u32::SIZE),
@@ -183,7 +183,7 @@ impl TableSizes {
             array("schedule", room.schedule, u32::SIZE),
             array("servers", room.servers, Server::SIZE),
             counts("server_counts", room.servers, ServerCount::SIZE),
-            array("ways", room.servers, Way::SIZE),
+            array("next_hops", room.servers, NextHop::SIZE),
             array("paths", room.servers, abi::Path::SIZE),
             array("shares", room.shares, Share::SIZE),
             array("hands", room.shares, Hand::SIZE),
@@ -318,8 +318,9 @@ mod tests {
     #[test]
     fn clients_fit_the_notes_of_their_connections() {
         let sizes = TableSizes { sources: u32::MAX, ..TableSizes::default() };
-        let crowd = sizes.entries().into_iter().find(|(name, _)| *name == "crowd").unwrap().1;
-        assert!(crowd * abi::WAYS_IN_BUCKET < 1 << 20, "{crowd}");
+        let clients =
+            sizes.entries().into_iter().find(|(name, _)| *name == "per_client").unwrap().1;
+        assert!(clients * abi::WAYS_IN_BUCKET < 1 << 20, "{clients}");
     }
 
     #[test]

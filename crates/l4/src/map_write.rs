@@ -9,7 +9,7 @@ pub enum MapWrite {
     /// The global flags that must be known before the other writes.
     Expect(u32),
     /// The link address and interface of a next hop.
-    NextHop(u32, abi::Way),
+    NextHop(u32, abi::NextHop),
     /// Ports of a return address towards a server.
     Share(u32, abi::Share),
     /// Which share an answer belongs to.

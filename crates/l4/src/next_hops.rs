@@ -113,8 +113,8 @@ struct NeighbourEntry {
 
 impl NeighbourEntry {
     /// The neighbour as the maps have it, if it is at this interface.
-    fn from_written(written: Option<&abi::Way>, ifindex: u32) -> NeighbourEntry {
-        let seed = written.filter(|way| way.ifindex == ifindex && way.state == abi::WAY_OK);
+    fn from_written(written: Option<&abi::NextHop>, ifindex: u32) -> NeighbourEntry {
+        let seed = written.filter(|way| way.ifindex == ifindex && way.state == abi::NEXT_HOP_OK);
         NeighbourEntry {
             link: seed.map(|way| way.to),
             confirmed_at: None,
@@ -128,7 +128,7 @@ impl NeighbourEntry {
 struct NextHop {
     index: u32,
     route: Option<ServerRoute>,
-    written: Option<abi::Way>,
+    written: Option<abi::NextHop>,
 }
 
 #[derive(Debug, Default)]
@@ -144,7 +144,11 @@ pub struct NextHopTable {
 
 impl NextHopTable {
     /// Sets the servers that need a next hop, with the index of each; `known`: next hops that are in the maps already.
-    pub fn set_servers(&mut self, wanted: &[(IpAddr, u32)], known: &BTreeMap<IpAddr, abi::Way>) {
+    pub fn set_servers(
+        &mut self,
+        wanted: &[(IpAddr, u32)],
+        known: &BTreeMap<IpAddr, abi::NextHop>,
+    ) {
         let mut before = std::mem::take(&mut self.hops);
         for (ip, way) in wanted {
             let hop = before.remove(ip).filter(|hop| hop.index == *way);
@@ -258,7 +262,7 @@ impl NextHopTable {
     }
 
     /// Next hops that differ from the last write.
-    pub fn take_changes(&mut self) -> Vec<(u32, abi::Way)> {
+    pub fn take_changes(&mut self) -> Vec<(u32, abi::NextHop)> {
         let mut out = Vec::new();
         if !std::mem::take(&mut self.has_changes) {
             return out;
@@ -329,15 +333,21 @@ fn map_entry(
     route: Option<&ServerRoute>,
     neighbours: &HashMap<NeighbourKey, NeighbourEntry>,
     links: &HashMap<u32, NextHopLink>,
-) -> Option<abi::Way> {
-    let ServerRoute::Via { ifindex, next, .. } = route? else { return Some(abi::Way::default()) };
+) -> Option<abi::NextHop> {
+    let ServerRoute::Via { ifindex, next, .. } = route? else {
+        return Some(abi::NextHop::default());
+    };
     let link = links.get(ifindex);
     let known = neighbours.get(&(*ifindex, *next)).and_then(|one| one.link);
     match (known, link, link.and_then(|link| link.address)) {
-        (Some(to), Some(link), Some(from)) if link.up => {
-            Some(abi::Way { to, from, ifindex: *ifindex, mtu: link.mtu, state: abi::WAY_OK })
-        }
-        _ => Some(abi::Way::default()),
+        (Some(to), Some(link), Some(from)) if link.up => Some(abi::NextHop {
+            to,
+            from,
+            ifindex: *ifindex,
+            mtu: link.mtu,
+            state: abi::NEXT_HOP_OK,
+        }),
+        _ => Some(abi::NextHop::default()),
     }
 }
 

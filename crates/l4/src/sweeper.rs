@@ -49,7 +49,7 @@ impl TableSweeper {
             records: MappedArray::new(&plane.records, records)?,
             record_owners: owners(&plane.record_owners)?,
             sticky: buckets(&plane.sticky)?,
-            client_connections: buckets(&plane.crowd)?,
+            client_connections: buckets(&plane.per_client)?,
             servers: plane.servers.capacity() as usize,
             shares: plane.shares.capacity() as usize,
         })
@@ -59,17 +59,17 @@ impl TableSweeper {
     pub fn count_connections(&self, tick: u32) -> ConnectionCounts {
         let mut tally = ServerTally(vec![[0; 4]; self.servers]);
         let mut shares = vec![0; self.shares];
-        let mut crowd = ClientConnections::from_table(&self.client_connections);
+        let mut clients = ClientConnections::from_table(&self.client_connections);
         for bucket in (0..self.flows.word_count()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
-                let print = self.flows.load(at);
-                if print > 1
+                let fingerprint = self.flows.load(at);
+                if fingerprint > 1
                     && tally.count_flow(self.flows.load(at + BUCKET / 2), tick)
-                    && !crowd.is_empty()
+                    && !clients.is_empty()
                 {
                     let note = owner_note(&self.flow_owners, bucket / 2 + at - bucket);
-                    if note >> 20 == (print >> 40 & 0xfff) as u32 {
-                        crowd.count_connection(note);
+                    if note >> 20 == (fingerprint >> 40 & 0xfff) as u32 {
+                        clients.count_connection(note);
                     }
                 }
             }
@@ -88,10 +88,10 @@ impl TableSweeper {
                 *used += 1;
             }
             if word >> 16 & u64::from(abi::RECORD_OWNED) != 0 {
-                crowd.count_connection(owner_note(&self.record_owners, at / RECORD));
+                clients.count_connection(owner_note(&self.record_owners, at / RECORD));
             }
         }
-        crowd.write_counts(&self.client_connections, tick);
+        clients.write_counts(&self.client_connections, tick);
         let shares = (0..).zip(shares).filter(|(_, used)| *used > 0).collect();
         ConnectionCounts { shares, ..tally.to_counts(tick) }
     }
@@ -123,10 +123,10 @@ impl TableSweeper {
         }
         for bucket in (0..self.sticky.word_count()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
-                let print = self.sticky.load(at);
+                let fingerprint = self.sticky.load(at);
                 let word = self.sticky.load(at + BUCKET / 2);
-                if print > 1 && servers.contains(&((word & 0xfff_ffff) as u32)) {
-                    let _ = self.sticky.compare_exchange(at, print, 0);
+                if fingerprint > 1 && servers.contains(&((word & 0xfff_ffff) as u32)) {
+                    let _ = self.sticky.compare_exchange(at, fingerprint, 0);
                 }
             }
         }

@@ -19,8 +19,8 @@ struct config {
 	__u32 forward_mask;
 	/// `CONFIG_…`.
 	__u32 flags;
-	/// Buckets of `crowd` less 1.
-	__u32 crowd_mask;
+	/// Buckets of `per_client` less 1.
+	__u32 per_client_mask;
 	/// Tick of the last sweep; written by user space.
 	__u32 swept;
 	/// Of 2^31 connections so many are watched; 0 for none. Written by user space, which empties `watched` then.
@@ -167,8 +167,8 @@ struct server {
 	__u8 addr[16];
 	/// Source address of the tunnel's header, of the server's family.
 	__u8 outer[16];
-	/// Index of its way in `ways`.
-	__u32 way;
+	/// Index of its next hop in `next_hops`.
+	__u32 next_hop;
 	/// First of its shares in `share_list`.
 	__u32 share_first;
 	/// How many shares: one a return address.
@@ -186,8 +186,8 @@ struct server {
 	__u32 service;
 };
 
-/// Value of `ways` and of `learned`: how a frame leaves.
-struct way {
+/// Value of `next_hops` and of `learned`: how a frame leaves.
+struct next_hop {
 	/// Link address of the next hop.
 	__u8 to[6];
 	/// Our link address there.
@@ -195,7 +195,7 @@ struct way {
 	__u32 ifindex;
 	/// Largest IP packet; 0 is not checked.
 	__u32 mtu;
-	/// `WAY_…`.
+	/// `NEXT_HOP_…`.
 	__u32 state;
 };
 
@@ -273,23 +273,23 @@ struct record {
 	/// embryonic, and then what the client's numbers of the server are above the server's own.
 	__u32 stamp;
 	/// Way to the client: index into `learned` in the low 12 bits, tick it was asked for above.
-	__u32 back_way;
+	__u32 return_hop;
 };
 
-/// Value of `flows`, `forward`, `sticky` and `crowd`: a bucket of entries, one cache line.
+/// Value of `flows`, `forward`, `sticky` and `per_client`: a bucket of entries, one cache line.
 /// An entry's `word` is `deadline (24 bits) << 40 | tag (8) << 32 | state (4) << 28 | server (28)`; in `forward` the
-/// low 32 bits are the record, in `crowd` how many connections a client has.
+/// low 32 bits are the record, in `per_client` how many connections a client has.
 struct bucket {
 	/// 64-bit keyed hash of the whole key; 0 is free.
-	__u64 print[4];
+	__u64 fingerprint[4];
 	__u64 word[4];
 };
 
 /// Value of `flow_owners` and `record_owners`: whose each of four entries of `flows` or four records is, for clients
-/// that are counted. The low 20 bits are 1 + the entry in `crowd`, 0 for nobody's; above them are bits 40 to 51 of the
+/// that are counted. The low 20 bits are 1 + the entry in `per_client`, 0 for nobody's; above them are bits 40 to 51 of the
 /// flow's hash, so that what an earlier flow left is known as such. A record says by `RECORD_OWNED` whether it holds.
 struct owners {
-	__u32 crowd[4];
+	__u32 per_client[4];
 };
 
 /// Key of `fragments`.

@@ -285,10 +285,10 @@ enum event {
 /// Value of `addresses`, bits: it is this host's own; kept while some service has every address.
 #define ADDRESS_OWN 4
 
-/// `way.state`: no link address is known; the kernel's tables are asked for each packet.
-#define WAY_UNKNOWN 0
-/// `way.state`: usable.
-#define WAY_OK 1
+/// `next_hop.state`: no link address is known; the kernel's tables are asked for each packet.
+#define NEXT_HOP_UNKNOWN 0
+/// `next_hop.state`: usable.
+#define NEXT_HOP_OK 1
 
 /// `record.word`, bits 16 to 31: the record's entry in `record_owners` names a client.
 #define RECORD_OWNED 1

@@ -27,7 +27,7 @@ fn a_server_is_resolved_and_its_way_written_once() {
     assert_eq!(hops.state(SERVER), Some(NextHopState::Trying));
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(OLD), at(10));
     let [(3, way)] = hops.take_changes()[..] else { panic!("one way") };
-    assert_eq!((way.to, way.from, way.mtu, way.state), (OLD, [2; 6], 1500, abi::WAY_OK));
+    assert_eq!((way.to, way.from, way.mtu, way.state), (OLD, [2; 6], 1500, abi::NEXT_HOP_OK));
     assert!(hops.take_changes().is_empty());
     assert_eq!(hops.state(SERVER), Some(NextHopState::Ok));
 }
@@ -55,7 +55,7 @@ fn a_silent_neighbour_has_no_next_hop_but_is_still_asked() {
     let requests: usize = (1..=10).map(|step| hops.tick(at(1_000 * step)).len()).sum();
     assert_eq!(requests, 10);
     assert_eq!(hops.state(SERVER), Some(NextHopState::Error));
-    assert_eq!(hops.take_changes()[0].1.state, abi::WAY_UNKNOWN);
+    assert_eq!(hops.take_changes()[0].1.state, abi::NEXT_HOP_UNKNOWN);
     hops.update_neighbour(7, SERVER, NeighbourUpdate::Confirmed(NEW), at(11_000));
     assert_eq!(hops.state(SERVER), Some(NextHopState::Ok));
 }
@@ -65,7 +65,8 @@ fn an_adopted_way_stands_until_something_else_is_heard() {
     let mut hops = NextHopTable::default();
     let link = NextHopLink { name: "eth0".into(), address: Some([2; 6]), mtu: 1500, up: true };
     hops.set_links(HashMap::from([(7, link)]));
-    let way = abi::Way { to: OLD, from: [2; 6], ifindex: 7, mtu: 1500, state: abi::WAY_OK };
+    let way =
+        abi::NextHop { to: OLD, from: [2; 6], ifindex: 7, mtu: 1500, state: abi::NEXT_HOP_OK };
     hops.set_servers(&[(SERVER, 3)], &BTreeMap::from([(SERVER, way)]));
     assert!(hops.take_changes().is_empty());
     hops.set_route(SERVER, ServerRoute::Via { ifindex: 7, next: SERVER, source: None });

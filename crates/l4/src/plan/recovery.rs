@@ -66,7 +66,7 @@ impl MapPlanner {
         let address = from_mapped_bytes(server.addr);
         let key = ServerKey { service: server.service, address, port: server.port };
         self.layout.servers.adopt(key, index);
-        self.layout.next_hops.adopt(address, server.way);
+        self.layout.next_hops.adopt(address, server.next_hop);
         self.next_hop_uses.add(address);
         let list = ArrayRegion { first: server.share_first, length: server.share_count };
         self.layout.share_list.adopt(list);

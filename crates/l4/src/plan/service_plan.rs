@@ -248,7 +248,7 @@ fn plan_servers(
         let key = ServerKey { service: part.index, address: at.ip(), port };
         let index = layout.servers.allocate(&key)?;
         let mut server = server_value((view, eligible.contains(&place)), &key, source);
-        server.way = layout.next_hops.allocate(&at.ip())?;
+        server.next_hop = layout.next_hops.allocate(&at.ip())?;
         if nat {
             part.shares.insert(index, server_shares(&key, source, pool)?);
         }

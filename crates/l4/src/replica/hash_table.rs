@@ -82,8 +82,8 @@ fn mix(hash: u64, word: u64, key: u64) -> u64 {
     hash ^ hash >> 32
 }
 
-fn entry_word(print: u64, low: u32, deadline: u32) -> u64 {
-    u64::from(deadline) << 40 | (print >> 24 & 0xff) << 32 | u64::from(low)
+fn entry_word(fingerprint: u64, low: u32, deadline: u32) -> u64 {
+    u64::from(deadline) << 40 | (fingerprint >> 24 & 0xff) << 32 | u64::from(low)
 }
 
 /// Ticks until the deadline of a word, which has 24 bits; not positive: expired.
@@ -119,48 +119,55 @@ impl FlowHashTable {
 
     pub fn entry(&self, place: u32, tick: u32) -> Option<FlowEntry> {
         let at = FlowHashTable::word_index(place as usize);
-        let print = self.words.load(at);
+        let fingerprint = self.words.load(at);
         let word = self.words.load(at + SLOTS_IN_BUCKET);
         // The entry may have been reused between both reads.
-        let whole = print > CLAIM && word >> 32 & 0xff == print >> 24 & 0xff;
+        let whole = fingerprint > CLAIM && word >> 32 & 0xff == fingerprint >> 24 & 0xff;
         let left = u32::try_from(remaining_ticks(word, tick)).ok().filter(|left| *left > 0)?;
         let state = State::of(word as u32 >> 28).unwrap_or(State::Free);
         let entry = FlowEntry {
-            fingerprint: print,
+            fingerprint: fingerprint,
             server: word as u32 & 0xfff_ffff,
             state,
             ttl_ticks: left,
         };
-        (whole && self.words.load(at) == print).then_some(entry)
+        (whole && self.words.load(at) == fingerprint).then_some(entry)
     }
 
-    fn bucket(&self, print: u64, second: bool) -> usize {
-        let at = if second { print >> 34 ^ print >> 2 } else { print >> 2 };
+    fn bucket(&self, fingerprint: u64, second: bool) -> usize {
+        let at = if second { fingerprint >> 34 ^ fingerprint >> 2 } else { fingerprint >> 2 };
         (at & self.mask) as usize * BUCKET
     }
 
-    pub fn find(&self, print: u64) -> Option<usize> {
-        let entries = self.entries(print);
-        entries.into_iter().find(|at| self.words.load(*at) == print)
+    pub fn find(&self, fingerprint: u64) -> Option<usize> {
+        let entries = self.entries(fingerprint);
+        entries.into_iter().find(|at| self.words.load(*at) == fingerprint)
     }
 
-    fn entries(&self, print: u64) -> [usize; 2 * SLOTS_IN_BUCKET] {
-        let buckets = [self.bucket(print, false), self.bucket(print, true)];
+    fn entries(&self, fingerprint: u64) -> [usize; 2 * SLOTS_IN_BUCKET] {
+        let buckets = [self.bucket(fingerprint, false), self.bucket(fingerprint, true)];
         std::array::from_fn(|at| buckets[at / SLOTS_IN_BUCKET] + at % SLOTS_IN_BUCKET)
     }
 
     /// The low half of a fingerprint's word.
-    pub fn find_low_word(&self, print: u64) -> Option<u32> {
-        let word = self.words.load(self.find(print)? + SLOTS_IN_BUCKET);
-        (word >> 32 & 0xff == print >> 24 & 0xff).then_some(word as u32)
+    pub fn find_low_word(&self, fingerprint: u64) -> Option<u32> {
+        let word = self.words.load(self.find(fingerprint)? + SLOTS_IN_BUCKET);
+        (word >> 32 & 0xff == fingerprint >> 24 & 0xff).then_some(word as u32)
     }
 
     /// Enters a word for a fingerprint. An existing one is changed only with `over` or when it has expired. Without
     /// room the entry that expires first is evicted.
-    pub fn put(&self, print: u64, low: u32, deadline: u32, tick: u32, over: bool) -> PutResult {
-        let word = entry_word(print, low, deadline);
+    pub fn put(
+        &self,
+        fingerprint: u64,
+        low: u32,
+        deadline: u32,
+        tick: u32,
+        over: bool,
+    ) -> PutResult {
+        let word = entry_word(fingerprint, low, deadline);
         for _ in 0..TRIES {
-            if let Some(at) = self.find(print) {
+            if let Some(at) = self.find(fingerprint) {
                 let old = self.words.load(at + SLOTS_IN_BUCKET);
                 if !over && remaining_ticks(old, tick) > 0 {
                     return PutResult::Occupied;
@@ -175,9 +182,9 @@ impl FlowHashTable {
                 CLAIM => i32::MAX,
                 _ => remaining_ticks(self.words.load(*at + SLOTS_IN_BUCKET), tick),
             };
-            let Some(at) = self.entries(print).into_iter().min_by_key(rest) else { break };
+            let Some(at) = self.entries(fingerprint).into_iter().min_by_key(rest) else { break };
             let old = self.words.load(at);
-            if old != CLAIM && self.claim(at, old, print, word) {
+            if old != CLAIM && self.claim(at, old, fingerprint, word) {
                 return PutResult::Done;
             }
         }
@@ -185,10 +192,10 @@ impl FlowHashTable {
     }
 
     /// Enters a word for a fingerprint only where there is room: entries here do not expire.
-    pub fn put_free(&self, print: u64, low: u32) -> PutResult {
-        let word = entry_word(print, low, 1);
+    pub fn put_free(&self, fingerprint: u64, low: u32) -> PutResult {
+        let word = entry_word(fingerprint, low, 1);
         for _ in 0..TRIES {
-            if let Some(at) = self.find(print) {
+            if let Some(at) = self.find(fingerprint) {
                 self.words.store(at + SLOTS_IN_BUCKET, word);
                 return PutResult::Done;
             }
@@ -196,35 +203,35 @@ impl FlowHashTable {
             let full = |bucket: usize| {
                 (0..SLOTS_IN_BUCKET).filter(|at| self.words.load(bucket + at) != 0).count()
             };
-            let one = self.bucket(print, false);
-            let other = self.bucket(print, true);
+            let one = self.bucket(fingerprint, false);
+            let other = self.bucket(fingerprint, true);
             let bucket = if full(other) < full(one) { other } else { one };
             let Some(at) = (bucket..bucket + SLOTS_IN_BUCKET).find(|at| self.words.load(*at) == 0)
             else {
                 break;
             };
-            if self.claim(at, 0, print, word) {
+            if self.claim(at, 0, fingerprint, word) {
                 return PutResult::Done;
             }
         }
         PutResult::Full
     }
 
-    fn claim(&self, at: usize, old: u64, print: u64, word: u64) -> bool {
+    fn claim(&self, at: usize, old: u64, fingerprint: u64, word: u64) -> bool {
         if !self.words.compare_exchange(at, old, CLAIM) {
             return false;
         }
         self.words.store(at + SLOTS_IN_BUCKET, word);
-        self.words.store(at, print);
+        self.words.store(at, fingerprint);
         true
     }
 
     /// Removes a fingerprint's entry if it has this word.
-    pub fn forget(&self, print: u64, low: u32) {
+    pub fn forget(&self, fingerprint: u64, low: u32) {
         if let Some(at) =
-            self.find(print).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)
+            self.find(fingerprint).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)
         {
-            let _ = self.words.compare_exchange(at, print, 0);
+            let _ = self.words.compare_exchange(at, fingerprint, 0);
         }
     }
 
@@ -241,10 +248,10 @@ mod tests {
 
     #[test]
     fn words_have_24_bits_of_a_deadline() {
-        let print = 0x1234_5678_9abc_def2;
-        assert_eq!(remaining_ticks(entry_word(print, 7, 100), 90), 10);
-        assert_eq!(remaining_ticks(entry_word(print, 7, 100), 101), -1);
-        assert_eq!(remaining_ticks(entry_word(print, 7, 0x100_0005), 0xff_ffff), 6);
-        assert_eq!(entry_word(print, 7, 1) >> 32 & 0xff, print >> 24 & 0xff);
+        let fingerprint = 0x1234_5678_9abc_def2;
+        assert_eq!(remaining_ticks(entry_word(fingerprint, 7, 100), 90), 10);
+        assert_eq!(remaining_ticks(entry_word(fingerprint, 7, 100), 101), -1);
+        assert_eq!(remaining_ticks(entry_word(fingerprint, 7, 0x100_0005), 0xff_ffff), 6);
+        assert_eq!(entry_word(fingerprint, 7, 1) >> 32 & 0xff, fingerprint >> 24 & 0xff);
     }
 }

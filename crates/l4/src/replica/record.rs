@@ -117,7 +117,7 @@ impl ReplicaTables {
             server: connection.server,
             end: 0,
             stamp: connection.stamp.unwrap_or(0),
-            back_way: NO_NEXT_HOP | tick.wrapping_sub(NEXT_HOP_TICKS) << 12,
+            return_hop: NO_NEXT_HOP | tick.wrapping_sub(NEXT_HOP_TICKS) << 12,
         };
         let mut bytes = [0; abi::Record::SIZE];
         record.write(&mut bytes);
@@ -159,14 +159,14 @@ impl ReplicaTables {
     /// connection of this server index may be changed.
     pub fn put_phase(
         &self,
-        print: u64,
+        fingerprint: u64,
         (state, left): (State, u32),
         tick: u32,
         may: impl Fn(u32) -> bool,
     ) -> Option<PutResult> {
         let place = self
             .forward
-            .find_low_word(print)
+            .find_low_word(fingerprint)
             .filter(|at| *at < self.places(ReplicatedTable::Records))?;
         let first = place as usize * RECORD;
         let old = self.records.load(first);

@@ -219,7 +219,7 @@ impl SimulatedMaps {
                 .map(|at| self.shares[&self.share_list[&at]])
                 .map(|share| (share.back, share.proto, share.flags))
                 .collect();
-            let plain = abi::Server { way: 0, share_first: 0, service: 0, ..server };
+            let plain = abi::Server { next_hop: 0, share_first: 0, service: 0, ..server };
             format!("{plain:?} {shares:?}")
         };
         let servers: Vec<String> = self.entries(&pool).into_iter().map(server).collect();

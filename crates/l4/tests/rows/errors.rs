@@ -157,7 +157,7 @@ fn packets_that_do_not_fit_get_too_big() {
         let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };
         world.plane.interfaces.set(&1, &native).unwrap();
         for (index, packet) in [udp(CLIENT4, VIP4), udp(CLIENT6, VIP6)].into_iter().enumerate() {
-            world.way(index as u32, 1, 1400, 1);
+            world.next_hop(index as u32, 1, 1400, 1);
             let large = TestPacket { payload: vec![7; 1380], ..packet.clone() };
             let fits = TestPacket { payload: vec![7; 1300], ..packet.clone() };
             let text = format!("{} {index}", method.name());

@@ -117,11 +117,12 @@ fn servers_get_too_big_too() {
     for (at, (client, vip)) in ENDS.into_iter().enumerate() {
         let seen = read_ip(&world.forwarded("query", &udp(client, vip))[14..]);
         // The route to the client, as the kernel would resolve it.
-        let way = abi::Way { to: THEIRS, from: OURS, ifindex: 1, mtu: 1400, state: abi::WAY_OK };
+        let way =
+            abi::NextHop { to: THEIRS, from: OURS, ifindex: 1, mtu: 1400, state: abi::NEXT_HOP_OK };
         world.plane.learned.set(&7, &way).unwrap();
         let record = at as u32 * 1024 + super::usual::PORTS + u32::from(seen.sport) - 1025;
         let mut entry = world.plane.records.get(&record).unwrap().unwrap();
-        entry.back_way = 7 | ((world.now >> abi::TICK_SHIFT) as u32) << 12;
+        entry.return_hop = 7 | ((world.now >> abi::TICK_SHIFT) as u32) << 12;
         world.plane.records.set(&record, &entry).unwrap();
         let end =
             |ip: &str, port| std::net::SocketAddr::new(super::world::ip(ip), port).to_string();

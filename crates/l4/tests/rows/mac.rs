@@ -86,9 +86,9 @@ fn what_is_not_for_a_service_is_not_touched() {
 fn ways_decide_how_it_leaves() {
     let Some(world) = world() else { return };
     let syn = tcp(CLIENT4, VIP4, SYN);
-    world.way(0, 7, 0, 1);
+    world.next_hop(0, 7, 0, 1);
     let out = world.expect("another interface", &syn.bytes(), Outcome::Forwarded, REDIRECT);
     assert_eq!(out, towards(&syn, 0));
-    world.way(0, 1, 0, 0);
+    world.next_hop(0, 1, 0, 0);
     world.expect("unknown", &syn.bytes(), Outcome::NeighbourUnknown, DROP);
 }

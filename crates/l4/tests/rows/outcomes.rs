@@ -126,7 +126,7 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
     let packet = syn(client, vip, 1);
     match outcome {
         Outcome::NeighbourUnknown => {
-            world.way(index, 1, 0, abi::WAY_UNKNOWN);
+            world.next_hop(index, 1, 0, abi::NEXT_HOP_UNKNOWN);
             ends(&world, outcome, &packet.bytes(), DROP);
         }
         Outcome::DriverRefuses => {
@@ -191,7 +191,7 @@ fn too_large(world: &DatapathTestbed, outcome: Outcome, index: u32, client: &str
         abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..abi::Interface::default() };
     let large = TestPacket { payload: vec![7; 1400], keep_whole: false, ..udp(client, vip) };
     world.plane.interfaces.set(&1, &native).unwrap();
-    world.way(index, 1, 1_400, abi::WAY_OK);
+    world.next_hop(index, 1, 1_400, abi::NEXT_HOP_OK);
     if outcome == Outcome::TooBig {
         ends(world, outcome, &large.bytes(), TX);
     } else if index == 0 {

@@ -16,7 +16,7 @@ fn narrow() -> Option<(DatapathTestbed, OversizedReader)> {
     let native =
         abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 9_000, ..abi::Interface::default() };
     world.plane.interfaces.set(&1, &native).unwrap();
-    (0..2).for_each(|index| world.way(index, 1, 1_400, abi::WAY_OK));
+    (0..2).for_each(|index| world.next_hop(index, 1, 1_400, abi::NEXT_HOP_OK));
     alive(&world);
     let ring = OversizedReader::open(&world.plane.oversized().unwrap().ring).unwrap();
     Some((world, ring))

@@ -153,7 +153,8 @@ fn phases_are_replicated_by_hash() {
     let now = tick(&other.0);
     let read =
         |world: &(DatapathTestbed, ReplicaTables)| world.1.connection(place, now, &SECRET).unwrap();
-    let end = |print, may: bool| other.1.put_phase(print, (State::Closing, 50), now, |_| may);
+    let end =
+        |fingerprint, may: bool| other.1.put_phase(fingerprint, (State::Closing, 50), now, |_| may);
     assert_eq!(end(read(&one).fingerprint, false), Some(PutResult::Occupied));
     assert_eq!(end(read(&one).fingerprint, true), Some(PutResult::Done));
     assert_eq!((read(&other).state, read(&other).ttl_ticks), (State::Closing, 50));

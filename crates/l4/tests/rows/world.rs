@@ -6,7 +6,7 @@ use std::path::Path;
 use bpf::PinDirectory;
 use bpf::pin_directory::mount_at;
 use files::TemporaryDir;
-use l4::abi::{self, Outcome, Pool, Server, Service, Vip, Vip4, Vip6, Way};
+use l4::abi::{self, NextHop, Outcome, Pool, Server, Service, Vip, Vip4, Vip6};
 use l4::{PacketDatapath, TableSizes};
 
 use super::packet::TestPacket;
@@ -167,20 +167,20 @@ impl DatapathTestbed {
     pub fn server(&self, index: u32, address: &str, port: u16) -> Server {
         let server = Server {
             addr: mapped(ip(address)),
-            way: index,
+            next_hop: index,
             port,
             flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,
             ..Server::default()
         };
         self.plane.servers.set(&index, &server).unwrap();
-        self.way(index, 1, 0, abi::WAY_OK);
+        self.next_hop(index, 1, 0, abi::NEXT_HOP_OK);
         server
     }
 
-    pub fn way(&self, index: u32, ifindex: u32, mtu: u32, state: u32) {
+    pub fn next_hop(&self, index: u32, ifindex: u32, mtu: u32, state: u32) {
         let from = super::packet::OURS;
-        let way = Way { to: link(index), from, ifindex, mtu, state };
-        self.plane.ways.set(&index, &way).unwrap();
+        let way = NextHop { to: link(index), from, ifindex, mtu, state };
+        self.plane.next_hops.set(&index, &way).unwrap();
     }
 
     /// Shares of a server for TCP and UDP, one a return address; `ports` records each from `first` on.

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bpf::PinDirectory;
-use l4::abi::{self, Address, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
+use l4::abi::{self, Address, NextHop, Pool, Server, Service, Share, Share4, Vip, Vip4};
 use l4::flow_samples::FlowSampler;
 use l4::{PacketDatapath, TableSizes};
 use lab::net::BpfFs;
@@ -84,12 +84,18 @@ impl SteelyardPlane {
         for server in 0..number {
             let ip = Ipv4Addr::new(10, 10, 0, 1 + server as u8);
             let to = [2, 0, 0, 1, 0, server as u8];
-            let way = Way { to, from: [2, 0, 0, 0, 0, 1], ifindex: 1, mtu: 0, state: abi::WAY_OK };
-            plane.ways.set(&server, &way)?;
+            let way = NextHop {
+                to,
+                from: [2, 0, 0, 0, 0, 1],
+                ifindex: 1,
+                mtu: 0,
+                state: abi::NEXT_HOP_OK,
+            };
+            plane.next_hops.set(&server, &way)?;
             let mut entry = Server {
                 addr: mapped(ip),
                 outer: mapped(BACK.into()),
-                way: server,
+                next_hop: server,
                 flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,
                 wrap: abi::Wrap::Ipip as u8,
                 ..Server::default()

@@ -58,7 +58,7 @@ pub struct OpenPlane {
     pub sticky_clients: HashMap<u32, u32>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
-    known_next_hops: BTreeMap<IpAddr, abi::Way>,
+    known_next_hops: BTreeMap<IpAddr, abi::NextHop>,
     attached: BTreeMap<String, (BpfAttachMode, u32)>,
     /// Interfaces that use generic mode instead of native mode, and why.
     generic_fallback: Option<(BTreeSet<String>, String)>,

@@ -36,21 +36,21 @@ INLINE __u64 *per_client_entry(const struct config *k, const struct cursor *c, _
 
 #pragma unroll
 	for (int second = 0; second < 2; second++) {
-		at = bucket_at(fingerprint, k->crowd_mask, second);
-		bucket = bpf_map_lookup_elem(&crowd, &at);
+		at = bucket_at(fingerprint, k->per_client_mask, second);
+		bucket = bpf_map_lookup_elem(&per_client, &at);
 		if (!bucket)
 			return NULL;
 #pragma unroll
 		for (int i = 0; i < WAYS_IN_BUCKET; i++) {
-			if (*(volatile __u64 *)&bucket->print[i] == fingerprint) {
+			if (*(volatile __u64 *)&bucket->fingerprint[i] == fingerprint) {
 				*place = at * WAYS_IN_BUCKET + i;
 				return &bucket->word[i];
 			}
 		}
 	}
-	if (insert(&crowd, k->crowd_mask, fingerprint, word_of(fingerprint, 0, c->tick + PER_CLIENT_TICKS), c->tick, 1, place) == FULL)
+	if (insert(&per_client, k->per_client_mask, fingerprint, word_of(fingerprint, 0, c->tick + PER_CLIENT_TICKS), c->tick, 1, place) == FULL)
 		return NULL;
-	return find(&crowd, k->crowd_mask, fingerprint);
+	return find(&per_client, k->per_client_mask, fingerprint);
 }
 
 /* Enters one more connection of a client; 0 when it has as many as it may. */
@@ -73,7 +73,7 @@ GLOBAL int count_client_connection(const struct config *k, struct cursor *c, con
 		if (held >= service->source_connections && is_sweeper_alive(k, c))
 			return 0;
 		if (__sync_val_compare_and_swap(word, old, word_of(fingerprint, held + 1, c->tick + PER_CLIENT_TICKS)) == old) {
-			c->crowd = place + 1;
+			c->per_client = place + 1;
 			return 1;
 		}
 	}
@@ -89,7 +89,7 @@ INLINE void set_record_owner(void *owners, __u32 place, const struct cursor *c, 
 	if (!four)
 		return;
 	BOUND(in, 3);
-	four->crowd[in] = (__u32)(fingerprint >> 40 & 0xfff) << 20 | (c->crowd & PER_CLIENT_INDEX_MASK);
+	four->per_client[in] = (__u32)(fingerprint >> 40 & 0xfff) << 20 | (c->per_client & PER_CLIENT_INDEX_MASK);
 }
 
 #endif

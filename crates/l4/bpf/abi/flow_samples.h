@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
 /* What the datapath writes down of the connections that it watches; see abi.h for the language. */
-#ifndef STEELYARD_INSIGHT_ABI_H
-#define STEELYARD_INSIGHT_ABI_H
+#ifndef STEELYARD_FLOW_SAMPLES_ABI_H
+#define STEELYARD_FLOW_SAMPLES_ABI_H
 
 #include "words.h"
 
@@ -50,7 +50,7 @@ enum side {
 /// second the server. Counters only grow while `born` stays.
 struct watch {
 	/// Hash of the connection as its client sees it; 0 is free, 1 is being filled in.
-	__u64 print;
+	__u64 fingerprint;
 	/// When its first packet was seen, ns.
 	__u64 born;
 	__u8 client[16];

@@ -102,7 +102,7 @@ INLINE void start_watch(const struct cursor *c, struct watch *w, const struct pa
 	w->isn = g->seq;
 	w->flags = (opens(c) ? 0 : WATCH_LATE) | (c->record == NONE ? 0 : WATCH_BOTH);
 	w->shift[CLIENT_SIDE] = w->shift[SERVER_SIDE] = SHIFT_UNKNOWN;
-	__sync_lock_test_and_set(&w->print, g->fingerprint);
+	__sync_lock_test_and_set(&w->fingerprint, g->fingerprint);
 }
 
 /* The entry of a connection, which gets one if it is its client's packet; NULL: it has none. */
@@ -119,16 +119,16 @@ INLINE struct watch *find_or_start_watch(struct cursor *c, const struct config *
 		w = entry(watched, set * 4 + i);
 		if (!w)
 			return NULL;
-		if (w->print == g->fingerprint)
+		if (w->fingerprint == g->fingerprint)
 			goto found;
-		if (!place && w->print != WATCH_CLAIM && (!w->print || is_replaceable(k, c, w))) {
+		if (!place && w->fingerprint != WATCH_CLAIM && (!w->fingerprint || is_replaceable(k, c, w))) {
 			place = w;
-			old = w->print;
+			old = w->fingerprint;
 		}
 	}
 	if (g->side != CLIENT_SIDE || g->flags & RST)
 		return NULL;
-	if (!place || __sync_val_compare_and_swap(&place->print, old, WATCH_CLAIM) != old) {
+	if (!place || __sync_val_compare_and_swap(&place->fingerprint, old, WATCH_CLAIM) != old) {
 		count->full++;
 		return NULL;
 	}
@@ -140,7 +140,7 @@ found:
 	/* The same ends again, with other numbers: another connection. */
 	if (g->side != CLIENT_SIDE || !opens(c) || (w->isn == g->seq && !(w->flags & (WATCH_ENDED | WATCH_LATE))))
 		return w;
-	if (__sync_val_compare_and_swap(&w->print, g->fingerprint, WATCH_CLAIM) != g->fingerprint)
+	if (__sync_val_compare_and_swap(&w->fingerprint, g->fingerprint, WATCH_CLAIM) != g->fingerprint)
 		return NULL;
 	count->begun++;
 	count->unread += !has_been_read(k, w);
