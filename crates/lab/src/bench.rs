@@ -3,6 +3,7 @@
 pub mod drive;
 mod heatmap;
 pub mod http;
+pub mod http_search;
 pub mod page;
 pub mod rate_steps;
 pub mod scenario;

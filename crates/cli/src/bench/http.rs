@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use lab::bench::http::{HttpBenchmark, run_benchmark as carry_out_order, search_rate};
+use lab::bench::http::{HttpBenchmark, run_benchmark as carry_out_order};
+use lab::bench::http_search::search_rate;
 use lab::bench::rate_steps::RateSteps;
 use lab::bench::scenario;
 use lab::bench::url::TargetUrl;

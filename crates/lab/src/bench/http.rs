@@ -11,9 +11,6 @@ use crate::fleet::leader::Fleet;
 use crate::load::{FailureCause, LoadModel, LoadPlan, LoadReport};
 use crate::machine::facts::{MachineFacts, forecast_limits, generator_limits};
 use crate::machine::processors::describe_skew;
-use crate::rate_search::{
-    LatencyObjective, RateSearch, SearchEnd, SearchLimits, SearchResult, TrialOutcome,
-};
 use crate::result::{BenchMetric, BenchResult, BenchRun, MetricDirection, SecondSample};
 use crate::result_note::{NoteSeverity, ResultNote};
 
@@ -32,7 +29,7 @@ pub struct HttpBenchmark {
 }
 
 impl HttpBenchmark {
-    fn drive(
+    pub(super) fn drive(
         &self,
         plan: LoadPlan,
         stop: &Arc<AtomicBool>,
@@ -45,7 +42,7 @@ impl HttpBenchmark {
     }
 
     /// What limited the machines that made the load.
-    fn client_limits(
+    pub(super) fn client_limits(
         &self,
         driven: &DriveOutcome,
         plan: &LoadPlan,
@@ -117,7 +114,7 @@ pub fn run_benchmark(
 }
 
 /// Reports the limits that this machine will reach, before it does.
-fn report_forecast(
+pub(super) fn report_forecast(
     facts: &MachineFacts,
     plan: &LoadPlan,
     result: &mut BenchResult,
@@ -129,7 +126,7 @@ fn report_forecast(
     }
 }
 
-fn planned_tests(order: &HttpBenchmark) -> Vec<(String, LoadPlan)> {
+pub(super) fn planned_tests(order: &HttpBenchmark) -> Vec<(String, LoadPlan)> {
     let connections = order.plan.connections();
     if order.rates.is_empty() {
         return vec![(format!("{connections} connections"), order.plan.clone())];
@@ -141,7 +138,7 @@ fn planned_tests(order: &HttpBenchmark) -> Vec<(String, LoadPlan)> {
     order.rates.iter().map(test).collect()
 }
 
-fn warm_up(
+pub(super) fn warm_up(
     order: &HttpBenchmark,
     tests: &[(String, LoadPlan)],
     stop: &Arc<AtomicBool>,
@@ -154,7 +151,7 @@ fn warm_up(
 }
 
 /// A run in the form of the result; facts about it become notes.
-fn assess_run(
+pub(super) fn assess_run(
     order: &HttpBenchmark,
     driven: &DriveOutcome,
     (plan, facts): (&LoadPlan, &MachineFacts),
@@ -286,103 +283,6 @@ fn metrics(report: &LoadReport) -> Vec<BenchMetric> {
         add(&format!("status-{class}xx"), "1", MetricDirection::Neither, *n as f64)
     });
     out
-}
-
-/// Searches the highest rate that meets `objective`; every trial becomes a run of the result.
-///
-/// # Errors
-/// The first trial could not be started.
-pub fn search_rate(
-    order: &HttpBenchmark,
-    (objective, terms): (LatencyObjective, SearchLimits),
-    facts: &MachineFacts,
-    result: &mut BenchResult,
-    stop: &Arc<AtomicBool>,
-    on_event: &mut dyn FnMut(BenchEvent<'_>),
-) -> Result<Option<SearchResult>, DriveError> {
-    let mut seek = RateSearch::new(terms);
-    let first = HttpBenchmark { rates: vec![terms.from], ..order.clone() };
-    if order.fleet.is_none() {
-        planned_tests(&first)
-            .iter()
-            .for_each(|(_, plan)| report_forecast(facts, plan, result, on_event));
-    }
-    warm_up(&first, &planned_tests(&first), stop, on_event)?;
-    let mut trial = 0;
-    let mut answered = 0;
-    let mut causes = Vec::new();
-    while let Some(rate) = seek.next_rate() {
-        trial += 1;
-        let pace = LoadModel::Open { per_second: rate, connections: order.plan.connections() };
-        let plan = LoadPlan { pace, ..order.plan.clone() };
-        let test = format!("trial at {rate:.0} requests/s");
-        on_event(BenchEvent::TestStarted { test: &test, repeat: (trial, 0) });
-        let driven = order
-            .drive(plan.clone(), stop, &mut |second| on_event(BenchEvent::SecondElapsed(second)));
-        let driven = match driven {
-            Err(error) if !result.runs.is_empty() => {
-                let text = format!("{test} could not start: {error}; the search is not over");
-                result.add_note(NoteSeverity::Partial, text);
-                return Ok(None);
-            }
-            driven => driven?,
-        };
-        let limits = order.client_limits(&driven, &plan, facts);
-        let verdict = assess_trial(
-            &objective,
-            &driven.report,
-            limits.iter().any(|note| note.weight != NoteSeverity::Hint),
-        );
-        // Trials that miss are part of a search: their shortfalls are no fault of the result.
-        let mut aside = BenchResult::new("", Default::default());
-        let run = assess_run(order, &driven, (&plan, facts), (&test, trial), &mut aside);
-        answered += driven.report.answered;
-        causes = driven.report.failed_by_cause.keys().copied().collect();
-        result.runs.push(run);
-        if verdict == TrialOutcome::ClientLimit {
-            limits
-                .into_iter()
-                .for_each(|note| result.add_note(note.weight, format!("`{test}`: {}", note.text)));
-        }
-        if driven.stopped {
-            result.add_note(
-                NoteSeverity::Partial,
-                format!("stopped in {test}: the search is not over"),
-            );
-            return Ok(None);
-        }
-        seek.record_trial(verdict);
-    }
-    let found = seek.result();
-    note_search_trouble(answered, found, &causes, result);
-    result.search = found;
-    Ok(found)
-}
-
-/// Adds a note when the result of a search proves nothing about the target.
-fn note_search_trouble(
-    answered: u64,
-    found: Option<SearchResult>,
-    causes: &[&str],
-    result: &mut BenchResult,
-) {
-    if answered == 0 {
-        let text = format!("nothing was answered at any rate: {}", causes.join(", "));
-        result.add_note(NoteSeverity::Partial, text);
-    } else if found.is_some_and(|found| found.end == SearchEnd::Wavers) {
-        let text =
-            "trials contradict each other, so no rate is confirmed: search again, with a longer -d";
-        result.add_note(NoteSeverity::Partial, text.to_owned());
-    }
-}
-
-fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool) -> TrialOutcome {
-    // Failed requests count as slow; so do those in flight at the end.
-    let slow = report.slower_than(objective.within_us) + report.failed + report.in_flight;
-    match objective.assess_trial(slow, report.requests) {
-        TrialOutcome::Misses if limited => TrialOutcome::ClientLimit,
-        verdict => verdict,
-    }
 }
 
 /// Reported percentiles with their quantiles.

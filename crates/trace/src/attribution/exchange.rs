@@ -66,13 +66,9 @@ pub fn attribute_turn(
     match (request_span, response_span) {
         (None, None) => return None,
         (Some(request_span), None) => {
-            let (q0, q1) = times(client, request_span);
-            out.request = ground.attribute_phase(
-                ConnectionSide::Client,
-                request_span,
-                turn.request?,
-                (q0, q1),
-            );
+            let sent = times(client, request_span);
+            let side = ConnectionSide::Client;
+            out.request = ground.attribute_phase(side, request_span, turn.request?, sent);
         }
         (None, Some(response_span)) => {
             let (p0, p1) = times(server, response_span);
@@ -91,14 +87,10 @@ pub fn attribute_turn(
             if times(server, response_span).1 < times(client, request_span).0 =>
         {
             // A response that was over before the request began does not belong to it.
-            let (q0, q1) = times(client, request_span);
+            let sent = times(client, request_span);
+            let side = ConnectionSide::Client;
             out.complete = false;
-            out.request = ground.attribute_phase(
-                ConnectionSide::Client,
-                request_span,
-                turn.request?,
-                (q0, q1),
-            );
+            out.request = ground.attribute_phase(side, request_span, turn.request?, sent);
         }
         (Some(request_span), Some(response_span)) => {
             ground.attribute_phases(&mut out, turn, request_span, response_span)
