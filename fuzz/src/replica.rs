@@ -75,7 +75,7 @@ pub fn run_partner(bytes: &[u8]) {
             }
         };
         let Some(packet) = packet else { continue };
-        match ours.receive(now, &packet, (each[3] < 64, &SECRET), &keys) {
+        match ours.receive(now, &packet, each[3] < 64, &SECRET, &keys) {
             Ok(ReplicaEvent::Records(_)) => {
                 assert!(each[0] % 6 == 3 || !each[2].is_multiple_of(4), "a stranger is believed");
                 assert!(packet != last, "the same packet twice");

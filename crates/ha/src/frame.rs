@@ -65,7 +65,7 @@ fn unsolicited_advertisement(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
     // Option 2, one unit of eight bytes: the target's link address.
     message.extend([2, 1]);
     message.extend(link);
-    icmp(message, (ip, ALL_NODES), ethernet(ALL_NODES_LINK, link, TYPE_V6))
+    icmp(message, ip, ALL_NODES, ethernet(ALL_NODES_LINK, link, TYPE_V6))
 }
 
 fn neighbor_solicitation(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
@@ -76,11 +76,11 @@ fn neighbor_solicitation(ip: Ipv6Addr, link: MacAddress) -> Vec<u8> {
     let group =
         Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(a), u16::from_be_bytes([b, c]));
     let to = [0x33, 0x33, 0xff, a, b, c];
-    icmp(message, (Ipv6Addr::UNSPECIFIED, group), ethernet(to, link, TYPE_V6))
+    icmp(message, Ipv6Addr::UNSPECIFIED, group, ethernet(to, link, TYPE_V6))
 }
 
 /// An ICMPv6 message with its headers and checksum.
-fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>) -> Vec<u8> {
+fn icmp(mut message: Vec<u8>, from: Ipv6Addr, to: Ipv6Addr, mut out: Vec<u8>) -> Vec<u8> {
     let sum = checksum::checksum_with_pseudo_header(&message, from.into(), to.into(), ICMP_V6);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     let length = u16::try_from(message.len()).unwrap_or(u16::MAX);

@@ -198,7 +198,7 @@ fn compare_samples(
     let alone = rule.alpha / compared_rows.len().max(1) as f64;
     let each = pairs.iter().zip(verdicts).zip(ps);
     (
-        each.map(|((pair, verdict), p)| compare_sample(*pair, (verdict, p), rule, alone)).collect(),
+        each.map(|((pair, verdict), p)| compare_sample(*pair, verdict, p, rule, alone)).collect(),
         alone,
     )
 }
@@ -210,7 +210,8 @@ fn smallest_of((left, right): SamplePair<'_>) -> f64 {
 /// `p`: corrected for the rows that are tested together; `alone`: the alpha at which one row alone is proven.
 fn compare_sample(
     (left, right): SamplePair<'_>,
-    (verdict, p): (RankTestResult, f64),
+    verdict: RankTestResult,
+    p: f64,
     rule: SignificanceRule,
     alone: f64,
 ) -> ComparisonRow {

@@ -222,7 +222,7 @@ pub fn parse_limits(body: &[u8]) -> Option<(u32, u32)> {
     Some((of(ACCEPTED_ADDRESSES)?, of(SUBFLOWS)?))
 }
 
-pub fn set_limits_request(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<u8> {
+pub fn set_limits_request(family: u16, taken_up: u32, subflows: u32) -> Vec<u8> {
     let parts = [
         generic_header(SET_LIMITS, 1),
         attribute(ACCEPTED_ADDRESSES, &taken_up.to_ne_bytes()),
@@ -248,7 +248,7 @@ pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
     let token = read_u32(info, 12)?;
     let sent = read_u64(info, 72)?;
     let received = read_u64(info, 64)?;
-    parse_flow(body, token, 0, (sent, received))
+    parse_flow(body, token, 0, sent, received)
 }
 
 /// A subflow, from a reply; `None`: a socket of plain TCP.
@@ -260,7 +260,7 @@ pub fn parse_subflow(body: &[u8]) -> Option<MptcpFlow> {
     let mptcp = inner(above, 3)?;
     let token = read_u32(inner(mptcp, 2)?, 0)?;
     let info = parse_info(body)?;
-    parse_flow(body, token, read_u32(info, 68)?, (read_u64(info, 120)?, read_u64(info, 128)?))
+    parse_flow(body, token, read_u32(info, 68)?, read_u64(info, 120)?, read_u64(info, 128)?)
 }
 
 fn parse_info(body: &[u8]) -> Option<&[u8]> {
@@ -274,7 +274,8 @@ fn parse_flow(
     body: &[u8],
     token: u32,
     round_trip_us: u32,
-    (sent, received): (u64, u64),
+    sent: u64,
+    received: u64,
 ) -> Option<MptcpFlow> {
     let v6 = *body.first()? == 10;
     let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));

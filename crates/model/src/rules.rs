@@ -18,6 +18,7 @@ pub mod table;
 pub mod value;
 
 mod glob;
+mod path_captures;
 mod reading_set;
 
 pub use context::{PoolLoad, RuleContext, RuleMatch, RuleState};

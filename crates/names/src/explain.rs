@@ -83,7 +83,7 @@ pub fn explain(
                 else {
                     return out;
                 };
-                explain_name(plan, state, (kind, client), &mut out);
+                explain_name(plan, state, kind, client, &mut out);
                 return out;
             }
         }
@@ -113,7 +113,8 @@ fn explain_candidate(zone_data: &ZoneData, name: usize, who: usize, out: &mut Na
 fn explain_name(
     plan: &NamePlan,
     state: &NameState,
-    (kind, client): (u16, IpAddr),
+    kind: u16,
+    client: IpAddr,
     out: &mut NameExplanation,
 ) {
     out.name = Some(format_name(plan.domain.wire()));

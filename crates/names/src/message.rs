@@ -130,7 +130,9 @@ impl<'o> MessageWriter<'o> {
     pub fn finish(
         mut self,
         query_flags: u16,
-        (code, authoritative, truncated): (u16, bool, bool),
+        code: u16,
+        authoritative: bool,
+        truncated: bool,
         opt: Option<(&EdnsOptions, u16, &[u8])>,
     ) {
         if let Some((edns, size, options)) = opt {

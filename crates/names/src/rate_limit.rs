@@ -57,20 +57,28 @@ struct RateSlot {
     debt_paid_at: u64,
 }
 
+/// How many answers a client network gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerRate {
+    /// Answers a second.
+    pub rate: u32,
+    /// One answer in this many above the rate is a TC reply; `None`: none is.
+    pub slip: Option<u32>,
+}
+
 impl RateLimiter {
     /// An empty table; `seed` hides which networks share a row.
     pub fn new(seed: u64) -> RateLimiter {
         RateLimiter { slots: Vec::new(), seed, over_limit: 0, evicted_networks: 0 }
     }
 
-    /// Counts one more answer to this client. `rate`: answers a second; `slip`: one answer in this many above the rate
-    /// is a TC reply.
+    /// Counts one more answer to this client.
     pub fn check_rate(
         &mut self,
         client: IpAddr,
         class: AnswerClass,
         now: MonotonicTime,
-        (rate, slip): (u32, Option<u32>),
+        limit: AnswerRate,
     ) -> RateDecision {
         if self.slots.is_empty() {
             self.slots = vec![RateSlot::default(); SLOTS];
@@ -94,12 +102,12 @@ impl RateLimiter {
         let paid = slot.debt_paid_at.max(now.0);
         if paid - now.0 >= BURST_NANOS {
             self.over_limit = self.over_limit.wrapping_add(1);
-            return match slip {
+            return match limit.slip {
                 Some(slip) if self.over_limit.is_multiple_of(slip) => RateDecision::Slip,
                 _ => RateDecision::Drop,
             };
         }
-        slot.debt_paid_at = paid + BURST_NANOS / u64::from(rate.max(1));
+        slot.debt_paid_at = paid + BURST_NANOS / u64::from(limit.rate.max(1));
         RateDecision::Pass
     }
 }
@@ -127,7 +135,12 @@ mod tests {
     fn a_network_gets_its_rate_and_others_are_left_alone() {
         let mut limiter = RateLimiter::new(1);
         let mut ask = |client: &str, class, at: u64| {
-            limiter.check_rate(ip(client), class, MonotonicTime(at), (10, Some(2)))
+            limiter.check_rate(
+                ip(client),
+                class,
+                MonotonicTime(at),
+                AnswerRate { rate: 10, slip: Some(2) },
+            )
         };
         let start = 5_000_000_000;
         for host in 0..10 {
@@ -154,8 +167,12 @@ mod tests {
         let passed = (0..100_000u64)
             .filter(|at| {
                 let now = begin + Duration::from_micros(100 * at);
-                limiter.check_rate(ip("2001:db8::1"), AnswerClass::Error, now, (50, None))
-                    == RateDecision::Pass
+                limiter.check_rate(
+                    ip("2001:db8::1"),
+                    AnswerClass::Error,
+                    now,
+                    AnswerRate { rate: 50, slip: None },
+                ) == RateDecision::Pass
             })
             .count();
         assert!((545..=552).contains(&passed), "{passed}");
@@ -167,7 +184,12 @@ mod tests {
         for net in 0..200_000u32 {
             let client = IpAddr::V4((net << 8).into());
             assert_eq!(
-                limiter.check_rate(client, AnswerClass::Data, MonotonicTime(9), (1, None)),
+                limiter.check_rate(
+                    client,
+                    AnswerClass::Data,
+                    MonotonicTime(9),
+                    AnswerRate { rate: 1, slip: None }
+                ),
                 RateDecision::Pass
             );
         }

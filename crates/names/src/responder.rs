@@ -95,7 +95,7 @@ impl DnsResponder {
         };
         let (beside, known) = self.opt_response(zone_data, context, &question);
         let free = known || context.transport == DnsTransport::Tcp;
-        let size = self.answer_limit(zone_data, context, &question, (query.len(), known));
+        let size = self.answer_limit(zone_data, context, &question, query.len(), known);
         let bad_version = question.edns.is_some_and(|edns| edns.version != 0);
         let place =
             if bad_version { QueryTarget::Refused } else { find_target(zone_data, &question) };
@@ -201,7 +201,8 @@ impl DnsResponder {
         zone_data: &ZoneData,
         context: &QueryContext,
         question: &DnsQuestion<'_>,
-        (query, known): (usize, bool),
+        query: usize,
+        known: bool,
     ) -> usize {
         if context.transport == DnsTransport::Tcp {
             return TCP_MAX;
@@ -261,7 +262,7 @@ impl DnsResponder {
         let authoritative = code == code::GOOD || code == code::NO_NAME;
         let opt =
             beside.edns.as_ref().map(|edns| (edns, zone_data.udp_size, self.options.as_slice()));
-        message.finish(question.flags, (code, authoritative, truncated), opt);
+        message.finish(question.flags, code, authoritative, truncated, opt);
     }
 }
 

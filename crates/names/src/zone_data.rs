@@ -12,6 +12,7 @@ use super::candidate::{AnswerCandidate, PoolIndex, name_candidates};
 use super::domain::DomainName;
 use super::record;
 use super::zone_plan::{NamePlan, ZonePlans};
+use crate::rate_limit::AnswerRate;
 
 #[derive(Debug)]
 pub struct ZoneData {
@@ -22,9 +23,8 @@ pub struct ZoneData {
     pub minimal: Vec<u8>,
     /// The largest answer over UDP in bytes.
     pub udp_size: u16,
-    /// Answers of one class a second to one network, for this thread; and one in how many above that rate is a TC
-    /// reply.
-    pub rate: Option<(u32, Option<u32>)>,
+    /// Answers of one class to one network, for this thread; `None`: no limit.
+    pub rate: Option<AnswerRate>,
     /// Whether the client subnets of resolvers are used.
     pub client_subnet: bool,
     pub cookies: bool,
@@ -67,8 +67,10 @@ impl ZoneData {
         let NameServerConfig { udp_size, client_subnet, cookies, .. } = config.name_server;
         let threads = u32::try_from(config.name_server.threads).unwrap_or(1).max(1);
         // A network's queries spread over the threads by their ports, so each thread gets a part of the rate.
-        let rate =
-            config.name_server.rate.map(|rate| (rate.div_ceil(threads), config.name_server.slip));
+        let rate = config
+            .name_server
+            .rate
+            .map(|rate| AnswerRate { rate: rate.div_ceil(threads), slip: config.name_server.slip });
         let minimal = record::any_data().unwrap_or_default();
         ZoneData { plan, states, minimal, udp_size, rate, client_subnet, cookies }
     }

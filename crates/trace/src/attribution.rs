@@ -86,7 +86,7 @@ pub fn attribute_connection(
     exchange::add_pauses(&mut transactions);
     let setup_ns = if continued { 0 } else { setup_time(conversation, &path) };
     if let Some(first) = transactions.first_mut() {
-        first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path));
+        first.set_up(setup_ns, lost_in_setup(conversation, setup_ns, &path).1);
     }
     ConnectionAttribution {
         scales,

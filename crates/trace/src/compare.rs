@@ -80,15 +80,11 @@ pub fn compare_reports(fast: &TraceReport, slow: &TraceReport) -> CaptureCompari
         total: pair(|v| v.total_seconds),
         location,
         owners,
-        causes: compare_causes(&fast.verdict, &slow.verdict, (a, b)),
+        causes: compare_causes(&fast.verdict, &slow.verdict, a, b),
     }
 }
 
-fn compare_causes(
-    fast: &TimeDiagnosis,
-    slow: &TimeDiagnosis,
-    (a, b): (f64, f64),
-) -> Vec<CausePair> {
+fn compare_causes(fast: &TimeDiagnosis, slow: &TimeDiagnosis, a: f64, b: f64) -> Vec<CausePair> {
     let all = |of: &TimeDiagnosis| -> Vec<BottleneckFinding> {
         of.most_significant.iter().chain(&of.next).cloned().collect()
     };

@@ -129,7 +129,8 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
         hint: flag.map(|flag| flag.hint()),
         cap_bytes: Some(cell.cap).filter(|cap| cell.limit == Limit::SendBuffer && *cap > 0),
         window,
-        alternative: shown.and_then(|shown| alternative_explanation(cell, shown)),
+        alternative: shown
+            .and_then(|(conversation, ledger)| alternative_explanation(cell, conversation, ledger)),
         sentence: sentence::describe_finding(&facts),
         fix: sentence::suggest_fix(&facts),
         evidence: EvidenceReport {
@@ -195,7 +196,8 @@ fn segment_bytes(cell: &LimitCell, ledger: &ConnectionLedger) -> u32 {
 /// A cap that equals the window under some scale may be that window, when the scale is unknown.
 fn alternative_explanation(
     cell: &LimitCell,
-    (conversation, ledger): (&Conversation, &ConnectionLedger),
+    conversation: &Conversation,
+    ledger: &ConnectionLedger,
 ) -> Option<String> {
     let sender = owner_side(cell.owner).filter(|_| cell.limit == Limit::SendBuffer)?;
     let receiver = sender.peer();

@@ -85,7 +85,7 @@ pub fn join_reports(front: &TraceReport, back: &TraceReport) -> JoinedReport {
         if same && used.contains(&key(connection, transaction)) {
             continue;
         }
-        match find_partner((connection, transaction), &mut behind) {
+        match find_partner(connection, transaction, &mut behind) {
             Some(found) => {
                 used.insert(key(found.connection, found.transaction));
                 transactions.push(join_transaction(connection, transaction, found));
@@ -126,7 +126,8 @@ fn exchanges(
 }
 
 fn find_partner<'a, 'b>(
-    (connection, front): (&ConnectionReport, &TransactionReport),
+    connection: &ConnectionReport,
+    front: &TransactionReport,
     behind: &'b mut [BackExchange<'a>],
 ) -> Option<&'b BackExchange<'a>> {
     let until = front.start_seconds + front.total_seconds;

@@ -108,7 +108,7 @@ impl LimitTally {
                 let longest_ns = ns;
                 let evidence = LimitEvidence { times, longest_ns, from_ns, from, to, bytes: 0 };
                 let cell =
-                    build_cell((place, limit), ConnectionSide::Client, ns, evidence, connection);
+                    build_cell(place, limit, ConnectionSide::Client, ns, evidence, connection);
                 self.add_cell(cell, transaction);
             }
         }
@@ -133,7 +133,7 @@ impl LimitTally {
         for cause in &phase.causes {
             let limit = cause.limit;
             let evidence = cause.evidence;
-            let mut cell = build_cell((place, limit), sender, cause.ns, evidence, connection);
+            let mut cell = build_cell(place, limit, sender, cause.ns, evidence, connection);
             cell.cap = phase.cap;
             cell.window = phase.window;
             cell.max_in_flight = phase.max_in_flight;
@@ -195,7 +195,8 @@ impl LimitTally {
 }
 
 fn build_cell(
-    (place, limit): (TransactionPlace, Limit),
+    place: TransactionPlace,
+    limit: Limit,
     sender: ConnectionSide,
     ns: i64,
     evidence: LimitEvidence,

@@ -139,7 +139,8 @@ fn carry_out(args: &BenchHttpArgs) -> Result<CommandOutcome, CommandError> {
             let trial = search_trial(&order, args, objective)?;
             let found = search_rate(
                 &trial,
-                (objective, search_terms(args)?),
+                objective,
+                search_terms(args)?,
                 &facts,
                 &mut result,
                 &stop,

@@ -165,7 +165,7 @@ impl MptcpTask {
         // The file is written first: endpoints that are set but not stored could not be told from those of others.
         self.save_state(kept);
         if taken != (most, most) {
-            exchange_messages(GENERIC, &[words::set_limits_request(family, (most, most))])?;
+            exchange_messages(GENERIC, &[words::set_limits_request(family, most, most)])?;
         }
         for step in &steps {
             exchange_messages(GENERIC, &[words::change_request(family, step)])?;
@@ -199,8 +199,11 @@ impl MptcpTask {
             {
                 exchange_messages(GENERIC, &[words::change_request(family, step)])?;
             }
-            if let Some(limits) = self.saved_state.limits {
-                exchange_messages(GENERIC, &[words::set_limits_request(family, limits)])?;
+            if let Some((taken_up, subflows)) = self.saved_state.limits {
+                exchange_messages(
+                    GENERIC,
+                    &[words::set_limits_request(family, taken_up, subflows)],
+                )?;
             }
             Ok(())
         });

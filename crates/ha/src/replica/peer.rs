@@ -247,7 +247,7 @@ impl ReplicaPeer {
         lost
     }
 
-    /// A packet arrived. `stands`: whether we hold an address, and our secret.
+    /// A packet arrived. `active`: whether this member holds an address; `secret`: its own.
     ///
     /// # Errors
     /// The packet is rejected and counted.
@@ -255,11 +255,12 @@ impl ReplicaPeer {
         &mut self,
         now: MonotonicTime,
         bytes: &[u8],
-        stands: (bool, &HashSecret),
+        active: bool,
+        secret: &HashSecret,
         keys: &ClusterKeys,
     ) -> Result<ReplicaEvent, ReplicaDefect> {
         let datagram = parse(bytes, keys)
-            .and_then(|datagram| self.handle_datagram(now, datagram, stands, keys));
+            .and_then(|datagram| self.handle_datagram(now, datagram, active, secret, keys));
         if let Err(defect) = &datagram {
             *self.counts.refused.entry(defect.name()).or_default() += 1;
         }
@@ -270,7 +271,8 @@ impl ReplicaPeer {
         &mut self,
         now: MonotonicTime,
         datagram: ReplicaDatagram,
-        stands: (bool, &HashSecret),
+        active: bool,
+        secret: &HashSecret,
         keys: &ClusterKeys,
     ) -> Result<ReplicaEvent, ReplicaDefect> {
         let (ours, theirs) = self.sessions.ok_or(ReplicaDefect::Session)?;
@@ -281,7 +283,9 @@ impl ReplicaPeer {
             return Err(ReplicaDefect::Session);
         }
         match &datagram.body {
-            ReplicaBody::Hello(hello) => Ok(self.handle_hello(&datagram, hello, stands, keys)),
+            ReplicaBody::Hello(hello) => {
+                Ok(self.handle_hello(&datagram, hello, active, secret, keys))
+            }
             ReplicaBody::Acknowledgement(heard) => {
                 let ended = self.window.acknowledge(now, heard);
                 Ok(ReplicaEvent::Lost(self.record_losses(ended)))
@@ -301,7 +305,8 @@ impl ReplicaPeer {
         &mut self,
         datagram: &ReplicaDatagram,
         hello: &ReplicaHello,
-        (active, secret): (bool, &HashSecret),
+        active: bool,
+        secret: &HashSecret,
         keys: &ClusterKeys,
     ) -> ReplicaEvent {
         let ours = seal::tag(secret, datagram.key, keys);

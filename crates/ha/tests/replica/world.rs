@@ -176,7 +176,7 @@ impl ReplicaSimulation {
     fn hear_one(&mut self, bytes: &[u8]) {
         let now = self.moment();
         let one = &mut self.one;
-        match one.partner.receive(now, bytes, (true, &one.secret), &self.keys) {
+        match one.partner.receive(now, bytes, true, &one.secret, &self.keys) {
             Ok(ReplicaEvent::Lost(places)) => one.changed.extend(places),
             Ok(ReplicaEvent::Agreed | ReplicaEvent::AwaitPeer) | Err(ReplicaDefect::Session) => {}
             other => panic!("seed {}: {other:?}", self.dice.seed),
@@ -186,7 +186,7 @@ impl ReplicaSimulation {
     fn hear_other(&mut self, bytes: &[u8]) {
         let now = self.moment();
         let other = &mut self.other;
-        match other.partner.receive(now, bytes, (false, &other.secret), &self.keys) {
+        match other.partner.receive(now, bytes, false, &other.secret, &self.keys) {
             Ok(ReplicaEvent::Records(records)) => {
                 for record in records {
                     let ReplicaRecord::Flow { fingerprint: print, server, .. } = record else {

@@ -45,7 +45,8 @@ pub(super) struct PlannedPool {
 
 /// A pool of a service, by the service and the pool's position, or both where the families choose apart.
 pub(super) fn plan_pools(
-    (service, ordinal): (u32, u32),
+    service: u32,
+    ordinal: u32,
     source: &PlanSource<'_>,
     view: &PoolView,
     indexes: &[Option<u32>],

@@ -96,7 +96,7 @@ pub fn plan_service(
     for (ordinal, view) in source.pools.iter().enumerate() {
         let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
         let servers = plan_servers(&mut part, source, view, layout)?;
-        let made = pools::plan_pools((index, ordinal), source, view, &servers, layout)?;
+        let made = pools::plan_pools(index, ordinal, source, view, &servers, layout)?;
         let first = made.first().map_or(abi::NONE, |one| one.index);
         for one in made {
             part.leveled_pools.extend(one.members.map(|members| (one.index, members)));
@@ -247,7 +247,7 @@ fn plan_servers(
         let port = if nat { port_shares::share_port(source.packets, at.port()) } else { 0 };
         let key = ServerKey { service: part.index, address: at.ip(), port };
         let index = layout.servers.allocate(&key)?;
-        let mut server = server_value((view, eligible.contains(&place)), &key, source);
+        let mut server = server_value(view, eligible.contains(&place), &key, source);
         server.next_hop = layout.next_hops.allocate(&at.ip())?;
         if nat {
             part.shares.insert(index, server_shares(&key, source, pool)?);
@@ -260,7 +260,8 @@ fn plan_servers(
 
 /// `chosen`: new connections may choose it.
 fn server_value(
-    (view, chosen): (&ServerView, bool),
+    view: &ServerView,
+    chosen: bool,
     key: &ServerKey,
     source: &PlanSource<'_>,
 ) -> abi::Server {

@@ -160,7 +160,8 @@ impl ReplicaTables {
     pub fn put_phase(
         &self,
         fingerprint: u64,
-        (state, left): (State, u32),
+        state: State,
+        left: u32,
         tick: u32,
         may: impl Fn(u32) -> bool,
     ) -> Option<PutResult> {

@@ -20,7 +20,7 @@ fn forecast(config: &Config) -> BTreeMap<(IpAddr, u16, u8), (u32, u64, u32)> {
         for server in &pool.servers {
             let ServerHost::Ip(ip) = server.address.host else { panic!("{server:?}") };
             for protocol in [TCP, UDP] {
-                let found = made.server_shares(packets, (pool, server), protocol).unwrap();
+                let found = made.server_shares(packets, pool, server, protocol).unwrap();
                 if found.ports > 0 {
                     let of = (found.shares, found.ports, found.fewest_ports);
                     out.insert((ip, server.address.port, protocol), of);

@@ -154,7 +154,7 @@ fn phases_are_replicated_by_hash() {
     let read =
         |world: &(DatapathTestbed, ReplicaTables)| world.1.connection(place, now, &SECRET).unwrap();
     let end =
-        |fingerprint, may: bool| other.1.put_phase(fingerprint, (State::Closing, 50), now, |_| may);
+        |fingerprint, may: bool| other.1.put_phase(fingerprint, State::Closing, 50, now, |_| may);
     assert_eq!(end(read(&one).fingerprint, false), Some(PutResult::Occupied));
     assert_eq!(end(read(&one).fingerprint, true), Some(PutResult::Done));
     assert_eq!((read(&other).state, read(&other).ttl_ticks), (State::Closing, 50));

@@ -198,8 +198,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let head = self.incoming.view();
             let mut out = worker.buffers.take();
             let base = rule.rewrite_base(&head);
-            let parts = rule.path_captures(&base);
-            let target = edits.apply(&self.incoming.head, &head, &base, parts, &mut out)?;
+            let captures = rule.path_captures(&base);
+            let target = edits.apply(&self.incoming.head, &head, &base, captures, &mut out)?;
             drop(base);
             let old = self.incoming.replace(out, target.0, target.1);
             worker.buffers.put(old);

@@ -168,13 +168,13 @@ pub fn rule_answer(
     let Some(rule) = matched.rule() else { return (500, lines, Vec::new()) };
     if let RuleAction::Redirect(to, status) = &rule.action {
         let path = rule.rewrite_base(head);
-        let (rest, groups) = rule.path_captures(&path);
+        let captures = rule.path_captures(&path);
         let with = model::config::template::TemplateValues {
             host: head.authority(),
             path: &path,
             query: head.query(),
-            rest,
-            groups,
+            rest: captures.rest,
+            groups: captures.groups,
         };
         lines.extend_from_slice(b"Location: ");
         to.fill_location(&with, &mut lines);

@@ -106,7 +106,7 @@ pub fn run_benchmark(
                 }
                 driven => driven?,
             };
-            let run = assess_run(order, &driven, (plan, facts), (test, repeat), result);
+            let run = assess_run(order, &driven, plan, facts, test, repeat, result);
             result.runs.push(run);
         }
     }
@@ -154,8 +154,10 @@ pub(super) fn warm_up(
 pub(super) fn assess_run(
     order: &HttpBenchmark,
     driven: &DriveOutcome,
-    (plan, facts): (&LoadPlan, &MachineFacts),
-    (test, repeat): (&str, u32),
+    plan: &LoadPlan,
+    facts: &MachineFacts,
+    test: &str,
+    repeat: u32,
     result: &mut BenchResult,
 ) -> BenchRun {
     let report = &driven.report;

@@ -19,7 +19,8 @@ use crate::result_note::NoteSeverity;
 /// The first trial could not be started.
 pub fn search_rate(
     order: &HttpBenchmark,
-    (objective, terms): (LatencyObjective, SearchLimits),
+    objective: LatencyObjective,
+    terms: SearchLimits,
     facts: &MachineFacts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
@@ -60,7 +61,7 @@ pub fn search_rate(
         );
         // Trials that miss are part of a search: their shortfalls are no fault of the result.
         let mut aside = BenchResult::new("", Default::default());
-        let run = assess_run(order, &driven, (&plan, facts), (&test, trial), &mut aside);
+        let run = assess_run(order, &driven, &plan, facts, &test, trial, &mut aside);
         answered += driven.report.answered;
         causes = driven.report.failed_by_cause.keys().copied().collect();
         result.runs.push(run);

@@ -167,11 +167,11 @@ fn draw_plot(
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / most);
     let mut svg = Svg::default();
     for mark in ticks(most, 4.0) {
-        svg.line("grid", (MARGIN_LEFT, y(mark)), (MARGIN_LEFT + INSIDE, y(mark)));
-        svg.text("small", "end", (MARGIN_LEFT - 6.0, y(mark) + 4.0), &values(mark));
+        svg.line("grid", MARGIN_LEFT, y(mark), MARGIN_LEFT + INSIDE, y(mark));
+        svg.text("small", "end", MARGIN_LEFT - 6.0, y(mark) + 4.0, &values(mark));
     }
     for mark in ticks(span, 8.0) {
-        svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &along(mark));
+        svg.text("small", "middle", x(mark), TOP + HEIGHT + 16.0, &along(mark));
     }
     for (class, points) in lines {
         let points: Vec<(f64, f64)> =

@@ -84,7 +84,7 @@ fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
     let mut label = |row: usize, column: usize, text: &str| {
         let at = (column as f64 / (columns - 1) as f64, row as f64 / (rows - 1) as f64, 0.0);
         let ((x, y), _) = project_point(at, turn, tilt);
-        svg.text("small", "middle", (x, y + 16.0), text);
+        svg.text("small", "middle", x, y + 16.0, text);
     };
     for (row, buffer) in grid.buffers.iter().enumerate() {
         label(row, 0, buffer);

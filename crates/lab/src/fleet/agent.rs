@@ -51,7 +51,7 @@ pub fn serve_leaders(
             let busy = &busy;
             let open = &open;
             scope.spawn(move || {
-                match serve_leader(socket, certified, token, (facts, busy), stop) {
+                match serve_leader(socket, certified, token, facts, busy, stop) {
                     Ok(answered) => on_status(from, &format!("done: {answered} answered")),
                     Err(error) => on_status(from, &format!("ended: {error}")),
                 }
@@ -67,7 +67,8 @@ fn serve_leader(
     socket: TcpStream,
     certified: &ChannelAcceptor,
     token: &FleetToken,
-    (facts, busy): (&MachineFacts, &Mutex<()>),
+    facts: &MachineFacts,
+    busy: &Mutex<()>,
     stop: &AtomicBool,
 ) -> Result<u64, ChannelError> {
     socket.set_nonblocking(false)?;

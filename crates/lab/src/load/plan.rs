@@ -70,7 +70,8 @@ impl LoadProtocol {
         &self,
         which: usize,
         status: u16,
-        (bytes, found): (u64, bool),
+        bytes: u64,
+        found: bool,
     ) -> Option<FailureCause> {
         match self.request_templates().get(which) {
             Some(shot) => shot.expect.check_response(status, bytes, found),

@@ -21,7 +21,7 @@ pub fn send(
 ) -> std::result::Result<StreamReport, InterruptedRun> {
     let began = Instant::now();
     let mut seen = StreamReport::default();
-    let sent = send_all(socket, ask, token, (began, &mut seen));
+    let sent = send_all(socket, ask, token, began, &mut seen);
     seen.nanos = nanos(began.elapsed());
     read_socket_state(socket, &mut seen);
     finish_report(seen, sent)
@@ -31,7 +31,8 @@ fn send_all(
     socket: &UdpSocket,
     ask: &StreamRequest,
     token: u64,
-    (began, seen): (Instant, &mut StreamReport),
+    began: Instant,
+    seen: &mut StreamReport,
 ) -> Result<()> {
     let mut message = vec![0x5a; ask.message as usize];
     while began.elapsed() < ask.time() {

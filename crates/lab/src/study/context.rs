@@ -72,7 +72,8 @@ pub enum StudyError {
 /// Nothing was measured.
 pub fn finish_study(
     ended: Result<bool, StudyError>,
-    (count, things): (usize, &str),
+    count: usize,
+    things: &str,
     report: impl FnOnce() -> StudyReport,
 ) -> Result<StudyReport, StudyError> {
     let why = match ended {
@@ -105,7 +106,7 @@ mod tests {
 
     fn concluded(ended: Result<bool, StudyError>, count: usize) -> Result<StudyReport, StudyError> {
         let parameters = Parameters::new(&[], true);
-        finish_study(ended, (count, "cells"), || {
+        finish_study(ended, count, "cells", || {
             StudyReport::new("x", "asks", "a study", &parameters)
         })
     }

@@ -63,7 +63,7 @@ pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyRep
     let ended = measure::measure_all(stage, parameters, &mut measured);
     let FarmMeasurements { cases, unavailable: missing } = measured;
     let runs = cases.iter().map(|case| case.runs.len()).sum();
-    let mut report = finish_study(ended, (runs, "runs"), || build_report(parameters, &cases))?;
+    let mut report = finish_study(ended, runs, "runs", || build_report(parameters, &cases))?;
     missing.into_iter().for_each(|why| report.note(NoteSeverity::Partial, why));
     Ok(report)
 }

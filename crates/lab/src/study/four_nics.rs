@@ -68,5 +68,5 @@ pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyRep
     let mut sides = NicRuns::default();
     let ended = measure::measure_all(stage, parameters, &mut sides);
     let runs = sides.before.len() + sides.after.len();
-    finish_study(ended, (runs, "runs"), || build_report(parameters, &sides))
+    finish_study(ended, runs, "runs", || build_report(parameters, &sides))
 }

@@ -107,9 +107,7 @@ pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyRep
     let mut measured = CapacityMeasurements::default();
     let ended = measure_all(stage, parameters, &mut measured);
     let turns: usize = measured.methods.iter().map(|method| method.runs.len()).sum();
-    finish_study(ended, (measured.rows.len() + turns, "runs"), || {
-        build_report(parameters, &measured)
-    })
+    finish_study(ended, measured.rows.len() + turns, "runs", || build_report(parameters, &measured))
 }
 
 /// Everything; false: stopped before its end.

@@ -145,9 +145,9 @@ fn bars(bars: &[(String, f64)], unit: &str) -> (Svg, f64) {
         } else {
             format!("{} {unit}", format_bytes(*value))
         };
-        svg.text("small", "end", (NAMES - 8.0, y + 15.0), name);
-        svg.rect("bar", (NAMES, y + 3.0), (width.max(0.5), BAR - 6.0), &format!("{name}: {words}"));
-        svg.text("small", "start", (NAMES + width + 6.0, y + 15.0), &words);
+        svg.text("small", "end", NAMES - 8.0, y + 15.0, name);
+        svg.rect("bar", NAMES, y + 3.0, width.max(0.5), BAR - 6.0, &format!("{name}: {words}"));
+        svg.text("small", "start", NAMES + width + 6.0, y + 15.0, &words);
     }
     (svg, bars.len() as f64 * BAR + 4.0)
 }
@@ -161,16 +161,17 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / most);
     let mut svg = Svg::default();
     for mark in ticks(most, 4.0) {
-        svg.line("grid", (NAMES, y(mark)), (NAMES + INSIDE, y(mark)));
+        svg.line("grid", NAMES, y(mark), NAMES + INSIDE, y(mark));
         svg.text(
             "small",
             "end",
-            (NAMES - 6.0, y(mark) + 4.0),
+            NAMES - 6.0,
+            y(mark) + 4.0,
             &format!("{} {unit}", format_bytes(mark)),
         );
     }
     for mark in ticks(span, 8.0) {
-        svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &format_seconds(mark));
+        svg.text("small", "middle", x(mark), TOP + HEIGHT + 16.0, &format_seconds(mark));
     }
     for (at, (name, points)) in lines.iter().enumerate() {
         let class = format!("line c{}", at % COLOURS);
@@ -178,8 +179,8 @@ fn lines(lines: &[(String, Vec<(f64, f64)>)], unit: &str) -> (Svg, f64) {
             points.iter().map(|(at, value)| (x(*at), y(*value))).collect();
         svg.steps(&class, &points);
         let from = TOP + HEIGHT + 34.0 + at as f64 * 16.0;
-        svg.line(&class, (NAMES, from - 4.0), (NAMES + 24.0, from - 4.0));
-        svg.text("small", "start", (NAMES + 30.0, from), name);
+        svg.line(&class, NAMES, from - 4.0, NAMES + 24.0, from - 4.0);
+        svg.text("small", "start", NAMES + 30.0, from, name);
     }
     (svg, TOP + HEIGHT + 34.0 + lines.len() as f64 * 16.0)
 }

@@ -91,7 +91,7 @@ const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(300);
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut cases = Vec::new();
     let ended = measure_all(stage, parameters, &mut cases);
-    finish_study(ended, (cases.len(), "cases"), || build_report(parameters, &cases))
+    finish_study(ended, cases.len(), "cases", || build_report(parameters, &cases))
 }
 
 /// Everything; false: stopped before its end.

@@ -69,5 +69,5 @@ pub const SPECS: &[ParameterSpec] = &[
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
     let mut cells: Vec<StreamCell> = Vec::new();
     let ended = measure::measure_all(stage, parameters, &mut cells);
-    finish_study(ended, (cells.len(), "streams"), || build_report(parameters, &cells))
+    finish_study(ended, cells.len(), "streams", || build_report(parameters, &cells))
 }

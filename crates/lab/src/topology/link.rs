@@ -41,7 +41,7 @@ pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefini
     });
     let ends = ends.take(2).collect();
     let addresses = parse_addresses(&mut section, wrong);
-    let mtu = section.number("mtu", (1_280, 65_535), wrong).unwrap_or(1_500);
+    let mtu = section.number("mtu", 1_280, 65_535, wrong).unwrap_or(1_500);
     let mut both = LinkShape::default();
     parse_shape(&mut section, &mut both, wrong);
     let mut shapes = [both.clone(), both];
@@ -134,7 +134,7 @@ fn parse_shape(section: &mut FileSection, shape: &mut LinkShape, wrong: &mut Mis
             None => {}
         }
     }
-    let hole = section.number("black-hole", (576, 65_535), wrong);
+    let hole = section.number("black-hole", 576, 65_535, wrong);
     let place = section.key_path("fault");
     match (section.text("fault", wrong).as_deref(), hole) {
         (None, None) => {}

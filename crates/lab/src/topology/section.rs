@@ -91,7 +91,8 @@ impl FileSection {
     pub fn number(
         &mut self,
         key: &'static str,
-        (least, most): (u32, u32),
+        least: u32,
+        most: u32,
         wrong: &mut Mistakes,
     ) -> Option<u32> {
         let place = self.key_path(key);

@@ -39,7 +39,8 @@ pub enum SourceError {
 /// There is none, or the gateway cannot be reached.
 pub fn select_source(
     gateway: IpAddr,
-    (interface, ifindex): (&str, u32),
+    interface: &str,
+    ifindex: u32,
     wanted: Option<IpAddr>,
     all: &[InterfaceNetwork],
 ) -> Result<IpAddr, SourceError> {
@@ -101,7 +102,7 @@ mod tests {
             own(3, "fe80::7", 64),
         ];
         let of = |gateway, ifindex, wanted: Option<&str>| {
-            select_source(ip(gateway), ("eth", ifindex), wanted.map(ip), &all)
+            select_source(ip(gateway), "eth", ifindex, wanted.map(ip), &all)
         };
         assert_eq!(of("192.0.2.1", 1, None), Ok(ip("192.0.2.10")));
         assert_eq!(of("192.0.2.1", 1, Some("203.0.113.1")), Ok(ip("203.0.113.1")));
@@ -112,7 +113,7 @@ mod tests {
         let none = of("192.0.2.1", 3, None).unwrap_err().to_string();
         assert!(none.contains("no address of its family"), "{none}");
         let line = [InterfaceNetwork { peer: ip("10.9.0.1"), ..own(4, "10.9.0.2", 32) }];
-        let found = select_source(ip("10.9.0.1"), ("ppp0", 4), None, &line);
+        let found = select_source(ip("10.9.0.1"), "ppp0", 4, None, &line);
         assert_eq!(found, Ok(ip("10.9.0.2")), "the other end of a line");
         assert!(matches!(of("fe80::1", 3, None), Err(SourceError::OnlyLocal { .. })));
         assert!(matches!(of("192.0.2.1", 1, Some("9.9.9.9")), Err(SourceError::NotOurs { .. })));

@@ -106,7 +106,7 @@ impl<A> AdmissionTable<A> {
         if before == AdmissionPhase::Silent || before.is_handshake() || phase.is_handshake() {
             let service = slot.service;
             let client = slot.client;
-            self.recount_half_open(place, (service, client), before, phase);
+            self.recount_half_open(place, service, client, before, phase);
         }
     }
 
@@ -114,7 +114,8 @@ impl<A> AdmissionTable<A> {
     fn recount_half_open(
         &mut self,
         place: ConnectionHandle,
-        (service, client): (ServiceId, Option<ClientKey>),
+        service: ServiceId,
+        client: Option<ClientKey>,
         before: AdmissionPhase,
         phase: AdmissionPhase,
     ) {

@@ -52,7 +52,7 @@ pub fn translated_port_exhaustion(
 ) -> Option<PortExhaustion> {
     let protocol = if packets.protocols.tcp { TCP } else { UDP };
     let towards = |(server, part): (&ServerConfig, f64)| {
-        let shares = made.server_shares(packets, (pool, server), protocol)?;
+        let shares = made.server_shares(packets, pool, server, protocol)?;
         let unit = match (shares.fewest_ports, pool.source_client) {
             (0, _) => "no room for ports of return addresses".to_owned(),
             (_, true) => format!("{} places of connections", shares.ports),

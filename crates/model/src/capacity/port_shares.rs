@@ -107,7 +107,8 @@ impl<'a> PortAllocation<'a> {
     pub fn server_shares(
         &self,
         packets: &PacketServiceConfig,
-        (pool, server): (&PoolConfig, &ServerConfig),
+        pool: &PoolConfig,
+        server: &ServerConfig,
         protocol: u8,
     ) -> Option<ServerPortShares> {
         let port = share_port(packets, server.address.port);
@@ -194,7 +195,7 @@ mod tests {
         let service = &config.services[service];
         let pool = &config.pools[&service.pool];
         let packets = service.packets.as_ref().unwrap();
-        PortAllocation::allocate(&config).server_shares(packets, (pool, &pool.servers[at]), TCP)
+        PortAllocation::allocate(&config).server_shares(packets, pool, &pool.servers[at], TCP)
     }
 
     const ONE: &str =

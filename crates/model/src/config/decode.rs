@@ -85,7 +85,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
             }
             ValueKind::List { table, short, most } => self.decode_list(table, *short, *most, node),
             ValueKind::Named { table, form, most } => {
-                self.decode_named_tables(key, table, (*form, *most), node)
+                self.decode_named_tables(key, table, *form, *most, node)
             }
             kind => self.decode_scalar(kind, node).map(SettingContent::Value),
         }
@@ -260,7 +260,8 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         &mut self,
         key: &KeySchema,
         table: &'static TableSchema,
-        (form, most): (TextFormat, usize),
+        form: TextFormat,
+        most: usize,
         node: &TomlNode<'_>,
     ) -> Option<SettingContent> {
         let DeValue::Table(entries) = node.get_ref() else {

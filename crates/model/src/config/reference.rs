@@ -63,14 +63,16 @@ pub fn reference_tables() -> Vec<ReferenceTable> {
             ValueKind::Table { table, .. } => (table, key.name.to_owned()),
             _ => continue,
         };
-        collect_tables(&mut out, (table, path, false), &mut Vec::new());
+        collect_tables(&mut out, table, path, false, &mut Vec::new());
     }
     out
 }
 
 fn collect_tables(
     out: &mut Vec<ReferenceTable>,
-    (table, path, list): (&'static TableSchema, String, bool),
+    table: &'static TableSchema,
+    path: String,
+    list: bool,
     above: &mut Vec<&'static TableSchema>,
 ) {
     // A table within itself is explained once.
@@ -92,7 +94,7 @@ fn collect_tables(
             ValueKind::List { table, .. } => (table, true),
             _ => continue,
         };
-        collect_tables(out, (table, format!("{path}.{}", key.name), list), above);
+        collect_tables(out, table, format!("{path}.{}", key.name), list, above);
     }
     above.pop();
 }

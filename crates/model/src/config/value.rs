@@ -89,7 +89,8 @@ impl fmt::Display for ConfigValue {
                 to.write_str("]")
             }
             ConfigValue::Status(ranges) => {
-                let texts: Vec<String> = ranges.iter().map(format_status_range).collect();
+                let texts: Vec<String> =
+                    ranges.iter().map(|(first, last)| format_status_range(*first, *last)).collect();
                 write_list(&texts, to)
             }
         }
@@ -118,6 +119,6 @@ fn write_list(list: &[impl fmt::Display], to: &mut fmt::Formatter<'_>) -> fmt::R
     to.write_str("]")
 }
 
-fn format_status_range((first, last): &(u16, u16)) -> String {
+fn format_status_range(first: u16, last: u16) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }

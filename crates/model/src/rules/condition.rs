@@ -7,6 +7,7 @@ use regex::bytes::{Regex, RegexSet};
 
 use super::context::{RuleContext, RuleState};
 use super::glob::{compile_path_glob, compile_patterns};
+use super::path_captures::PathCaptures;
 use super::reading_set::{ReadingMatch, ReadingSet, TernaryTruth};
 use super::value::{NamedValues, ValueSource};
 use crate::calendar::{DAY, weekday};
@@ -222,7 +223,7 @@ impl CompiledCondition {
     }
 
     /// The text that the last `*` of the rule's path matched, and the groups of its expression.
-    pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
+    pub fn path_captures<'p>(&self, path: &'p [u8]) -> PathCaptures<'p> {
         let mut rest = &b""[..];
         let mut groups = [&b""[..]; 9];
         self.visit_required(&mut |check| match check {
@@ -244,7 +245,7 @@ impl CompiledCondition {
             }
             _ => {}
         });
-        (rest, groups)
+        PathCaptures { rest, groups }
     }
 
     /// Visits the conditions that must hold: not those under `any` or `not`.

@@ -18,7 +18,8 @@ pub fn explain_mismatch(
     rule: &RuleConfig,
     at: usize,
     own: usize,
-    (case, pool): (PathCase, &dyn Fn(&str) -> usize),
+    case: PathCase,
+    pool: &dyn Fn(&str) -> usize,
     view: &RuleContext<'_>,
     facts: &dyn RuleState,
 ) -> Option<String> {

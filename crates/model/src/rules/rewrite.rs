@@ -3,6 +3,7 @@
 //! A head is written anew, with another target and other fields; body bytes after it are copied. Framing and hop-by-hop
 //! fields belong to the codec: the configuration rejects them here.
 
+use super::path_captures::PathCaptures;
 use crate::config::RewriteConfig;
 use crate::config::template::{Template, TemplateValues};
 use crate::path;
@@ -52,14 +53,14 @@ impl RequestRewrite {
     }
 
     /// Writes `message`, which begins with that head, with the changes. `base` is the spelling of its path that the
-    /// rule matched, `rest` and `groups` are its captures. Returns the range of the new target; `None`: a server could
+    /// rule matched, `captures` what the rule captured of it. Returns the range of the new target; `None`: a server could
     /// read the new path as another place.
     pub fn apply(
         &self,
         message: &[u8],
         head: &ParsedHead<'_>,
         base: &[u8],
-        (rest, groups): (&[u8], [&[u8]; 9]),
+        captures: PathCaptures<'_>,
         out: &mut Vec<u8>,
     ) -> Option<(usize, usize)> {
         out.extend_from_slice(head.method());
@@ -72,8 +73,8 @@ impl RequestRewrite {
                 host: head.authority(),
                 path: base,
                 query: head.query(),
-                rest,
-                groups,
+                rest: captures.rest,
+                groups: captures.groups,
             };
             self.write_target(&with, out);
             let path = out[begin..].split(|b| *b == b'?').next().unwrap_or_default();
@@ -174,9 +175,9 @@ mod tests {
     fn applied(rewrite: &RewriteConfig) -> String {
         let head = ParsedHead::new(MESSAGE, 4, (5, 18));
         let mut out = Vec::new();
-        let parts = (&b"x"[..], [&b"g"[..]; 9]);
+        let captures = PathCaptures { rest: b"x", groups: [b"g"; 9] };
         let target = RequestRewrite::new(rewrite)
-            .apply(MESSAGE, &head, head.raw_path(), parts, &mut out)
+            .apply(MESSAGE, &head, head.raw_path(), captures, &mut out)
             .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text[target.1..].starts_with(" HTTP/1.1\r\n"), "{text}");
@@ -206,9 +207,9 @@ mod tests {
             let head = ParsedHead::new(message.as_bytes(), 3, (4, 6 + path.len()));
             let mut out = Vec::new();
             let rest = rest.as_bytes();
-            let parts = (rest, [rest; 9]);
+            let captures = PathCaptures { rest, groups: [rest; 9] };
             let edits = RequestRewrite::new(rewrite);
-            edits.apply(message.as_bytes(), &head, path.as_bytes(), parts, &mut out)?;
+            edits.apply(message.as_bytes(), &head, path.as_bytes(), captures, &mut out)?;
             Some(String::from_utf8(out).unwrap().split(' ').nth(1).unwrap().to_owned())
         };
         let path =
@@ -262,9 +263,8 @@ mod tests {
         };
         let mut out = Vec::new();
         let head = ParsedHead::new(message, 3, (4, 5));
-        RequestRewrite::new(&rewrite)
-            .apply(message, &head, b"/", (b"", [b""; 9]), &mut out)
-            .unwrap();
+        let captures = PathCaptures { rest: b"", groups: [b""; 9] };
+        RequestRewrite::new(&rewrite).apply(message, &head, b"/", captures, &mut out).unwrap();
         assert_eq!(out, b"GET / HTTP/1.1\r\nX-Remote-User: anonymous\r\n\r\n");
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleMatch, RuleState};
 use super::index::{RuleIndex, RuleKeys, lookup_form};
+use super::path_captures::PathCaptures;
 use super::rewrite::{RequestRewrite, ResponseRewrite};
 use crate::config::template::Template;
 use crate::config::{
@@ -353,7 +354,7 @@ impl CompiledRule {
     }
 
     /// The text that the last `*` of its path matched, and the groups of its expression: the values of templates.
-    pub fn path_captures<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
+    pub fn path_captures<'p>(&self, path: &'p [u8]) -> PathCaptures<'p> {
         self.condition.path_captures(path)
     }
 }

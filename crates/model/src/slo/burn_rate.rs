@@ -94,18 +94,29 @@ pub enum AlarmTransition {
     Ended,
 }
 
+/// What a rule compares: the same operations over its long and its short span.
+#[derive(Clone, Copy, Debug)]
+pub struct BurnSpans {
+    pub long: BurnMeasurement,
+    pub short: BurnMeasurement,
+}
+
 impl BurnRateAlarm {
     /// Compares with the present measurement. `at_least`: fewer bad operations in the long span raise no alarm.
     pub fn update(
         &mut self,
-        (rule, goal): (&BurnRule, SloTarget),
-        (long, short): (BurnMeasurement, BurnMeasurement),
+        rule: &BurnRule,
+        goal: SloTarget,
+        spans: BurnSpans,
         at_least: u64,
         now: u64,
     ) -> Option<AlarmTransition> {
-        let least = goal.burn_rate(long).unwrap_or(0.0).min(goal.burn_rate(short).unwrap_or(0.0));
+        let least = goal
+            .burn_rate(spans.long)
+            .unwrap_or(0.0)
+            .min(goal.burn_rate(spans.short).unwrap_or(0.0));
         match self.since {
-            None if least > rule.factor && long.bad >= at_least => {
+            None if least > rule.factor && spans.long.bad >= at_least => {
                 self.since = Some(now);
                 Some(AlarmTransition::Raised)
             }

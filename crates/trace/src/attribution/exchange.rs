@@ -66,9 +66,9 @@ pub fn attribute_turn(
     match (request_span, response_span) {
         (None, None) => return None,
         (Some(request_span), None) => {
-            let sent = times(client, request_span);
+            let (from_ns, to_ns) = times(client, request_span);
             let side = ConnectionSide::Client;
-            out.request = ground.attribute_phase(side, request_span, turn.request?, sent);
+            out.request = ground.attribute_phase(side, request_span, turn.request?, from_ns, to_ns);
         }
         (None, Some(response_span)) => {
             let (p0, p1) = times(server, response_span);
@@ -79,7 +79,8 @@ pub fn attribute_turn(
                 ConnectionSide::Server,
                 response_span,
                 turn.response?,
-                (p0, p1),
+                p0,
+                p1,
             ));
             out.latency_ns = near_ns[0];
         }
@@ -87,10 +88,10 @@ pub fn attribute_turn(
             if times(server, response_span).1 < times(client, request_span).0 =>
         {
             // A response that was over before the request began does not belong to it.
-            let sent = times(client, request_span);
+            let (from_ns, to_ns) = times(client, request_span);
             let side = ConnectionSide::Client;
             out.complete = false;
-            out.request = ground.attribute_phase(side, request_span, turn.request?, sent);
+            out.request = ground.attribute_phase(side, request_span, turn.request?, from_ns, to_ns);
         }
         (Some(request_span), Some(response_span)) => {
             ground.attribute_phases(&mut out, turn, request_span, response_span)
@@ -138,12 +139,13 @@ impl<'a> TurnContext<'a> {
             out.server_ns = p0 - arrived - out.queue_ns;
         }
         let from_ns = p0.max(arrived).min(p1);
-        out.request = self.attribute_phase(ConnectionSide::Client, request_span, request, (q0, q1));
+        out.request = self.attribute_phase(ConnectionSide::Client, request_span, request, q0, q1);
         out.response = Some(self.attribute_phase(
             ConnectionSide::Server,
             response_span,
             response,
-            (from_ns, p1),
+            from_ns,
+            p1,
         ));
         // Where packets are lost an acknowledgement waits for more than a queue.
         let lossy =
@@ -181,7 +183,8 @@ impl<'a> TurnContext<'a> {
         side: ConnectionSide,
         span: MessageSpan,
         range: OffsetRange,
-        (from_ns, to_ns): (i64, i64),
+        from_ns: i64,
+        to_ns: i64,
     ) -> TransferPhase {
         let sender = &self.views[side.index()];
         let link = &self.links[side.index()];

@@ -119,9 +119,9 @@ impl TracedTransaction {
     }
 
     /// Begins with opening the connection.
-    pub fn set_up(&mut self, setup_ns: i64, lost: (Limit, i64)) {
+    pub fn set_up(&mut self, setup_ns: i64, setup_lost_ns: i64) {
         self.setup_ns = setup_ns;
-        self.setup_lost_ns = lost.1;
+        self.setup_lost_ns = setup_lost_ns;
     }
 
     /// The phases with who sends in them.

@@ -50,19 +50,14 @@ pub fn draw_bounce_diagram(
         let name = cause.map_or("idle", |(title, _)| title);
         let class = cause.map_or("idle", |(_, owner)| owner);
         let height = BREAK - 6.0;
-        svg.rect(
-            &format!("band {class}"),
-            (MARGIN_LEFT, y + 3.0),
-            (RIGHT - MARGIN_LEFT, height),
-            name,
-        );
+        svg.rect(&format!("band {class}"), MARGIN_LEFT, y + 3.0, RIGHT - MARGIN_LEFT, height, name);
         let words = format!("{} · {name}", format_span(*gap_ns));
-        svg.text("gap", "middle", ((MARGIN_LEFT + RIGHT) / 2.0, y + BREAK / 2.0 + 4.0), &words);
+        svg.text("gap", "middle", (MARGIN_LEFT + RIGHT) / 2.0, y + BREAK / 2.0 + 4.0, &words);
     }
     let near = [ConnectionSide::Client, ConnectionSide::Server]
         .map(|side| scene.attribution.path.near_ns(side) as f64);
     for (arrow, (_, y)) in arrows.iter().zip(&map.points) {
-        draw_arrow(&mut svg, arrow, (*y, map.per_ns), near, scene, findings);
+        draw_arrow(&mut svg, arrow, *y, map.per_ns, near, scene, findings);
     }
     let height = bottom + 20.0;
     (svg.inner(), height)
@@ -75,20 +70,21 @@ fn lifelines(svg: &mut Svg, scene: &ConnectionScene, bottom: f64) {
     let server = path.near_ns(ConnectionSide::Server);
     let whole = (client + server).max(1) as f64;
     let x = MARGIN_LEFT + (RIGHT - MARGIN_LEFT) * client as f64 / whole;
-    svg.line("capture", (x, 56.0), (x, bottom));
-    svg.text("small", "middle", (x.clamp(MARGIN_LEFT + 30.0, RIGHT - 30.0), 54.0), "capture");
+    svg.line("capture", x, 56.0, x, bottom);
+    svg.text("small", "middle", x.clamp(MARGIN_LEFT + 30.0, RIGHT - 30.0), 54.0, "capture");
     for (at, name, end) in [(MARGIN_LEFT, "client", ends[0]), (RIGHT, "server", ends[1])] {
-        svg.line("life", (at, 44.0), (at, bottom));
-        svg.text("name", "middle", (at, 18.0), name);
+        svg.line("life", at, 44.0, at, bottom);
+        svg.text("name", "middle", at, 18.0, name);
         let words = format!("{} · {}", crate::address::ip(end.address), end.port);
-        svg.text("small", "middle", (at, 34.0), &words);
+        svg.text("small", "middle", at, 34.0, &words);
     }
 }
 
 fn draw_arrow(
     svg: &mut Svg,
     arrow: &Arrow,
-    (at, per_ns): (f64, f64),
+    at: f64,
+    per_ns: f64,
     near: [f64; 2],
     scene: &ConnectionScene,
     findings: &[BottleneckFinding],
@@ -118,14 +114,14 @@ fn draw_arrow(
             class.push_str(&format!(" found found{rank}"));
         }
     }
-    svg.line(&class, (x1, y1), (x2, y2));
+    svg.line(&class, x1, y1, x2, y2);
     let tip = if arrow.side == ConnectionSide::Client { -7.0 } else { 7.0 };
     svg.raw(&format!("<path class=\"{class} tip\" d=\"M{x2:.1} {y2:.1}l{tip:.1} -3.5v7z\"/>"));
     let (words_x, anchor) = match arrow.side {
         ConnectionSide::Client => (MARGIN_LEFT - 8.0, "end"),
         ConnectionSide::Server => (RIGHT + 8.0, "start"),
     };
-    svg.text("label", anchor, (words_x, y1 + 3.5), &label(arrow));
+    svg.text("label", anchor, words_x, y1 + 3.5, &label(arrow));
 }
 
 fn label(arrow: &Arrow) -> String {

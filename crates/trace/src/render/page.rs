@@ -94,15 +94,15 @@ fn svg(plot: &TracePlot) -> String {
 }
 
 fn drawings(plots: Vec<TracePlot>, bounce: String, height: f64) -> Vec<(&'static str, String)> {
-    let styled = |inner: &str, size: (f64, f64), id: &str| {
+    let styled = |inner: &str, width: f64, height: f64, id: &str| {
         let mut svg = Svg::default();
         svg.raw(&format!("<style>{STYLE}</style>"));
         svg.raw(inner);
-        svg.framed(id, size)
+        svg.framed(id, width, height)
     };
     let mut out: Vec<(&'static str, String)> =
-        plots.iter().map(|p| (p.name, styled(&p.inner, (WIDTH, p.height), p.name))).collect();
-    out.push(("bounce", styled(&bounce, (BOUNCE, height), "bounce")));
+        plots.iter().map(|p| (p.name, styled(&p.inner, WIDTH, p.height, p.name))).collect();
+    out.push(("bounce", styled(&bounce, BOUNCE, height, "bounce")));
     out
 }
 

@@ -161,7 +161,7 @@ fn draw_limit_ribbon(
                 let class = format!("ribbon {whose} {}", class_of(*limit));
                 let seconds = format_seconds((*to - *from) as f64 / 1e9);
                 let title = format!("{}: {seconds}, {whose}", limit.title());
-                svg.rect(&class, (span.x(*from), y), (width, 14.0), &title);
+                svg.rect(&class, span.x(*from), y, width, 14.0, &title);
             }
         }
         let thinks = transaction.response.as_ref().filter(|_| side == ConnectionSide::Server);
@@ -169,7 +169,7 @@ fn draw_limit_ribbon(
             let from = phase.from_ns - transaction.server_ns;
             let width = span.x(phase.from_ns) - span.x(from);
             let title = format!("{}: server", Limit::ServerThink.title());
-            svg.rect("ribbon server think", (span.x(from), y), (width, 14.0), &title);
+            svg.rect("ribbon server think", span.x(from), y, width, 14.0, &title);
         }
     }
 }
@@ -256,8 +256,8 @@ fn framed(content: Svg, scale: ValueAxis, words: impl Fn(f64) -> String, extra: 
     let mut svg = Svg::default();
     for mark in scale.marks() {
         let y = 10.0 + scale.y(mark);
-        svg.line("grid", (MARGIN_LEFT, y), (MARGIN_LEFT + INSIDE, y));
-        svg.text("small", "end", (MARGIN_LEFT - 6.0, y + 4.0), &words(mark));
+        svg.line("grid", MARGIN_LEFT, y, MARGIN_LEFT + INSIDE, y);
+        svg.text("small", "end", MARGIN_LEFT - 6.0, y + 4.0, &words(mark));
     }
     let height = scale.height + extra;
     svg.raw(&format!(

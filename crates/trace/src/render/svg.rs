@@ -26,7 +26,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 impl Svg {
-    pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    pub fn line(&mut self, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
         let _ = writeln!(
             self.out,
             "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
@@ -34,7 +34,7 @@ impl Svg {
     }
 
     /// A rectangle with a tooltip.
-    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64), title: &str) {
+    pub fn rect(&mut self, class: &str, x: f64, y: f64, w: f64, h: f64, title: &str) {
         let _ = writeln!(
             self.out,
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.2}\" height=\"{h:.1}\"><title>{}</title></rect>",
@@ -43,7 +43,7 @@ impl Svg {
     }
 
     /// Text; `anchor`: `start`, `middle` or `end`.
-    pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
+    pub fn text(&mut self, class: &str, anchor: &str, x: f64, y: f64, text: &str) {
         let _ = writeln!(
             self.out,
             "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
@@ -83,7 +83,7 @@ impl Svg {
         self.out
     }
 
-    pub fn framed(self, id: &str, (width, height): (f64, f64)) -> String {
+    pub fn framed(self, id: &str, width: f64, height: f64) -> String {
         format!(
             "<svg id=\"{id}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              width=\"{width:.0}\" height=\"{height:.0}\">\n{}</svg>\n",

@@ -202,8 +202,8 @@ fn skipped_rules(
             break;
         }
         let own = compiled.pools().next().unwrap_or(0);
-        let names = (table.case(), &position as &dyn Fn(&str) -> usize);
-        let why = describe::explain_mismatch(rule, at, own, names, question, facts);
+        let why =
+            describe::explain_mismatch(rule, at, own, table.case(), &position, question, facts);
         explained.passed.push(RulePassed {
             place: at as u64 + 1,
             name: compiled.name.clone(),

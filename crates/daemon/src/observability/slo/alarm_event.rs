@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::config::unit::Time;
-use model::slo::burn_rate::{BurnMeasurement, BurnRule, SloTarget};
+use model::slo::burn_rate::{BurnMeasurement, BurnRule, BurnSpans, SloTarget};
 
 use super::objective::SloKind;
 use crate::util::event::{EventLevel, EventLog};
@@ -31,7 +31,7 @@ pub(super) struct AlarmContext<'a> {
     pub(super) window: Duration,
     pub(super) rule: &'a BurnRule,
     /// Its long and its short span.
-    pub(super) windows: (BurnMeasurement, BurnMeasurement),
+    pub(super) windows: BurnSpans,
     /// The remaining error budget, 1 at most.
     pub(super) budget_left: f64,
     /// Why most operations failed within the hour.
@@ -73,7 +73,7 @@ impl SloEvent {
 
 impl AlarmContext<'_> {
     pub(super) fn raised_event(&self) -> SloEvent {
-        let (long, short) = self.windows;
+        let BurnSpans { long, short } = self.windows;
         let mut reason = format!(
             "{} of {} operations in the last {} were bad, {} of {} in the last {}: the budget burns {} and {} times as \
              fast as it may (alarm at {}); {} of it is left for {}",
@@ -99,7 +99,7 @@ impl AlarmContext<'_> {
     }
 
     pub(super) fn ended_event(&self) -> SloEvent {
-        let (long, short) = self.windows;
+        let BurnSpans { long, short } = self.windows;
         let reason = format!(
             "the budget burns {} times as fast as it may over {} and {} over {} (alarm at {}); {} of it is left for {}",
             self.burn_text(long),
@@ -115,7 +115,7 @@ impl AlarmContext<'_> {
 
     fn build_event(&self, kind: &'static str, reason: String) -> SloEvent {
         let promised = percent(f64::from(self.goal.0) / 1e6);
-        let (long, short) = self.windows;
+        let BurnSpans { long, short } = self.windows;
         SloEvent {
             kind,
             text: format!(
@@ -164,10 +164,10 @@ mod tests {
             goal: SloTarget(999_000),
             window: Duration::from_secs(30 * 86_400),
             rule: &BURN_RULES[0],
-            windows: (
-                BurnMeasurement { operations: 1_000, bad: 20 },
-                BurnMeasurement { operations: 100, bad: 20 },
-            ),
+            windows: BurnSpans {
+                long: BurnMeasurement { operations: 1_000, bad: 20 },
+                short: BurnMeasurement { operations: 100, bad: 20 },
+            },
             budget_left: 0.625,
             main_cause: Some(("server-refused".to_owned(), 19)),
             network,

@@ -8,7 +8,9 @@ use std::time::Duration;
 use api::types::{UsersCause, UsersNetwork, UsersPromise, UsersService};
 use model::cause::Cause;
 use model::config::ServiceObjective;
-use model::slo::burn_rate::{AlarmTransition, BURN_RULES, BurnMeasurement, BurnRateAlarm};
+use model::slo::burn_rate::{
+    AlarmTransition, BURN_RULES, BurnMeasurement, BurnRateAlarm, BurnSpans,
+};
 use model::slo::network_table::{self, SloNetwork, SloReader};
 use model::slo::outcome::{self, SloOutcome};
 use model::slo::outcome_counts::SloOutcomeCounts;
@@ -119,10 +121,10 @@ impl SloLedger {
             let left = goal.budget_left(over(objective.window));
             let mut turned = Vec::new();
             for (at, rule) in BURN_RULES.iter().enumerate() {
-                let spans = (over(rule.long), over(rule.short));
+                let spans = BurnSpans { long: over(rule.long), short: over(rule.short) };
                 let standing = &mut self.alarms[what as usize][at];
                 let least = u64::from(objective.at_least);
-                let Some(turn) = standing.alarm.update((rule, goal), spans, least, now) else {
+                let Some(turn) = standing.alarm.update(rule, goal, spans, least, now) else {
                     continue;
                 };
                 turned.push((at, rule, spans, turn));

@@ -79,7 +79,7 @@ impl MonitoredUplink {
         }
         let family = |ip: &&IpAddr| ip.is_ipv6() == self.gateway.is_ipv6();
         let wanted = self.config.source.iter().find(family).copied();
-        let own = select_source(self.gateway, (&name, found.ifindex), wanted, all);
+        let own = select_source(self.gateway, &name, found.ifindex, wanted, all);
         if own.as_ref().ok() != self.source.as_ref() {
             self.close();
         }

@@ -28,9 +28,9 @@ fn pair() -> (ReplicaPeer, ReplicaPeer) {
 fn agree(one: &mut ReplicaPeer, other: &mut ReplicaPeer) {
     for _ in 0..2 {
         let bytes = one.build_hello(true, &OURS, &keys()).unwrap();
-        assert_eq!(other.receive(at(0), &bytes, (false, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
+        assert_eq!(other.receive(at(0), &bytes, false, &OURS, &keys()), Ok(ReplicaEvent::Agreed));
         let bytes = other.build_hello(false, &OURS, &keys()).unwrap();
-        assert_eq!(one.receive(at(0), &bytes, (true, &OURS), &keys()), Ok(ReplicaEvent::Agreed));
+        assert_eq!(one.receive(at(0), &bytes, true, &OURS, &keys()), Ok(ReplicaEvent::Agreed));
     }
 }
 
@@ -48,16 +48,16 @@ fn a_secret_is_taken_from_who_is_active() {
     let (mut one, mut other) = pair();
     let bytes = one.build_hello(true, &OURS, &keys()).unwrap();
     assert_eq!(
-        other.receive(at(0), &bytes, (false, &THEIRS), &keys()),
+        other.receive(at(0), &bytes, false, &THEIRS, &keys()),
         Ok(ReplicaEvent::Adopt(OURS))
     );
     assert_eq!(
-        other.receive(at(0), &bytes, (true, &THEIRS), &keys()),
+        other.receive(at(0), &bytes, true, &THEIRS, &keys()),
         Ok(ReplicaEvent::SecretsDiffer)
     );
     assert!(other.secrets_differ() && !other.is_agreed());
     let back = other.build_hello(false, &THEIRS, &keys()).unwrap();
-    assert_eq!(one.receive(at(0), &back, (true, &OURS), &keys()), Ok(ReplicaEvent::AwaitPeer));
+    assert_eq!(one.receive(at(0), &back, true, &OURS, &keys()), Ok(ReplicaEvent::AwaitPeer));
     agree(&mut one, &mut other);
     assert!(one.is_agreed() && other.is_agreed() && !other.secrets_differ());
 }
@@ -77,21 +77,21 @@ fn all_has_come_when_nothing_of_it_is_under_way_or_lost() {
     assert!(!one.is_peer_synced());
     // The first packet is lost.
     assert!(matches!(
-        other.receive(at(0), &second, (false, &OURS), &keys()),
+        other.receive(at(0), &second, false, &OURS, &keys()),
         Ok(ReplicaEvent::Records(_))
     ));
-    assert_eq!(other.receive(at(0), &first, (false, &OURS), &keys()), Err(ReplicaDefect::Late));
+    assert_eq!(other.receive(at(0), &first, false, &OURS, &keys()), Err(ReplicaDefect::Late));
     let came = other.take_acknowledgement(&keys()).unwrap();
-    assert_eq!(one.receive(at(0), &came, (true, &OURS), &keys()), Ok(ReplicaEvent::Lost(vec![1])));
+    assert_eq!(one.receive(at(0), &came, true, &OURS, &keys()), Ok(ReplicaEvent::Lost(vec![1])));
     assert!(!one.is_peer_synced(), "a place is owed");
     let third = packet(&mut one, 1);
     one.note_all_sent(at(0));
     let later = packet(&mut one, 3);
-    assert!(other.receive(at(0), &third, (false, &OURS), &keys()).is_ok());
+    assert!(other.receive(at(0), &third, false, &OURS, &keys()).is_ok());
     let came = other.take_acknowledgement(&keys()).unwrap();
-    assert_eq!(one.receive(at(0), &came, (true, &OURS), &keys()), Ok(ReplicaEvent::Lost(vec![])));
+    assert_eq!(one.receive(at(0), &came, true, &OURS, &keys()), Ok(ReplicaEvent::Lost(vec![])));
     assert!(one.is_peer_synced(), "what began since does not count");
-    assert!(other.receive(at(0), &later, (false, &OURS), &keys()).is_ok());
+    assert!(other.receive(at(0), &later, false, &OURS, &keys()).is_ok());
     agree(&mut one, &mut other);
     assert!(other.is_synced() && !one.is_synced());
     assert_eq!((one.counts.sent, one.counts.resent, other.counts.received), (4, 1, 3));
@@ -103,17 +103,14 @@ fn only_current_sessions_are_accepted() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
     let bytes = packet(&mut one, 1);
-    assert_eq!(one.receive(at(0), &bytes, (true, &OURS), &keys()), Err(ReplicaDefect::Reflected));
+    assert_eq!(one.receive(at(0), &bytes, true, &OURS, &keys()), Err(ReplicaDefect::Reflected));
     let mut stranger = ReplicaPeer::default();
-    assert_eq!(
-        stranger.receive(at(0), &bytes, (false, &OURS), &keys()),
-        Err(ReplicaDefect::Session)
-    );
+    assert_eq!(stranger.receive(at(0), &bytes, false, &OURS, &keys()), Err(ReplicaDefect::Session));
     other.set_sessions(Some((8, 6)));
-    assert_eq!(other.receive(at(0), &bytes, (false, &OURS), &keys()), Err(ReplicaDefect::Session));
+    assert_eq!(other.receive(at(0), &bytes, false, &OURS, &keys()), Err(ReplicaDefect::Session));
     other.set_sessions(Some((8, 7)));
     assert_eq!(
-        other.receive(at(0), &bytes, (false, &OURS), &keys()),
+        other.receive(at(0), &bytes, false, &OURS, &keys()),
         Err(ReplicaDefect::Session),
         "not agreed yet"
     );

@@ -32,7 +32,7 @@ impl LoadEngine {
                     }
                 }
                 ResponseProgress::Complete { status, reusable } => {
-                    self.record_response((slot, stream), (status, reusable), now);
+                    self.record_response((slot, stream), status, reusable, now);
                 }
             }
         }
@@ -70,7 +70,8 @@ impl LoadEngine {
     fn record_response(
         &mut self,
         lane @ (slot, stream): StreamSlot,
-        (status, reusable): (u16, bool),
+        status: u16,
+        reusable: bool,
         now: MonotonicTime,
     ) {
         let chosen = &mut self.slots[slot];
@@ -78,7 +79,7 @@ impl LoadEngine {
         self.tally.in_flight -= 1;
         let which = chosen.client.request_kind(stream);
         let body = chosen.client.body(stream);
-        let wrong = self.plan.protocol.check_response(which, status, body);
+        let wrong = self.plan.protocol.check_response(which, status, body.0, body.1);
         self.tally.bytes_body += body.0;
         let first = request.first_byte.unwrap_or(now);
         let times = ResponseTimes {

@@ -72,7 +72,8 @@ fn measure_layout(
             parameters,
             &lines,
             far.into(),
-            (layout, SpreadPolicy::SingleLink),
+            layout,
+            SpreadPolicy::SingleLink,
             cells,
         );
     }
@@ -91,7 +92,7 @@ fn measure_layout(
             }
         }
         let whole =
-            measure_streams(stage, parameters, &lines, ENDS[1].into(), (layout, *policy), cells)?;
+            measure_streams(stage, parameters, &lines, ENDS[1].into(), layout, *policy, cells)?;
         ends.iter_mut().try_for_each(StudyBalancer::check_running)?;
         if !whole {
             return Ok(false);
@@ -121,7 +122,8 @@ fn measure_streams(
     parameters: &Parameters,
     lines: &ParallelLinks,
     to: IpAddr,
-    (layout, policy): (LinkLayout, SpreadPolicy),
+    layout: LinkLayout,
+    policy: SpreadPolicy,
     cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
     let bound = lines.server.run_inside(|| TcpListener::bind((to, PORT)))?;
@@ -137,7 +139,8 @@ fn measure_streams(
             parameters,
             &lines.client,
             SocketAddr::new(to, PORT),
-            (layout, policy),
+            layout,
+            policy,
             cells,
         );
         stop.store(true, Ordering::Relaxed);
@@ -152,7 +155,8 @@ fn measure_cells(
     parameters: &Parameters,
     client: &NetworkNamespace,
     to: SocketAddr,
-    (layout, policy): (LinkLayout, SpreadPolicy),
+    layout: LinkLayout,
+    policy: SpreadPolicy,
     cells: &mut Vec<StreamCell>,
 ) -> Result<bool, StudyError> {
     let mut buffers = parameters.buffers("buffers");

@@ -207,7 +207,7 @@ fn verify_service_and_pool(
         let Some(address) = server.server_address("address") else { continue };
         let path = format!("pool.{}.servers[{at}].address", quote_key(&pool.name));
         if method != "nat" {
-            verify_direct_return(service, method, &spans, (server, address.port, &path), sink);
+            verify_direct_return(service, method, &spans, server, address.port, &path, sink);
         } else if let ServerHost::Ip(ip) = &address.host {
             let other = |span: &&ListenRange| span.address.is_ipv4() != ip.is_ipv4();
             if let Some(span) = spans.iter().find(other).filter(|_| spans.iter().all(|s| other(&s)))
@@ -273,7 +273,9 @@ fn verify_direct_return(
     service: &ConfigSection,
     method: &str,
     spans: &[ListenRange],
-    (server, port, path): (&ConfigSection, u16, &str),
+    server: &ConfigSection,
+    port: u16,
+    path: &str,
     sink: &mut FindingCollector<'_, '_>,
 ) {
     let ports: HashSet<u16> = spans.iter().filter_map(|span| span.exact_port()).collect();
@@ -301,7 +303,7 @@ fn verify_floating_return_addresses(
     }
     let own = pool.addresses("source");
     let backs = if own.is_empty() { effective.packets.addresses("return") } else { own };
-    crate::config::vrrp::verify_return_addresses(effective, service, (pool, backs), sink);
+    crate::config::vrrp::verify_return_addresses(effective, service, pool, backs, sink);
 }
 
 fn verify_return_addresses(

@@ -43,10 +43,10 @@ fn patch_array(
     made.clear();
     for (at, element) in new.iter().enumerate() {
         let place = format!("{path}[{at}]");
-        let from = find_same_element(&plain, &mut free, (at, element), new.len());
+        let from = find_same_element(&plain, &mut free, at, element, new.len());
         let mut next = match from.and_then(|from| Some((from, old.get(from)?))) {
             Some((from, kept)) if plain.get(from) == Some(element) => kept.clone(),
-            Some((from, kept)) => patch_element((kept, plain.get(from)), element, &place, merge)?,
+            Some((from, kept)) => patch_element(kept, plain.get(from), element, &place, merge)?,
             None => {
                 let mut next = to_toml_value(element, &place)?;
                 match &style {
@@ -78,7 +78,8 @@ fn patch_array(
 
 /// An element of the same name with other keys, in its old form.
 fn patch_element(
-    (kept, before): (&Node, Option<&Value>),
+    kept: &Node,
+    before: Option<&Value>,
     element: &Value,
     path: &str,
     merge: MergeTable,
@@ -108,7 +109,7 @@ fn patch_table_array(
     let mut free: Vec<bool> = vec![true; plain.len()];
     let mut made = ArrayOfTables::new();
     for (at, element) in new.iter().enumerate() {
-        let from = find_same_element(&plain, &mut free, (at, element), new.len());
+        let from = find_same_element(&plain, &mut free, at, element, new.len());
         let mut table = from.and_then(|from| old.get(from)).cloned().unwrap_or_else(Table::new);
         let empty = Value::Object(Map::new());
         let before = from.and_then(|from| plain.get(from)).unwrap_or(&empty);
@@ -125,7 +126,8 @@ fn patch_table_array(
 fn find_same_element(
     old: &[Value],
     free: &mut [bool],
-    (at, new): (usize, &Value),
+    at: usize,
+    new: &Value,
     all: usize,
 ) -> Option<usize> {
     let is_free = |at: &usize| free.get(*at) == Some(&true);

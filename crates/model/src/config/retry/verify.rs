@@ -9,7 +9,7 @@ use crate::config::value::ConfigValue;
 /// Verify the effective settings of a pool at `path`.
 pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if let Some(retry) = pool.table("retry") {
-        verify_order(retry, ("back-off", "back-off-most"), &format!("{path}.retry"), sink);
+        verify_order(retry, "back-off", "back-off-most", &format!("{path}.retry"), sink);
         if pool.count::<u64>("retries") == Some(0) {
             for key in written_keys(retry, "") {
                 let message =
@@ -49,7 +49,7 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
         crate::config::hedging::verify_hedging(hedge, pool, &format!("{path}.hedge"), sink);
     }
     if let Some(eject) = pool.table("eject") {
-        verify_order(eject, ("time", "most"), &format!("{path}.eject"), sink);
+        verify_order(eject, "time", "most", &format!("{path}.eject"), sink);
         verify_ejection_share(eject, pool, path, sink);
     }
 }
@@ -57,7 +57,8 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
 /// The first time is at most the second.
 fn verify_order(
     section: &ConfigSection,
-    (first, most): (&str, &str),
+    first: &str,
+    most: &str,
     path: &str,
     sink: &mut FindingCollector<'_, '_>,
 ) {

@@ -47,7 +47,7 @@ pub fn verify_uplink(
         if let Some(probe) = uplink.table("probe") {
             // Where nothing is written of it the uplink is shown.
             let place = uplink.span_of("probe");
-            verify_targets((probe, place), via, &format!("{path}.probe"), sink);
+            verify_targets(probe, place, via, &format!("{path}.probe"), sink);
         }
         if all.texts("inside").iter().any(|inside| inside == interface) {
             let trouble = FindingDetails::new(format!("{interface} is `inside` and an uplink"))
@@ -98,7 +98,8 @@ fn is_unusable_address(ip: &IpAddr) -> bool {
 }
 
 fn verify_targets(
-    (probe, place): (&ConfigSection, SourceSpan),
+    probe: &ConfigSection,
+    place: SourceSpan,
     via: &[IpAddr],
     path: &str,
     sink: &mut FindingCollector<'_, '_>,

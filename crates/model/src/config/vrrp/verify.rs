@@ -50,7 +50,8 @@ fn floating_addresses(group: &ConfigSection) -> impl Iterator<Item = (&'static s
 pub fn verify_return_addresses(
     effective: &EffectiveSettings,
     service: &ConfigSection,
-    (pool, backs): (&ConfigSection, &[IpAddr]),
+    pool: &ConfigSection,
+    backs: &[IpAddr],
     sink: &mut FindingCollector<'_, '_>,
 ) {
     let spans: BTreeSet<IpAddr> =

@@ -50,8 +50,9 @@ fn an_alarm_that_no_failure_could_raise_is_known() {
         assert_eq!(BURN_RULES.map(|rule| rule.can_be_raised(SloTarget(goal))), want, "{goal}");
         for rule in BURN_RULES {
             let raised = BurnRateAlarm::default().update(
-                (&rule, SloTarget(goal)),
-                (measure(50, 50), measure(50, 50)),
+                &rule,
+                SloTarget(goal),
+                BurnSpans { long: measure(50, 50), short: measure(50, 50) },
                 1,
                 1,
             );
@@ -76,8 +77,8 @@ fn both_spans_raise_and_either_ends() {
     ];
     let mut alarm = BurnRateAlarm::default();
     for (at, (case, long, short, least, want)) in rows.into_iter().enumerate() {
-        let spans = (measure(long.0, long.1), measure(short.0, short.1));
-        let turn = alarm.update((rule, THREE_NINES), spans, least, at as u64);
+        let spans = BurnSpans { long: measure(long.0, long.1), short: measure(short.0, short.1) };
+        let turn = alarm.update(rule, THREE_NINES, spans, least, at as u64);
         assert_eq!(turn, want, "{case}");
     }
 }
@@ -105,7 +106,13 @@ fn live(
                 let sums = series.sums_within(now, span);
                 measure(sums.operations(), sums.failed)
             };
-            let turn = alarm.update((rule, THREE_NINES), (of(rule.long), of(rule.short)), 10, now);
+            let turn = alarm.update(
+                rule,
+                THREE_NINES,
+                BurnSpans { long: of(rule.long), short: of(rule.short) },
+                10,
+                now,
+            );
             transitions.extend(turn.map(|turn| (second, rule.name, turn)));
         }
     }
@@ -170,17 +177,17 @@ proptest! {
     ) {
         let (mut alarm, mut last) = (BurnRateAlarm::default(), AlarmTransition::Ended);
         for (at, (operations, bad, of_short, bad_short)) in looks.into_iter().enumerate() {
-            let spans = (
-                measure(operations, bad.min(operations)),
-                measure(of_short, bad_short.min(of_short)),
-            );
+            let spans = BurnSpans {
+                long: measure(operations, bad.min(operations)),
+                short: measure(of_short, bad_short.min(of_short)),
+            };
             let before = alarm;
-            match alarm.update((&BURN_RULES[0], THREE_NINES), spans, 10, at as u64) {
+            match alarm.update(&BURN_RULES[0], THREE_NINES, spans, 10, at as u64) {
                 None => prop_assert_eq!(alarm, before),
                 Some(turn) => {
                     prop_assert_ne!(turn, last);
                     prop_assert_eq!(alarm.since.is_some(), turn == AlarmTransition::Raised);
-                    prop_assert!(turn == AlarmTransition::Ended || spans.0.bad >= 10);
+                    prop_assert!(turn == AlarmTransition::Ended || spans.long.bad >= 10);
                     last = turn;
                 }
             }

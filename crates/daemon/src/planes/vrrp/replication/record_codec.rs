@@ -203,7 +203,7 @@ impl RecordCodec {
             }
             ReplicaRecord::Phase { fingerprint: print, phase, left } => {
                 let may = |server| self.index.server(server).is_some_and(|one| !one.is_held);
-                let put = replica.put_phase(print, (state(phase), left.into()), tick, may);
+                let put = replica.put_phase(print, state(phase), left.into(), tick, may);
                 decode_received(put.ok_or("unknown-connection")?)
             }
             ReplicaRecord::Translated(opened) => self.open(&opened, tick),

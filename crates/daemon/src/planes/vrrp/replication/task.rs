@@ -173,8 +173,8 @@ impl ReplicationTask {
         };
         let Some(carrier) = &mut self.codec else { return };
         let secret = bytes_of(&carrier.tables().secret);
-        let stands = (!pair.active.is_empty(), &secret);
-        match self.peer.receive(monotonic_now(), &bytes, stands, &pair.keys) {
+        let active = !pair.active.is_empty();
+        match self.peer.receive(monotonic_now(), &bytes, active, &secret, &pair.keys) {
             Ok(ReplicaEvent::Records(records)) => {
                 let tick = clock_tick();
                 records.iter().for_each(|record| carrier.write_records(record, tick));
