@@ -15,7 +15,6 @@
 //! - The heartbeat (`peer`) can prevent a takeover or demand a resignation.
 //! - A member that resigned to a rival notifies the active member (`active_conflict`).
 //! - Another group with the same number is ignored.
-//! up tells the active member so (`rival`), and another group with the same number is not followed.
 
 mod active_conflict;
 mod conflict;

@@ -92,7 +92,7 @@ pub fn write_answer(
         let Some(zone) = zone_data.plan.zones.get(node.zone) else { return written };
         let NameNodeKind::Alias(target, ttl) = &node.kind else {
             let alias = std::mem::take(&mut written.has_records);
-            let found = FoundNode { zone_data: zone_data, node, zone, owner, client };
+            let found = FoundNode { zone_data, node, zone, owner, client };
             found.write_records(question, turn, message, &mut written);
             if !written.truncated && !written.has_records {
                 write_negative(zone, owner, message, &mut written);

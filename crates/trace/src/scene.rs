@@ -19,6 +19,6 @@ impl ConnectionScene {
         wishes: &ScaleOverrides,
     ) -> ConnectionScene {
         let attribution = attribute_connection(&conversation, wishes, false, true);
-        ConnectionScene { conversation, attribution: attribution, number }
+        ConnectionScene { conversation, attribution, number }
     }
 }

@@ -55,13 +55,8 @@ pub(super) async fn command_server(
         let command = parse_command(&order.action, old)?;
         let removed = command == OperatorCommand::Remove;
         let origin = peer.change_origin(ChangeTrigger::Api);
-        let order = ServerCommandRequest {
-            pool: pool.clone(),
-            name,
-            command: command,
-            save: order.save,
-            origin,
-        };
+        let order =
+            ServerCommandRequest { pool: pool.clone(), name, command, save: order.save, origin };
         let done = control.run_server_command(order).await?;
         answer.saved = done.saved.or(answer.saved);
         for unkept in done.unsaved {

@@ -39,11 +39,8 @@ impl ControlActor {
                         && facts.config.name == after.name
                         && format_address(&facts.config.address) == after.address
                 });
-                let facts = same
-                    .next()
-                    .filter(|facts| saved_overrides(facts) == *after)
-                    .ok_or_else(moved)?;
-                let id = facts.id;
+                let facts = same.next().filter(|facts| saved_overrides(facts) == *after);
+                let id = facts.ok_or_else(moved)?.id;
                 let previous_state = self.applied.clone();
                 self.update_server(id, |facts| {
                     restore_overrides(facts, &before, SystemTime::now())

@@ -211,8 +211,7 @@ impl ControlHandle {
     ) -> Result<Arc<ServerFacts>, ServerCommandError> {
         let pool = pool.to_owned();
         let name = name.to_owned();
-        let order =
-            ServerCommandRequest { pool, name, command: command, save: Some(false), origin };
+        let order = ServerCommandRequest { pool, name, command, save: Some(false), origin };
         Ok(self.run_server_command(order).await?.facts)
     }
 

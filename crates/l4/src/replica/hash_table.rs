@@ -125,12 +125,8 @@ impl FlowHashTable {
         let whole = fingerprint > CLAIM && word >> 32 & 0xff == fingerprint >> 24 & 0xff;
         let left = u32::try_from(remaining_ticks(word, tick)).ok().filter(|left| *left > 0)?;
         let state = State::of(word as u32 >> 28).unwrap_or(State::Free);
-        let entry = FlowEntry {
-            fingerprint: fingerprint,
-            server: word as u32 & 0xfff_ffff,
-            state,
-            ttl_ticks: left,
-        };
+        let entry =
+            FlowEntry { fingerprint, server: word as u32 & 0xfff_ffff, state, ttl_ticks: left };
         (whole && self.words.load(at) == fingerprint).then_some(entry)
     }
 

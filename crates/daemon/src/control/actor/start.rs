@@ -68,9 +68,9 @@ impl ControlActor {
         let mut actor = ControlActor {
             engine,
             listeners,
-            applied: applied,
+            applied,
             generations,
-            state_file: state_file,
+            state_file,
             events,
             active,
             vault,

@@ -280,7 +280,7 @@ fn apply_text_report(
     };
     if wanted != polled.last_report {
         polled.last_report.clone_from(&wanted);
-        news.report = Some(ServerAgentReport { server, wanted: wanted });
+        news.report = Some(ServerAgentReport { server, wanted });
     }
     news
 }

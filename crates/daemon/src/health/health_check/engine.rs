@@ -105,8 +105,8 @@ impl ProbeEngine {
         Ok(ProbeEngine {
             poll,
             mailbox,
-            observations: observations,
-            reports: reports,
+            observations,
+            reports,
             pending_reports: BTreeMap::new(),
             runtime: Handle::current(),
             checkers: judges,
