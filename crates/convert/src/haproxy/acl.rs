@@ -11,7 +11,7 @@ use super::pools::BackendPools;
 
 /// Criteria by name; several of one name are alternatives.
 #[derive(Debug, Default)]
-pub struct AclTable(HashMap<String, Vec<Result<RuleCondition, UnsupportedReason>>>);
+pub struct AclTable(HashMap<String, Vec<RuleCondition>>);
 
 /// Says where the case of a value cannot be left out of account.
 pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
@@ -19,6 +19,18 @@ pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
         let reason = "values of fields are compared with their case: in the ways in which this one is usually written";
         let instead = "further spellings in the rule's `when`";
         notes.changed(line.number, &line.text(), reason, instead);
+    }
+}
+
+/// A criterion that cannot be written. Tags that other rules set (`gpc`, `gpt`) are no limits.
+fn unknown(fetch: &str, why: UnsupportedReason) -> RuleCondition {
+    let counter =
+        ["sc_", "sc0_", "sc1_", "sc2_", "src_"].iter().any(|kind| fetch.starts_with(kind));
+    let limit = counter && ["_rate", "_cur", "_conn", "_cnt"].iter().any(|of| fetch.contains(of));
+    if limit && !fetch.contains("_gp") {
+        RuleCondition::LimitExceeded(why)
+    } else {
+        RuleCondition::Unknown(why)
     }
 }
 
@@ -32,14 +44,31 @@ impl AclTable {
         let mut out = AclTable::default();
         for line in lines {
             note_case_sensitivity(line, notes);
-            let cond = criterion(line.rest(2), pools);
-            out.0.entry(line.word(1).to_owned()).or_default().push(cond);
+            let name = line.word(1);
+            let cond = criterion(line.rest(2), pools).unwrap_or_else(|why| {
+                let reason = format!("`{name}`: {}", why.reason);
+                unknown(line.word(2), UnsupportedReason::new(reason, why.instead))
+            });
+            out.0.entry(name.to_owned()).or_default().push(cond);
         }
         out
     }
 
-    /// What stands after the action: `if …`, `unless …` or nothing.
+    /// What stands after the action: `if …`, `unless …` or nothing. An error: a part of it cannot be written.
     pub fn condition(
+        &self,
+        words: &[String],
+        pools: &BackendPools,
+    ) -> Result<RuleCondition, UnsupportedReason> {
+        let cond = self.partial_condition(words, pools)?;
+        match cond.unknown_part() {
+            Some(why) => Err(why.clone()),
+            None => Ok(cond),
+        }
+    }
+
+    /// The same with unknown parts where a criterion cannot be written. An error: it cannot be read at all.
+    pub fn partial_condition(
         &self,
         words: &[String],
         pools: &BackendPools,
@@ -75,11 +104,12 @@ impl AclTable {
                             + end.ok_or_else(|| {
                                 UnsupportedReason::new("a brace is not closed", "")
                             })?;
-                        let inner = criterion(&words[at..end], pools)?;
+                        let inner = criterion(&words[at..end], pools)
+                            .unwrap_or_else(|why| unknown(&words[at], why));
                         at = end + 1;
                         inner
                     } else {
-                        self.named_condition(bare)?
+                        self.named_condition(bare).unwrap_or_else(RuleCondition::Unknown)
                     };
                     all.push(if negated { cond.negate() } else { cond });
                     negated = false;
@@ -95,11 +125,7 @@ impl AclTable {
 
     fn named_condition(&self, name: &str) -> Result<RuleCondition, UnsupportedReason> {
         if let Some(alternatives) = self.0.get(name) {
-            let conds: Result<Vec<RuleCondition>, UnsupportedReason> =
-                alternatives.iter().cloned().collect();
-            return conds.map(RuleCondition::Any).map_err(|why| {
-                UnsupportedReason::new(format!("`{name}`: {}", why.reason), why.instead)
-            });
+            return Ok(RuleCondition::Any(alternatives.clone()));
         }
         match name {
             "TRUE" => Ok(RuleCondition::Is(true)),

@@ -71,20 +71,14 @@ const RANGE: u32 = 256;
 pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { line: line.number, ..BindLine::default() };
     let words = line.rest(1);
-    let both = words.iter().any(|word| word == "v4v6");
-    for address in line.word(1).split(',') {
-        if let Err(reason) = out.address(address, both) {
-            notes.left_out(line.number, &line.text(), &reason, "an address and a port");
-            return None;
-        }
-    }
+    out.read_addresses(line, notes)?;
     if words.iter().any(|word| word == "accept-netscaler-cip") {
         let reason = "this header is not read, and clients behind it could not be told apart";
         notes.left_out(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
     let mut words = words.iter().skip(1).map(String::as_str);
-    let mut optional = false;
+    let mut verify = "";
     let mut crl = None;
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
@@ -99,7 +93,7 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
             "crt" => out.certificates.push(below_base(next(), base)),
             "ca-file" => next().clone_into(&mut out.client.get_or_insert_default().ca),
             "crl-file" => crl = Some(next().to_owned()),
-            "verify" => optional = next() == "optional",
+            "verify" => verify = next(),
             "ssl-min-ver" => out.minimum = tls_version(next()),
             "no-tlsv12" => out.minimum = Some("1.3"),
             "alpn" | "npn" => {
@@ -132,13 +126,30 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
             }
         }
     }
-    out.client = out.client.map(|client| ClientCertDemand { optional, crl, ..client });
+    out.client = client_demand(out.client, verify, crl, line, notes);
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
         notes.left_out(line.number, &line.text(), "TLS needs the file of a certificate", instead);
         return None;
     }
     Some(out)
+}
+
+/// Whom of its clients a listener wants to know: nobody without `verify`, whatever else is named.
+fn client_demand(
+    client: Option<ClientCertDemand>,
+    verify: &str,
+    crl: Option<String>,
+    line: &ConfigLine,
+    notes: &mut ConversionNotes,
+) -> Option<ClientCertDemand> {
+    let client = client?;
+    if matches!(verify, "required" | "optional") {
+        return Some(ClientCertDemand { optional: verify == "optional", crl, ..client });
+    }
+    let reason = "without `verify` clients are not asked for certificates, as in HAProxy";
+    notes.changed(line.number, &line.text(), reason, "`tls.client` to ask for them");
+    None
 }
 
 /// A certificate's file, below `crt-base` where it says no folder of its own.
@@ -148,6 +159,29 @@ fn below_base(file: &str, base: &str) -> String {
 }
 
 impl BindLine {
+    /// Its addresses without those that another of these lines opens for both families.
+    pub fn opened_addresses(&self, binds: &[&BindLine]) -> Vec<&String> {
+        let opened = |listen: &String| {
+            let any = listen.strip_prefix("\"0.0.0.0:").or(listen.strip_prefix("\"[::]:"));
+            let both = any.map(|port| format!("\":{port}"));
+            !both.is_some_and(|both| binds.iter().any(|bind| bind.listen.contains(&both)))
+        };
+        self.listen.iter().filter(|listen| opened(listen)).collect()
+    }
+
+    /// `None`: one of them cannot be listened on.
+    fn read_addresses(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) -> Option<()> {
+        // Linux opens a socket for any IPv6 address to IPv4 as well, unless it is told not to.
+        let both = !line.rest(1).iter().any(|word| word == "v6only");
+        for address in line.word(1).split(',') {
+            if let Err(reason) = self.address(address, both) {
+                notes.left_out(line.number, &line.text(), &reason, "an address and a port");
+                return None;
+            }
+        }
+        Some(())
+    }
+
     fn address(&mut self, text: &str, both: bool) -> Result<(), String> {
         if text.starts_with('/')
             || ["unix@", "abns@", "fd@", "sockpair@", "quic4@", "quic6@", "rhttp@"]
@@ -165,6 +199,7 @@ impl BindLine {
         let (host, ports) = text.rsplit_once(':').ok_or("the port is missing")?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let host = match host {
+            "" | "*" if v6 && both => String::new(),
             "" | "*" if v6 => "[::]".to_owned(),
             "" | "*" | "0.0.0.0" => "0.0.0.0".to_owned(),
             "::" if both => String::new(),

@@ -277,7 +277,7 @@ impl FrontendWriter<'_> {
         let path = format!("service.{name}");
         let mut service = TomlTable::new(path.clone(), section.line, &section.keyword);
         for bind in binds {
-            for listen in &bind.listen {
+            for listen in bind.opened_addresses(binds) {
                 service.push_item("listen", listen.clone(), bind.line);
             }
         }

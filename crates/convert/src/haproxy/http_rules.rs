@@ -111,9 +111,16 @@ impl ProxyRules {
         let when = || acls.condition(condition, pools);
         let first = action.first().map_or("", String::as_str);
         match (line.word(0), first) {
-            ("tcp-request", "reject") | ("http-request", "deny" | "reject") | ("block", _) => {
+            ("tcp-request", "reject" | "silent-drop")
+            | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")
+            | ("block", _) => {
                 let (key, value) = refuse_action(action, line.word(0) == "http-request");
-                self.push_final_rule(when()?, key, value, line);
+                if matches!(first, "tarpit" | "silent-drop") {
+                    let reason = "the request is refused at once, with an answer";
+                    notes.changed(line.number, &line.text(), reason, "");
+                }
+                let when = refusal_condition(acls, condition, pools, line, notes);
+                self.push_final_rule(when, key, value, line);
             }
             ("tcp-request" | "http-request", "accept" | "allow") => {
                 self.accept_conditions.push(when()?)
@@ -123,7 +130,7 @@ impl ProxyRules {
                 self.push_final_rule(when()?, "redirect", value, line);
             }
             ("http-request", "auth") => {
-                let when = when()?;
+                let when = refusal_condition(acls, condition, pools, line, notes);
                 let reason = AUTH;
                 let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
                 notes.left_out(line.number, &line.text(), reason, instead);
@@ -149,6 +156,11 @@ impl ProxyRules {
         line: &ConfigLine,
     ) {
         // What was let through before is not looked at any more.
+        if when.clone().simplify(false) == RuleCondition::Is(false)
+            && when.clone().simplify(true) == RuleCondition::Is(false)
+        {
+            return;
+        }
         let mut all = vec![when];
         all.extend(self.accept_conditions.iter().cloned().map(RuleCondition::negate));
         self.final_rules.push(FinalRule {
@@ -214,6 +226,25 @@ impl ProxyRules {
         }
         Ok(())
     }
+}
+
+/// When a refusal applies: also where it cannot be said whether HAProxy refuses.
+fn refusal_condition(
+    acls: &AclTable,
+    words: &[String],
+    pools: &BackendPools,
+    line: &ConfigLine,
+    notes: &mut ConversionNotes,
+) -> RuleCondition {
+    let cond = acls.partial_condition(words, pools).unwrap_or_else(RuleCondition::Unknown);
+    if let Some(why) = cond.unknown_part() {
+        let reason =
+            format!("{}; so that nothing is open that was closed, more is refused", why.reason);
+        let limit = matches!(cond.clone().at_least().simplify(false), RuleCondition::Is(false));
+        let reason = if limit { &why.reason } else { &reason };
+        notes.left_out(line.number, &line.text(), reason, &why.instead);
+    }
+    cond.at_least()
 }
 
 fn refuse_action(action: &[String], request: bool) -> (&'static str, String) {

@@ -143,7 +143,7 @@ impl HaproxyServer {
             let mut next = || words.next().unwrap_or_default();
             match word {
                 "weight" => self.set("weight", next()),
-                "maxconn" => self.set("connections", next()),
+                "maxconn" => self.set("connections", connection_limit(next())),
                 "backup" => self.backup = true,
                 "disabled" => self.set("state", value::quote("disabled")),
                 "check" => self.checked = true,
@@ -178,11 +178,7 @@ impl HaproxyServer {
                 "send-proxy" => self.header = Some("v1"),
                 two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
                 "no-send-proxy" | "no-send-proxy-v2" => self.header = None,
-                "check-send-proxy" => {
-                    let reason =
-                        "a check begins with a header where it goes to the server's own port";
-                    notes.changed(line.number, &line.text(), reason, "");
-                }
+                "check-send-proxy" => self.note_minor_keyword(word, line, notes),
                 "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard"
                 | "ws" | "socks4" => {
                     next();
@@ -219,6 +215,10 @@ impl HaproxyServer {
                     "`eject`",
                 );
             }
+            "check-send-proxy" => {
+                let reason = "a check begins with a header where it goes to the server's own port";
+                notes.changed(line.number, &line.text(), reason, "");
+            }
             "minconn" | "maxqueue" => notes.left_out(
                 line.number,
                 &line.text(),
@@ -228,6 +228,11 @@ impl HaproxyServer {
             _ => {}
         }
     }
+}
+
+/// 0 is no limit.
+fn connection_limit(maxconn: &str) -> String {
+    if maxconn == "0" { value::quote("off") } else { maxconn.to_owned() }
 }
 
 /// The name that servers are asked for, where it is fixed.
