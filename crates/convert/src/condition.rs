@@ -8,6 +8,8 @@ pub enum RuleCondition {
     Is(bool),
     /// Over TLS: what that comes to depends on the listener.
     Tls,
+    /// It cannot be expressed, for this reason. Before it is written, `at_least` or `at_most` takes its place.
+    Unknown(UnsupportedReason),
     /// A key of `when` that holds when one of these values does, each as TOML writes it.
     Key(&'static str, Vec<String>),
     All(Vec<RuleCondition>),
@@ -70,6 +72,41 @@ impl RuleCondition {
         RuleCondition::All(vec![self, other])
     }
 
+    /// Why a part of it cannot be expressed; `None`: all of it can.
+    pub fn unknown(&self) -> Option<&UnsupportedReason> {
+        match self {
+            RuleCondition::Unknown(why) => Some(why),
+            RuleCondition::Not(inner) => inner.unknown(),
+            RuleCondition::All(parts) | RuleCondition::Any(parts) => {
+                parts.iter().find_map(RuleCondition::unknown)
+            }
+            RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Key(..) => None,
+        }
+    }
+
+    /// A condition that holds wherever this one might: for what refuses.
+    pub fn at_least(self) -> RuleCondition {
+        self.bound(true)
+    }
+
+    /// A condition that holds only where this one surely does: for what lets through.
+    pub fn at_most(self) -> RuleCondition {
+        self.bound(false)
+    }
+
+    fn bound(self, upper: bool) -> RuleCondition {
+        let each =
+            |parts: Vec<RuleCondition>| parts.into_iter().map(|part| part.bound(upper)).collect();
+        match self {
+            RuleCondition::Unknown(_) => RuleCondition::Is(upper),
+            // What widens the whole narrows what is negated.
+            RuleCondition::Not(inner) => inner.bound(!upper).negate(),
+            RuleCondition::All(parts) => RuleCondition::All(each(parts)),
+            RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
+            known => known,
+        }
+    }
+
     /// Without constants, for a listener that speaks TLS or does not.
     pub fn simplify(self, tls: bool) -> RuleCondition {
         match self {
@@ -114,10 +151,7 @@ impl RuleCondition {
     fn pairs(&self) -> Vec<(&'static str, String)> {
         match self {
             // A condition that cannot hold, in words that exist: no client has this network and not.
-            RuleCondition::Is(_)
-            | RuleCondition::Tls
-            | RuleCondition::Unknown(_)
-            | RuleCondition::LimitExceeded(_) => {
+            RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Unknown(_) => {
                 let inner = value::table(&[(
                     "client",
                     value::list([value::quote("0.0.0.0/0"), value::quote("::/0")]),
@@ -223,6 +257,29 @@ mod tests {
             assert_eq!(cond.clone().simplify(tls).to_when().as_deref(), expected, "{cond:?}");
         }
         assert_eq!(RuleCondition::Tls.and(path("/a")).simplify(false), RuleCondition::Is(false));
+    }
+
+    #[test]
+    fn what_cannot_be_expressed_widens_refusals_and_narrows_permissions() {
+        let unknown = || RuleCondition::Unknown(UnsupportedReason::new("a list in a file", ""));
+        let never = RuleCondition::Is(false);
+        for (cond, refuses, permits) in [
+            (unknown(), RuleCondition::Is(true), never.clone()),
+            (unknown().negate(), RuleCondition::Is(true), never.clone()),
+            (path("/a").and(unknown()), path("/a"), never.clone()),
+            (RuleCondition::Any(vec![path("/a"), unknown()]), RuleCondition::Is(true), path("/a")),
+            (
+                RuleCondition::Any(vec![path("/a"), unknown()]).negate(),
+                path("/a").negate(),
+                never.clone(),
+            ),
+            (path("/a").and(unknown().negate()), path("/a"), never.clone()),
+            (path("/a").and(unknown()).negate(), RuleCondition::Is(true), path("/a").negate()),
+        ] {
+            assert!(cond.unknown().is_some());
+            assert_eq!(cond.clone().at_least().simplify(false), refuses, "{cond:?}");
+            assert_eq!(cond.clone().at_most().simplify(false), permits, "{cond:?}");
+        }
     }
 
     #[test]

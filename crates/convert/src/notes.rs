@@ -60,7 +60,7 @@ impl UnsupportedReason {
 pub struct ConversionNotes {
     file: String,
     list: Vec<ConversionNote>,
-    seen: HashSet<(NoteKind, u32, String)>,
+    seen: HashSet<(NoteKind, u32, String, String)>,
     unlisted: u64,
     left_out: u64,
 }
@@ -93,8 +93,8 @@ impl ConversionNotes {
 
     fn add(&mut self, kind: NoteKind, line: u32, directive: &str, reason: &str, instead: &str) {
         let directive = shorten(directive);
-        // A line that several objects inherit is told once.
-        if self.list.len() < LISTED && !self.seen.insert((kind, line, directive.clone())) {
+        // A line that several objects inherit is noted once for each reason.
+        if self.list.len() < LISTED && !self.seen.insert((kind, line, directive.clone(), reason.to_owned())) {
             return;
         }
         if kind == NoteKind::LeftOut {

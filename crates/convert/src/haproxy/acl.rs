@@ -47,37 +47,42 @@ impl AclTable {
             let name = line.word(1);
             let cond = criterion(line.rest(2), pools).unwrap_or_else(|why| {
                 let reason = format!("`{name}`: {}", why.reason);
-                unknown(line.word(2), UnsupportedReason::new(reason, why.instead))
+                RuleCondition::Unknown(UnsupportedReason::new(reason, why.instead))
             });
             out.0.entry(name.to_owned()).or_default().push(cond);
         }
         out
     }
 
-    /// What stands after the action: `if …`, `unless …` or nothing. An error: a part of it cannot be written.
-    pub fn condition(
-        &self,
-        words: &[String],
-        pools: &BackendPools,
-    ) -> Result<RuleCondition, UnsupportedReason> {
-        let cond = self.partial_condition(words, pools)?;
-        match cond.unknown_part() {
-            Some(why) => Err(why.clone()),
-            None => Ok(cond),
+    /// What stands after the action: `if …`, `unless …` or nothing. What cannot be expressed is an unknown part of it.
+    pub fn condition(&self, words: &[String], pools: &BackendPools) -> RuleCondition {
+        let joined = |words: &[String]| {
+            self.join_conditions(words, pools).unwrap_or_else(RuleCondition::Unknown)
+        };
+        match words.first().map(String::as_str) {
+            None => RuleCondition::Is(true),
+            Some("if") => joined(&words[1..]),
+            Some("unless") => joined(&words[1..]).negate(),
+            Some(other) => RuleCondition::Unknown(UnsupportedReason::new(
+                format!("`{other}` is not known here"),
+                "",
+            )),
         }
     }
 
-    /// The same with unknown parts where a criterion cannot be written. An error: it cannot be read at all.
-    pub fn partial_condition(
+    /// As `condition`, for what neither refuses nor permits.
+    ///
+    /// # Errors
+    /// A part of it cannot be expressed.
+    pub fn known_condition(
         &self,
         words: &[String],
         pools: &BackendPools,
     ) -> Result<RuleCondition, UnsupportedReason> {
-        match words.first().map(String::as_str) {
-            None => Ok(RuleCondition::Is(true)),
-            Some("if") => self.join_conditions(&words[1..], pools),
-            Some("unless") => Ok(self.join_conditions(&words[1..], pools)?.negate()),
-            Some(other) => Err(UnsupportedReason::new(format!("`{other}` is not known here"), "")),
+        let condition = self.condition(words, pools);
+        match condition.unknown() {
+            Some(why) => Err(why.clone()),
+            None => Ok(condition),
         }
     }
 
@@ -105,7 +110,7 @@ impl AclTable {
                                 UnsupportedReason::new("a brace is not closed", "")
                             })?;
                         let inner = criterion(&words[at..end], pools)
-                            .unwrap_or_else(|why| unknown(&words[at], why));
+                            .unwrap_or_else(RuleCondition::Unknown);
                         at = end + 1;
                         inner
                     } else {

@@ -1,5 +1,6 @@
 //! `bind` lines: where a frontend listens, and its TLS.
 
+use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
 use crate::value;
 
@@ -16,6 +17,9 @@ pub struct BindLine {
     pub certificates: Vec<String>,
     /// Whom of its clients it wants to know.
     pub client: Option<ClientCertDemand>,
+    crl: Option<String>,
+    /// Names without a certificate are refused.
+    pub strict_names: bool,
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, over TLS, always.
     pub http2: Option<&'static str>,
@@ -35,14 +39,13 @@ pub struct ClientCertDemand {
 }
 
 /// Words without a value that change nothing here.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 11] = [
     "v4v6",
     "v6only",
     "no-sslv3",
     "no-tlsv10",
     "no-tlsv11",
     "force-tlsv12",
-    "strict-sni",
     "no-tls-tickets",
     "no-ca-names",
     "prefer-client-ciphers",
@@ -71,62 +74,21 @@ const RANGE: u32 = 256;
 pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { line: line.number, ..BindLine::default() };
     let words = line.rest(1);
-    out.read_addresses(line, notes)?;
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    let v6_only = has("v6only") && !has("v4v6");
+    for address in line.word(1).split(',') {
+        if let Err(reason) = out.address(address, v6_only) {
+            notes.left_out(line.number, &line.text(), &reason, "an address and a port");
+            return None;
+        }
+    }
     if words.iter().any(|word| word == "accept-netscaler-cip") {
         let reason = "this header is not read, and clients behind it could not be told apart";
         notes.left_out(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
-    let mut words = words.iter().skip(1).map(String::as_str);
-    let mut verify = "";
-    let mut crl = None;
-    while let Some(word) = words.next() {
-        let mut next = || words.next().unwrap_or_default();
-        match word {
-            "ssl" => out.tls = true,
-            "accept-proxy" => {
-                out.header = true;
-                let reason =
-                    "a header of any address is believed, as HAProxy does: name the proxies alone";
-                notes.changed(line.number, &line.text(), reason, "`accept-proxy = \"10.0.0.0/8\"`");
-            }
-            "crt" => out.certificates.push(below_base(next(), base)),
-            "ca-file" => next().clone_into(&mut out.client.get_or_insert_default().ca),
-            "crl-file" => crl = Some(next().to_owned()),
-            "verify" => verify = next(),
-            "ssl-min-ver" => out.minimum = tls_version(next()),
-            "no-tlsv12" => out.minimum = Some("1.3"),
-            "alpn" | "npn" => {
-                let offered = next().split(',').any(|one| one == "h2");
-                out.http2 = Some(if offered { "tls" } else { "off" });
-            }
-            "proto" => out.http2 = Some(if next() == "h2" { "always" } else { "off" }),
-            "interface" => out.socket.push(("interface", value::quote(next()))),
-            "backlog" => out.socket.push(("backlog", next().to_owned())),
-            "mss" => out.socket.push(("mss", next().to_owned())),
-            "tcp-ut" => {
-                let time = crate::duration::parse_duration(next(), 1)
-                    .map(crate::duration::format_duration);
-                out.socket.extend(time.map(|time| ("user-timeout", time)));
-            }
-            "tfo" => out.socket.push(("fast-open", "256".to_owned())),
-            "transparent" => out.socket.push(("transparent", "true".to_owned())),
-            alone if ALONE.contains(&alone) => {}
-            valued if VALUED.contains(&valued) => drop(next()),
-            "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
-                next();
-                let reason = "ciphers and curves are chosen by `tls.policy`";
-                let instead = "`tls = { policy = \"modern\" }`";
-                notes.changed(line.number, &line.text(), reason, instead);
-            }
-            other => {
-                let reason = format!("`{other}` of a listener is not known");
-                notes.left_out(line.number, &line.text(), &reason, "");
-                next();
-            }
-        }
-    }
-    out.client = client_demand(out.client, verify, crl, line, notes);
+    let verify = out.read_words(words, base, line, notes);
+    out.settle_client(verify.as_deref(), line, notes)?;
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
         notes.left_out(line.number, &line.text(), "TLS needs the file of a certificate", instead);
@@ -159,30 +121,103 @@ fn below_base(file: &str, base: &str) -> String {
 }
 
 impl BindLine {
-    /// Its addresses without those that another of these lines opens for both families.
-    pub fn opened_addresses(&self, binds: &[&BindLine]) -> Vec<&String> {
-        let opened = |listen: &String| {
-            let any = listen.strip_prefix("\"0.0.0.0:").or(listen.strip_prefix("\"[::]:"));
-            let both = any.map(|port| format!("\":{port}"));
-            !both.is_some_and(|both| binds.iter().any(|bind| bind.listen.contains(&both)))
-        };
-        self.listen.iter().filter(|listen| opened(listen)).collect()
-    }
-
-    /// `None`: one of them cannot be listened on.
-    fn read_addresses(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) -> Option<()> {
-        // Linux opens a socket for any IPv6 address to IPv4 as well, unless it is told not to.
-        let both = !line.rest(1).iter().any(|word| word == "v6only");
-        for address in line.word(1).split(',') {
-            if let Err(reason) = self.address(address, both) {
-                notes.left_out(line.number, &line.text(), &reason, "an address and a port");
-                return None;
+    /// Words behind the address; what follows `verify` is returned.
+    fn read_words(
+        &mut self,
+        words: &[String],
+        base: &str,
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) -> Option<String> {
+        let mut words = words.iter().skip(1).map(String::as_str);
+        let mut verify = None;
+        while let Some(word) = words.next() {
+            let mut next = || words.next().unwrap_or_default();
+            match word {
+                "ssl" => self.tls = true,
+                "accept-proxy" => {
+                    self.header = true;
+                    let reason = "a header of any address is believed, as HAProxy does: name the proxies alone";
+                    notes.changed(
+                        line.number,
+                        &line.text(),
+                        reason,
+                        "`accept-proxy = \"10.0.0.0/8\"`",
+                    );
+                }
+                "crt" => self.certificates.push(below_base(next(), base)),
+                "ca-file" => next().clone_into(&mut self.client.get_or_insert_default().ca),
+                "crl-file" => self.crl = Some(next().to_owned()),
+                "strict-sni" => {
+                    self.strict_names = true;
+                    let reason = "a client that names no server gets the first certificate";
+                    notes.changed(line.number, &line.text(), reason, "");
+                }
+                "verify" => verify = Some(next().to_owned()),
+                "ssl-min-ver" => self.minimum = tls_version(next()),
+                "no-tlsv12" => self.minimum = Some("1.3"),
+                "alpn" | "npn" => {
+                    let offered = next().split(',').any(|one| one == "h2");
+                    self.http2 = Some(if offered { "tls" } else { "off" });
+                }
+                "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
+                "interface" => self.socket.push(("interface", value::quote(next()))),
+                "backlog" => self.socket.push(("backlog", next().to_owned())),
+                "mss" => self.socket.push(("mss", next().to_owned())),
+                "tcp-ut" => {
+                    let time = crate::duration::parse_duration(next(), 1)
+                        .map(crate::duration::format_duration);
+                    self.socket.extend(time.map(|time| ("user-timeout", time)));
+                }
+                "tfo" => self.socket.push(("fast-open", "256".to_owned())),
+                "transparent" => self.socket.push(("transparent", "true".to_owned())),
+                alone if ALONE.contains(&alone) => {}
+                valued if VALUED.contains(&valued) => drop(next()),
+                "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
+                    next();
+                    let reason = "ciphers and curves are chosen by `tls.policy`";
+                    let instead = "`tls = { policy = \"modern\" }`";
+                    notes.changed(line.number, &line.text(), reason, instead);
+                }
+                other => {
+                    let reason = format!("`{other}` of a listener is not known");
+                    notes.left_out(line.number, &line.text(), &reason, "");
+                    next();
+                }
             }
         }
+        verify
+    }
+
+    /// Decides whether clients are asked for certificates; `None`: the listener must not be opened.
+    fn settle_client(
+        &mut self,
+        verify: Option<&str>,
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) -> Option<()> {
+        self.client = match (self.client.take(), verify) {
+            (Some(client), Some(verify @ ("optional" | "required"))) => {
+                let crl = self.crl.take();
+                Some(ClientCertDemand { optional: verify == "optional", crl, ..client })
+            }
+            (Some(_), _) => {
+                let reason =
+                    "without `verify required` or `optional` no client is asked for a certificate";
+                notes.not_needed(line.number, &line.text(), reason);
+                None
+            }
+            (None, Some("optional" | "required")) => {
+                let reason = "clients must show certificates, and the authority that signs them is not named";
+                notes.left_out(line.number, &line.text(), reason, "`tls.client.ca`");
+                return None;
+            }
+            (None, _) => None,
+        };
         Some(())
     }
 
-    fn address(&mut self, text: &str, both: bool) -> Result<(), String> {
+    fn address(&mut self, text: &str, v6_only: bool) -> Result<(), String> {
         if text.starts_with('/')
             || ["unix@", "abns@", "fd@", "sockpair@", "quic4@", "quic6@", "rhttp@"]
                 .iter()
@@ -199,10 +234,11 @@ impl BindLine {
         let (host, ports) = text.rsplit_once(':').ok_or("the port is missing")?;
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let host = match host {
-            "" | "*" if v6 && both => String::new(),
-            "" | "*" if v6 => "[::]".to_owned(),
+            "" | "*" if v6 && v6_only => "[::]".to_owned(),
+            "" | "*" if v6 => String::new(),
             "" | "*" | "0.0.0.0" => "0.0.0.0".to_owned(),
-            "::" if both => String::new(),
+            // As the kernel does unless it is told `v6only`: both families.
+            "::" if !v6_only => String::new(),
             host if host.contains(':') => format!("[{host}]"),
             host => host.to_owned(),
         };
@@ -220,6 +256,22 @@ impl BindLine {
             self.ports.push(port);
         }
         Ok(())
+    }
+}
+
+/// Each address once: one of both families stands for that of IPv4 on the same port too.
+pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
+    let all: Vec<&String> = binds.iter().flat_map(|bind| &bind.listen).collect();
+    let mut known: Vec<&String> = Vec::new();
+    for bind in binds {
+        for listen in &bind.listen {
+            let both = listen.replacen("0.0.0.0:", ":", 1);
+            let covered = both != *listen && all.contains(&&both);
+            if !covered && !known.contains(&listen) {
+                known.push(listen);
+                service.push_item("listen", listen.clone(), bind.line);
+            }
+        }
     }
 }
 

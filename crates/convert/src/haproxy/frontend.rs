@@ -180,7 +180,7 @@ impl FrontendWriter<'_> {
                 );
                 continue;
             };
-            match acls.condition(line.rest(2), self.pools) {
+            match acls.known_condition(line.rest(2), self.pools) {
                 Ok(when) => {
                     let steps = self.backend_rules(line.word(1), notes);
                     rules.extend(
@@ -276,11 +276,7 @@ impl FrontendWriter<'_> {
         let settings = self.settings;
         let path = format!("service.{name}");
         let mut service = TomlTable::new(path.clone(), section.line, &section.keyword);
-        for bind in binds {
-            for listen in bind.opened_addresses(binds) {
-                service.push_item("listen", listen.clone(), bind.line);
-            }
-        }
+        bind::push_listen_addresses(&mut service, binds);
         service.set("forward", value::quote(if settings.http { "http" } else { "tcp" }), 0);
         let pool =
             used.first().and_then(|name| self.pools.written_name(name)).unwrap_or(empty_pool::NAME);
@@ -293,7 +289,8 @@ impl FrontendWriter<'_> {
                 0,
             );
         }
-        if let Some(line) = settings.single.get("maxconn") {
+        // 0 stands for the limit of the process.
+        if let Some(line) = settings.single.get("maxconn").filter(|line| line.word(1) != "0") {
             service.set(
                 "limit",
                 value::table(&[("connections", line.word(1).to_owned())]),

@@ -4,6 +4,7 @@ use crate::condition::escape_regex;
 use crate::notes::ConversionNotes;
 use crate::{duration, value};
 
+use super::lex::ConfigLine;
 use super::settings::ProxySettings;
 
 /// Keys of a probe without its times.
@@ -156,10 +157,14 @@ impl CheckSettings {
 
     fn tcp(&mut self, settings: &ProxySettings, notes: &mut ConversionNotes) {
         let mut done = (false, false);
+        let mut connected = false;
         for line in &settings.checks {
             let text = line.rest(2).join(" ").replace("\\r", "\r").replace("\\n", "\n");
             match (line.word(1), line.word(2)) {
-                ("connect", _) => {}
+                ("connect", _) if !connected => {
+                    connected = true;
+                    self.connect(line, notes);
+                }
                 ("send", _) if !done.0 && !done.1 => {
                     self.keys.push(("send", value::quote(&text)));
                     done.0 = true;
@@ -176,10 +181,43 @@ impl CheckSettings {
                 _ => notes.left_out(
                     line.number,
                     &line.text(),
-                    "a check sends once and expects once",
+                    "a check connects once, sends once and expects once",
                     "`probe = { program = … }` for a longer talk",
                 ),
             }
+        }
+    }
+
+    /// `tcp-check connect` with its words.
+    fn connect(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
+        let mut tls = None;
+        let mut words = line.rest(2).iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                "port" => self.keys.push(("port", words.next().unwrap_or_default().to_owned())),
+                "ssl" => tls = tls.or(Some(String::new())),
+                "sni" => tls = Some(words.next().unwrap_or_default().to_owned()),
+                "default" => {}
+                other => {
+                    let reason = format!("a check does not connect with `{other}`");
+                    notes.left_out(
+                        line.number,
+                        &line.text(),
+                        &reason,
+                        "`probe.port` and `probe.tls`",
+                    );
+                    break;
+                }
+            }
+        }
+        if let Some(name) = tls {
+            let mut pairs = vec![("verify", "false".to_owned())];
+            if !name.is_empty() {
+                pairs.insert(0, ("name", value::quote(&name)));
+            }
+            self.keys.push(("tls", value::table(&pairs)));
+            let reason = "the certificate that the check gets is not verified";
+            notes.changed(line.number, &line.text(), reason, "`probe.tls.ca`");
         }
     }
 

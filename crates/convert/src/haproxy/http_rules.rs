@@ -12,6 +12,11 @@ use super::pools::BackendPools;
 
 const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
 
+const WIDENED: &str = "so that nothing is open that was closed, the rule refuses all that could have met the condition";
+const NARROWED: &str =
+    "so that nothing is open that was closed, nothing is let through by this part of the condition";
+const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
+
 /// A rule that ends there.
 #[derive(Clone, Debug)]
 pub struct FinalRule {
@@ -26,6 +31,8 @@ pub struct FinalRule {
 /// Fields that are changed on everything.
 #[derive(Clone, Debug, Default)]
 pub struct HeaderEdits {
+    /// The Host that servers get.
+    host: Option<String>,
     set: Vec<String>,
     add: Vec<String>,
     remove: Vec<String>,
@@ -37,7 +44,10 @@ impl HeaderEdits {
     /// As `rewrite` writes them, after those of `before`; `None`: nothing is changed.
     pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
         let both = |a: &[String], b: &[String]| [a, b].concat();
-        let pairs: Vec<(&str, String)> = [
+        let host = self.host.as_ref().or(before.host.as_ref());
+        let mut pairs: Vec<(&str, String)> =
+            host.map(|host| ("host", value::quote(host))).into_iter().collect();
+        let lists = [
             ("set", both(&before.set, &self.set)),
             ("add", both(&before.add, &self.add)),
             ("remove", both(&before.remove, &self.remove)),
@@ -45,9 +55,8 @@ impl HeaderEdits {
             ("answer-remove", both(&before.response_remove, &self.response_remove)),
         ]
         .into_iter()
-        .filter(|(_, list)| !list.is_empty())
-        .map(|(key, list)| (key, value::quote_all(&list)))
-        .collect();
+        .filter(|(_, list)| !list.is_empty());
+        pairs.extend(lists.map(|(key, list)| (key, value::quote_all(&list))));
         (!pairs.is_empty()).then(|| value::table(&pairs))
     }
 }
@@ -108,37 +117,46 @@ impl ProxyRules {
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
         let (action, condition) = words.split_at(split);
-        let when = || acls.condition(condition, pools);
+        let when = || acls.known_condition(condition, pools);
+        let guard = || acls.condition(condition, pools);
         let first = action.first().map_or("", String::as_str);
         match (line.word(0), first) {
             ("tcp-request", "reject" | "silent-drop")
             | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")
             | ("block", _) => {
-                let (key, value) = refuse_action(action, line.word(0) == "http-request");
                 if matches!(first, "tarpit" | "silent-drop") {
-                    let reason = "the request is refused at once, with an answer";
-                    notes.changed(line.number, &line.text(), reason, "");
+                    notes.changed(line.number, &line.text(), SLOW_REFUSAL, "");
                 }
-                let when = refusal_condition(acls, condition, pools, line, notes);
-                self.push_final_rule(when, key, value, line);
+                let (key, value) = refuse_action(action, line.word(0) == "http-request");
+                self.push_refusal(guard(), key, value, line, notes);
             }
             ("tcp-request" | "http-request", "accept" | "allow") => {
-                self.accept_conditions.push(when()?)
+                let condition = guard();
+                if let Some(why) = condition.unknown() {
+                    note_guard(line, why, NARROWED, notes);
+                }
+                self.accept_conditions.push(condition.at_most())
             }
             ("redirect", _) | ("http-request", "redirect") => {
                 let value = redirect(&action[1..])?;
                 self.push_final_rule(when()?, "redirect", value, line);
             }
             ("http-request", "auth") => {
-                let when = refusal_condition(acls, condition, pools, line, notes);
+                let when = guard().at_least();
                 let reason = AUTH;
                 let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
                 notes.left_out(line.number, &line.text(), reason, instead);
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
             }
             ("http-request", "return") => {
-                let value = return_action(&action[1..])?;
-                self.push_final_rule(when()?, "answer", value, line);
+                let value = return_action(&action[1..]);
+                match refusing_status(action) {
+                    Some(status) => {
+                        let value = value.unwrap_or_else(|_| status.to_string());
+                        self.push_refusal(guard(), "answer", value, line, notes)
+                    }
+                    None => self.push_final_rule(when()?, "answer", value?, line),
+                }
             }
             ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
                 self.field(line, action, when()?, notes)?;
@@ -146,6 +164,21 @@ impl ProxyRules {
             (word, _) => directives::note_directive(word, line, notes),
         }
         Ok(())
+    }
+
+    /// A rule that refuses: it refuses too much rather than let through what was refused.
+    fn push_refusal(
+        &mut self,
+        condition: RuleCondition,
+        key: &'static str,
+        value: String,
+        line: &ConfigLine,
+        notes: &mut ConversionNotes,
+    ) {
+        if let Some(why) = condition.unknown() {
+            note_guard(line, why, WIDENED, notes);
+        }
+        self.push_final_rule(condition.at_least(), key, value, line);
     }
 
     fn push_final_rule(
@@ -201,14 +234,21 @@ impl ProxyRules {
             ));
         }
         if text.contains('%') {
+            let mut reason = "a field's value cannot be made of variables".to_owned();
+            // Servers believe this field: what clients send under its name must not take its place.
+            if (line.word(0), word(0)) == ("http-request", "set-header") && lower != "host" {
+                self.fields.remove.push(name.to_owned());
+                reason.push_str("; what clients send under its name is removed");
+            }
             return Err(UnsupportedReason::new(
-                "a field's value cannot be made of variables",
+                reason,
                 "`forwarded`, or `rewrite.set` with a fixed value",
             ));
         }
         let field = format!("{name}: {text}");
         let fields = &mut self.fields;
         match (line.word(0), word(0)) {
+            ("http-request", "set-header") if lower == "host" => fields.host = Some(text),
             ("http-request", "set-header") => fields.set.push(field),
             ("http-request", "add-header") => fields.add.push(field),
             ("http-request", _) => fields.remove.push(name.to_owned()),
@@ -228,23 +268,21 @@ impl ProxyRules {
     }
 }
 
-/// When a refusal applies: also where it cannot be said whether HAProxy refuses.
-fn refusal_condition(
-    acls: &AclTable,
-    words: &[String],
-    pools: &BackendPools,
+/// Notes a condition of access that cannot be expressed, and what was done instead.
+fn note_guard(
     line: &ConfigLine,
+    why: &UnsupportedReason,
+    consequence: &str,
     notes: &mut ConversionNotes,
-) -> RuleCondition {
-    let cond = acls.partial_condition(words, pools).unwrap_or_else(RuleCondition::Unknown);
-    if let Some(why) = cond.unknown_part() {
-        let reason =
-            format!("{}; so that nothing is open that was closed, more is refused", why.reason);
-        let limit = matches!(cond.clone().at_least().simplify(false), RuleCondition::Is(false));
-        let reason = if limit { &why.reason } else { &reason };
-        notes.left_out(line.number, &line.text(), reason, &why.instead);
-    }
-    cond.at_least()
+) {
+    let reason = format!("{}; {consequence}", why.reason);
+    notes.left_out(line.number, &line.text(), &reason, &why.instead);
+}
+
+/// The status of `return` where it refuses.
+fn refusing_status(action: &[String]) -> Option<u16> {
+    let at = action.iter().position(|word| word == "status")?;
+    action.get(at + 1)?.parse().ok().filter(|status| *status >= 400)
 }
 
 fn refuse_action(action: &[String], request: bool) -> (&'static str, String) {

@@ -46,28 +46,32 @@ fn backend_stickiness(
     notes: &mut ConversionNotes,
 ) -> Option<StickyLine> {
     let cookie = backend.single.get("cookie").filter(|_| http);
-    let found = cookie.map(|line| (own_cookie(line, notes), line));
+    let found = cookie.and_then(|line| Some((own_cookie(line, notes)?, line)));
     let learned = backend.single.get("appsession").filter(|_| http);
     let found = found.or_else(|| learned.map(|line| (learned_cookie(line.word(1), "1h"), line)));
     let found = found.or_else(|| stick_table(backend, http, notes));
     found.map(|(value, line)| StickyLine { value, line: line.number })
 }
 
-fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
+/// `None`: cookies are not used so, which is noted.
+fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
     let has = |word: &str| line.words.iter().any(|one| one == word);
     let name = ("name", value::quote(line.word(1)));
     let by = ("by", value::quote("cookie"));
-    if has("rewrite") || has("prefix") {
-        if has("prefix") {
-            let reason = "a cookie is rewritten whole, not prefixed";
-            notes.changed(
-                line.number,
-                &line.text(),
-                reason,
-                "`cookie = \"insert\"` for a cookie of its own",
-            );
-        }
-        return value::table(&[by, name, ("cookie", value::quote("rewrite"))]);
+    if has("prefix") || !(has("insert") || has("rewrite")) {
+        let reason = match has("prefix") {
+            true => {
+                "an application's cookie is not prefixed, and replacing it would lose its sessions; clients may change servers"
+            }
+            false => "servers do not set the cookie of the balancer; clients may change servers",
+        };
+        let instead = "`sticky = { by = \"cookie\", cookie = \"insert\" }` for a cookie of its own";
+        notes.left_out(line.number, &line.text(), reason, instead);
+        return None;
+    }
+    note_cookie_words(line, notes);
+    if has("rewrite") {
+        return Some(value::table(&[by, name, ("cookie", value::quote("rewrite"))]));
     }
     let mut pairs = vec![by, name, ("cookie", value::quote("insert"))];
     let after = |word: &str| {
@@ -87,7 +91,31 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
         "its values are ours: clients are shared out anew once",
         "",
     );
-    value::table(&pairs)
+    Some(value::table(&pairs))
+}
+
+/// Words of `cookie` that the cookie of a service does not have.
+fn note_cookie_words(line: &ConfigLine, notes: &mut ConversionNotes) {
+    let mut words = line.rest(2).iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        match word {
+            "insert" | "rewrite" | "httponly" | "secure" => {}
+            "maxidle" => drop(words.next()),
+            "indirect" | "nocache" | "preserve" => {
+                let reason = format!(
+                    "the cookie has no `{word}`: servers see it, and caches may store the answer that sets it"
+                );
+                notes.changed(line.number, &line.text(), &reason, "");
+            }
+            other => {
+                if matches!(other, "domain" | "maxlife" | "attr") {
+                    words.next();
+                }
+                let reason = format!("the cookie has no `{other}`");
+                notes.left_out(line.number, &line.text(), &reason, "");
+            }
+        }
+    }
 }
 
 fn learned_cookie(name: &str, time: &str) -> String {

@@ -25,6 +25,9 @@ pub fn write(
     if let Some(minimum) = binds.iter().find_map(|bind| bind.minimum) {
         tls.set_required("minimum", value::quote(minimum), first.line);
     }
+    if binds.iter().any(|bind| bind.strict_names) {
+        tls.set("unknown-name", value::quote("refuse"), first.line);
+    }
     if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
         let verify = value::quote(if client.optional { "optional" } else { "required" });
         let mut pairs = vec![("ca", value::quote(&client.ca)), ("verify", verify)];
