@@ -15,10 +15,6 @@ pub enum RuleCondition {
     All(Vec<RuleCondition>),
     Any(Vec<RuleCondition>),
     Not(Box<RuleCondition>),
-    /// It cannot be written, and why: it may hold or not.
-    Unknown(UnsupportedReason),
-    /// A limit of rates or connections that cannot be written, and why: it counts as kept.
-    LimitExceeded(UnsupportedReason),
 }
 
 impl RuleCondition {
@@ -32,39 +28,6 @@ impl RuleCondition {
             RuleCondition::Is(is) => RuleCondition::Is(!is),
             RuleCondition::Not(inner) => *inner,
             other => RuleCondition::Not(Box::new(other)),
-        }
-    }
-
-    /// The first part that cannot be written.
-    pub fn unknown_part(&self) -> Option<&UnsupportedReason> {
-        match self {
-            RuleCondition::Unknown(why) | RuleCondition::LimitExceeded(why) => Some(why),
-            RuleCondition::Not(inner) => inner.unknown_part(),
-            RuleCondition::All(parts) | RuleCondition::Any(parts) => {
-                parts.iter().find_map(RuleCondition::unknown_part)
-            }
-            RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Key(..) => None,
-        }
-    }
-
-    /// Holds at least where this one does, whatever its unknown parts come to: for refusals.
-    pub fn at_least(self) -> RuleCondition {
-        self.bounded(true)
-    }
-
-    /// `unknown`: what a part that cannot be written counts as; negated parts count the other way.
-    fn bounded(self, unknown: bool) -> RuleCondition {
-        let each = |parts: Vec<RuleCondition>| {
-            parts.into_iter().map(|part| part.bounded(unknown)).collect()
-        };
-        match self {
-            RuleCondition::Unknown(_) => RuleCondition::Is(unknown),
-            // Refusing everybody would not protect from overload.
-            RuleCondition::LimitExceeded(_) => RuleCondition::Is(!unknown),
-            RuleCondition::Not(inner) => inner.bounded(!unknown).negate(),
-            RuleCondition::All(parts) => RuleCondition::All(each(parts)),
-            RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
-            other => other,
         }
     }
 

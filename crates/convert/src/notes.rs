@@ -94,7 +94,9 @@ impl ConversionNotes {
     fn add(&mut self, kind: NoteKind, line: u32, directive: &str, reason: &str, instead: &str) {
         let directive = shorten(directive);
         // A line that several objects inherit is noted once for each reason.
-        if self.list.len() < LISTED && !self.seen.insert((kind, line, directive.clone(), reason.to_owned())) {
+        if self.list.len() < LISTED
+            && !self.seen.insert((kind, line, directive.clone(), reason.to_owned()))
+        {
             return;
         }
         if kind == NoteKind::LeftOut {

@@ -42,9 +42,9 @@ fn haproxy_refusals_that_cannot_be_written_stay_closed() {
         ("http-request tarpit if { path /p }", "{ path = \"/p\" } deny = true", false),
         ("http-request silent-drop if { path /p }", "{ path = \"/p\" } deny = true", false),
         ("http-request auth if { src -f /x }", "deny = true", true),
-        // A limit that cannot be written refuses nobody.
-        ("http-request deny if { sc_http_req_rate(0) gt 20 }", "# line 4 forwarded", true),
-        ("http-request deny unless { src_conn_rate lt 20 }", "# line 4 forwarded", true),
+        // A limit of clients that cannot be written is closed too, until somebody writes it.
+        ("http-request deny if { sc_http_req_rate(0) gt 20 }", "deny = true", true),
+        ("http-request deny unless { src_conn_rate lt 20 }", "deny = true", true),
         (
             "http-request deny if { sc_http_req_rate(0) gt 20 } or { src -f /x }",
             "deny = true",

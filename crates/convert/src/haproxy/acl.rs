@@ -22,18 +22,6 @@ pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
     }
 }
 
-/// A criterion that cannot be written. Tags that other rules set (`gpc`, `gpt`) are no limits.
-fn unknown(fetch: &str, why: UnsupportedReason) -> RuleCondition {
-    let counter =
-        ["sc_", "sc0_", "sc1_", "sc2_", "src_"].iter().any(|kind| fetch.starts_with(kind));
-    let limit = counter && ["_rate", "_cur", "_conn", "_cnt"].iter().any(|of| fetch.contains(of));
-    if limit && !fetch.contains("_gp") {
-        RuleCondition::LimitExceeded(why)
-    } else {
-        RuleCondition::Unknown(why)
-    }
-}
-
 impl AclTable {
     /// Reads `acl NAME …` lines.
     pub fn read(

@@ -97,23 +97,6 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
     Some(out)
 }
 
-/// Whom of its clients a listener wants to know: nobody without `verify`, whatever else is named.
-fn client_demand(
-    client: Option<ClientCertDemand>,
-    verify: &str,
-    crl: Option<String>,
-    line: &ConfigLine,
-    notes: &mut ConversionNotes,
-) -> Option<ClientCertDemand> {
-    let client = client?;
-    if matches!(verify, "required" | "optional") {
-        return Some(ClientCertDemand { optional: verify == "optional", crl, ..client });
-    }
-    let reason = "without `verify` clients are not asked for certificates, as in HAProxy";
-    notes.changed(line.number, &line.text(), reason, "`tls.client` to ask for them");
-    None
-}
-
 /// A certificate's file, below `crt-base` where it says no folder of its own.
 fn below_base(file: &str, base: &str) -> String {
     let whole = file.starts_with('/') || base.is_empty();

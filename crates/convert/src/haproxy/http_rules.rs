@@ -189,11 +189,6 @@ impl ProxyRules {
         line: &ConfigLine,
     ) {
         // What was let through before is not looked at any more.
-        if when.clone().simplify(false) == RuleCondition::Is(false)
-            && when.clone().simplify(true) == RuleCondition::Is(false)
-        {
-            return;
-        }
         let mut all = vec![when];
         all.extend(self.accept_conditions.iter().cloned().map(RuleCondition::negate));
         self.final_rules.push(FinalRule {

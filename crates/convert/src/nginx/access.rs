@@ -1,4 +1,4 @@
-//! `allow` and `deny`, and passwords, as rules that refuse.
+//! `allow` and `deny`, authentication, `limit_except` and `internal`, as rules that refuse.
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
@@ -31,19 +31,53 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
             (place.0, &place.1),
         ));
     }
-    if let Some(auth) = scope.get("auth_basic").filter(|auth| auth.word(0) != "off") {
-        let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
-        let instead =
-            "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-        notes.left_out(auth.line, &auth.text(), reason, instead);
-        out.push(NginxRule::single_key(
-            RuleCondition::Is(true),
-            "deny",
-            "true",
-            (auth.line, &auth.text()),
-        ));
+    for name in ["auth_basic", "auth_request", "auth_jwt", "secure_link"] {
+        if let Some(auth) = scope.get(name).filter(|auth| auth.word(0) != "off") {
+            let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
+            let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
+            notes.left_out(auth.line, &auth.text(), reason, instead);
+            out.push(refusal(RuleCondition::Is(true), auth));
+        }
     }
     out
+}
+
+/// `limit_except METHODS { … }`: its rules for other methods. GET stands for HEAD too.
+pub fn other_methods(
+    level: &[Directive],
+    scope: &DirectiveScope<'_>,
+    notes: &mut ConversionNotes,
+) -> Vec<NginxRule> {
+    let mut out = Vec::new();
+    for except in level.iter().filter(|one| one.name == "limit_except") {
+        let mut methods: Vec<&str> = except.args.iter().map(String::as_str).collect();
+        if methods.contains(&"GET") && !methods.contains(&"HEAD") {
+            methods.push("HEAD");
+        }
+        let others = RuleCondition::texts("method", &methods).negate();
+        let inner = rules(&scope.nested(except.inner()), notes);
+        if inner.is_empty() {
+            let reason = "what other methods may do is not known here; so that nothing is open that was closed, they are refused";
+            notes.left_out(except.line, &except.text(), reason, "a rule with `method`");
+            out.push(refusal(others, except));
+            continue;
+        }
+        out.extend(inner.into_iter().map(|rule| rule.with_condition(&others)));
+    }
+    out
+}
+
+/// `internal`: clients get 404, as from nginx.
+pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<NginxRule> {
+    let directive = level.iter().find(|one| one.name == "internal")?;
+    let place = (directive.line, directive.text());
+    let reason = "there are no internal redirects; clients get 404 there, as from nginx";
+    notes.changed(place.0, &place.1, reason, "");
+    Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (place.0, &place.1)))
+}
+
+fn refusal(when: RuleCondition, directive: &Directive) -> NginxRule {
+    NginxRule::single_key(when, "deny", "true", (directive.line, &directive.text()))
 }
 
 /// `allow` and `deny` of the innermost level that has either, in their order.

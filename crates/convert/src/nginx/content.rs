@@ -7,7 +7,7 @@ use crate::value;
 use super::access;
 use super::compression;
 use super::directives;
-use super::expressions::{if_condition, pass_target, split_parens};
+use super::expressions::{if_condition, if_words, pass_target};
 use super::fields::fields;
 use super::location::LocationBlock;
 use super::pools::{PoolUse, UpstreamPools};
@@ -31,6 +31,13 @@ pub struct ContentWriter<'c, 't> {
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
 const READ: [&str; 56] = [
+    "auth_request",
+    "auth_jwt",
+    "secure_link",
+    "internal",
+    "limit_except",
+    "ssl_reject_handshake",
+    "ssl_trusted_certificate",
     "location",
     "listen",
     "server_name",
@@ -49,13 +56,10 @@ const READ: [&str; 56] = [
     "proxy_hide_header",
     "proxy_connect_timeout",
     "proxy_read_timeout",
-    "proxy_send_timeout",
     "grpc_connect_timeout",
     "grpc_read_timeout",
-    "grpc_send_timeout",
     "proxy_next_upstream",
     "proxy_next_upstream_tries",
-    "proxy_next_upstream_timeout",
     "proxy_ssl_verify",
     "proxy_ssl_trusted_certificate",
     "proxy_ssl_name",
@@ -68,7 +72,6 @@ const READ: [&str; 56] = [
     "ssl_crl",
     "client_header_timeout",
     "client_body_timeout",
-    "send_timeout",
     "keepalive_timeout",
     "limit_req",
     "limit_req_zone",
@@ -83,9 +86,6 @@ const READ: [&str; 56] = [
     "grpc_ssl_name",
     "grpc_ssl_crl",
     "proxy_ssl",
-    "limit_req_status",
-    "proxy_pass_header",
-    "keepalive_disable",
     "proxy_protocol",
 ];
 
@@ -167,7 +167,12 @@ impl ContentWriter<'_, '_> {
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             return out;
         }
+        if let Some(rule) = access::internal(level, self.notes) {
+            out.push(rule);
+            return out;
+        }
         out.extend(access::rules(scope, self.notes));
+        out.extend(access::other_methods(level, scope, self.notes));
         out
     }
 
@@ -320,10 +325,7 @@ impl ContentWriter<'_, '_> {
 
     /// `if (…) { return …; }`.
     fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let words: Vec<String> = directive.args.iter().flat_map(|arg| split_parens(arg)).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let line = directive.line;
-        let text = directive.text();
+        let words = if_words(&directive.args);
         let only =
             directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
         match if_condition(&words).filter(|_| only) {
@@ -332,11 +334,28 @@ impl ContentWriter<'_, '_> {
                 .into_iter()
                 .map(|rule| rule.with_condition(&when))
                 .collect(),
-            None => {
-                self.notes.left_out(line, &text, "only comparisons of host, method, scheme, cookies and parameters with `return` in them", "a rule with `when`");
-                Vec::new()
-            }
+            None => self.unknown_condition(directive),
         }
+    }
+
+    /// An `if` that cannot be expressed: what it refuses is refused to all, the rest is left out.
+    fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        let line = directive.line;
+        let text = directive.text();
+        let instead = "a rule with `when`";
+        let refuses = directive.inner().iter().find(|one| {
+            one.name == "return" && one.word(0).parse::<u16>().is_ok_and(|status| status >= 400)
+        });
+        let Some(refuses) = refuses else {
+            let reason = "only comparisons of host, method, scheme, cookies and parameters with `return` in them";
+            self.notes.left_out(line, &text, reason, instead);
+            return Vec::new();
+        };
+        let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
+        self.notes.left_out(line, &text, reason, instead);
+        let action = self.return_action(refuses).unwrap_or(("deny", "true".to_owned()));
+        let (key, value) = action;
+        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (line, &text))]
     }
 
     /// `rewrite FROM TO permanent`.

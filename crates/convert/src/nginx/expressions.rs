@@ -36,20 +36,34 @@ pub fn pass_target(pass: &Directive) -> Result<PassTarget<'_>, UnsupportedReason
     Ok(PassTarget { scheme, host, uri })
 }
 
-/// A word of `if` without its parentheses.
-pub fn split_parens(arg: &str) -> Vec<String> {
-    let arg = arg.trim_start_matches('(');
-    let arg = arg.strip_suffix(')').unwrap_or(arg);
-    if arg.is_empty() { Vec::new() } else { vec![arg.to_owned()] }
+/// Words of `if` without the parentheses around all of them.
+pub fn if_words(args: &[String]) -> Vec<&str> {
+    let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let Some(first) = words.first_mut() {
+        *first = first.strip_prefix('(').unwrap_or(first);
+    }
+    if let Some(last) = words.last_mut() {
+        *last = last.strip_suffix(')').unwrap_or(last);
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// A comparison of `if`.
 pub fn if_condition(words: &[&str]) -> Option<RuleCondition> {
     let (variable, operator, text) = match *words {
-        [variable, operator @ ("=" | "!="), text] => (variable, operator, text),
+        [variable, operator @ ("=" | "!=" | "~" | "~*" | "!~" | "!~*"), text] => {
+            (variable, operator, text)
+        }
         [variable] => (variable, "", ""),
         _ => return None,
     };
+    if let Some(condition) = alternatives_condition(variable, operator, text) {
+        return Some(condition);
+    }
+    if operator.contains('~') {
+        return search_condition(variable, operator, text);
+    }
     let cond = match variable {
         "$host" | "$http_host" if !operator.is_empty() => RuleCondition::texts("host", &[text]),
         "$request_method" if !operator.is_empty() => RuleCondition::texts("method", &[text]),
@@ -72,4 +86,59 @@ pub fn if_condition(words: &[&str]) -> Option<RuleCondition> {
         }
     };
     Some(if operator == "!=" { cond.negate() } else { cond })
+}
+
+/// An expression that searches a field, a cookie or a parameter for plain text, with its case: `bot`, `^(curl|wget)`.
+fn search_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCondition> {
+    if operator.ends_with('*') {
+        return None;
+    }
+    let (kind, name) = variable.strip_prefix('$')?.split_once('_')?;
+    let (key, separator, name) = match kind {
+        "http" => ("header", ": ", name.replace('_', "-")),
+        "cookie" => ("cookie", "=", name.to_owned()),
+        "arg" => ("query", "=", name.to_owned()),
+        _ => return None,
+    };
+    let text = text.trim_matches('"');
+    let (text, start) = text.strip_prefix('^').map_or((text, "*"), |rest| (rest, ""));
+    let (text, end) = text.strip_suffix('$').map_or((text, "*"), |rest| (rest, ""));
+    let grouped = text.strip_prefix('(').and_then(|body| body.strip_suffix(')'));
+    // An anchor binds to one alternative only, unless a group holds all of them.
+    if grouped.is_none() && text.contains('|') && (start.is_empty() || end.is_empty()) {
+        return None;
+    }
+    let parts: Vec<&str> = grouped.unwrap_or(text).split('|').collect();
+    let plain = |one: &&str| {
+        !one.is_empty() && one.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_ /".contains(&b))
+    };
+    if !parts.iter().all(plain) {
+        return None;
+    }
+    let texts: Vec<String> =
+        parts.iter().map(|part| format!("{name}{separator}{start}{part}{end}")).collect();
+    let condition = RuleCondition::texts(key, &texts);
+    Some(if operator.starts_with('!') { condition.negate() } else { condition })
+}
+
+/// An expression that fits a few whole methods or hosts: `^(GET|HEAD)$`.
+fn alternatives_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCondition> {
+    let key = match (variable, operator) {
+        ("$request_method", "~" | "!~") => "method",
+        // Names of hosts have no case.
+        ("$host" | "$http_host", "~" | "~*" | "!~" | "!~*") => "host",
+        _ => return None,
+    };
+    let body = text.trim_matches('"').strip_prefix('^')?.strip_suffix('$')?;
+    let body = body.strip_prefix('(').and_then(|body| body.strip_suffix(')')).unwrap_or(body);
+    let plain = |one: &str| {
+        let letters = one.replace("\\.", "");
+        !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let all: Vec<String> = body.split('|').map(|one| one.replace("\\.", ".")).collect();
+    if !body.split('|').all(plain) {
+        return None;
+    }
+    let condition = RuleCondition::texts(key, &all);
+    Some(if operator.starts_with('!') { condition.negate() } else { condition })
 }

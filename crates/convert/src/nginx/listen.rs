@@ -46,7 +46,11 @@ pub fn read(
             "http2" => out.http2 = true,
             "default_server" | "default" => out.default = true,
             "reuseport" | "deferred" | "bind" | "backlog" | "rcvbuf" | "sndbuf"
-            | "so_keepalive" | "fastopen" | "setfib" | "accept_filter" | "ipv6only" => {}
+            | "so_keepalive" | "fastopen" | "setfib" | "accept_filter" => {}
+            "ipv6only" if word.ends_with("=off") && host == "[::]" => {
+                out.address = format!(":{port}");
+            }
+            "ipv6only" => {}
             "quic" => {
                 out.tls = true;
                 out.quic = true;

@@ -96,7 +96,9 @@ impl UpstreamPools {
 
 /// How servers are spoken to.
 fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
-    if matches!(used.scheme, "https" | "grpcs") {
+    let stream_tls =
+        used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
+    if stream_tls || matches!(used.scheme, "https" | "grpcs") {
         pool.set_required("tls", verify_settings(used.scheme, scope), used.line);
     }
     if used.scheme.starts_with("grpc") {

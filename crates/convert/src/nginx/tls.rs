@@ -5,6 +5,7 @@ use crate::notes::ConversionNotes;
 use crate::value;
 
 use super::scope::DirectiveScope;
+use super::tree::Directive;
 
 /// Writes it. `scopes`: the servers, the default one first. Without a certificate the service may not stand.
 pub fn write(
@@ -46,7 +47,22 @@ pub fn write(
         let old = versions.args.iter().any(|version| version == "TLSv1.2");
         tls.set_required("minimum", value::quote(if old { "1.2" } else { "1.3" }), versions.line);
     }
-    if let Some((client, line)) = client_verification(scopes, notes) {
+    if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
+        tls.set("unknown-name", value::quote("refuse"), reject.line);
+        let reason = "a client that names no server gets the first certificate";
+        notes.changed(reject.line, &reject.text(), reason, "");
+    }
+    if let Some(verify) = scopes.iter().find_map(|scope| unnamed_authority(scope)) {
+        let reason =
+            "clients must show certificates, and the authority that signs them is not named";
+        notes.left_out(verify.line, &verify.text(), reason, "`tls.client.ca`");
+        // `check` refuses it, and with it the service: nobody is let in unverified.
+        tls.set_required(
+            "client",
+            value::table(&[("verify", value::quote("required"))]),
+            verify.line,
+        );
+    } else if let Some((client, line)) = client_verification(scopes, notes) {
         tls.set_required("client", client, line);
     }
     document.push(tls);
@@ -62,10 +78,19 @@ struct ClientVerification {
 
 fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, u32)> {
     let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
-    let ca = scope.get("ssl_client_certificate").filter(|_| verify != "off")?;
+    let verify = if verify == "optional_no_ca" { "off" } else { verify };
+    let named = || scope.get("ssl_client_certificate").or(scope.get("ssl_trusted_certificate"));
+    let ca = if verify == "off" { None } else { named() }?;
     let crl = scope.get("ssl_crl").map(|crl| crl.word(0).to_owned());
     let demand = ClientVerification { ca: ca.word(0).to_owned(), required: verify == "on", crl };
     Some((demand, ca.line))
+}
+
+/// `ssl_verify_client` where no directive names who signs certificates of clients.
+fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
+    let verify = scope.get("ssl_verify_client")?;
+    let asks = matches!(verify.word(0), "on" | "optional");
+    (asks && demand(scope).is_none()).then_some(verify)
 }
 
 /// Certificates of clients. A service judges all of them alike, and asks all connections or those of some names: where the
@@ -74,6 +99,17 @@ fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
 ) -> Option<(String, u32)> {
+    for verify in scopes.iter().filter_map(|scope| scope.get("ssl_verify_client")) {
+        if verify.word(0) == "optional_no_ca" {
+            let reason = "certificates that nobody here verifies are not asked for: servers are told of none";
+            notes.left_out(
+                verify.line,
+                &verify.text(),
+                reason,
+                "`client = { ca = …, verify = \"optional\" }`",
+            );
+        }
+    }
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
     let (first, line) = demands.iter().flatten().next()?.clone();
     for (_, line) in demands.iter().flatten().filter(|(other, _)| *other != first) {

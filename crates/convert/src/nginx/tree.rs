@@ -102,12 +102,13 @@ fn include(
             let mut found: Vec<&String> =
                 files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
             found.sort();
-            let usual = ["mime.types", "modules-enabled", "_params", "fastcgi.conf"];
+            // Types of files, modules, and parameters of protocols that are not spoken.
+            let usual = ["mime.types", "modules-enabled", "fastcgi", "uwsgi_params", "scgi_params"];
             if found.is_empty() && !usual.iter().any(|one| directive.word(0).contains(one)) {
                 notes.left_out(
                     directive.line,
                     &directive.text(),
-                    "the included file is not here",
+                    "the included file is not here, and what it sets is missing: fields, access, TLS",
                     "convert what `nginx -T` prints",
                 );
             }
