@@ -17,5 +17,6 @@ mod haproxy;
 mod keepalived;
 mod names;
 mod nginx;
+mod template;
 mod validation;
 mod value;

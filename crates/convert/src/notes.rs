@@ -63,6 +63,7 @@ pub struct ConversionNotes {
     seen: HashSet<(NoteKind, u32, String, String)>,
     unlisted: u64,
     left_out: u64,
+    unreadable: bool,
 }
 
 impl ConversionNotes {
@@ -76,7 +77,18 @@ impl ConversionNotes {
         self.add(NoteKind::LeftOut, line, directive, reason, instead);
     }
 
-    /// The same, for a reason that was made elsewhere.
+    /// The file is damaged or not finished there: nothing is written of it.
+    pub fn unreadable(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
+        self.unreadable = true;
+        self.left_out(line, directive, reason, instead);
+    }
+
+    /// Whether nothing may be written of the file.
+    pub fn is_unreadable(&self) -> bool {
+        self.unreadable
+    }
+
+    /// As `left_out`, for a reason that was made elsewhere.
     pub fn left_out_because(&mut self, line: u32, directive: &str, why: &UnsupportedReason) {
         self.left_out(line, directive, &why.reason, &why.instead);
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::notes::{ConversionNote, ConversionNotes, shorten};
+use crate::template::find_placeholder;
 use crate::validation::validate;
 use crate::{dispatcher, haproxy, keepalived, nginx};
 
@@ -34,6 +35,9 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
     if text.len() > FILE_MAX {
         let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
         notes.left_out(0, "the whole file", &reason, "split the file");
+    } else if let Some(found) = find_placeholder(text) {
+        let reason = "the file is a template: a tool has still to fill in what stands here";
+        notes.unreadable(found.line, &found.text, reason, "convert what the tool makes of it");
     } else {
         match from {
             Dialect::Haproxy => haproxy::convert(text, &mut document, &mut notes),
@@ -42,7 +46,8 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
             Dialect::Dispatcher => dispatcher::convert(text, &mut document, &mut notes),
         }
     }
-    let fitted = if document.tables.is_empty() { None } else { validate(document, &mut notes) };
+    let nothing = document.tables.is_empty() || notes.is_unreadable();
+    let fitted = if nothing { None } else { validate(document, &mut notes) };
     let (notes, left_out, unlisted) = notes.finish();
     let text = fitted.map(|body| {
         let head = format!(

@@ -201,3 +201,30 @@ fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
         assert_eq!(out, left, "{text}: {:?}", converted.notes);
     }
 }
+
+#[test]
+fn of_a_template_or_a_damaged_file_nothing_is_written() {
+    let nginx = "http { server { listen 127.0.0.1:80; location / { proxy_pass http://10.0.0.1; } ";
+    let haproxy =
+        "frontend f\n bind 127.0.0.1:80\n default_backend b\nbackend b\n server s 10.0.0.1:80\n";
+    let keepalived = "virtual_server 192.0.2.1 80 {\n lb_kind DR\n real_server 10.0.0.1 80 {\n}\n";
+    for (dialect, text, line) in [
+        (Dialect::Nginx, format!("{nginx}\n"), 1),
+        (Dialect::Nginx, format!("{nginx}}}}}\nserver_name \"a"), 2),
+        (Dialect::Nginx, format!("{nginx}}}}}\nworker_processes 4"), 2),
+        (Dialect::Nginx, format!("{nginx}\n{{% if tls %}} listen 443; {{% endif %}} }} }}"), 2),
+        (Dialect::Nginx, format!("{nginx} }} }}\n# {{{{ ansible_managed }}}}"), 2),
+        (Dialect::Haproxy, format!("{haproxy} server t <%= @address %>:80\n"), 6),
+        (Dialect::Haproxy, format!("{haproxy} server t \"${{ADDRESS}}\":80\n"), 6),
+        (Dialect::Haproxy, format!("{haproxy} server t '10.0.0.2:80\n"), 6),
+        (Dialect::Keepalived, keepalived.to_owned(), 1),
+    ] {
+        let converted = convert(&text, "x", dialect);
+        assert_eq!(converted.text, None, "{text}");
+        let first = converted.notes.iter().find(|note| note.kind == NoteKind::LeftOut);
+        assert_eq!(first.map(|note| note.line), Some(line), "{text}: {:?}", converted.notes);
+    }
+    assert!(convert(&format!("{nginx}}}}}"), "x", Dialect::Nginx).text.is_some());
+    assert!(convert(haproxy, "x", Dialect::Haproxy).text.is_some());
+    assert!(convert(&format!("{keepalived}}}\n"), "x", Dialect::Keepalived).text.is_some());
+}

@@ -87,7 +87,7 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
             } else {
                 "it holds an environment variable"
             };
-            notes.left_out(line.number, &line.text(), reason, "write the value itself");
+            notes.unreadable(line.number, &line.text(), reason, "write the value itself");
             continue;
         }
         reader.line(line, notes);

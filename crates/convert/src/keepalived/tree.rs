@@ -68,7 +68,7 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
     }
     if open.len() > 1 {
         let line = open.last().map_or(0, |node| node.line);
-        notes.left_out(line, "{", "a block is not closed", "");
+        notes.unreadable(line, "{", "a block is not closed", "the whole file");
     }
     finish(open)
 }

@@ -42,23 +42,16 @@ pub fn ordered_locations<'t>(
             ("~", path) => (LocationMatch::Regex { ignore_case: false }, path),
             ("~*", path) => (LocationMatch::Regex { ignore_case: true }, path),
             (named, _) if named.starts_with('@') => {
-                notes.left_out(
-                    directive.line,
-                    &directive.text(),
-                    "there are no internal redirects",
-                    "a rule for what should go there",
-                );
+                let reason = "there are no internal redirects";
+                let instead = "a rule for what should go there";
+                notes.left_out(directive.line, &directive.text(), reason, instead);
                 continue;
             }
             (path, _) => (LocationMatch::Prefix, path),
         };
         for nested in directive.inner().iter().filter(|one| one.name == "location") {
-            notes.left_out(
-                nested.line,
-                &nested.text(),
-                "locations within locations are not read",
-                "write it beside the outer one",
-            );
+            let reason = "locations within locations are not read";
+            notes.left_out(nested.line, &nested.text(), reason, "write it beside the outer one");
         }
         found.push((kind, path, directive));
     }

@@ -1,22 +1,49 @@
-//! Directives in force at a place: the innermost level that has one counts.
+//! Directives in effect at a place: the innermost level that has one counts.
+
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::tree::Directive;
 
 /// Levels from the outermost to the innermost.
 #[derive(Clone, Debug, Default)]
 pub struct DirectiveScope<'t> {
-    levels: Vec<&'t [Directive]>,
+    levels: Vec<Rc<ScopeLevel<'t>>>,
+}
+
+/// A level with the places of its directives by name: a level of thousands of servers is asked once for each of them.
+#[derive(Debug)]
+struct ScopeLevel<'t> {
+    directives: &'t [Directive],
+    places: HashMap<&'t str, Vec<usize>>,
+}
+
+impl<'t> ScopeLevel<'t> {
+    fn new(directives: &'t [Directive]) -> ScopeLevel<'t> {
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, directive) in directives.iter().enumerate() {
+            places.entry(&directive.name).or_default().push(at);
+        }
+        ScopeLevel { directives, places }
+    }
+
+    fn all_of(&self, names: &[&str]) -> Vec<&'t Directive> {
+        let found = names.iter().filter_map(|name| self.places.get(name));
+        let mut places: Vec<usize> = found.flatten().copied().collect();
+        places.sort_unstable();
+        places.into_iter().map(|at| &self.directives[at]).collect()
+    }
 }
 
 impl<'t> DirectiveScope<'t> {
     /// One level further in.
     pub fn nested(&self, level: &'t [Directive]) -> DirectiveScope<'t> {
         let mut levels = self.levels.clone();
-        levels.push(level);
+        levels.push(Rc::new(ScopeLevel::new(level)));
         DirectiveScope { levels }
     }
 
-    /// The directive in force.
+    /// The directive in effect.
     pub fn get(&self, name: &str) -> Option<&'t Directive> {
         self.all(name).pop()
     }
@@ -28,10 +55,8 @@ impl<'t> DirectiveScope<'t> {
 
     /// All of these names in their order, of the innermost level that has any.
     pub fn all_of(&self, names: &[&str]) -> Vec<&'t Directive> {
-        let of = |level: &&'t [Directive]| -> Vec<&'t Directive> {
-            level.iter().filter(|one| names.contains(&one.name.as_str())).collect()
-        };
-        self.levels.iter().rev().map(of).find(|found| !found.is_empty()).unwrap_or_default()
+        let levels = self.levels.iter().rev();
+        levels.map(|level| level.all_of(names)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
     /// A time in milliseconds; bare numbers are seconds.

@@ -152,11 +152,19 @@ struct Parser {
     peeked: Option<char>,
     line: u32,
     count: usize,
+    /// Where a quote begins that nothing closes.
+    open_quote: Option<u32>,
 }
 
 impl Parser {
     fn new(text: String, line: u32) -> Parser {
-        Parser { chars: text.chars().collect::<Vec<_>>().into_iter(), peeked: None, line, count: 0 }
+        Parser {
+            chars: text.chars().collect::<Vec<_>>().into_iter(),
+            peeked: None,
+            line,
+            count: 0,
+            open_quote: None,
+        }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -191,7 +199,12 @@ impl Parser {
 
     fn quoted(&mut self, quote: char) -> String {
         let mut out = String::new();
-        while let Some(c) = self.next() {
+        let begin = self.line;
+        loop {
+            let Some(c) = self.next() else {
+                self.open_quote = Some(begin);
+                break;
+            };
             match c {
                 c if c == quote => break,
                 '\\' => match self.next() {
@@ -270,10 +283,12 @@ impl Parser {
                 out.push(Directive { name, args: all.collect(), block, line });
             }
         }
-        if depth > 0 {
-            notes.left_out(line, "{", "a block is not closed", "");
+        if let Some(begin) = self.open_quote.take() {
+            notes.unreadable(begin, &words.join(" "), "a quote is not closed", "the whole file");
+        } else if depth > 0 {
+            notes.unreadable(line, "{", "a block is not closed", "the whole file");
         } else if !words.is_empty() {
-            notes.left_out(line, &words.join(" "), "its `;` is missing", "");
+            notes.unreadable(line, &words.join(" "), "its `;` is missing", "the whole file");
         }
         out
     }

@@ -1,0 +1,49 @@
+//! Whether a file is a template that a tool has still to fill in. It fills in none.
+
+/// Where a placeholder stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplatePlaceholder {
+    /// From 1.
+    pub line: u32,
+    /// The line, without blanks around it.
+    pub text: String,
+}
+
+/// Marks of Jinja, Go templates and Mustache, of Jinja's blocks, and of ERB. Each opens and closes on one line.
+const MARKS: [(&str, &str); 3] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>")];
+
+/// The first placeholder of a text. Comments after `#` count too: a tool would fill in what stands there.
+pub fn find_placeholder(text: &str) -> Option<TemplatePlaceholder> {
+    // Tables of Lua are written with the first mark.
+    let lua = text.contains("_by_lua");
+    let is_placeholder = |line: &str| {
+        MARKS.iter().filter(|(open, _)| !lua || *open != "{{").any(|(open, close)| {
+            line.split_once(open).is_some_and(|(_, rest)| rest.contains(close))
+        })
+    };
+    let (line, text) = (1u32..).zip(text.lines()).find(|(_, line)| is_placeholder(line))?;
+    Some(TemplatePlaceholder { line, text: text.trim().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_of_tools_are_found_and_words_of_balancers_are_not() {
+        for (text, line) in [
+            ("listen {{ port }};", Some(1)),
+            ("a;\n  {% for s in servers %}\n", Some(2)),
+            ("<%= @name %>", Some(1)),
+            ("{{- if .Values.tls }}", Some(1)),
+            ("use_backend a if { path /a } !{ src 10.0.0.1 }", None),
+            ("http-request set-header X %{+Q}[src]", None),
+            ("location ~ ^/a{2}$ { return 200; }", None),
+            ("http { server { listen 80; }}", None),
+            ("content_by_lua_block { local x = {{1}} }", None),
+            ("server ${NAME};", None),
+        ] {
+            assert_eq!(find_placeholder(text).map(|found| found.line), line, "{text}");
+        }
+    }
+}
