@@ -135,7 +135,11 @@ impl ContentWriter<'_, '_> {
         server: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
         let level = place.directive.inner();
-        let scope = server.nested(level);
+        let mut around = server.clone();
+        for outer in &place.outer {
+            around = around.nested(outer.inner());
+        }
+        let scope = around.nested(level);
         note_unsupported(level, self.notes);
         compression::note_location_overrides(level, self.notes);
         let mut out = self.location_guards(level, &scope);

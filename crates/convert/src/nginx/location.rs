@@ -21,6 +21,8 @@ enum LocationMatch {
 #[derive(Clone, Debug)]
 pub struct LocationBlock<'t> {
     pub directive: &'t Directive,
+    /// Locations around it, from the outermost on, whose directives it inherits.
+    pub outer: Vec<&'t Directive>,
     /// When, as far as earlier ones were not.
     pub when: RuleCondition,
     /// The prefix that `proxy_pass` may replace.
@@ -29,13 +31,52 @@ pub struct LocationBlock<'t> {
     pub exact: bool,
 }
 
-/// All of a server's, in the order of rules.
-pub fn ordered_locations<'t>(
-    server: &'t [Directive],
+/// A location as it is written.
+#[derive(Clone)]
+struct FoundLocation<'t> {
+    kind: LocationMatch,
+    path: &'t str,
+    directive: &'t Directive,
+    outer: Vec<&'t Directive>,
+    /// What must hold for the locations around it, where its own path does not say so.
+    within: Option<RuleCondition>,
+}
+
+impl<'t> FoundLocation<'t> {
+    fn block(&self, when: RuleCondition) -> LocationBlock<'t> {
+        let prefix = matches!(self.kind, LocationMatch::Prefix | LocationMatch::Final);
+        LocationBlock {
+            directive: self.directive,
+            outer: self.outer.clone(),
+            when: match &self.within {
+                Some(within) => within.clone().and(when),
+                None => when,
+            },
+            prefix: prefix.then_some(self.path),
+            exact: self.kind == LocationMatch::Exact,
+        }
+    }
+
+    /// Its own condition, without what comes before it.
+    fn condition(&self) -> RuleCondition {
+        match self.kind {
+            LocationMatch::Exact => exact_path(self.path),
+            LocationMatch::Prefix | LocationMatch::Final => path_prefix(self.path),
+            LocationMatch::Regex { ignore_case } => {
+                RuleCondition::texts("path-regex", &[whole_path(self.path, ignore_case)])
+            }
+        }
+    }
+}
+
+/// Locations of a level and of those within them, inner ones first.
+fn collect<'t>(
+    level: &'t [Directive],
+    outer: Option<&FoundLocation<'t>>,
     notes: &mut ConversionNotes,
-) -> Vec<LocationBlock<'t>> {
-    let mut found: Vec<(LocationMatch, &'t str, &'t Directive)> = Vec::new();
-    for directive in server.iter().filter(|one| one.name == "location") {
+) -> Vec<FoundLocation<'t>> {
+    let mut out = Vec::new();
+    for directive in level.iter().filter(|one| one.name == "location") {
         let (kind, path) = match (directive.word(0), directive.word(1)) {
             ("=", path) => (LocationMatch::Exact, path),
             ("^~", path) => (LocationMatch::Final, path),
@@ -49,49 +90,59 @@ pub fn ordered_locations<'t>(
             }
             (path, _) => (LocationMatch::Prefix, path),
         };
-        for nested in directive.inner().iter().filter(|one| one.name == "location") {
-            let reason = "locations within locations are not read";
-            notes.left_out(nested.line, &nested.text(), reason, "write it beside the outer one");
-        }
-        found.push((kind, path, directive));
-    }
-    let of =
-        |wanted: fn(LocationMatch) -> bool| found.iter().filter(move |(kind, ..)| wanted(*kind));
-    let mut prefixes: Vec<_> =
-        of(|kind| matches!(kind, LocationMatch::Prefix | LocationMatch::Final)).collect();
-    prefixes.sort_by_key(|(_, path, _)| std::cmp::Reverse(path.len()));
-    let mut out = Vec::new();
-    for (_, path, directive) in of(|kind| kind == LocationMatch::Exact) {
-        out.push(LocationBlock { directive, when: exact_path(path), prefix: None, exact: true });
-    }
-    let expressions = of(|kind| matches!(kind, LocationMatch::Regex { .. })).count();
-    if expressions > 0 {
-        for (_, path, directive) in
-            prefixes.iter().filter(|(kind, ..)| *kind == LocationMatch::Final)
-        {
-            let longer = prefixes.iter().filter(|(kind, other, _)| {
-                *kind == LocationMatch::Prefix
-                    && other.len() > path.len()
-                    && other.starts_with(path)
+        let mut found = FoundLocation { kind, path, directive, outer: Vec::new(), within: None };
+        if let Some(outer) = outer {
+            found.outer = [&outer.outer[..], &[outer.directive]].concat();
+            // A prefix within a prefix is longer than that; all else says nothing of what is around it.
+            let longer = path.starts_with(outer.path) && outer.within.is_none();
+            let implied = longer
+                && matches!(outer.kind, LocationMatch::Prefix | LocationMatch::Final)
+                && !matches!(kind, LocationMatch::Regex { .. });
+            found.within = (!implied).then(|| match &outer.within {
+                Some(within) => within.clone().and(outer.condition()),
+                None => outer.condition(),
             });
-            let mut all = vec![path_prefix(path)];
-            all.extend(longer.map(|(_, other, _)| path_prefix(other).negate()));
-            let when = RuleCondition::All(all);
-            out.push(LocationBlock { directive, when, prefix: Some(path), exact: false });
+        }
+        out.extend(collect(directive.inner(), Some(&found), notes));
+        out.push(found);
+    }
+    out
+}
+
+/// All of a server's, in the order of rules.
+pub fn ordered_locations<'t>(
+    server: &'t [Directive],
+    notes: &mut ConversionNotes,
+) -> Vec<LocationBlock<'t>> {
+    let found = collect(server, None, notes);
+    let is_regex = |one: &FoundLocation<'_>| {
+        // Within an expression the inner location is looked at as early as the outer one.
+        matches!(one.kind, LocationMatch::Regex { .. }) || one.within.is_some()
+    };
+    let mut prefixes: Vec<&FoundLocation<'_>> =
+        found.iter().filter(|one| !is_regex(one) && one.kind != LocationMatch::Exact).collect();
+    prefixes.sort_by_key(|one| std::cmp::Reverse(one.path.len()));
+    let mut out = Vec::new();
+    for one in found.iter().filter(|one| one.kind == LocationMatch::Exact && !is_regex(one)) {
+        out.push(one.block(one.condition()));
+    }
+    if found.iter().any(is_regex) {
+        for last in prefixes.iter().filter(|one| one.kind == LocationMatch::Final) {
+            let longer = prefixes.iter().filter(|other| {
+                other.kind == LocationMatch::Prefix
+                    && other.path.len() > last.path.len()
+                    && other.path.starts_with(last.path)
+            });
+            let mut all = vec![last.condition()];
+            all.extend(longer.map(|other| other.condition().negate()));
+            out.push(last.block(RuleCondition::All(all)));
         }
     }
-    for (kind, path, directive) in of(|kind| matches!(kind, LocationMatch::Regex { .. })) {
-        let ignore_case = *kind == LocationMatch::Regex { ignore_case: true };
-        let when = RuleCondition::texts("path-regex", &[whole_path(path, ignore_case)]);
-        out.push(LocationBlock { directive, when, prefix: None, exact: false });
+    for one in found.iter().filter(|one| is_regex(one)) {
+        out.push(one.block(one.condition()));
     }
-    for (_, path, directive) in &prefixes {
-        out.push(LocationBlock {
-            directive,
-            when: path_prefix(path),
-            prefix: Some(path),
-            exact: false,
-        });
+    for one in &prefixes {
+        out.push(one.block(one.condition()));
     }
     out
 }

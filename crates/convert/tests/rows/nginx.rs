@@ -51,6 +51,26 @@ fn nginx() {
                 "not = { method = [\"GET\", \"HEAD\"] } } deny = true",
                 true,
             ),
+            (
+                "location /a { location /a/in { deny all; } proxy_pass http://c; }",
+                "when = { path = \"/a/in*\" } deny = true",
+                false,
+            ),
+            (
+                "location /a { deny all; location /a/in { proxy_pass http://c; } }",
+                "when = { path = \"/a/in*\" } deny = true",
+                false,
+            ),
+            (
+                "location /a { location ~ \\.php$ { deny all; } proxy_pass http://c; }",
+                "when = { path = \"/a*\", path-regex = \".*\\\\.php\" } deny = true",
+                false,
+            ),
+            (
+                "location ~ ^/x { location /x/y { deny all; } proxy_pass http://c; }",
+                "when = { path-regex = \"/x.*\", path = \"/x/y*\" } deny = true",
+                false,
+            ),
             ("if ($blocked) { return 403; }", "answer = 403", true),
             ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
             (
