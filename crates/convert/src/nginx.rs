@@ -15,6 +15,7 @@ mod listen;
 mod location;
 mod pools;
 mod rate_limit;
+mod rewrite_phase;
 mod rule;
 mod scope;
 mod stream;

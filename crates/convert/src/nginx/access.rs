@@ -31,7 +31,12 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
             (place.0, &place.1),
         ));
     }
-    for name in ["auth_basic", "auth_request", "auth_jwt", "secure_link"] {
+    let known = ["auth_basic", "auth_request", "auth_jwt", "secure_link"];
+    let mut others: Vec<&str> =
+        scope.names().filter(|name| authenticates(name) && !known.contains(name)).collect();
+    others.sort_unstable();
+    others.dedup();
+    for name in known.into_iter().chain(others) {
         if let Some(auth) = scope.get(name).filter(|auth| auth.word(0) != "off") {
             let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
             let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
@@ -40,6 +45,13 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
         }
     }
     out
+}
+
+/// Modules and scripts that decide who is let in, whatever they are called.
+fn authenticates(name: &str) -> bool {
+    let settings = ["_user_file", "_delay", "_set", "_key", "_claim", "_realm", "_type", "_leeway"];
+    let own = name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
+    own && name != "auth_http" || name.starts_with("access_by_lua") || name == "js_access"
 }
 
 /// `limit_except METHODS { … }`: its rules for other methods. GET stands for HEAD too.

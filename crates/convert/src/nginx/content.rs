@@ -1,21 +1,20 @@
 //! What a server or a location does with a request, as rules.
 
-use crate::condition::{RuleCondition, whole_path};
+use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
 use crate::value;
 
 use super::access;
 use super::compression;
 use super::directives;
-use super::expressions::{if_condition, if_words, pass_target};
+use super::expressions::pass_target;
 use super::fields::fields;
-use super::location::LocationBlock;
+use super::location::{self, LocationBlock};
 use super::pools::{PoolUse, UpstreamPools};
 use super::rate_limit;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
-use super::variables::template;
 
 /// What rules of one service refer to.
 pub struct ContentWriter<'c, 't> {
@@ -25,6 +24,8 @@ pub struct ContentWriter<'c, 't> {
     pub name: Option<&'c str>,
     pub upstreams: &'c [&'t Directive],
     pub zones: &'c [&'t Directive],
+    /// Locations of the server that only others lead to: `location @app`.
+    pub named: Vec<&'t Directive>,
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
@@ -103,31 +104,6 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
 }
 
 impl ContentWriter<'_, '_> {
-    /// What comes before any location: `return`, `rewrite` and `if` of a server, in their order.
-    pub fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
-        let mut out = Vec::new();
-        for directive in level {
-            let place = (directive.line, directive.text());
-            match directive.name.as_str() {
-                "return" => out.extend(self.return_action(directive).map(|(key, value)| {
-                    NginxRule::single_key(RuleCondition::Is(true), key, value, (place.0, &place.1))
-                })),
-                "if" => out.extend(self.condition(directive)),
-                "rewrite" => match self.redirect_rule(directive) {
-                    Some(rule) => out.push(rule),
-                    None => self.notes.left_out(
-                        place.0,
-                        &place.1,
-                        "paths are changed by the rule that chooses the pool",
-                        "`rewrite` in a rule with `path-regex`",
-                    ),
-                },
-                _ => {}
-            }
-        }
-        out
-    }
-
     /// What a location comes to.
     pub fn location(
         &mut self,
@@ -147,6 +123,19 @@ impl ContentWriter<'_, '_> {
             .all("limit_req")
             .iter()
             .find_map(|limit| rate_limit::rule_limit(self.zones, self.notes, limit));
+        // Files are not served, so that all goes where nginx goes without one.
+        let named = location::fallback(level)
+            .filter(|_| !level.iter().any(|one| one.name == "proxy_pass"))
+            .and_then(|name| self.named.iter().copied().find(|one| one.word(0) == name));
+        let (level, scope) = match named {
+            Some(named) => {
+                note_unsupported(named.inner(), self.notes);
+                let scope = server.nested(named.inner());
+                out.extend(self.location_guards(named.inner(), &scope));
+                (named.inner(), scope)
+            }
+            None => (level, scope),
+        };
         for mut rule in self.proxy_rules(place, level, &scope) {
             if rule.keys.iter().any(|(key, _)| *key == "pool") {
                 rule.keys.extend(limit.clone().map(|limit| ("limit", limit)));
@@ -178,11 +167,6 @@ impl ContentWriter<'_, '_> {
         out.extend(access::rules(scope, self.notes));
         out.extend(access::other_methods(level, scope, self.notes));
         out
-    }
-
-    fn is_redirect(&self, directive: &Directive) -> bool {
-        matches!(directive.word(2), "permanent" | "redirect")
-            || directive.word(1).starts_with("http")
     }
 
     /// To servers, or nowhere.
@@ -254,137 +238,12 @@ impl ContentWriter<'_, '_> {
         }
     }
 
-    /// `rewrite … break`: when, and the new path.
-    fn internal_rewrite(&mut self, level: &[Directive]) -> Option<(RuleCondition, String)> {
-        let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
-        let to = template(rewrite.word(1), self.tls, self.name).ok();
-        // A query that is written would stand before the request's own.
-        let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
-            self.notes.left_out(
-                rewrite.line,
-                &rewrite.text(),
-                "the new path depends on variables, or has a query",
-                "`rewrite.path`",
-            );
-            return None;
-        };
-        Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
-    }
-
     /// Everybody is refused there.
     fn denies_everybody(&self, scope: &DirectiveScope<'_>) -> bool {
         scope
             .all_of(&["allow", "deny"])
             .first()
             .is_some_and(|one| one.name == "deny" && one.word(0) == "all")
-    }
-
-    fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
-        let first = directive.word(0);
-        let second = directive.args.get(1);
-        let (status, text) = match first.parse::<u16>() {
-            Ok(status) => (status, second.map(String::as_str)),
-            Err(_) => (302, Some(first)),
-        };
-        if status == 444 {
-            self.notes.changed(
-                directive.line,
-                &directive.text(),
-                "the client is told 403, not nothing",
-                "",
-            );
-            return Some(("deny", "true".to_owned()));
-        }
-        let filled = text.map(|text| template(text, self.tls, self.name));
-        match (status, filled) {
-            (301 | 302 | 303 | 307 | 308, Some(Ok(to))) => {
-                let pairs = [("to", value::quote(&to)), ("status", status.to_string())];
-                Some(("redirect", value::table(&pairs)))
-            }
-            (_, Some(Ok(body))) if !body.contains('{') => {
-                let pairs = [("status", status.to_string()), ("body", value::quote(&body))];
-                Some(("answer", value::table(&pairs)))
-            }
-            (_, None) => Some(("answer", status.to_string())),
-            (_, Some(Err(what))) => {
-                self.notes.left_out(
-                    directive.line,
-                    &directive.text(),
-                    &format!("`{what}` has no place in an answer"),
-                    "{host}, {path}, {query}, {1}",
-                );
-                None
-            }
-            _ => {
-                self.notes.left_out(
-                    directive.line,
-                    &directive.text(),
-                    "a fixed body has no variables",
-                    "answer at the servers",
-                );
-                None
-            }
-        }
-    }
-
-    /// `if (…) { return …; }`.
-    fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let words = if_words(&directive.args);
-        let only =
-            directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
-        match if_condition(&words).filter(|_| only) {
-            Some(when) => self
-                .server_rules(directive.inner())
-                .into_iter()
-                .map(|rule| rule.with_condition(&when))
-                .collect(),
-            None => self.unknown_condition(directive),
-        }
-    }
-
-    /// An `if` that cannot be expressed: what it refuses is refused to all, the rest is left out.
-    fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let line = directive.line;
-        let text = directive.text();
-        let instead = "a rule with `when`";
-        let refuses = directive.inner().iter().find(|one| {
-            one.name == "return" && one.word(0).parse::<u16>().is_ok_and(|status| status >= 400)
-        });
-        let Some(refuses) = refuses else {
-            let reason = "only comparisons of host, method, scheme, cookies and parameters with `return` in them";
-            self.notes.left_out(line, &text, reason, instead);
-            return Vec::new();
-        };
-        let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
-        self.notes.left_out(line, &text, reason, instead);
-        let action = self.return_action(refuses).unwrap_or(("deny", "true".to_owned()));
-        let (key, value) = action;
-        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (line, &text))]
-    }
-
-    /// `rewrite FROM TO permanent`.
-    fn redirect_rule(&mut self, directive: &Directive) -> Option<NginxRule> {
-        let status = match directive.word(2) {
-            "permanent" => "301",
-            "redirect" => "302",
-            _ if directive.word(1).starts_with("http") => "302",
-            _ => return None,
-        };
-        let to = template(directive.word(1), self.tls, self.name).ok()?;
-        // nginx keeps the query unless the new one ends in `?`.
-        let to = match to.strip_suffix('?') {
-            Some(without) => without.to_owned(),
-            None if to.contains('?') || to.contains("{query}") => to,
-            None => format!("{to}{{query}}"),
-        };
-        let pairs = [("to", value::quote(&to)), ("status", status.to_owned())];
-        let when = RuleCondition::texts("path-regex", &[whole_path(directive.word(0), false)]);
-        Some(NginxRule::single_key(
-            when,
-            "redirect",
-            value::table(&pairs),
-            (directive.line, &directive.text()),
-        ))
     }
 }
 

@@ -13,6 +13,7 @@ use super::compression;
 use super::content::{self, ContentWriter};
 use super::directives;
 use super::listen::{self, ListenAddress};
+use super::location;
 use super::pools::UpstreamPools;
 use super::rule::{self, NginxRule};
 use super::scope::DirectiveScope;
@@ -233,6 +234,7 @@ impl HttpWriter<'_, '_> {
             name: server.first_name(),
             upstreams: self.upstreams,
             zones: self.zones,
+            named: location::named_locations(server.directive.inner()),
             pools: self.pools,
             notes: self.notes,
         };

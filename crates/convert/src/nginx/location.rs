@@ -83,9 +83,11 @@ fn collect<'t>(
             ("~", path) => (LocationMatch::Regex { ignore_case: false }, path),
             ("~*", path) => (LocationMatch::Regex { ignore_case: true }, path),
             (named, _) if named.starts_with('@') => {
-                let reason = "there are no internal redirects";
-                let instead = "a rule for what should go there";
-                notes.left_out(directive.line, &directive.text(), reason, instead);
+                if !is_reached(level, named) {
+                    let reason = "there are no internal redirects";
+                    let instead = "a rule for what should go there";
+                    notes.left_out(directive.line, &directive.text(), reason, instead);
+                }
                 continue;
             }
             (path, _) => (LocationMatch::Prefix, path),
@@ -107,6 +109,26 @@ fn collect<'t>(
         out.push(found);
     }
     out
+}
+
+/// Locations that only others lead to: `location @app`.
+pub fn named_locations(server: &[Directive]) -> Vec<&Directive> {
+    let named = |one: &&Directive| one.name == "location" && one.word(0).starts_with('@');
+    server.iter().filter(named).collect()
+}
+
+/// Where `try_files` of a level leads when no file is there; `None`: to no named location.
+pub fn fallback(level: &[Directive]) -> Option<&str> {
+    let files = level.iter().find(|one| one.name == "try_files")?;
+    files.args.last().map(String::as_str).filter(|last| last.starts_with('@'))
+}
+
+/// Whether a location leads to this named one.
+fn is_reached(level: &[Directive], name: &str) -> bool {
+    level.iter().any(|one| {
+        one.name == "location"
+            && (fallback(one.inner()) == Some(name) || is_reached(one.inner(), name))
+    })
 }
 
 /// All of a server's, in the order of rules.

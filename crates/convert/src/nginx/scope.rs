@@ -43,6 +43,11 @@ impl<'t> DirectiveScope<'t> {
         DirectiveScope { levels }
     }
 
+    /// Names of all directives in effect.
+    pub fn names(&self) -> impl Iterator<Item = &'t str> {
+        self.levels.iter().flat_map(|level| level.places.keys().copied())
+    }
+
     /// The directive in effect.
     pub fn get(&self, name: &str) -> Option<&'t Directive> {
         self.all(name).pop()

@@ -52,6 +52,12 @@ pub fn write(
         let reason = "a client that names no server gets the first certificate";
         notes.changed(reject.line, &reject.text(), reason, "");
     }
+    for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
+        if reject.word(0) == "on" {
+            let reason = "handshakes are refused by name for all servers of a listener or for none";
+            notes.left_out(reject.line, &reject.text(), reason, "`tls.unknown-name = \"refuse\"`");
+        }
+    }
     if let Some(verify) = scopes.iter().find_map(|scope| unnamed_authority(scope)) {
         let reason =
             "clients must show certificates, and the authority that signs them is not named";

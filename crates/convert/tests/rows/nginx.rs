@@ -71,6 +71,24 @@ fn nginx() {
                 "when = { path-regex = \"/x.*\", path = \"/x/y*\" } deny = true",
                 false,
             ),
+            (
+                "location /a { try_files $uri @app; } location @app { proxy_pass http://c; }",
+                "when = { path = \"/a*\" } pool = \"c\"",
+                true,
+            ),
+            (
+                "location /a { try_files $uri @app; } location @app { deny all; proxy_pass http://c; }",
+                "when = { path = \"/a*\" } deny = true",
+                true,
+            ),
+            ("location @app { proxy_pass http://c; }", "pool = \"b\"", true),
+            (
+                "location /a { return 403 \"no $remote_addr\"; }",
+                "when = { path = \"/a*\" } answer = 403",
+                false,
+            ),
+            ("location /a { auth_ldap x; proxy_pass http://c; }", "deny = true", true),
+            ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "deny = true", true),
             ("if ($blocked) { return 403; }", "answer = 403", true),
             ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
             (

@@ -1,0 +1,180 @@
+//! `return`, `rewrite` and `if`: what nginx does before it looks at access and content.
+
+use crate::condition::{RuleCondition, whole_path};
+use crate::value;
+
+use super::content::ContentWriter;
+use super::expressions::{if_condition, if_words};
+use super::rule::NginxRule;
+use super::tree::Directive;
+use super::variables::template;
+
+impl ContentWriter<'_, '_> {
+    /// What comes before any location: `return`, `rewrite` and `if` of a server, in their order.
+    pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
+        let mut out = Vec::new();
+        for directive in level {
+            let place = (directive.line, directive.text());
+            match directive.name.as_str() {
+                "return" => out.extend(self.return_action(directive).map(|(key, value)| {
+                    NginxRule::single_key(RuleCondition::Is(true), key, value, (place.0, &place.1))
+                })),
+                "if" => out.extend(self.condition(directive)),
+                "rewrite" => match self.redirect_rule(directive) {
+                    Some(rule) => out.push(rule),
+                    None => self.notes.left_out(
+                        place.0,
+                        &place.1,
+                        "paths are changed by the rule that chooses the pool",
+                        "`rewrite` in a rule with `path-regex`",
+                    ),
+                },
+                _ => {}
+            }
+        }
+        out
+    }
+
+    pub(super) fn is_redirect(&self, directive: &Directive) -> bool {
+        matches!(directive.word(2), "permanent" | "redirect")
+            || directive.word(1).starts_with("http")
+    }
+
+    /// `rewrite … break`: when, and the new path.
+    pub(super) fn internal_rewrite(
+        &mut self,
+        level: &[Directive],
+    ) -> Option<(RuleCondition, String)> {
+        let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
+        let to = template(rewrite.word(1), self.tls, self.name).ok();
+        // A query that is written would stand before the request's own.
+        let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
+            self.notes.left_out(
+                rewrite.line,
+                &rewrite.text(),
+                "the new path depends on variables, or has a query",
+                "`rewrite.path`",
+            );
+            return None;
+        };
+        Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
+    }
+
+    fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
+        let first = directive.word(0);
+        let second = directive.args.get(1);
+        let (status, text) = match first.parse::<u16>() {
+            Ok(status) => (status, second.map(String::as_str)),
+            Err(_) => (302, Some(first)),
+        };
+        if status == 444 {
+            self.notes.changed(
+                directive.line,
+                &directive.text(),
+                "the client is told 403, not nothing",
+                "",
+            );
+            return Some(("deny", "true".to_owned()));
+        }
+        let filled = text.map(|text| template(text, self.tls, self.name));
+        let fixed = |filled: &Option<Result<String, String>>| match filled {
+            Some(Ok(body)) => !body.contains('{'),
+            Some(Err(_)) => false,
+            None => true,
+        };
+        if status >= 400 && !fixed(&filled) {
+            let reason = "a fixed body has no variables: the refusal has none";
+            self.notes.changed(directive.line, &directive.text(), reason, "answer at the servers");
+            return Some(("answer", status.to_string()));
+        }
+        match (status, filled) {
+            (301 | 302 | 303 | 307 | 308, Some(Ok(to))) => {
+                let pairs = [("to", value::quote(&to)), ("status", status.to_string())];
+                Some(("redirect", value::table(&pairs)))
+            }
+            (_, Some(Ok(body))) if !body.contains('{') => {
+                let pairs = [("status", status.to_string()), ("body", value::quote(&body))];
+                Some(("answer", value::table(&pairs)))
+            }
+            (_, None) => Some(("answer", status.to_string())),
+            (_, Some(Err(what))) => {
+                self.notes.left_out(
+                    directive.line,
+                    &directive.text(),
+                    &format!("`{what}` has no place in an answer"),
+                    "{host}, {path}, {query}, {1}",
+                );
+                None
+            }
+            _ => {
+                self.notes.left_out(
+                    directive.line,
+                    &directive.text(),
+                    "a fixed body has no variables",
+                    "answer at the servers",
+                );
+                None
+            }
+        }
+    }
+
+    /// `if (…) { return …; }`.
+    fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        let words = if_words(&directive.args);
+        let only =
+            directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
+        match if_condition(&words).filter(|_| only) {
+            Some(when) => self
+                .server_rules(directive.inner())
+                .into_iter()
+                .map(|rule| rule.with_condition(&when))
+                .collect(),
+            None => self.unknown_condition(directive),
+        }
+    }
+
+    /// An `if` that cannot be expressed: what it refuses is refused to all, the rest is left out.
+    fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
+        let line = directive.line;
+        let text = directive.text();
+        let instead = "a rule with `when`";
+        let refuses = directive.inner().iter().find(|one| {
+            one.name == "return" && one.word(0).parse::<u16>().is_ok_and(|status| status >= 400)
+        });
+        let Some(refuses) = refuses else {
+            let reason = "only comparisons of host, method, scheme, cookies and parameters with `return` in them";
+            self.notes.left_out(line, &text, reason, instead);
+            return Vec::new();
+        };
+        let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
+        self.notes.left_out(line, &text, reason, instead);
+        let action = self.return_action(refuses).unwrap_or(("deny", "true".to_owned()));
+        let (key, value) = action;
+        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (line, &text))]
+    }
+
+    /// `rewrite FROM TO permanent`.
+    fn redirect_rule(&mut self, directive: &Directive) -> Option<NginxRule> {
+        let status = match directive.word(2) {
+            "permanent" => "301",
+            "redirect" => "302",
+            _ if directive.word(1).starts_with("http") => "302",
+            _ => return None,
+        };
+        let to = template(directive.word(1), self.tls, self.name).ok()?;
+        // nginx keeps the query unless the new one ends in `?`.
+        let to = match to.strip_suffix('?') {
+            Some(without) => without.to_owned(),
+            None if to.contains('?') || to.contains("{query}") => to,
+            None => format!("{to}{{query}}"),
+        };
+        let pairs = [("to", value::quote(&to)), ("status", status.to_owned())];
+        let when = RuleCondition::texts("path-regex", &[whole_path(directive.word(0), false)]);
+        Some(NginxRule::single_key(
+            when,
+            "redirect",
+            value::table(&pairs),
+            (directive.line, &directive.text()),
+        ))
+    }
+}
