@@ -228,3 +228,30 @@ fn of_a_template_or_a_damaged_file_nothing_is_written() {
     assert!(convert(haproxy, "x", Dialect::Haproxy).text.is_some());
     assert!(convert(&format!("{keepalived}}}\n"), "x", Dialect::Keepalived).text.is_some());
 }
+
+#[test]
+fn no_word_of_a_line_that_is_read_is_passed_over() {
+    let file = |bind: &str, server: &str, backend: &str| {
+        format!(
+            "frontend f\n mode http\n bind 127.0.0.1:80 {bind}\n default_backend b\n\
+             backend b\n mode http\n {backend}\n server s 10.0.0.1:80 {server}\n"
+        )
+    };
+    for (bind, server, backend, line) in [
+        ("no-tls-tickets", "", "", 3),
+        ("ssl-max-ver TLSv1.2", "", "", 3),
+        ("nice 5", "", "", 3),
+        ("", "ciphers x", "", 8),
+        ("", "no-verifyhost", "", 8),
+        ("", "hash-key id", "", 8),
+        ("", "pool-purge-delay 5s", "", 8),
+        ("", "", "hash-type consistent sdbm", 7),
+        ("", "", "retry-on 0rtt-rejected", 7),
+        ("", "check", "option smtpchk EHLO a.example", 7),
+        ("", "", "cookie S insert domain x", 7),
+    ] {
+        let converted = convert(&file(bind, server, backend), "x", Dialect::Haproxy);
+        let noted = converted.notes.iter().any(|note| note.line == line);
+        assert!(noted, "{bind}{server}{backend}: {:?}", converted.notes);
+    }
+}

@@ -36,7 +36,7 @@ pub fn write(
         pool.set("retries", line.word(1), line.number);
     }
     if let Some(line) = settings.single.get("retry-on") {
-        retry_on(line, &mut pool);
+        retry_on(line, &mut pool, notes);
     }
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
@@ -58,9 +58,23 @@ pub fn write(
 }
 
 /// After which failures another attempt is made; those before anything was taken need no asking.
-fn retry_on(line: &ConfigLine, pool: &mut TomlTable) {
+fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let words: Vec<&str> =
         (1..).map(|at| line.word(at)).take_while(|word| !word.is_empty()).collect();
+    if words == ["none"] {
+        return pool.set("retries", "0", line.number);
+    }
+    let known = [
+        "all-retryable-errors",
+        "conn-failure",
+        "empty-response",
+        "junk-response",
+        "response-timeout",
+    ];
+    for word in words.iter().filter(|word| !known.contains(word) && word.parse::<u16>().is_err()) {
+        let reason = format!("`{word}` is no failure after which a request is sent again");
+        notes.left_out(line.number, &line.text(), &reason, "`retry` of the pool");
+    }
     let all = words.contains(&"all-retryable-errors");
     let mut statuses: Vec<String> = words
         .iter()

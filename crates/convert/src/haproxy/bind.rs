@@ -97,6 +97,31 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
     Some(out)
 }
 
+/// A word of a listener that is not carried over.
+fn note_word(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
+    match word {
+        // They say what is so, or are read before.
+        "v4v6" | "v6only" | "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {}
+        "force-tlsv12" | "no-tls-tickets" | "ssl-max-ver" => {
+            let reason =
+                format!("`{word}`: the newest version is not limited, and tickets are given");
+            notes.changed(line.number, &line.text(), &reason, "`tls.minimum`");
+        }
+        "generate-certificates" => {
+            let reason = "certificates are not made for names that are asked for";
+            notes.left_out(line.number, &line.text(), reason, "`tls.certificates`");
+        }
+        "no-ca-names" | "prefer-client-ciphers" | "defer-accept" => {
+            let reason = format!("`{word}` of a listener has no effect here");
+            notes.changed(line.number, &line.text(), &reason, "");
+        }
+        _ => {
+            let reason = format!("`{word}` concerns processes and sockets of HAProxy itself");
+            notes.not_needed(line.number, &line.text(), &reason);
+        }
+    }
+}
+
 /// A certificate's file, below `crt-base` where it says no folder of its own.
 fn below_base(file: &str, base: &str) -> String {
     let whole = file.starts_with('/') || base.is_empty();
@@ -154,8 +179,11 @@ impl BindLine {
                 }
                 "tfo" => self.socket.push(("fast-open", "256".to_owned())),
                 "transparent" => self.socket.push(("transparent", "true".to_owned())),
-                alone if ALONE.contains(&alone) => {}
-                valued if VALUED.contains(&valued) => drop(next()),
+                alone if ALONE.contains(&alone) => note_word(alone, line, notes),
+                valued if VALUED.contains(&valued) => {
+                    next();
+                    note_word(valued, line, notes);
+                }
                 "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
                     next();
                     let reason = "ciphers and curves are chosen by `tls.policy`";

@@ -297,8 +297,13 @@ impl FrontendWriter<'_> {
                 line.number,
             );
         }
-        let socket: Vec<(&str, String)> =
+        let mut socket: Vec<(&str, String)> =
             binds.iter().flat_map(|bind| bind.socket.clone()).collect();
+        if let Some(line) = settings.single.get("backlog")
+            && !socket.iter().any(|(key, _)| *key == "backlog")
+        {
+            socket.push(("backlog", line.word(1).to_owned()));
+        }
         if binds.iter().any(|bind| bind.header) {
             service.set_required(
                 "accept-proxy",

@@ -44,6 +44,10 @@ pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> Ch
         let value =
             if key == "tls" { value::table(&[("verify", "false".to_owned())]) } else { yes() };
         out.keys.push((key, value));
+        if key == "smtp" && line.words.len() > 2 {
+            let reason = "the check greets with a name of its own";
+            notes.changed(line.number, &line.text(), reason, "");
+        }
         let user = line.words.iter().position(|word| word == "user").map(|at| line.word(at + 1));
         out.keys.extend(
             user.filter(|_| matches!(key, "mysql" | "postgres"))

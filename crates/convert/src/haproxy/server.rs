@@ -3,11 +3,12 @@
 use crate::notes::ConversionNotes;
 use crate::{duration, value};
 
+use super::bind::tls_version;
 use super::health_check::CheckTimes;
 use super::lex::ConfigLine;
 
 /// Words with a value that something is said of, or nothing.
-const VALUED: [&str; 23] = [
+const VALUED: [&str; 22] = [
     "cookie",
     "id",
     "resolvers",
@@ -25,7 +26,6 @@ const VALUED: [&str; 23] = [
     "log-proto",
     "ciphers",
     "ciphersuites",
-    "ssl-min-ver",
     "ssl-max-ver",
     "hash-key",
     "check-alpn",
@@ -162,6 +162,9 @@ impl HaproxyServer {
                 "crl-file" => waiting.push(("crl", next())),
                 "verifyhost" => waiting.push(("name", next())),
                 "sni" => waiting.extend(fixed_sni(next(), line, notes)),
+                "ssl-min-ver" => {
+                    waiting.extend(tls_version(next()).map(|version| ("minimum", version)))
+                }
                 "crt" => waiting.push(("certificate", next())),
                 "proto" => self.http2 = next() == "h2",
                 "agent-check" => drop(self.agent.get_or_insert_default()),
@@ -173,7 +176,7 @@ impl HaproxyServer {
                     next();
                     self.note_minor_keyword(word, line, notes);
                 }
-                alone if ALONE.contains(&alone) => {}
+                alone if ALONE.contains(&alone) => self.note_minor_keyword(alone, line, notes),
                 "alpn" => self.http2 = next() == "h2",
                 "send-proxy" => self.header = Some("v1"),
                 two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
@@ -182,12 +185,8 @@ impl HaproxyServer {
                 "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard"
                 | "ws" | "socks4" => {
                     next();
-                    notes.left_out(
-                        line.number,
-                        &line.text(),
-                        &format!("a server has no `{word}`"),
-                        "",
-                    );
+                    let reason = format!("a server has no `{word}`");
+                    notes.left_out(line.number, &line.text(), &reason, "");
                 }
                 other => notes.left_out(
                     line.number,
@@ -225,7 +224,27 @@ impl HaproxyServer {
                 &format!("a server has no `{word}`"),
                 "`connections` and `limit.queue`",
             ),
-            _ => {}
+            "ciphers" | "ciphersuites" | "ssl-max-ver" | "force-tlsv12" | "no-tls-tickets" => {
+                let reason =
+                    format!("`{word}`: versions, ciphers and tickets are those of the TLS library");
+                notes.changed(line.number, &line.text(), &reason, "`tls.minimum` of the pool");
+            }
+            "no-verifyhost" => {
+                let reason =
+                    "the name in a server's certificate is verified where the certificate is";
+                notes.changed(line.number, &line.text(), reason, "`tls.name` of the pool");
+            }
+            "check-alpn" | "check-proto" | "hash-key" | "stick" | "non-stick" | "tfo" => {
+                let reason = format!("`{word}` of a server has no effect here");
+                notes.changed(line.number, &line.text(), &reason, "");
+            }
+            // The cookie's own note says that its values are ours.
+            "cookie" => {}
+            _ => {
+                let reason =
+                    format!("`{word}` concerns HAProxy itself, or how it keeps connections");
+                notes.not_needed(line.number, &line.text(), &reason);
+            }
         }
     }
 }

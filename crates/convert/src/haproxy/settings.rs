@@ -34,7 +34,7 @@ pub struct ProxySettings {
 }
 
 /// Directives of which the last one counts.
-const SINGLE: [&str; 13] = [
+const SINGLE: [&str; 12] = [
     "maxconn",
     "retries",
     "balance",
@@ -46,7 +46,6 @@ const SINGLE: [&str; 13] = [
     "backlog",
     "hash-balance-factor",
     "appsession",
-    "hash-type",
     "retry-on",
 ];
 

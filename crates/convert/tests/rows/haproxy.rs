@@ -89,6 +89,8 @@ fn haproxy() {
             ("http-request set-header X-A %[src]", "rewrite = { remove = \"X-A\" }", true),
             ("http-request set-header Host x.example", "rewrite = { host = \"x.example\" }", false),
             ("maxconn 0", "pool = \"b\"", false),
+            ("backlog 1000", "socket = { backlog = 1000 }", false),
+            ("bind *:81 generate-certificates", "pool = \"b\"", true),
             ("bind :::81", "\":81\"", false),
             ("bind :::80\n bind *:80", "\":80\", # line 5 ]", false),
             ("bind :::81 v6only", "\"[::]:81\"", false),
