@@ -255,3 +255,30 @@ fn no_word_of_a_line_that_is_read_is_passed_over() {
         assert!(noted, "{bind}{server}{backend}: {:?}", converted.notes);
     }
 }
+
+#[test]
+fn no_word_of_a_real_server_or_a_shared_address_is_passed_over() {
+    let server = |words: &str| {
+        format!(
+            "virtual_server 192.0.2.1 80 {{\n lb_kind DR\n protocol TCP\n real_server 10.0.0.1 80 {{\n{words}\n}}\n}}\n"
+        )
+    };
+    let group = |words: &str| {
+        format!(
+            "vrrp_instance A {{\n interface eth0\n virtual_router_id 5\n virtual_ipaddress {{\n{words}\n}}\n}}\n"
+        )
+    };
+    for (text, line) in [
+        (server("TCP_CHECK {\n connect_ip 10.0.0.9\n}"), 6),
+        (server("TCP_CHECK {\n bindto 10.0.0.9\n}"), 6),
+        (server("HTTP_GET {\n url {\n path /\n regex x\n}\n}"), 8),
+        (server("TCP_CHECK {\n unheard_of 1\n}"), 6),
+        (server("unheard_of 1"), 5),
+        (server("delay_loop 5"), 5),
+        (group("192.0.2.7/24"), 5),
+    ] {
+        let converted = convert(&text, "x", Dialect::Keepalived);
+        let noted = converted.notes.iter().any(|note| note.line == line);
+        assert!(noted && converted.text.is_some(), "{text}: {:?}", converted.notes);
+    }
+}

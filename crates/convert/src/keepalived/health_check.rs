@@ -15,6 +15,9 @@ pub fn health_check(
     let mut probe = None;
     for node in &real.inner {
         let keys = check_keys(node, host, notes);
+        if keys.is_some() {
+            note_checker_words(node, notes);
+        }
         match keys {
             Some(keys) if probe.is_none() => probe = Some((node, keys)),
             Some(_) => notes.left_out(
@@ -44,6 +47,55 @@ pub fn health_check(
         keys.push(("port", port.word(1).to_owned()));
     }
     Some(value::table(&keys))
+}
+
+/// Whether a word of a real server begins a checker.
+pub fn is_checker(word: &str) -> bool {
+    word.ends_with("_CHECK") || matches!(word, "HTTP_GET" | "SSL_GET")
+}
+
+/// Words of checkers that something was made of, or that are reported where they are read.
+const READ: [&str; 14] = [
+    "connect_timeout",
+    "misc_timeout",
+    "delay_loop",
+    "retry",
+    "nb_get_retry",
+    "delay_before_retry",
+    "connect_port",
+    "url",
+    "virtualhost",
+    "name",
+    "type",
+    "misc_path",
+    "misc_dynamic",
+    "status_code",
+];
+
+/// Reports what else a checker and its pages name.
+fn note_checker_words(node: &BlockNode, notes: &mut ConversionNotes) {
+    for one in node.inner.iter().filter(|one| !READ.contains(&one.word(0))) {
+        let (reason, instead) = match one.word(0) {
+            "connect_ip" => ("a probe goes to the server's own address", "a server of its own"),
+            "bindto" | "bind_port" | "bind_if" | "fwmark" => {
+                ("a probe is sent from where the machine's routes say", "")
+            }
+            "warmup" => {
+                let reason = "probes of a pool begin spread over their interval";
+                notes.not_needed(one.line, &one.text(), reason);
+                continue;
+            }
+            _ => ("a probe has no such setting", "`probe = { program = … }`"),
+        };
+        notes.left_out(one.line, &one.text(), reason, instead);
+    }
+    let pages = node.inner.iter().filter(|one| one.word(0) == "url");
+    let words = pages.flat_map(|url| &url.inner);
+    let known = ["path", "virtualhost", "status_code", "digest"];
+    for one in words.filter(|one| !known.contains(&one.word(0))) {
+        let reason = "a probe looks at the status, a text and a digest of its page";
+        notes.left_out(one.line, &one.text(), reason, "`probe.expect`");
+    }
 }
 
 fn time(node: &BlockNode, name: &str) -> Option<u64> {

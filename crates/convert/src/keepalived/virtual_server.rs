@@ -262,16 +262,28 @@ fn servers(
         pairs.extend(
             health_check::health_check(real, delay, own, notes).map(|probe| ("probe", probe)),
         );
-        for inner in &real.inner {
-            if matches!(
-                inner.word(0),
-                "notify_up" | "notify_down" | "inhibit_on_failure" | "lthreshold" | "smtp_alert"
-            ) {
-                let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
-                notes.left_out(inner.line, &inner.text(), "a server has no such setting", instead);
-            }
-        }
+        note_server_words(real, notes);
         pool.push_item("servers", value::table(&pairs), real.line);
+    }
+}
+
+/// Reports what else a real server names.
+fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
+    for inner in &real.inner {
+        let word = inner.word(0);
+        if matches!(word, "weight" | "uthreshold" | "virtualhost") || health_check::is_checker(word)
+        {
+            continue;
+        }
+        // Times of checkers that stand outside of them count for these.
+        let reason = match word {
+            "delay_loop" | "retry" | "delay_before_retry" | "warmup" | "alpha" => {
+                "times of a probe are written with its checker, or with the virtual server"
+            }
+            _ => "a server has no such setting",
+        };
+        let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
+        notes.left_out(inner.line, &inner.text(), reason, instead);
     }
 }
 

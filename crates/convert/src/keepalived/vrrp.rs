@@ -102,6 +102,13 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, u32)
                 );
                 continue;
             }
+            let whole = if ip.is_ipv6() { "128" } else { "32" };
+            if line.word(0).split_once('/').is_some_and(|(_, bits)| bits != whole) {
+                let reason = format!(
+                    "the address is set with /{whole}: the network is reached by the interface's own"
+                );
+                notes.changed(line.line, &line.text(), &reason, "");
+            }
             if line.words.iter().any(|word| word == "dev") {
                 notes.changed(
                     line.line,
