@@ -81,4 +81,5 @@ async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
 
 /// The time that the daemon gets to shut down after its limit.
 const MARGIN: Duration = Duration::from_secs(5);
+/// Between two looks at whether the daemon has stopped.
 const STEP: Duration = Duration::from_millis(100);

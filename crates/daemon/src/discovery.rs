@@ -25,6 +25,7 @@ const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest time to live that is respected.
 const MIN_TTL: Duration = Duration::from_secs(1);
+/// A longer time to live would hide a server that moved for longer than an operator would wait.
 const MAX_TTL: Duration = Duration::from_secs(3600);
 /// Bytes of a file with servers.
 const FILE_BYTES: u64 = 4 << 20;

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
+/// A shorter lease would end between two renewals over a busy network.
 pub const SHORTEST: Duration = Duration::from_millis(200);
+/// Bounds how long an address is fenced after its holder died, and how long a new process grants nothing.
 pub const LONGEST: Duration = Duration::from_secs(30);
 /// Names that are remembered: bounds the memory that clients of the API can use.
 pub const NAMES: usize = 1024;

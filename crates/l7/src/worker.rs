@@ -49,6 +49,7 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 /// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
 /// that is on its way gets its answer.
 const IDLE_SHARE: u32 = 4;
+/// Long enough for a request that is on its way.
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// State of a running worker that other threads may read.

@@ -11,6 +11,7 @@ const ACCOUNTING_RESPONSE: u8 = 5;
 const MESSAGE_AUTHENTICATOR: u8 = 80;
 /// Code, identifier, length, authenticator (RFC 2865 §3).
 const HEADER: usize = 20;
+/// The longest packet (RFC 2865 §3).
 const PACKET_BYTES: usize = 4_096;
 
 #[derive(Debug)]

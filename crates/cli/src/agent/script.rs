@@ -9,6 +9,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+/// Below the interval in which a balancer asks, so that a script that hangs is killed before the next question.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of its answer that are read.
 const ANSWER_BYTES: u64 = 256;

@@ -154,7 +154,9 @@ fn record_settings(args: &BenchConnectArgs, order: &HttpBenchmark, result: &mut 
     set("timeout", format!("{:?}", order.plan.timeout));
 }
 
+/// Long enough for a rate that does not change with the first second.
 const DURATION: Duration = Duration::from_secs(10);
+/// A connection or an echo that takes longer counts as failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bounds the wait for a datagram: a lost one is never sent again.
 const TIMEOUT_UDP: Duration = Duration::from_secs(1);

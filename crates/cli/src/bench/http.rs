@@ -296,4 +296,5 @@ fn record_found_rate(found: &SearchResult, result: &mut BenchResult) {
     });
 }
 
+/// Long enough for a rate that does not change with the first second.
 const DURATION: Duration = Duration::from_secs(10);

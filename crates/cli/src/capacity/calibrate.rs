@@ -113,12 +113,19 @@ fn calibration_failure(part: &str, error: &dyn std::error::Error) -> CommandErro
     ))
 }
 
+/// Bytes of an answer whose cost is that of a request alone.
 const SMALL: u64 = 128;
+/// Bytes of an answer whose cost is mostly that of its bytes.
 const LARGE: u64 = 64 * 1024;
+/// Enough to keep one worker busy, few enough not to measure waiting.
 const CONNECTIONS: usize = 32;
 /// Last bytes of the clients' addresses: one has too few ports for all connections of the runs, while they are in TIME_WAIT.
 const SOURCES: std::ops::Range<u8> = 2..10;
+/// Until connections stand and caches are warm; it is not counted.
 const WARM: Duration = Duration::from_millis(400);
+/// Of one counted run: all runs together are short enough to wait for.
 const TIME: Duration = Duration::from_millis(700);
+/// The median of them counts, so that one disturbed run has no part in it.
 const RUNS: usize = 3;
+/// Beyond the time of a run: a machine that is this much slower cannot be calibrated.
 const PATIENCE: Duration = Duration::from_secs(12);

@@ -15,6 +15,7 @@ use crate::show::screen;
 use crate::show::table::{Align, TextCell, TextTable};
 use crate::show::unit::rate;
 
+/// Rates need two looks; a shorter step would show noise.
 const STEP: Duration = Duration::from_secs(2);
 /// From so much on a limit is coloured.
 const MUCH: f64 = 80.0;

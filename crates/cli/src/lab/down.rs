@@ -36,6 +36,7 @@ pub struct LabDownArgs {
 
 /// How long a keeper may take.
 const WITHIN: Duration = Duration::from_secs(20);
+/// Between two looks at whether a process has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The document that `--json` prints of each.

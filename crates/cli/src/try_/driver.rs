@@ -21,6 +21,7 @@ use crate::show::keyboard::Keyboard;
 use crate::show::paint::Paint;
 use crate::show::screen::{self, Screen};
 
+/// Four times a second is as often as people can follow.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Rates and times cover so many looks.
 const WINDOW: usize = 4;

@@ -2,6 +2,7 @@
 
 use crate::notes::ConversionNotes;
 
+/// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
 /// Lines that are kept.
 const MOST: usize = 100_000;

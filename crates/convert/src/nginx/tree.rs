@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use crate::notes::ConversionNotes;
 
+/// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
 /// Directives of one file, with its includes.
 const MOST: usize = 100_000;
+/// Includes within includes: files that include each other end here.
 const INCLUDED: usize = 8;
 
 /// A directive, simple or with a block.

@@ -19,6 +19,7 @@ use crate::observability::report::sample::MANY;
 pub(super) const STREAMS: u64 = 32;
 /// Updates that wait for a reader before it loses the oldest.
 const UPDATES: usize = 4;
+/// The page draws one point a second.
 const STEP: Duration = Duration::from_secs(1);
 /// The same with more than `MANY` servers.
 const LONG_STEP: Duration = Duration::from_secs(5);

@@ -27,6 +27,7 @@ use connection_limits::ConnectionLimitAlarms;
 use limit_usage::collect_usage;
 use utilization::UtilizationSampler;
 
+/// Between two looks: alarms are for people, and each look costs a scan of the kernel's tables.
 const STEP: Duration = Duration::from_secs(2);
 /// Percent of a limit from which it is near.
 const NEAR: u64 = 80;

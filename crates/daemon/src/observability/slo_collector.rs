@@ -8,6 +8,7 @@ use crate::observability::history::HistoryRecorder;
 use crate::observability::slo::{SloLedgers, UserHistory};
 use crate::state::ControlHandle;
 
+/// Alarms of users' experience look at minutes: a shorter step would change no verdict.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Looks until the daemon is gone.

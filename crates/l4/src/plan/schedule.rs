@@ -8,6 +8,7 @@ pub const SOURCE_TABLE: u32 = 16_381;
 
 /// Entries of a schedule that is levelled each second, for each server, and the most of them.
 const LEVEL_STEPS: usize = 64;
+/// Bounds the length of a schedule, which a change of weights rewrites whole.
 const LEVELS: usize = 1_024;
 
 /// Smooth weighted turns: each member as often as its weight, spread as evenly as possible. Members are the values of

@@ -43,6 +43,7 @@ pub(crate) const MAX_PENDING: u32 = 64;
 /// How long they wait.
 const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
 
+/// After a full batch or an error others run first; the kernel's backlog holds connections meanwhile.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// After a failure for want of descriptors, look again this soon.

@@ -14,6 +14,7 @@ use super::raw::RawPeer;
 use super::server::{ServerLedger, SimServer};
 use crate::downstream::accept::ListenerMode;
 
+/// Simulated time; long beside every other time of the simulation.
 const LIMIT: Duration = Duration::from_secs(4);
 
 fn request(rng: &mut Rng, id: u64) -> PlannedRequest {

@@ -18,6 +18,7 @@ use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
+/// Simulated time after which the second request is sent.
 const AFTER: Duration = Duration::from_millis(50);
 
 /// Two servers in turn, the first of which is asked first, and a pool that hedges after `AFTER`.

@@ -17,6 +17,7 @@ use super::world::{ConnectReaction, PeerEvent, PeerIo, ScriptedPeer};
 
 /// When whatever is planted happens, and a bit later.
 const THEN: Duration = Duration::from_secs(2);
+/// Simulated time between two things that clients do.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// How a client behaves after it has asked.

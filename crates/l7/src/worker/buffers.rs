@@ -9,11 +9,13 @@ use crate::rt::NetDriver;
 /// Bytes read at a time when copying.
 pub const COPY_BYTES: usize = 48 * 1024;
 
+/// Bounds what a worker keeps of buffers after a burst, with `MAX_POOLED_BYTES`.
 const MAX_POOLED: usize = 256;
 /// A buffer that grew beyond this is freed.
 const MAX_POOLED_BYTES: usize = 64 * 1024;
 /// What a new buffer begins with: most heads fit.
 const INITIAL_BYTES: usize = 2048;
+/// Bounds descriptors that a worker keeps after a burst: two for each pipe.
 const MAX_POOLED_PIPES: usize = 64;
 
 #[derive(Debug, Default)]

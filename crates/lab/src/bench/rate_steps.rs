@@ -49,6 +49,7 @@ impl std::str::FromStr for RateSteps {
     }
 }
 
+/// Bounds the length of a run that an order may ask for.
 const MOST_STEPS: usize = 1_000;
 
 #[cfg(test)]

@@ -176,4 +176,5 @@ fn run_load(
 
 /// Leaders and strangers that talk to an agent at a time.
 const MOST_TALKS: usize = 16;
+/// Short beside the second in which the agent reports.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -69,4 +69,5 @@ impl AgentMonitor {
     }
 }
 
+/// Short beside the second in which agents report.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -248,6 +248,7 @@ fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
+/// Shorter tokens can be guessed.
 const LEAST_TOKEN: usize = 16;
 /// Counts of a long run take some tens of kilobytes, a scenario's bodies a few megabytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -257,9 +258,11 @@ const NAME: &str = "steelyard-agent";
 const EXPORTED: &[u8] = b"EXPORTER-steelyard-agent";
 const LEADER: &[u8] = b"leader";
 const AGENT: &[u8] = b"agent";
+/// An agent that does not answer the handshake is given up.
 const CONNECTING: Duration = Duration::from_secs(5);
 /// Handshake and proofs together.
 const PROVING: Duration = Duration::from_secs(5);
+/// An agent that does not read is given up.
 const WRITING: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -186,6 +186,7 @@ fn collect_outcome(
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Short beside the second in which agents report.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

@@ -358,7 +358,9 @@ impl LoadEngine {
 
 /// Starts that wait for a connection, per thread; later ones fail at once.
 const BACKLOG: usize = 100_000;
+/// Timeouts are checked no more often: a finer check would cost the generator its rate.
 const SWEEP_SHORTEST: Duration = Duration::from_millis(1);
+/// Timeouts are found no later than this after they are due.
 const SWEEP_LONGEST: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -317,7 +317,9 @@ fn check_http(http: &HttpPlan) -> Result<(), LoadPlanError> {
     Ok(())
 }
 
+/// Bounds the memory of a plan: bodies are held once for each thread.
 const MAX_BODY: usize = 1 << 20;
+/// Bounds what one connection holds; servers allow about a hundred by default.
 const MOST_STREAMS: usize = 1_000;
 /// What a datagram of UDP over IPv4 can hold.
 const MOST_DATAGRAM: usize = 65_507;

@@ -220,9 +220,12 @@ fn is_token(text: &str) -> bool {
 
 /// Fields that frame a message or name its host.
 const OURS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
+/// Bounds the memory of a mix.
 const MOST_SHOTS: usize = 1_000;
 const MOST_WEIGHT: u32 = 1_000_000;
+/// Bounds the memory of a mix: bodies are held once for each thread.
 const MOST_BODY: usize = 1 << 20;
+/// As long as many servers accept by default.
 const MOST_TARGET: usize = 8_192;
 
 #[cfg(test)]

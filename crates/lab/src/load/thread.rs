@@ -382,4 +382,5 @@ const AT_ONCE: usize = 8;
 /// Nanoseconds before what is due at which a thread stops sleeping and looks again and again: an alarm and the sleep cost more
 /// than that, and a processor that slept begins late.
 const SPIN: u64 = 20_000;
+/// Ten times for each second that is shown.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);

@@ -207,6 +207,7 @@ fn parse_process_usage(stat: &str) -> Option<(u32, ProcessUsage)> {
 
 /// Ticks a second, as the kernel reports them to programs (`USER_HZ`).
 const TICKS: f64 = 100.0;
+/// Bytes of a page on the architectures that are built for.
 const PAGE: u64 = 4_096;
 /// Processes in the report at most, the busiest first.
 const MOST_PROCESSES: usize = 10;

@@ -74,6 +74,7 @@ fn echo_datagrams(socket: &UdpSocket, own: u16, counts: &DatagramEchoCounters) {
 
 /// How soon an end is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// More than the longest datagram of UDP.
 const LARGEST: usize = 1 << 16;
 /// Below, services answer: some of them everything.
 const RESERVED: u16 = 1_024;

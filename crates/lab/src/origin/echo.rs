@@ -45,4 +45,5 @@ impl EchoConnection {
     }
 }
 
+/// Bounds what one connection holds whose client does not read.
 const MAX_BUFFERED: usize = 1 << 20;

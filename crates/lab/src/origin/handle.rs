@@ -139,4 +139,5 @@ impl Drop for TestOrigin {
     }
 }
 
+/// Orders that may wait for the origin's thread; whoever sends more waits.
 const ORDERS: usize = 16;

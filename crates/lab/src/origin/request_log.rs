@@ -61,6 +61,7 @@ impl RequestIdLog {
     }
 }
 
+/// Bounds the memory of the log: further requests are only counted.
 const LIMIT: usize = 1 << 20;
 
 #[cfg(test)]

@@ -50,7 +50,9 @@ impl OriginRoute {
     }
 }
 
+/// Answers are generated, so only numbers that would take hours are mistakes.
 const MOST_BYTES: u64 = 1 << 34;
+/// Ten minutes: longer than any timeout under test.
 const MOST_DELAY_MS: u64 = 600_000;
 
 #[cfg(test)]

@@ -142,4 +142,5 @@ fn read_reply<T: DeserializeOwned>(lines: &mut BufReader<&TcpStream>) -> Result<
     Ok(serde_json::from_str(&line)?)
 }
 
+/// A server that does not answer within this time is reported as not there.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);

@@ -171,5 +171,7 @@ fn send_line<T: serde::Serialize>(mut control: &TcpStream, what: &T) -> Result<(
 
 /// Measurements at a time.
 const SESSIONS: u64 = 16;
+/// A client that sends no order is given up, so that it holds no place.
 const ORDER_WITHIN: Duration = Duration::from_secs(10);
+/// Between two looks at whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(10);

@@ -107,4 +107,5 @@ pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Read at a time; bounds the memory of a thread.
 const SCRATCH: usize = 256 * 1024;

@@ -149,8 +149,11 @@ fn is_pause(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
+/// Between two looks at whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 /// After the sender's end nothing is waited for longer than this.
 const QUIET: Duration = Duration::from_millis(250);
+/// A server that answers no hello within this time is reported as not there.
 const HELLO_WITHIN: Duration = Duration::from_secs(5);
+/// Sent at once, since datagrams may be lost.
 const HELLOS: usize = 8;

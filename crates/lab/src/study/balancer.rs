@@ -38,6 +38,7 @@ pub enum BalancerError {
 
 /// How long it may take to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks at whether the balancer is ready.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// A running balancer; killed when dropped.

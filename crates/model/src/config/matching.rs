@@ -51,6 +51,7 @@ pub struct NumberRange {
     pub max: u64,
 }
 
+/// Bounds the memory and the time of one pattern; hosts end at 253 bytes, paths of rules are far shorter.
 const MAX_PATTERN_BYTES: usize = 1_024;
 
 impl HostPattern {

@@ -8,6 +8,7 @@ use std::fmt;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Serialize, Serializer};
 
+/// Bytes of one expression: bounds the memory of its compiled form.
 const LONGEST: usize = 1_024;
 /// Bytes that the compiled form may have: counted repetitions of repetitions would need gigabytes.
 const COMPILED_BYTES: usize = 256 * 1_024;

@@ -5,6 +5,7 @@
 
 use crate::path::push_encoded;
 
+/// Bounds what one redirect or rewrite can write into a head beside its variables.
 const MAX_TEMPLATE_BYTES: usize = 2_048;
 
 /// The longest text that one may become.

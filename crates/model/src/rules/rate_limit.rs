@@ -10,6 +10,7 @@ use crate::config::{RateLimit, RateLimitKey};
 use crate::lru_map::LruMap;
 use crate::monotonic_time::MonotonicTime;
 
+/// A second in nanoseconds, the unit of monotonic times.
 const SECOND: u64 = 1_000_000_000;
 
 /// Parts of a table, each with its own lock, so that workers rarely wait for each other.

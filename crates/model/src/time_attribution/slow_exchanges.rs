@@ -16,6 +16,7 @@ use super::exchange_measurement::ExchangeMeasurement;
 pub const SLICE: u64 = 10_000_000_000;
 /// Slow exchanges of one service that are stored of a slice; as the next, bounds the memory of a slice.
 const SLOW: usize = 256;
+/// Exchanges that stand for the ordinary ones of a service and slice: bounds the memory of a report.
 const ORDINARY: usize = 64;
 /// Exchanges over all slices and services: bounds the memory of the sample.
 const MAX_EXCHANGES: usize = 32_768;

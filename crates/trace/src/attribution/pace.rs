@@ -14,6 +14,7 @@ pub struct PaceEstimate {
 
 /// Rates that are compared, at most.
 const MAX_RATES: usize = 4_096;
+/// Fewer samples would let one burst decide the rate.
 const MIN_RATES: usize = 8;
 /// A sender above this part of the rate paces at it: a sender that probes for more is below it now and then.
 const NEAR: f64 = 0.85;

@@ -17,6 +17,7 @@ pub enum DecodeStep {
 const MAX_HEAD: usize = 64 << 10;
 /// Early packets that are stored at most.
 const MAX_OUT_OF_ORDER: usize = 64;
+/// Bounds the memory of one connection whose segments arrive out of order.
 const MAX_OUT_OF_ORDER_BYTES: usize = 96 << 10;
 
 /// The bytes that the decoder needs next.

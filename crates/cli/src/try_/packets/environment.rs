@@ -34,6 +34,7 @@ const CONNECTIONS: usize = 16;
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at whether what was started is ready.
 const LOOK: Duration = Duration::from_millis(20);
 /// Segments leave this much of 1500 bytes: an outer header of version 6 and a GRE header fit.
 const TUNNEL_SEGMENT: u32 = 1500 - 44 - 40;

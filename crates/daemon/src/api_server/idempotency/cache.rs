@@ -13,6 +13,7 @@ const MAX_ENTRIES: usize = 1_024;
 const BYTES: usize = 16 << 20;
 /// Bytes of one answer: that of a larger one is not remembered, but that it was given.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
+/// A client may repeat a request with its key for a day, as callers of such interfaces expect.
 const TIME_TO_LIVE: Duration = Duration::from_secs(86_400);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

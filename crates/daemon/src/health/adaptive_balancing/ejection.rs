@@ -16,6 +16,7 @@ use super::decisions::BalancingDecisions;
 use super::outlier_detector::PoolOutlierDetectors;
 use crate::state::{ControlHandle, ServerEjection, StateSnapshot};
 
+/// The shortest time between two looks: a broken server is ejected no earlier.
 const LOOK: Duration = Duration::from_millis(100);
 /// Added for each server, so that checking very many servers costs a few percent of a core at most.
 const LOOK_PER_SERVER: Duration = Duration::from_micros(100);

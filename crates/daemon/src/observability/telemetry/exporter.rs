@@ -13,6 +13,7 @@ use super::{BATCH_MAX, QUEUE_CAPACITY, SpanQueue, otlp_client, otlp_json};
 use crate::state::ControlHandle;
 use crate::util::event::{DaemonEvent, EventLog};
 
+/// Spans are sent in batches of this time, so that a collector gets few requests.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Sends until the daemon is gone.

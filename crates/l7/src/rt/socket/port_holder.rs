@@ -8,6 +8,7 @@ use std::path::Path;
 
 /// Descriptors looked at before giving up.
 const LINKS: usize = 500_000;
+/// Processes that the error message names: more would not help whoever reads it.
 const NAMED: usize = 4;
 const LISTEN: &str = "0A";
 

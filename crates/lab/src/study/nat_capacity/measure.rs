@@ -27,6 +27,7 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_millis(900);
 const CLIENT_PORTS: f64 = 20_000.0;
 /// Above a minute of connections at every rate.
 const MOST_RESTING: &str = "8000000";
+/// Between two looks at whether the run is over.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A site with a server, and what the balancer needs.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::value::ConfigValue;
 
+/// As often as VRRP advertises by default (RFC 9568 §5.2.7).
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Fills in what a heartbeat does not say itself: where both are as quick, a machine that is gone is found out about as

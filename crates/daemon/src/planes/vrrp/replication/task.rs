@@ -27,6 +27,7 @@ use crate::util::monotonic_clock::monotonic_now;
 
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
+/// Paths that could not be opened are tried again after so many rounds: an interface may appear later.
 const REOPEN_TICKS: u32 = 25;
 /// Bounds the packets that wait; further ones stay in the sockets' buffers, and are lost there.
 const QUEUE_CAPACITY: usize = 512;
