@@ -48,8 +48,9 @@ pub fn convert(
             _ => directives::note_directive(map, notes),
         }
     }
-    let vhosts: Vec<ServerBlock<'_>> =
+    let mut vhosts: Vec<ServerBlock<'_>> =
         of("server").into_iter().map(|server| vhost(server, &outer, notes)).collect();
+    join_families(&mut vhosts);
     for shared in groups(&vhosts) {
         let mut writer =
             HttpWriter { vhosts: &vhosts, upstreams: &upstreams, zones: &zones, pools, notes };
@@ -92,6 +93,19 @@ fn vhost<'t>(
         });
     }
     ServerBlock { directive: server, listens, scope: outer.nested(level) }
+}
+
+/// A listener of both families takes what listens on either one at its port.
+fn join_families(vhosts: &mut [ServerBlock<'_>]) {
+    let listens = vhosts.iter().flat_map(|vhost| &vhost.listens);
+    let both: Vec<String> =
+        listens.map(|one| one.address.clone()).filter(|one| one.starts_with(':')).collect();
+    for listen in vhosts.iter_mut().flat_map(|vhost| &mut vhost.listens) {
+        let all = listen.address.strip_prefix("0.0.0.0").or(listen.address.strip_prefix("[::]"));
+        if let Some(port) = all.filter(|port| both.iter().any(|one| one == port)) {
+            listen.address = port.to_owned();
+        }
+    }
 }
 
 fn groups<'l>(vhosts: &'l [ServerBlock<'_>]) -> Vec<ListenGroup<'l>> {

@@ -117,6 +117,7 @@ fn nginx() {
             ("include mime.types;", "pool = \"b\"", false),
             ("proxy_pass_request_headers off;", "pool = \"b\"", true),
             ("listen [::]:81 ipv6only=off;", "\":81\"", false),
+            ("listen 81; listen [::]:81 ipv6only=off;", "\":81\", # line 3 ] forward", false),
             (
                 "location /a/ { proxy_pass http://c/b/; }",
                 "rewrite = { path = \"/b/{rest}\" }",
