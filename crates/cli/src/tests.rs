@@ -64,7 +64,7 @@ fn walked(command: &clap::Command, words: &str, seen: &mut Vec<(String, String)>
 }
 
 #[test]
-fn every_verb_tells_its_exit_codes_once() {
+fn every_verb_names_its_exit_codes_once() {
     let mut seen = Vec::new();
     walked(&command(), "steelyard", &mut seen);
     assert!(seen.len() > 30, "{}", seen.len());

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_goes_and_is_told_with_its_line() {
+    fn what_is_refused_goes_and_is_reported_with_its_line() {
         let mut notes = ConversionNotes::new("x.cfg");
         let text = validate(document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
         assert!(load(&text, "x").is_ok());

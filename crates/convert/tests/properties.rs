@@ -95,17 +95,17 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_converted_or_told(text in any::<String>()) {
+    fn any_text_is_converted_or_reported(text in any::<String>()) {
         sound(&text);
     }
 
     #[test]
-    fn any_words_are_converted_or_told(words in prop::collection::vec(prop::sample::select(WORDS), 0..60)) {
+    fn any_words_are_converted_or_reported(words in prop::collection::vec(prop::sample::select(WORDS), 0..60)) {
         sound(&words.concat());
     }
 
     #[test]
-    fn any_cut_example_is_converted_or_told(which in 0usize..64, from in 0usize..3000, length in 0usize..3000) {
+    fn any_cut_example_is_converted_or_reported(which in 0usize..64, from in 0usize..3000, length in 0usize..3000) {
         let files: Vec<_> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))
             .map(|dir| dir.flatten().map(|entry| entry.path()).collect())
             .unwrap_or_default();

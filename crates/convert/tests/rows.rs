@@ -113,7 +113,7 @@ fn dispatcher() {
 }
 
 #[test]
-fn what_cannot_be_carried_over_at_all_is_told() {
+fn what_cannot_be_carried_over_at_all_is_reported() {
     for (text, dialect) in [
         ("frontend a\n bind unix@/x\n default_backend b\n", Dialect::Haproxy),
         ("global\n daemon\n", Dialect::Haproxy),

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_shelf_gives_packets_back() {
+    fn a_full_queue_gives_packets_back() {
         let mut shelf = HoldQueue::default();
         for _ in 0..PACKETS {
             shelf.hold_packet(0, MonotonicTime(0), Duration::ZERO, Vec::new()).unwrap();

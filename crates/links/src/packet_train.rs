@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_tell_the_rate_and_what_was_sent_as_slowly_only_bounds_it() {
+    fn gaps_show_the_rate_and_what_was_sent_as_slowly_only_bounds_it() {
         // Twelve microseconds for 1,500 bytes: 1 Gbit/s.
         let rows: Vec<_> = (0..20).map(|n| (n * 2, Some(5_000 + n * 12))).collect();
         let rate_of = |rows: &[_]| train_rate(&train(rows), 1_500);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_network_counts_and_the_scope_tells_neighbours_apart() {
+    fn the_longest_network_counts_and_the_scope_distinguishes_neighbours() {
         let lists =
             [vec![prefix("10.0.0.0/8")], vec![prefix("10.1.0.0/16"), prefix("2001:db8::/32")]];
         let networks = ClientNetworks::new(lists.into_iter());

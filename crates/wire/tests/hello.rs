@@ -133,7 +133,7 @@ fn what_servers_pass_over_before_a_hello_hides_no_name() {
 }
 
 #[test]
-fn what_is_no_hello_is_said_at_once() {
+fn what_is_no_hello_is_reported_at_once() {
     for (bytes, why) in [
         (&b"GET / HTTP/1.1\r\n"[..], ClientHelloError::NotTls),
         (b"\x15GET", ClientHelloError::NotTls),

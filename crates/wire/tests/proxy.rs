@@ -43,7 +43,7 @@ fn six() -> Vec<u8> {
 }
 
 #[test]
-fn what_each_header_tells() {
+fn what_each_header_contains() {
     let four = ends("192.0.2.7:12345", "203.0.113.10:443");
     let v6 = ends("[2001:db8::7]:80", "[2001:db8::1]:81");
     let tlvs = [&FOUR[..], &[0x02, 0, 3, b'a', b'.', b'b', 0x04, 0, 0]].concat();

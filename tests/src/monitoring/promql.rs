@@ -123,7 +123,7 @@ fn matchers(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
 }
 
 #[test]
-fn names_are_told_from_calls_words_and_labels() {
+fn names_are_distinguished_from_calls_words_and_labels() {
     let found = parse_expression("sum by (job, le) (rate(a_total{b=~\"c|d\", e!=\"f\"}[5m])) / on (job) (x:y:z > 0.5) or g offset 1h").unwrap();
     let names: Vec<&str> = found.selectors.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["a_total", "x:y:z", "g"]);

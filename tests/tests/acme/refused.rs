@@ -24,7 +24,7 @@ fn fails(balancer: &TestBalancer, words: &[&str]) {
 }
 
 #[test]
-fn what_was_in_force_stays_until_the_authority_finds_what_it_looks_for() {
+fn what_was_active_stays_until_the_authority_finds_what_it_looks_for() {
     let origins = [origin("a")];
     let http = reserve_port();
     let dir = TestDir::new();
@@ -51,7 +51,7 @@ fn what_was_in_force_stays_until_the_authority_finds_what_it_looks_for() {
 }
 
 #[test]
-fn a_name_that_the_authority_does_not_take_is_told_in_its_own_words() {
+fn a_name_that_the_authority_does_not_take_is_reported_in_its_own_words() {
     let origins = [origin("a")];
     let http = reserve_port();
     let setup = BalancerConfig::http(&addresses(&origins));

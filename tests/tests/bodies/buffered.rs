@@ -192,7 +192,7 @@ fn a_server_is_free_before_a_slow_client_has_its_answer() {
 }
 
 #[test]
-fn whoever_goes_in_the_middle_of_what_was_kept_is_told_of() {
+fn whoever_goes_in_the_middle_of_what_was_kept_is_reported() {
     let origin = origin("a");
     let service = "socket = { send-buffer = \"64KiB\" }\nbuffer = { response = \"8MiB\" }\n\
                    timeout = { between-bytes = \"300ms\" }\n";

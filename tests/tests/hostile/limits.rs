@@ -13,7 +13,7 @@ fn refusal(client: &mut HttpClient) -> (u16, String) {
 }
 
 #[test]
-fn connections_beyond_the_limit_are_told_and_room_is_given_back() {
+fn connections_beyond_the_limit_are_reported_and_room_is_given_back() {
     let origin = origin("a");
     let setup = BalancerConfig::http(&[origin.address()]).service("limit = { connections = 5 }");
     let balancer = TestBalancer::start(&setup);

@@ -40,7 +40,7 @@ fn in_two_steps(balancer: &TestBalancer, stop: impl FnOnce(&TestBalancer)) {
 }
 
 #[test]
-fn a_drain_is_told_in_two_steps() {
+fn a_drain_is_announced_in_two_steps() {
     let origins = [servers::origin("a")];
     let setup = BalancerConfig::http(&addresses(&origins)).service("http2 = \"always\"\n");
     let balancer = TestBalancer::start(&setup);

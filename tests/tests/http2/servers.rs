@@ -87,7 +87,7 @@ fn both_directions_stream_at_once() {
 }
 
 #[test]
-fn the_authority_is_said_once() {
+fn the_authority_is_reported_once() {
     let one = H2Origin::start(PLAIN);
     let two = H2Origin::start(H2Behaviour { name: "two", ..PLAIN });
     let at = [one.address(), two.address()];

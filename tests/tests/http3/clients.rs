@@ -115,7 +115,7 @@ fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
 }
 
 #[test]
-fn clients_of_older_versions_are_told() {
+fn clients_of_older_versions_are_notified() {
     let ours = Http3Authority::new();
     let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ", announce = \"1h\""));

@@ -26,7 +26,7 @@ fn in_two_steps(client: &mut Http3Client, order: impl FnOnce()) {
 }
 
 #[test]
-fn a_drain_is_told_in_two_steps() {
+fn a_drain_is_announced_in_two_steps() {
     let ours = Http3Authority::new();
     let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));

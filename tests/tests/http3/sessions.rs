@@ -71,7 +71,7 @@ fn websockets_pass_to_servers_of_http_2() {
 }
 
 #[test]
-fn servers_are_told_who_the_client_is() {
+fn servers_learn_who_the_client_is() {
     let ours = Http3Authority::new();
     let recorder = RecordingServer::start();
     let pair = &ours.pair;

@@ -156,7 +156,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
 }
 
 #[test]
-fn who_does_not_know_the_token_or_is_not_there_is_said() {
+fn who_does_not_know_the_token_or_is_not_there_is_reported() {
     let dir = TestDir::new();
     let ours = token(&dir, "ours", "sixteen letters!");
     let theirs = token(&dir, "theirs", "sixteen others !");

@@ -63,7 +63,7 @@ fn source_addresses_take_turns() {
 }
 
 #[test]
-fn a_scenario_is_asked_by_weight_and_judged() {
+fn a_scenario_is_asked_by_weight_and_checked() {
     let nginx = Nginx::with(
         "a",
         "location /cart { if ($request_method = POST) { return 201 \"ok $http_x_id\"; } return 405; }\n\

@@ -30,7 +30,7 @@ fn compare(arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn regressions_are_told_by_the_exit_code() {
+fn regressions_are_reported_by_the_exit_code() {
     let dir = TestDir::new();
     let spread: Vec<f64> = (0..10).map(|n| 1_000.0 + f64::from(n * 7 % 10)).collect();
     let slower: Vec<f64> = spread.iter().map(|value| value * 0.97).collect();

@@ -20,7 +20,7 @@ fn finding<'a>(answer: &'a Value, check: &str) -> &'a Value {
 }
 
 #[test]
-fn a_planted_setting_is_named_and_mended_only_when_told() {
+fn a_planted_setting_is_named_and_mended_only_on_request() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }

@@ -65,7 +65,7 @@ fn the_matrix_is_measured_in_both_directions() {
 }
 
 #[test]
-fn a_mean_that_is_not_known_is_said_loudly() {
+fn a_mean_that_is_not_known_is_reported_loudly() {
     let (_serve, end) = serve();
     let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
     let (code, result) = stream(&end, &arguments);

@@ -64,7 +64,7 @@ fn cell(report: &Value, row: usize, column: &str) -> f64 {
 }
 
 #[test]
-fn two_balancers_tells_a_planted_buffer_delay_and_fault() {
+fn two_balancers_finds_a_planted_buffer_delay_and_fault() {
     let dir = TestDir::new();
     let page = dir.join("slow.html");
     let captures = dir.join("captures");
@@ -109,7 +109,7 @@ fn two_balancers_tells_a_planted_buffer_delay_and_fault() {
 }
 
 #[test]
-fn nat_capacity_tells_planted_ports_and_closing_times() {
+fn nat_capacity_finds_planted_ports_and_closing_times() {
     let quick = ["addresses=1", "span=200ms", "rules=1", "periods=2"];
     let of = |ports: &str, closing: &str, rounds: &str| {
         study("nat-capacity", &[&quick[..], &[ports, closing, rounds]].concat(), &[])
@@ -136,7 +136,7 @@ fn nat_capacity_tells_planted_ports_and_closing_times() {
 }
 
 #[test]
-fn two_links_tells_a_planted_length_and_buffer() {
+fn two_links_finds_a_planted_length_and_buffer() {
     let quick = ["rate=30Mbit/s", "span=400ms"];
     let of = |more: &[&str]| study("two-links", &[&quick[..], more].concat(), &[]);
     let ruins = "A longer second link ruins a stream of TCP by round robin";
@@ -171,7 +171,7 @@ fn two_links_tells_a_planted_length_and_buffer() {
 }
 
 #[test]
-fn farm_tells_a_planted_page() {
+fn farm_finds_a_planted_page() {
     let quick = ["requests=12", "repeats=1", "connections=3"];
     let Some(report) = study("farm", &[&quick[..], &["page=20kB"]].concat(), &[]) else { return };
     assert_eq!(holds(&report, "Every page arrives"), Some(true), "{:#}", report["verdicts"]);
@@ -193,7 +193,7 @@ fn farm_tells_a_planted_page() {
 }
 
 #[test]
-fn four_nics_tells_planted_processors() {
+fn four_nics_finds_planted_processors() {
     let quick = ["repeats=4", "span=400ms", "connections=4"];
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
         return skip("one processor has nobody to share with");
@@ -215,7 +215,7 @@ fn four_nics_tells_planted_processors() {
 }
 
 #[test]
-fn four_nics_judges_by_the_planted_interfaces_and_processors() {
+fn four_nics_decides_by_the_planted_interfaces_and_processors() {
     let quick = ["span=200ms", "connections=4"];
     let of = |more: &[&str]| study("four-nics", &[&quick[..], more].concat(), &[]);
     let uneven = "Clients that ask a name use the interfaces unevenly";

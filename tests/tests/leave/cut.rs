@@ -14,7 +14,7 @@ use tests::e2e::{wait, websocket};
 const BYTES: u64 = 256 << 20;
 
 #[test]
-fn what_does_not_fit_the_drain_limit_is_cut_told_and_counted() {
+fn what_does_not_fit_the_drain_limit_is_cut_reported_and_counted() {
     let started = OngoingTraffic::new("drain = \"400ms\"");
     started.process.signal(Signal::TERM);
     started.ends_cut();

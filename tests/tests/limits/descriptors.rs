@@ -46,7 +46,7 @@ fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
 }
 
 #[test]
-fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
+fn without_any_descriptor_new_clients_are_reported_and_the_others_served() {
     let mut run = DescriptorRun::new(BalancerConfig::http, &two_workers(ENDLESS), PATIENT);
     let idle = run.idle(2 * DESCRIPTORS as usize, "no-descriptor");
     run.control_answers();

@@ -21,7 +21,7 @@ const SOURCES: [&str; 2] = ["127.0.0.10", "127.0.0.11"];
 const BEYOND: usize = 10;
 
 #[test]
-fn without_source_ports_what_can_be_served_is_served_and_the_rest_is_told() {
+fn without_source_ports_what_can_be_served_is_served_and_the_rest_is_reported() {
     in_a_namespace(|| run(BalancerConfig::http, is_told));
 }
 

@@ -48,7 +48,7 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
 }
 
 #[test]
-fn a_carrier_that_the_far_end_alone_has_lost_is_told_over_the_other_link() {
+fn a_carrier_that_the_far_end_alone_has_lost_is_reported_over_the_other_link() {
     for policy in ["round-robin", "failover"] {
         let bundle = format!("policy = \"{policy}\"");
         let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], &bundle) else { return };
@@ -141,7 +141,7 @@ fn links_that_differ_too_much_keep_flows_together_and_say_so() {
 }
 
 #[test]
-fn links_of_different_mtu_are_told_of_and_the_device_takes_the_smallest() {
+fn links_of_different_mtu_are_reported_and_the_device_takes_the_smallest() {
     let Some(mut world) = LinkTopology::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.client.ip("link set dev eth2 mtu 1400\n").unwrap();
     wait::until("the device takes what both take", || world.status(Client).mtu == 1_400);

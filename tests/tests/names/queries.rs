@@ -95,7 +95,7 @@ fn a_resolver_in_between_is_content() {
 
 /// A resolver that was told of the zone is content; one that was not says what the zone above must have.
 #[test]
-fn a_zone_that_is_not_delegated_is_told_of() {
+fn a_zone_that_is_not_delegated_is_reported() {
     let Some(mut world) = NameServerSetup::open(ZONE) else { return };
     world.resolve();
     let file = world.balancer.dir().join("steelyard.toml");

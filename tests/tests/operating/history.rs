@@ -8,7 +8,7 @@ use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
 #[test]
-fn what_was_before_a_kill_is_told_after_it() {
+fn what_was_before_a_kill_is_reported_after_it() {
     let origins = [origin("a")];
     let setup = BalancerConfig::http(&addresses(&origins)).global("history = { step = \"1s\" }");
     let place = CliEnvironment::new(&setup);

@@ -11,7 +11,7 @@ use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
 
 #[test]
-fn a_program_is_told_once_that_a_pool_is_empty_and_once_that_it_is_back() {
+fn a_program_is_started_once_when_a_pool_is_empty_and_once_when_it_is_back() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins));
     let place = CliEnvironment::new(&setup);
@@ -76,7 +76,7 @@ fn programs_that_hang_fork_and_flood_are_held() {
 }
 
 #[test]
-fn what_runs_short_is_told_once_and_once_that_it_does_not() {
+fn what_runs_short_is_reported_once_and_once_that_it_does_not() {
     let origins = [origin("a")];
     // The clients of this test share an address.
     let limit = "limit = { connections = 10, connections-per-client = 10 }";

@@ -128,7 +128,7 @@ fn large() -> SocketAddr {
 }
 
 #[test]
-fn of_thousands_of_addresses_the_first_are_taken_and_it_is_told() {
+fn of_thousands_of_addresses_the_first_are_taken_and_it_is_reported() {
     let origins = [origin("a")];
     let resolver = large();
     let from =

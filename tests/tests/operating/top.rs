@@ -22,7 +22,7 @@ fn rate(frame: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_said() {
+fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins)).quiet();
     let place = CliEnvironment::new(&setup);

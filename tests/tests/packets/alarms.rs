@@ -89,7 +89,7 @@ fn hasty(plane: &PacketBalancer, connections: usize, think: u64) -> LoadRun {
 }
 
 #[test]
-fn ports_that_run_out_are_told_once_and_free_ones_once() {
+fn ports_that_run_out_are_reported_once_and_free_ones_once() {
     if !ready() {
         return;
     }

@@ -65,7 +65,7 @@ fn is_told_and_the_rest_works(plane: &PacketBalancer, words: &[&str]) {
 }
 
 #[test]
-fn a_link_that_is_taken_by_another_program_is_told_with_the_remedy() {
+fn a_link_that_is_taken_by_another_program_is_reported_with_the_remedy() {
     if !ready() {
         return;
     }
@@ -80,7 +80,7 @@ fn a_link_that_is_taken_by_another_program_is_told_with_the_remedy() {
 }
 
 #[test]
-fn a_link_that_is_missing_is_told() {
+fn a_link_that_is_missing_is_reported() {
     if !ready() {
         return;
     }
@@ -92,7 +92,7 @@ fn a_link_that_is_missing_is_told() {
 }
 
 #[test]
-fn a_return_address_that_is_not_ours_is_told() {
+fn a_return_address_that_is_not_ours_is_reported() {
     if !ready() {
         return;
     }
@@ -106,7 +106,7 @@ fn a_return_address_that_is_not_ours_is_told() {
 }
 
 #[test]
-fn a_return_address_that_a_socket_is_bound_to_is_told() {
+fn a_return_address_that_a_socket_is_bound_to_is_reported() {
     if !ready() {
         return;
     }
@@ -129,7 +129,7 @@ fn a_return_address_that_a_socket_is_bound_to_is_told() {
 }
 
 #[test]
-fn a_link_whose_driver_has_no_packet_programs_is_told() {
+fn a_link_whose_driver_has_no_packet_programs_is_reported() {
     if !ready() {
         return;
     }
@@ -142,7 +142,7 @@ fn a_link_whose_driver_has_no_packet_programs_is_told() {
 }
 
 #[test]
-fn missing_rights_are_told_by_name() {
+fn missing_rights_are_reported_by_name() {
     if !ready() {
         return;
     }
@@ -161,7 +161,7 @@ fn missing_rights_are_told_by_name() {
 }
 
 #[test]
-fn a_kernel_without_type_information_is_told() {
+fn a_kernel_without_type_information_is_reported() {
     if !ready() {
         return;
     }

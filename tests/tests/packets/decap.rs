@@ -283,7 +283,7 @@ fn raw_gre(outer: IpAddr, bytes: &[u8]) {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_said() {
+fn what_cannot_be_loaded_is_reported() {
     if !ready() {
         return;
     }

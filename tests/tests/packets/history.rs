@@ -17,7 +17,7 @@ fn kept(plane: &PacketBalancer, row: &str, what: &str) -> u64 {
 }
 
 #[test]
-fn what_packets_did_before_a_kill_is_told_after_it() {
+fn what_packets_did_before_a_kill_is_reported_after_it() {
     if !ready() {
         return;
     }

@@ -102,7 +102,7 @@ fn another_process_goes_on_making_fragments() {
 
 /// While no process lives, senders are told, and what they send again arrives.
 #[test]
-fn without_a_process_senders_are_told_to_send_less() {
+fn without_a_process_senders_are_notified_to_send_less() {
     if !ready() {
         return;
     }

@@ -29,7 +29,7 @@ fn sent(door: &ApiListener, token: &str, query: &str, bytes: &[u8]) -> ReceivedM
 }
 
 #[test]
-fn a_capture_is_explained_wherever_it_comes_from_and_nonsense_is_told() {
+fn a_capture_is_explained_wherever_it_comes_from_and_nonsense_is_reported() {
     let origins = [origin("a")];
     let door = ApiListener::new();
     let balancer = TestBalancer::start(&door.on(BalancerConfig::http(&addresses(&origins)), ""));

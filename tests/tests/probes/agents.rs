@@ -45,7 +45,7 @@ fn an_agents_wishes_are_followed_and_end_with_it() {
 }
 
 #[test]
-fn four_million_percent_and_nonsense_are_told_and_do_no_harm() {
+fn four_million_percent_and_nonsense_are_reported_and_do_no_harm() {
     let agent = FakeServer::start(says("4000000%\n"));
     let (_origin, balancer) = balancer(&agent, "text");
     wait::until("the clamping is told", || count_events(&balancer, "agent-clamped") >= 1);

@@ -92,7 +92,7 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
 }
 
 #[test]
-fn the_judge_takes_weight_from_who_says_that_it_is_loaded() {
+fn the_weight_controller_takes_weight_from_who_says_that_it_is_loaded() {
     let judge = "balance = \"round-robin\"\n\
                  judge = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
     let AgentOrigins { _origins, agents, balancer } = loaded(judge);

@@ -31,7 +31,7 @@ fn running(word: &str) -> usize {
 }
 
 #[test]
-fn a_program_is_told_the_server_and_its_first_line_is_the_reason() {
+fn a_program_gets_the_server_and_its_first_line_is_the_reason() {
     let dir = TestDir::new();
     let balancer = probed(&dir, "echo \"$1 $HOST $PORT $NAME\"; echo more; exit 0");
     wait_until_up(&balancer, "program: one 127.0.0.1 7 web/a in ");

@@ -37,7 +37,7 @@ fn hold(balancer: &TestBalancer, count: u32) -> Vec<HttpClient> {
 }
 
 #[test]
-fn requests_are_limited_over_all_workers_and_the_breaker_is_told_of() {
+fn requests_are_limited_over_all_workers_and_the_breaker_is_reported() {
     let origins = [origin("a"), origin("b")];
     let setup =
         BalancerConfig::http(&addresses(&origins)).pool("breaker = { requests = 4, retries = 9 }");

@@ -90,7 +90,7 @@ fn a_full_queue_refuses_the_lowest_class() {
 }
 
 #[test]
-fn a_queue_that_stands_is_shed_at_once_by_class_and_told_of() {
+fn a_queue_that_stands_is_shed_at_once_by_class_and_reported() {
     let service = "priority = { header = \"x-class\" }";
     let shed = "shed = { target = \"50ms\", interval = \"200ms\" }";
     let (_origin, balancer, first) = busy(BalancerConfig::http(&[]).service(service), shed);

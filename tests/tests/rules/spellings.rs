@@ -92,7 +92,7 @@ fn no_other_spelling_of_a_value_gets_past_a_rule() {
 }
 
 #[test]
-fn values_of_http_2_are_judged_likewise() {
+fn values_of_http_2_are_checked_likewise() {
     let web = origin("web");
     let setup =
         BalancerConfig::http(&[web.address()]).service("http2 = \"always\"\n").with_tables(RULES);

@@ -20,7 +20,7 @@ fn last(recorder: &RecordingServer) -> ReceivedMessage {
 }
 
 #[test]
-fn servers_are_told_who_the_client_is() {
+fn servers_learn_who_the_client_is() {
     let ours = TlsAuthority::new();
     let recorder = RecordingServer::start();
     let pair = ours.pair("shop.pem", &["shop.example"]);

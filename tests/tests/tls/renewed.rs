@@ -81,7 +81,7 @@ fn a_bad_pair_is_kept_out() {
 }
 
 #[test]
-fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
+fn a_configuration_with_a_bad_pair_does_not_become_active() {
     let ours = TlsAuthority::new();
     let origins = [servers::origin("a")];
     let pair = ours.pair("shop.pem", &["shop.example"]);
@@ -99,7 +99,7 @@ fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
 }
 
 #[test]
-fn an_end_that_is_near_is_told_once_and_so_is_its_renewal() {
+fn an_end_that_is_near_is_reported_once_and_so_is_its_renewal() {
     let ours = TlsAuthority::new();
     let origins = [servers::origin("a")];
     let file = ours.dir.join("shop.pem");

@@ -11,7 +11,7 @@ use tests::e2e::tools::{ab, curl_text, wrk};
 use tests::e2e::wait;
 
 #[test]
-fn the_log_tells_of_each_request_what_was_asked() {
+fn the_log_has_what_was_asked_for_of_each_request() {
     let origin = origin("a");
     let balancer = TestBalancer::start(&BalancerConfig::http(&[origin.address()]));
     let mut client = balancer.client();

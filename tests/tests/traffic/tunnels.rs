@@ -69,7 +69,7 @@ fn a_switch_to_another_protocol_than_the_client_asked_for_is_refused() {
 }
 
 #[test]
-fn a_client_that_must_upgrade_is_told_to_what() {
+fn a_client_that_must_upgrade_learns_to_what() {
     let server = ScriptedServer::answering(
         b"HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade\r\nUpgrade: HTTP/3.0\r\nContent-Length: 0\r\n\r\n",
     );

@@ -6,7 +6,7 @@ use tests::skip::skip;
 use super::topology::{First, Second, V4, V6, VrrpTopology};
 
 #[test]
-fn an_address_that_answers_elsewhere_is_told_and_announced_again() {
+fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }

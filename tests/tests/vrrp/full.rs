@@ -24,7 +24,7 @@ fn many() -> u32 {
 }
 
 #[test]
-fn a_full_table_is_told_of_and_what_is_new_first() {
+fn a_full_table_is_reported_and_what_is_new_first() {
     if !is_long() {
         return;
     }

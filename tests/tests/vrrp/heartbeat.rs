@@ -355,7 +355,7 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
 }
 
 #[test]
-fn configurations_that_differ_are_told_and_agree_again() {
+fn configurations_that_differ_are_reported_and_agree_again() {
     if rootless() {
         return;
     }

@@ -25,7 +25,7 @@ const PERIOD: u32 = 30_000;
 pub const SHORT: &str = "timeout = { half-closed = \"1s\" }";
 
 #[test]
-fn connections_are_told_of_at_a_rate() {
+fn connections_are_replicated_at_a_rate() {
     if !is_long() {
         return;
     }

@@ -13,7 +13,7 @@ use super::topology::{First, Second, V4, V6, VrrpTopology, rootless};
 const GROUP: &str = "advertise = \"300ms\"";
 
 #[test]
-fn a_program_is_told_of_each_change_in_order() {
+fn a_program_is_started_for_each_change_in_order() {
     if rootless() {
         return;
     }

@@ -328,7 +328,7 @@ pub fn join_under_load(world: &mut VrrpTopology) {
 }
 
 #[test]
-fn a_service_that_is_not_replicated_is_not_told_of() {
+fn a_service_that_is_not_replicated_is_not_sent() {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }

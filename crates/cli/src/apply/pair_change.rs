@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exit_code_tells_refusal_absence_and_half_changes_apart() {
+    fn the_exit_code_distinguishes_refusal_absence_and_half_changes() {
         let place = || "there".to_owned();
         let refusal = || ApiError::Refused(Box::default());
         let silent = || ApiError::Closed { place: place(), path: "/v1/apply".into() };

@@ -209,7 +209,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
 "#;
 
     #[test]
-    fn what_is_open_and_what_was_written_is_told() {
+    fn what_is_open_and_what_was_written_is_reported() {
         let snapshot = fixture::state_snapshot(TEXT, 1);
         let new = TEXT
             .replace("[service.blog]\nlisten = \"127.0.0.1:8081\"\nforward = \"http\"\npool = \"blog\"\n", "")
@@ -234,7 +234,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
     }
 
     #[test]
-    fn what_is_no_service_is_told_too() {
+    fn what_is_no_service_is_reported_too() {
         let old = "[names]\nlisten = \"127.0.0.1:53\"\n[zone.\"gslb.example\"]\nnameservers = \"ns.gslb.example\"\n\
                    [name.\"ns.gslb.example\"]\naddresses = \"127.0.0.1\"\n[uplink.a]\ninterface = \"wan0\"\nvia = \"192.0.2.1\"\n";
         let new = old.replace("127.0.0.1:53", "127.0.0.2:53").replace("192.0.2.1", "192.0.2.9");

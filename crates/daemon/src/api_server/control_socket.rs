@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_written_is_told_from_other_trouble() {
+    fn a_place_that_cannot_be_written_is_distinguished_from_other_trouble() {
         let room = scratch();
         let deep = bind(&room.path().join("a/b/control.sock"), 0o600, ReplacePolicy::StaleOnly)
             .unwrap_err();

@@ -166,7 +166,7 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
     }
 
     #[test]
-    fn only_what_differs_is_told_and_the_reader_has_all_of_it_again() {
+    fn only_what_differs_is_reported_and_the_reader_has_all_of_it_again() {
         let before = scene(1);
         let mut now = Scene { sequence: 2, ..before.clone() };
         now.status.pools[1].servers[0].in_flight = 7;

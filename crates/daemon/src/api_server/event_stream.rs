@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_reader_is_told_what_it_lost_and_then_gets_the_whole() {
+    async fn a_slow_reader_learns_what_it_lost_and_then_gets_the_whole() {
         let (feed, updates) = broadcast::channel(4);
         let (_events, events) = broadcast::channel(4);
         let (frames, mut body) = mpsc::channel(LARGE_FRAMES);

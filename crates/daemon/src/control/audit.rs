@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_takes_nothing_is_told_and_the_record_goes_on_in_memory() {
+    fn a_disk_that_takes_nothing_is_reported_and_the_record_goes_on_in_memory() {
         let scratch = Scratch::new("audit").unwrap();
         let state = scratch.path().join("file");
         std::fs::write(&state, "not a directory").unwrap();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_any_more_is_left_out_and_told() {
+    fn what_does_not_fit_any_more_is_left_out_and_reported() {
         let scratch = Scratch::new("cover").unwrap();
         let state = scratch.path();
         let events = EventLog::quiet();

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tampered_with_is_told_and_left_out() {
+    fn what_was_tampered_with_is_reported_and_left_out() {
         let scratch = Scratch::new("generations").unwrap();
         let mut store = GenerationStore::open(Some(scratch.path()), 20, EventLog::quiet());
         for text in ["a", "b", "c"] {

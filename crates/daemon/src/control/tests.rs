@@ -186,7 +186,7 @@ async fn the_same_text_is_the_same_generation() {
 }
 
 #[tokio::test]
-async fn a_plan_tells_and_does_nothing() {
+async fn a_plan_reports_and_does_nothing() {
     let world = ControlFixture::start(TEXT, None).await;
     let text = TEXT.replace("8001", "8005") + "[global]\nworkers = 9\n";
     let planned = world.control.plan(text, "t.toml".into()).await.unwrap().unwrap();
@@ -199,7 +199,7 @@ async fn a_plan_tells_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn what_cannot_change_while_running_is_told() {
+async fn what_cannot_change_while_running_is_reported() {
     let world = ControlFixture::start(TEXT, None).await;
     let text = format!("{TEXT}[global]\nworkers = 9\n");
     assert_eq!(world.apply(&text).await.unwrap().needs_restart, ["global.workers"]);
@@ -323,7 +323,7 @@ async fn state_that_cannot_be_read_is_set_aside_and_keeping_goes_on() {
 }
 
 #[tokio::test]
-async fn a_state_directory_that_cannot_be_written_is_told_and_counted() {
+async fn a_state_directory_that_cannot_be_written_is_reported_and_counted() {
     let scratch = Scratch::new("words").unwrap();
     let file = scratch.path().join("file");
     std::fs::write(&file, "").unwrap();

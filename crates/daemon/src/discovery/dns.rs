@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_to_the_question_is_told_apart() {
+    fn what_is_no_answer_to_the_question_is_distinguished() {
         let question = DiscoveryQuery::new("web.internal", DnsRecordType::A, 80).unwrap();
         let mut other = answer(&question, vec![(1, a(1))]);
         other.metadata.id ^= 1;

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_once_when_it_comes_near_and_once_when_it_is_far() {
+    fn it_is_reported_once_when_it_comes_near_and_once_when_it_is_far() {
         let events = EventLog::quiet();
         let mut alarms = HeadroomAlarms::default();
         for used in [10, 79, 80, 75, 85, 71, 69, 75, 80] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_soon_is_told_before_it_is_near() {
+    fn what_ends_soon_is_reported_before_it_is_near() {
         let events = EventLog::quiet();
         let mut alarms = HeadroomAlarms::default();
         for (used, end) in

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_trouble_is_told_once_a_minute() {
+    fn the_same_trouble_is_reported_once_a_minute() {
         let events = EventLog::quiet();
         let access =
             AccessLogger::start(&model::config::AccessLogTarget::Off, Box::new(drop)).unwrap();

@@ -67,7 +67,7 @@ mod tests {
     use super::format_date;
 
     #[test]
-    fn days_are_told_as_dates() {
+    fn days_are_written_as_dates() {
         assert_eq!(format_date(0), "1970-01-01");
         assert_eq!(format_date(951_782_400), "2000-02-29");
         assert_eq!(format_date(1_767_225_599), "2025-12-31");

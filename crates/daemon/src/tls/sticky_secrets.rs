@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_not_kept_or_not_believed_is_told_of() {
+    fn a_secret_that_is_not_kept_or_not_believed_is_reported() {
         let room = Scratch::new("cookies").unwrap();
         let state = room.path();
         let under = |state: Option<&Path>| {

@@ -67,7 +67,7 @@ mod tests {
     const S: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_clock_that_is_set_is_told_from_one_that_runs() {
+    fn a_clock_that_is_set_is_distinguished_from_one_that_runs() {
         let wall = SystemTime::UNIX_EPOCH + S * 1_000_000;
         let mut clock = WallClock::new(wall, MonotonicTime(0));
         // Elapsed time by the steady clock, the wall clock's time then, and the expected step.

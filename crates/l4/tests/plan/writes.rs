@@ -216,7 +216,7 @@ fn what_happens_to_a_server_is_written() {
 }
 
 #[test]
-fn a_server_that_drains_and_keeps_its_clients_is_told_apart() {
+fn a_server_that_drains_and_keeps_its_clients_is_distinguished() {
     let mut bench = PlannerFixture::new();
     bench.change(&mac(&TWO));
     bench.states.insert("10.0.0.1:80".parse().unwrap(), ServerState::Drain);

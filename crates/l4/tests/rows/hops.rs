@@ -25,7 +25,7 @@ fn told(world: &DatapathTestbed, text: &str, packet: &TestPacket) {
 }
 
 #[test]
-fn senders_are_told() {
+fn senders_are_notified() {
     for method in [Method::Nat, Method::Tunnel] {
         let Some(world) = both(method) else { return };
         for (client, vip) in ENDS {
@@ -71,7 +71,7 @@ fn mac_takes_no_hop() {
 }
 
 #[test]
-fn nobody_is_told_too_often_or_of_errors() {
+fn nobody_is_notified_too_often_or_of_errors() {
     let Some(mut world) = both(Method::Nat) else { return };
     let old = TestPacket { ttl: 1, ..syn(ENDS[0].0, ENDS[0].1, 1) }.bytes();
     for n in 0..abi::REPLIES_LIMIT {

@@ -130,7 +130,7 @@ fn small_windows_count_only_with_a_known_scale() {
 }
 
 #[test]
-fn resets_are_told_by_who_sent_them() {
+fn resets_are_attributed_to_who_sent_them() {
     let Some(mut talk) = SampledConversation::new(Method::Nat) else { return };
     talk.say(syn(0));
     talk.after(MS).say(PacketSample { flags: RST | ACK, ..data(1, 0, 0) });

@@ -71,7 +71,7 @@ fn what_its_sender_lets_others_cut_is_handed_over_with_all_that_wraps_it() {
 }
 
 #[test]
-fn senders_are_told_where_nobody_makes_fragments_or_they_allow_none() {
+fn senders_are_notified_where_nobody_makes_fragments_or_they_allow_none() {
     let Some((mut world, ring)) = narrow() else { return };
     let cut = large(CLIENT4, VIP4, 1_400);
     let whole = TestPacket { keep_whole: true, ..cut.clone() };
@@ -93,7 +93,7 @@ fn senders_are_told_where_nobody_makes_fragments_or_they_allow_none() {
 }
 
 #[test]
-fn more_than_are_taken_in_a_tick_or_fit_the_ring_are_told_of() {
+fn more_than_are_taken_in_a_tick_or_fit_the_ring_are_reported() {
     let Some((mut world, ring)) = narrow() else { return };
     let cut = large(CLIENT4, VIP4, 1_400);
     let mut sent_packets = 0;

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_is_shown_as_far_as_it_can_be_told_apart() {
+    fn what_came_is_shown_as_far_as_it_can_be_distinguished() {
         for (came, method, target) in [
             (&b"GET /a b HTTP/1.1\r\nHost: x\r\n"[..], "GET", "/a"),
             (b"GET /only-lf HTTP/1.1\nHost: x\n", "GET", "/only-lf"),

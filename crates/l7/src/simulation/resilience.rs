@@ -277,7 +277,7 @@ fn first_is(snapshot: &WorkerSnapshot, state: ServerState) -> WorkerSnapshot {
 }
 
 #[test]
-fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
+fn requests_leave_a_server_that_is_found_down_while_they_wait_for_it() {
     for seed in seeds(8) {
         let stage =
             WorkerHarness::new(seed, 30_000, setting(&addresses(2), |_| (), |_| (), |_| ()));

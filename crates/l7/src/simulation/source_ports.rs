@@ -14,7 +14,7 @@ use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 
 #[test]
-fn any_path_with_a_port_left_is_found_and_none_is_said_at_once() {
+fn any_path_with_a_port_left_is_found_and_none_is_reported_at_once() {
     for seed in seeds(24) {
         let mut rng = Rng::new(seed);
         let servers = addresses(3);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_as_nobody() {
+    fn nobody_is_written_as_nobody() {
         assert_eq!(
             certificate_lines(None, &terms(CertificateField::Off)),
             b"x-cert-verified: no\r\n"
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_told_as_rfc_9440_has_them() {
+    fn certificates_are_written_as_rfc_9440_has_them() {
         for (bytes, told) in [
             (&b""[..], "::"),
             (b"f", ":Zg==:"),

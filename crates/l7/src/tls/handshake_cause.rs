@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alerts_are_told_as_what_they_end() {
+    fn alerts_are_reported_as_what_they_end() {
         for (alert, cause, detail) in [
             (116, Cause::ClientCertificate, "no-certificate"),
             (45, Cause::ClientCertificate, "certificate-expired"),

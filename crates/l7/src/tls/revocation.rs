@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_list_is_told_as_that() {
+    fn a_file_without_a_list_is_reported_as_that() {
         let mut lists = RevocationLists::new(false);
         for (text, expected) in [
             (&b""[..], "no certificate revocation list"),

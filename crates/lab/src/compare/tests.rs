@@ -136,7 +136,7 @@ fn the_whole_command_finds_planted_regressions_of_three_per_cent_in_one_row() {
 }
 
 #[test]
-fn rows_that_are_judged_together_need_more_runs_each() {
+fn rows_that_are_checked_together_need_more_runs_each() {
     let of = |values: &[f64]| {
         let mut all = result(MetricDirection::More, values);
         let more = |run: &BenchRun| BenchRun { test: "u".to_owned(), ..run.clone() };

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_for_so_many_is_said_before_anything_begins() {
+    fn too_little_for_so_many_is_reported_before_anything_begins() {
         let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
         let plan = LoadPlan::new(nobody, LoadProtocol::Echo { bytes: 8 }, 1);
         let fleet = Fleet { agents: vec![nobody; 2], token: token() };

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_told_of_every_table_with_its_keys() {
+    fn programs_get_every_table_with_its_keys() {
         let tables = reference_tables();
         let table = |path: &str| tables.iter().find(|table| table.path == path).unwrap();
         let pool = table("pool.NAME");

@@ -97,7 +97,7 @@ fn a_probe_without_tls_settings_uses_those_of_its_pool() {
 }
 
 #[test]
-fn fields_that_tell_of_certificates_take_no_other_away() {
+fn fields_that_describe_certificates_take_no_other_away() {
     for (headers, reserved) in [
         ("host", Some("`host`")),
         ("ho", Some("`host`")),

@@ -25,7 +25,7 @@ fn scope(seen: &ObservedAnswer) -> Option<u8> {
 }
 
 #[test]
-fn the_client_behind_a_resolver_counts_and_the_scope_is_told() {
+fn the_client_behind_a_resolver_counts_and_the_scope_is_answered() {
     let mut world = ResponderTestbed::new();
     let rows = [
         ("near.gslb.example.org", "192.0.2.0", 24, "10.1.0.1", 24),
@@ -132,7 +132,7 @@ fn above_the_rate_some_replies_demand_tcp() {
 }
 
 #[test]
-fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silence() {
+fn a_resolver_beyond_the_rate_is_sent_to_tcp_and_never_met_with_silence() {
     let mut world = ResponderTestbed::with(&TEXT.replace("rate = \"off\"", "rate = 10"));
     // As resolvers send it: with a size, and a name of mixed case.
     let mut edns = Edns::new();

@@ -63,7 +63,7 @@ fn name_servers_of_ours_come_with_their_addresses() {
 }
 
 #[test]
-fn services_are_told_with_port_weight_and_addresses() {
+fn services_are_answered_with_port_weight_and_addresses() {
     let mut world = ResponderTestbed::new();
     world.set(&[("a", Down)]);
     let seen = world.ask("_http._tcp.www.gslb.example.org", RecordType::SRV);
@@ -82,7 +82,7 @@ fn services_are_told_with_port_weight_and_addresses() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_the_time_to_keep_it() {
+fn what_is_not_there_is_reported_with_the_time_to_keep_it() {
     let mut world = ResponderTestbed::new();
     let rows = [
         ("x.gslb.example.org", RecordType::A, ResponseCode::NXDomain, Fate::NoName),

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_however_their_bytes_come() {
+    fn frames_are_read_however_their_bytes_come() {
         let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         bytes.extend(frame(4, 0, 0, &[0; 12]));
         bytes.extend(frame(1, 0, 1, b"head"));

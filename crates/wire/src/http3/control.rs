@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_told_apart_and_held_to_their_rules() {
+    fn streams_are_distinguished_and_held_to_their_rules() {
         type Row = (&'static [u8], Result<Option<usize>, u64>);
         let rows: [Row; 29] = [
             (&[], Ok(None)),

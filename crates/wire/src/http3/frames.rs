@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_told_however_its_bytes_come() {
+    fn a_request_is_read_however_its_bytes_come() {
         let whole = [
             frame(0x21, b"passed over"),
             frame(0x21, b""),

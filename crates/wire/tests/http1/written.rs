@@ -32,7 +32,7 @@ fn answer(head: &str, edits: &ResponseEdits) -> String {
 }
 
 #[test]
-fn forwarding_fields_are_treated_as_told() {
+fn forwarding_fields_are_treated_as_configured() {
     let rows = [
         (
             ForwardedPolicy::Keep,
@@ -106,7 +106,7 @@ fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
 }
 
 #[test]
-fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
+fn an_ipv4_client_on_an_ipv6_socket_is_written_as_ipv4() {
     let edits = RequestEdits {
         client: "[::ffff:192.0.2.7]:5555".parse().unwrap(),
         local: "[2001:db8::1]:8080".parse().unwrap(),
@@ -125,7 +125,7 @@ fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
 }
 
 #[test]
-fn an_upgrade_is_kept_only_when_told() {
+fn an_upgrade_is_kept_only_when_configured() {
     let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, TE\r\nTE: trailers\r\nUpgrade: websocket\r\n\r\n";
     let quiet = RequestEdits { x_forwarded: ForwardedPolicy::Keep, via: None, ..request_edits() };
     let kept = "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nTE: trailers\r\nConnection: Upgrade, TE\r\n\r\n";
@@ -136,7 +136,7 @@ fn an_upgrade_is_kept_only_when_told() {
 }
 
 #[test]
-fn persistence_is_told_in_the_words_of_the_clients_version() {
+fn persistence_is_written_in_the_words_of_the_clients_version() {
     let counted = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let required =

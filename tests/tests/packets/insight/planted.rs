@@ -123,7 +123,7 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
 }
 
 #[test]
-fn losses_are_told_by_which_side_of_us_they_are_on() {
+fn losses_are_attributed_to_the_side_that_they_are_on() {
     if !ready() || !have_tools() {
         return;
     }
@@ -149,7 +149,7 @@ fn losses_are_told_by_which_side_of_us_they_are_on() {
 }
 
 #[test]
-fn what_clients_send_is_told_with_every_method() {
+fn what_clients_send_is_reported_with_every_method() {
     if !ready() || !have_tools() {
         return;
     }
@@ -173,7 +173,7 @@ fn small(socket: &OwnedFd) {
 }
 
 #[test]
-fn a_client_that_does_not_read_is_told_by_its_closed_window() {
+fn a_client_that_does_not_read_is_known_by_its_closed_window() {
     if !ready() || !have_tools() {
         return;
     }
@@ -195,7 +195,7 @@ fn a_client_that_does_not_read_is_told_by_its_closed_window() {
 }
 
 #[test]
-fn resets_are_told_by_who_sent_them() {
+fn resets_are_attributed_to_who_sent_them() {
     if !ready() || !have_tools() {
         return;
     }

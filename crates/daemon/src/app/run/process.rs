@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_cut_is_told_by_kind() {
+    fn what_was_cut_is_reported_by_kind() {
         assert_eq!(describe_resets(&OpenCounts::default()), "nothing was cut");
         let left = OpenCounts {
             connections: 5,

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_told_is_shown_until_the_line_ends() {
+    async fn what_is_reported_is_shown_until_the_line_ends() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let shown = std::sync::Arc::new(Predecessor::default());
         let events = EventLog::quiet();

@@ -143,7 +143,7 @@ async fn a_process_that_dies_before_it_is_ready_leaves_the_old_one_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_process_that_is_not_ready_in_time_is_told_so() {
+async fn a_process_that_is_not_ready_in_time_is_rejected() {
     let control = old(1).await;
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let new = async {

@@ -343,7 +343,7 @@ mod tests {
     use super::percent;
 
     #[test]
-    fn a_load_is_told_in_few_characters_whatever_it_is() {
+    fn a_load_is_written_in_few_characters_whatever_it_is() {
         for (load, text) in [(0.5, "50 %"), (-0.25, "-25 %"), (2.0, "200 %")] {
             assert_eq!(percent(load), text);
         }

@@ -99,7 +99,7 @@ fn a_missing_directory_is_an_error_at_once_and_keeps_the_old_target() {
 }
 
 #[test]
-fn a_full_disk_drops_counts_and_tells_once() {
+fn a_full_disk_drops_counts_and_reports_once() {
     let (log, told) = start(Path::new("/dev/full"));
     for _ in 0..5 {
         assert!(log.log(b"lost\nlost too\n".to_vec()), "workers are not told of the disk");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn each_end_is_told_once_and_so_is_what_puts_it_off() {
+    fn each_end_is_reported_once_and_so_is_what_puts_it_off() {
         let mut snapshot = fixture::state_snapshot(TEXT, 1);
         let events = EventLog::quiet();
         let mut ending = CertificateExpiryAlarms::default();

@@ -99,7 +99,7 @@ mod tests {
                         [pool.web]\nbreaker = { requests = 2 }\nservers = [\"127.0.0.1:2\"]\n";
 
     #[test]
-    fn each_run_is_told_twice_however_short_it_is() {
+    fn each_run_is_reported_twice_however_short_it_is() {
         let snapshot = fixture::state_snapshot(TEXT, 1);
         let events = EventLog::quiet();
         let mut breaking = CircuitBreakerAlarms::default();

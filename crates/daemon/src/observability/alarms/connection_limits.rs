@@ -132,7 +132,7 @@ mod tests {
                         [pool.web]\nservers = [\"127.0.0.1:1001\"]\n";
 
     #[test]
-    fn it_is_told_once_a_minute_with_who_has_most() {
+    fn it_is_reported_once_a_minute_with_who_has_most() {
         let events = EventLog::quiet();
         let mut crowded = ConnectionLimitAlarms::default();
         let snapshot = fixture::state_snapshot(TEXT, 1);

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_tells_nothing_and_the_kernel_can_be_read() {
+    fn the_first_look_reports_nothing_and_the_kernel_can_be_read() {
         let mut rates = UtilizationSampler::default();
         assert!(rates.look(1).is_empty());
         let _ = rates.look(1);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_is_told_with_its_worst_minutes() {
+    fn an_hour_is_reported_with_its_worst_minutes() {
         let records: Vec<HistoryRecord> = (1..=60)
             .map(|minute| match minute {
                 30 => record(minute * 60, 600, 50, 60_000),

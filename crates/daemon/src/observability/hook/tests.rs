@@ -89,7 +89,7 @@ async fn what_shouts_is_heard_in_part() {
 }
 
 #[tokio::test]
-async fn what_is_too_much_is_dropped_and_told() {
+async fn what_is_too_much_is_dropped_and_reported() {
     let events = EventLog::quiet();
     let hook = EventHook {
         name: "h".into(),

@@ -102,7 +102,7 @@ servers = ["127.0.0.1:1001"]
     }
 
     #[test]
-    fn shedding_is_told_while_it_goes_on() {
+    fn shedding_is_reported_while_it_goes_on() {
         let snapshot = fixture::state_snapshot(TEXT, 1);
         let view = snapshot.snapshot.pools.values().next().unwrap();
         assert_eq!(shedding_since(view, 9_000), None);

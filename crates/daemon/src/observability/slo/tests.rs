@@ -221,7 +221,7 @@ fn other_networks_begin_anew_and_what_was_counted_stays() {
 }
 
 #[test]
-fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_told_apart() {
+fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_distinguished() {
     let snapshot = state_snapshot("objective = { available = \"99%\", networks = 2 }");
     let users = begun(&snapshot, &[]);
     for network in 0..9 {

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_is_told_apart_and_answered_where_it_came_from() {
+    fn what_comes_is_distinguished_and_answered_where_it_came_from() {
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let server = UdpSocket::bind(local).unwrap();
             let at = server.local_addr().unwrap();

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_scarce_is_told_once_until_it_was_quiet() {
+    fn what_is_scarce_is_reported_once_until_it_was_quiet() {
         let mut alarms = PlaneAlarms::default();
         let on = |alarms: &mut PlaneAlarms, now| {
             alarms.note_exhausted(ScarceResource::Ports, "10.0.0.11", at(now))

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_is_down_or_missing_is_said() {
+    fn a_link_that_is_down_or_missing_is_reported() {
         let none = BTreeSet::new();
         let down =
             group_interface(&group(&["192.0.2.10"], &[]), &links(false), &[], &none).unwrap_err();

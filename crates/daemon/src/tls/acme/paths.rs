@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_authority_tell_certificates_apart() {
+    fn names_and_authority_distinguish_certificates() {
         let one = key(&acme(&["a.example", "b.example"]));
         assert!(one.starts_with("a.example-"), "{one}");
         assert_ne!(one, key(&acme(&["a.example"])));

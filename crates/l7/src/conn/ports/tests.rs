@@ -27,7 +27,7 @@ fn to(port: u16) -> SocketAddr {
 }
 
 #[test]
-fn each_crossing_is_told_once_over_all_workers() {
+fn each_crossing_is_reported_once_over_all_workers() {
     let recorder = Arc::new(ObservationLog::default());
     let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all)];
@@ -76,7 +76,7 @@ fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
 }
 
 #[test]
-fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
+fn ports_that_rest_are_in_use_and_reported_before_none_is_left() {
     let recorder = Arc::new(ObservationLog::default());
     let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all.clone())];

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whose_a_packet_is_is_told_by_its_first_bytes() {
+    fn whose_a_packet_is_is_known_by_its_first_bytes() {
         let mut ids = ConnectionIds(EndpointTag(*b"abcd"));
         let id = ids.generate_cid();
         assert!(ids.validate(&id).is_ok() && id.len() == LENGTH);

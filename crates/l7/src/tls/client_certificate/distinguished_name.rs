@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_as_rfc_4514_has_them() {
+    fn names_are_written_as_rfc_4514_has_them() {
         let text = |text: &str| DnValue::Utf8String(text.to_owned());
         let cn = |value: &str| vec![(DnType::CommonName, text(value))];
         let rows = [

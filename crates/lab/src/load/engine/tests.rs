@@ -367,7 +367,7 @@ fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
 }
 
 #[test]
-fn starts_that_found_no_connection_in_time_are_told() {
+fn starts_that_found_no_connection_in_time_are_reported() {
     // Four connections that answer in 10 ms carry 400 a second.
     let mut world = SimulatedEcho::new(patient(500.0));
     world.delay = |_| 10 * MS;

@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn primes_are_told_and_found() {
+    fn primes_are_recognised_and_found() {
         for number in [2, 3, 5, 251, 16_381, 65_537, 5_000_011] {
             assert!(is_prime(number), "{number}");
         }

@@ -141,7 +141,7 @@ fn an_object_without_keys_is_there() {
 }
 
 #[test]
-fn what_is_not_there_or_cannot_be_written_is_told() {
+fn what_is_not_there_or_cannot_be_written_is_reported() {
     let no = |object: &ConfigObject, change: serde_json::Value| {
         apply_patch(TEXT, object, &change).unwrap_err()
     };

@@ -59,7 +59,7 @@ fn idle(_: &ServerView) -> ServerLoadSample {
 }
 
 #[test]
-fn without_judge_and_slow_start_weights_stand_and_nobody_looks() {
+fn without_weight_controller_and_slow_start_weights_stand_and_nobody_looks() {
     let mut snapshot = with("");
     let mut controller = WeightController::default();
     assert!(controller.update(&snapshot, at(0), idle).shares.is_empty());

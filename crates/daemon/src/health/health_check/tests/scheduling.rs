@@ -233,7 +233,7 @@ fn a_server_that_stays_keeps_its_judgement_and_one_that_goes_is_left_alone() {
 }
 
 #[test]
-fn what_was_judged_before_a_restart_stands_until_there_is_evidence_against_it() {
+fn what_was_found_before_a_restart_stands_until_there_is_evidence_against_it() {
     let mut snapshot = fixture::state_snapshot(TEXT, 1);
     fixture::change(&mut snapshot, "a", |facts| {
         facts.health_status.evidence = true;

@@ -235,7 +235,7 @@ async fn a_head_that_drips_does_not_stretch_the_timeout() {
 }
 
 #[tokio::test]
-async fn closing_early_is_told_apart_from_closing_at_once() {
+async fn closing_early_is_distinguished_from_closing_at_once() {
     assert_eq!(failed(http_of("").await), "closed without an answer");
     assert_eq!(
         failed(http_of("HTTP/1.1 200 OK\r\nserv").await),
@@ -275,7 +275,7 @@ async fn a_datagram_is_answered_or_its_port_is_closed() {
 }
 
 #[tokio::test]
-async fn tls_that_is_none_is_told() {
+async fn tls_that_is_none_is_reported() {
     let tls = Some(ProbeTls::default());
     let address = answers("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     let why = failed(check(&over(address, &ProbeKind::Tcp, tls, AMPLE)).await);

@@ -93,6 +93,6 @@ fn without_traffic_what_is_usual_stands_there_and_nothing_is_used() {
 }
 
 #[test]
-fn few_requests_do_not_tell_what_one_costs() {
+fn few_requests_do_not_show_what_one_costs() {
     assert_eq!(after(100, Duration::from_secs(1)).machine.request_us, None);
 }

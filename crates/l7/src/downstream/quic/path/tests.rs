@@ -228,7 +228,7 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
 }
 
 #[test]
-fn no_frame_but_a_missing_challenge_tells_and_only_on_the_current_path() {
+fn no_frame_but_a_missing_challenge_counts_and_only_on_the_current_path() {
     let home = address(HOME);
     let new = forged(0);
     let plain =

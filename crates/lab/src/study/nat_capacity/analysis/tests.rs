@@ -26,7 +26,7 @@ fn holds(rows: &[CapacityRow]) -> Vec<Option<bool>> {
 }
 
 #[test]
-fn a_rate_is_the_ports_or_it_is_said_what_else() {
+fn a_rate_is_the_ports_or_it_is_reported_what_else() {
     assert_eq!(holds(&[row(1, 1.0, 600, 0.97)]), [Some(true)]);
     assert_eq!(holds(&[row(1, 1.0, 600, 0.90)]), [Some(false)]);
     assert_eq!(holds(&[row(1, 1.0, 600, 1.20)]), [Some(false)], "ports came free too early");
@@ -54,7 +54,7 @@ fn figures_follow_from_ports_and_their_rest() {
 }
 
 #[test]
-fn methods_are_told_apart_only_where_their_turns_are() {
+fn methods_are_distinguished_only_where_their_turns_are() {
     let failing = |way, micros: &[f64], failed: u64| {
         let turn = |machine_us: &f64| MethodRun {
             machine_us: *machine_us,
