@@ -59,12 +59,20 @@ fn rest() {
         let of = events.filter(|it| it.what == "alarm-on" && it.text.contains("source ports"));
         of.map(|it| it.text).collect::<Vec<_>>()
     };
-    // As many as leave a few.
+    // As many as leave a few. A server that closes at the same moment leaves a port free, so that another one may be needed.
     let wanted = PORTS * 9 / 10;
-    for number in 0..wanted {
-        closed_by_us(at, 30_000 + number as u16);
-    }
-    wait::until("ports rest", || used(&place).1 as usize >= wanted);
+    let mut sources = 30_000u16..;
+    let mut connect = || sources.next().into_iter().for_each(|from| closed_by_us(at, from));
+    (0..wanted).for_each(|_| connect());
+    let mut spare = PORTS - wanted - 1;
+    wait::until("ports rest", || {
+        let enough = used(&place).1 as usize >= wanted;
+        if !enough && spare > 0 {
+            spare -= 1;
+            connect();
+        }
+        enough
+    });
     let (in_use, resting, left) = used(&place);
     assert_eq!((in_use, in_use + left), (resting, PORTS as u32), "nothing is open");
     wait::until("the alarm", || !alarms(&place).is_empty());
