@@ -2,155 +2,141 @@
 
 use convert::dialect::Dialect;
 
-use super::rows;
+use super::{ConversionCase, rows};
+
+const HAPROXY: &[ConversionCase] = &[
+    ("use_backend c if { path /a }", "when = { path = \"/a\" } pool = \"c\"", false),
+    ("use_backend c if { path_beg /a /b }", "path = [\"/a*\", \"/b*\"]", false),
+    ("use_backend c if { path_end .js }", "path = \"/**.js\"", false),
+    ("use_backend c if { path_beg -i /a }", "path-regex = \"(?i)/a.*\"", false),
+    ("use_backend c if { path_reg ^/x[0-9]+ }", "path-regex = \"/x[0-9]+.*\"", false),
+    ("use_backend c if { path_sub a.b }", "path-regex = \".*a\\\\.b.*\"", false),
+    ("acl a hdr(host) -i h.example\n use_backend c if a", "host = \"h.example\"", false),
+    ("acl a hdr_end(host) .h.example\n use_backend c if a", "host = \"*.h.example\"", false),
+    ("acl a hdr_beg(host) www.\n use_backend c if a", "header = \"host: www.*\"", false),
+    (
+        "acl a method POST\n acl b src 10.0.0.0/8\n use_backend c if a !b",
+        "method = \"POST\", not = { client = \"10.0.0.0/8\" }",
+        false,
+    ),
+    (
+        "acl a path /x\n acl a path /y\n use_backend c if a",
+        "any = [{ path = \"/x\" }, { path = \"/y\" }]",
+        false,
+    ),
+    ("use_backend c unless { path /a }", "when = { not = { path = \"/a\" } }", false),
+    ("use_backend c if { path /a } || { path /b }", "any = [", false),
+    ("use_backend c if { nbsrv(b) lt 2 }", "servers = { of = \"b\", up = \"-1\" }", false),
+    ("use_backend c if { ssl_fc } { path /a }", "pool = \"b\"", false),
+    ("use_backend c if { hdr_cnt(x) gt 1 }", "pool = \"b\"", true),
+    ("use_backend c if unheard_of", "pool = \"b\"", true),
+    ("use_backend c if { path -f /x }", "pool = \"b\"", true),
+    ("http-request deny if { path /a }", "when = { path = \"/a\" } deny = true", false),
+    ("http-request deny deny_status 429 if { path /a }", "answer = 429", false),
+    (
+        "http-request allow if { src 10.0.0.1 }\n http-request deny",
+        "when = { not = { client = \"10.0.0.1\" } } deny = true",
+        false,
+    ),
+    // Access that cannot be expressed is closed.
+    ("http-request deny if { path -f /x }", "deny = true", true),
+    ("http-request deny unless { src -f /x }", "deny = true", true),
+    ("http-request deny if unheard_of", "deny = true", true),
+    (
+        "http-request deny if { path /a } { src -f /x }",
+        "when = { path = \"/a\" } deny = true",
+        true,
+    ),
+    (
+        "http-request deny unless { path /a } || { src -f /x }",
+        "when = { not = { path = \"/a\" } } deny = true",
+        true,
+    ),
+    ("acl bad path -f /x\n acl bad path /y\n http-request deny if bad", "deny = true", true),
+    ("http-request tarpit if { path /a }", "when = { path = \"/a\" } deny = true", false),
+    ("http-request silent-drop if { path -f /a }", "deny = true", true),
+    ("tcp-request connection reject if { src -f /x }", "deny = true", true),
+    ("http-request return status 404 if { path -f /x }", "answer = { status = 404 }", true),
+    (
+        "http-request allow if { src -f /x }\n http-request allow if { src 10.0.0.1 }\n http-request deny",
+        "when = { not = { client = \"10.0.0.1\" } } deny = true",
+        true,
+    ),
+    ("http-request auth unless { src -f /x }", "deny = true", true),
+    (
+        "redirect scheme https if !{ ssl_fc }",
+        "redirect = { to = \"https://{host}{path}{query}\", status = 302 }",
+        false,
+    ),
+    (
+        "http-request redirect location /x code 303",
+        "redirect = { to = \"/x\", status = 303 }",
+        false,
+    ),
+    ("http-request set-header X-A b", "rewrite = { set = \"X-A: b\" }", false),
+    ("http-request set-header X-A %[src]", "rewrite = { remove = \"X-A\" }", true),
+    ("http-request set-header Host x.example", "rewrite = { host = \"x.example\" }", false),
+    ("maxconn 0", "pool = \"b\"", false),
+    ("backlog 1000", "socket = { backlog = 1000 }", false),
+    ("bind *:81 generate-certificates", "pool = \"b\"", true),
+    ("bind :::81", "\":81\"", false),
+    ("bind :::80\n bind *:80", "\":80\", # line 5 ]", false),
+    ("bind :::81 v6only", "\"[::]:81\"", false),
+    ("bind *:81 ssl crt /c.pem ca-file /ca.pem", "certificates = \"/c.pem\"", false),
+    ("bind *:81 ssl crt /c.pem ca-file /ca.pem verify required", "verify = \"required\"", false),
+    ("bind *:81 ssl crt /c.pem verify required", "pool = \"b\"", true),
+    ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"refuse\"", false),
+    ("http-response del-header Server", "answer-remove = \"Server\"", false),
+    ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
+    ("maxconn 10", "limit = { connections = 10 }", false),
+    ("option forwardfor", "x-forwarded = \"append\"", false),
+    ("http-request set-header X-Forwarded-Proto http", "x-forwarded = \"append\"", false),
+    ("http-request set-header X-Forwarded-For %[src]", "x-forwarded = \"replace\"", false),
+    ("monitor-uri /up", "when = { path = \"/up\" } answer = 200", false),
+    ("unheard-of x", "pool = \"b\"", true),
+];
 
 #[test]
 fn haproxy() {
-    rows(
-        Dialect::Haproxy,
-        &[
-            ("use_backend c if { path /a }", "when = { path = \"/a\" } pool = \"c\"", false),
-            ("use_backend c if { path_beg /a /b }", "path = [\"/a*\", \"/b*\"]", false),
-            ("use_backend c if { path_end .js }", "path = \"/**.js\"", false),
-            ("use_backend c if { path_beg -i /a }", "path-regex = \"(?i)/a.*\"", false),
-            ("use_backend c if { path_reg ^/x[0-9]+ }", "path-regex = \"/x[0-9]+.*\"", false),
-            ("use_backend c if { path_sub a.b }", "path-regex = \".*a\\\\.b.*\"", false),
-            ("acl a hdr(host) -i h.example\n use_backend c if a", "host = \"h.example\"", false),
-            (
-                "acl a hdr_end(host) .h.example\n use_backend c if a",
-                "host = \"*.h.example\"",
-                false,
-            ),
-            ("acl a hdr_beg(host) www.\n use_backend c if a", "header = \"host: www.*\"", false),
-            (
-                "acl a method POST\n acl b src 10.0.0.0/8\n use_backend c if a !b",
-                "method = \"POST\", not = { client = \"10.0.0.0/8\" }",
-                false,
-            ),
-            (
-                "acl a path /x\n acl a path /y\n use_backend c if a",
-                "any = [{ path = \"/x\" }, { path = \"/y\" }]",
-                false,
-            ),
-            ("use_backend c unless { path /a }", "when = { not = { path = \"/a\" } }", false),
-            ("use_backend c if { path /a } || { path /b }", "any = [", false),
-            ("use_backend c if { nbsrv(b) lt 2 }", "servers = { of = \"b\", up = \"-1\" }", false),
-            ("use_backend c if { ssl_fc } { path /a }", "pool = \"b\"", false),
-            ("use_backend c if { hdr_cnt(x) gt 1 }", "pool = \"b\"", true),
-            ("use_backend c if unheard_of", "pool = \"b\"", true),
-            ("use_backend c if { path -f /x }", "pool = \"b\"", true),
-            ("http-request deny if { path /a }", "when = { path = \"/a\" } deny = true", false),
-            ("http-request deny deny_status 429 if { path /a }", "answer = 429", false),
-            (
-                "http-request allow if { src 10.0.0.1 }\n http-request deny",
-                "when = { not = { client = \"10.0.0.1\" } } deny = true",
-                false,
-            ),
-            // Access that cannot be expressed is closed.
-            ("http-request deny if { path -f /x }", "deny = true", true),
-            ("http-request deny unless { src -f /x }", "deny = true", true),
-            ("http-request deny if unheard_of", "deny = true", true),
-            (
-                "http-request deny if { path /a } { src -f /x }",
-                "when = { path = \"/a\" } deny = true",
-                true,
-            ),
-            (
-                "http-request deny unless { path /a } || { src -f /x }",
-                "when = { not = { path = \"/a\" } } deny = true",
-                true,
-            ),
-            (
-                "acl bad path -f /x\n acl bad path /y\n http-request deny if bad",
-                "deny = true",
-                true,
-            ),
-            ("http-request tarpit if { path /a }", "when = { path = \"/a\" } deny = true", false),
-            ("http-request silent-drop if { path -f /a }", "deny = true", true),
-            ("tcp-request connection reject if { src -f /x }", "deny = true", true),
-            ("http-request return status 404 if { path -f /x }", "answer = { status = 404 }", true),
-            (
-                "http-request allow if { src -f /x }\n http-request allow if { src 10.0.0.1 }\n http-request deny",
-                "when = { not = { client = \"10.0.0.1\" } } deny = true",
-                true,
-            ),
-            ("http-request auth unless { src -f /x }", "deny = true", true),
-            (
-                "redirect scheme https if !{ ssl_fc }",
-                "redirect = { to = \"https://{host}{path}{query}\", status = 302 }",
-                false,
-            ),
-            (
-                "http-request redirect location /x code 303",
-                "redirect = { to = \"/x\", status = 303 }",
-                false,
-            ),
-            ("http-request set-header X-A b", "rewrite = { set = \"X-A: b\" }", false),
-            ("http-request set-header X-A %[src]", "rewrite = { remove = \"X-A\" }", true),
-            ("http-request set-header Host x.example", "rewrite = { host = \"x.example\" }", false),
-            ("maxconn 0", "pool = \"b\"", false),
-            ("backlog 1000", "socket = { backlog = 1000 }", false),
-            ("bind *:81 generate-certificates", "pool = \"b\"", true),
-            ("bind :::81", "\":81\"", false),
-            ("bind :::80\n bind *:80", "\":80\", # line 5 ]", false),
-            ("bind :::81 v6only", "\"[::]:81\"", false),
-            ("bind *:81 ssl crt /c.pem ca-file /ca.pem", "certificates = \"/c.pem\"", false),
-            (
-                "bind *:81 ssl crt /c.pem ca-file /ca.pem verify required",
-                "verify = \"required\"",
-                false,
-            ),
-            ("bind *:81 ssl crt /c.pem verify required", "pool = \"b\"", true),
-            ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"refuse\"", false),
-            ("http-response del-header Server", "answer-remove = \"Server\"", false),
-            ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
-            ("maxconn 10", "limit = { connections = 10 }", false),
-            ("option forwardfor", "x-forwarded = \"append\"", false),
-            ("http-request set-header X-Forwarded-Proto http", "x-forwarded = \"append\"", false),
-            ("http-request set-header X-Forwarded-For %[src]", "x-forwarded = \"replace\"", false),
-            ("monitor-uri /up", "when = { path = \"/up\" } answer = 200", false),
-            ("unheard-of x", "pool = \"b\"", true),
-        ],
-    );
+    rows(Dialect::Haproxy, HAPROXY);
 }
+
+const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
+    (
+        "use_backend sorry if { path /a }\nbackend sorry\n mode http",
+        "when = { path = \"/a\" } answer = 503",
+        false,
+    ),
+    (
+        "use_backend c if { hdr(x-a) -i On }",
+        "header = [\"x-a: On\", \"x-a: on\", \"x-a: ON\"]",
+        false,
+    ),
+    (
+        "compression algo gzip\n compression type text/html text/css",
+        "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"] }",
+        false,
+    ),
+    (
+        "bind 127.0.0.1:81 accept-proxy",
+        "accept-proxy = { from = [\"0.0.0.0/0\", \"::/0\"] }",
+        false,
+    ),
+    (
+        "use_backend d if { path /a }\nbackend d\n mode http\n server s 10.0.0.3:80 send-proxy-v2",
+        "send-proxy = \"v2\"",
+        false,
+    ),
+    // Nobody is let in for whom a password was asked.
+    (
+        "http-request auth realm x if { path_beg /p } !{ http_auth(staff) }",
+        "when = { path = \"/p*\" } deny = true",
+        true,
+    ),
+    ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", false),
+];
 
 #[test]
 fn haproxy_connections_and_answers() {
-    rows(
-        Dialect::Haproxy,
-        &[
-            (
-                "use_backend sorry if { path /a }\nbackend sorry\n mode http",
-                "when = { path = \"/a\" } answer = 503",
-                false,
-            ),
-            (
-                "use_backend c if { hdr(x-a) -i On }",
-                "header = [\"x-a: On\", \"x-a: on\", \"x-a: ON\"]",
-                false,
-            ),
-            (
-                "compression algo gzip\n compression type text/html text/css",
-                "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"] }",
-                false,
-            ),
-            (
-                "bind 127.0.0.1:81 accept-proxy",
-                "accept-proxy = { from = [\"0.0.0.0/0\", \"::/0\"] }",
-                false,
-            ),
-            (
-                "use_backend d if { path /a }\nbackend d\n mode http\n server s 10.0.0.3:80 send-proxy-v2",
-                "send-proxy = \"v2\"",
-                false,
-            ),
-            // Nobody is let in for whom a password was asked.
-            (
-                "http-request auth realm x if { path_beg /p } !{ http_auth(staff) }",
-                "when = { path = \"/p*\" } deny = true",
-                true,
-            ),
-            ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", false),
-        ],
-    );
+    rows(Dialect::Haproxy, HAPROXY_CONNECTIONS_AND_ANSWERS);
 }

@@ -2,195 +2,169 @@
 
 use convert::dialect::Dialect;
 
-use super::rows;
+use super::{ConversionCase, rows};
+
+const NGINX: &[ConversionCase] = &[
+    ("location = /a { proxy_pass http://c; }", "when = { path = \"/a\" } pool = \"c\"", false),
+    ("location /a { proxy_pass http://c; }", "when = { path = \"/a*\" } pool = \"c\"", false),
+    // Access that cannot be expressed is closed.
+    (
+        "location /a { auth_request /auth; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } deny = true",
+        true,
+    ),
+    ("auth_jwt \"x\"; location /a { proxy_pass http://c; }", "deny = true", true),
+    (
+        "location /a { auth_request off; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        false,
+    ),
+    (
+        "location /a { internal; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } answer = 404",
+        false,
+    ),
+    (
+        "location /a { limit_except GET { deny all; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", not = { method = [\"GET\", \"HEAD\"] } } deny = true",
+        false,
+    ),
+    (
+        "location /a { limit_except POST { allow 10.0.0.1; deny all; } proxy_pass http://c; }",
+        "deny = true",
+        false,
+    ),
+    (
+        "location /a { limit_except GET { auth_jwt x; } proxy_pass http://c; }",
+        "not = { method = [\"GET\", \"HEAD\"] } } deny = true",
+        true,
+    ),
+    (
+        "location /a { location /a/in { deny all; } proxy_pass http://c; }",
+        "when = { path = \"/a/in*\" } deny = true",
+        false,
+    ),
+    (
+        "location /a { deny all; location /a/in { proxy_pass http://c; } }",
+        "when = { path = \"/a/in*\" } deny = true",
+        false,
+    ),
+    (
+        "location /a { location ~ \\.php$ { deny all; } proxy_pass http://c; }",
+        "when = { path = \"/a*\", path-regex = \".*\\\\.php\" } deny = true",
+        false,
+    ),
+    (
+        "location ~ ^/x { location /x/y { deny all; } proxy_pass http://c; }",
+        "when = { path-regex = \"/x.*\", path = \"/x/y*\" } deny = true",
+        false,
+    ),
+    (
+        "location /a { try_files $uri @app; } location @app { proxy_pass http://c; }",
+        "when = { path = \"/a*\" } pool = \"c\"",
+        true,
+    ),
+    (
+        "location /a { try_files $uri @app; } location @app { deny all; proxy_pass http://c; }",
+        "when = { path = \"/a*\" } deny = true",
+        true,
+    ),
+    ("location @app { proxy_pass http://c; }", "pool = \"b\"", true),
+    (
+        "location /a { return 403 \"no $remote_addr\"; }",
+        "when = { path = \"/a*\" } answer = 403",
+        false,
+    ),
+    ("location /a { auth_ldap x; proxy_pass http://c; }", "deny = true", true),
+    ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "deny = true", true),
+    ("if ($blocked) { return 403; }", "answer = 403", true),
+    ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
+    (
+        "if ($http_user_agent ~ (bot|crawl)) { return 403; }",
+        "when = { header = [\"user-agent: *bot*\", \"user-agent: *crawl*\"] } answer = 403",
+        false,
+    ),
+    (
+        "if ($cookie_a !~ ^x) { return 403; }",
+        "when = { not = { cookie = \"a=x*\" } } answer = 403",
+        false,
+    ),
+    ("if ($http_x ~ ^a|b$) { return 403; }", "answer = 403", true),
+    (
+        "if ($request_method !~ ^(GET|POST)$) { return 405; }",
+        "when = { not = { method = [\"GET\", \"POST\"] } } answer = 405",
+        false,
+    ),
+    (
+        "if ($host !~* ^(a\\.example|b)$) { return 444; }",
+        "when = { not = { host = [\"a.example\", \"b\"] } } deny = true",
+        false,
+    ),
+    ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
+    ("include proxy_params;", "pool = \"b\"", true),
+    ("include mime.types;", "pool = \"b\"", false),
+    ("proxy_pass_request_headers off;", "pool = \"b\"", true),
+    ("listen [::]:81 ipv6only=off;", "\":81\"", false),
+    ("listen 81; listen [::]:81 ipv6only=off;", "\":81\", # line 3 ] forward", false),
+    ("location /a/ { proxy_pass http://c/b/; }", "rewrite = { path = \"/b/{rest}\" }", false),
+    ("location ~ ^/[0-9]+$ { proxy_pass http://c; }", "path-regex = \"/[0-9]+\"", false),
+    ("location ~* \\.js$ { proxy_pass http://c; }", "path-regex = \"(?i).*\\\\.js\"", false),
+    ("location /a { return 302 /b; }", "redirect = { to = \"/b\", status = 302 }", false),
+    ("location /a { return 200 hi; }", "answer = { status = 200, body = \"hi\" }", false),
+    (
+        "location /a { deny 10.0.0.1; allow 10.0.0.0/8; deny all; proxy_pass http://c; }",
+        "not = { client = \"10.0.0.0/8\" } } deny = true",
+        false,
+    ),
+    ("location /a { proxy_pass http://10.9.0.1:81; }", "servers = [   \"10.9.0.1:81\"", false),
+    ("location /a { proxy_pass https://c; }", "tls = { verify = \"off\" }", false),
+    ("location /a { root /srv; }", "answer = 404", true),
+    ("location /a { proxy_pass http://$arg_x; }", "answer = 502", true),
+    ("location /a { auth_basic x; proxy_pass http://c; }", "deny = true", true),
+    ("location ~ (?=a) { proxy_pass http://c; }", "pool = \"b\"", true),
+    ("rewrite ^/a$ /b permanent;", "redirect = { to = \"/b{query}\", status = 301 }", false),
+    (
+        "if ($host = a.example) { return 301 https://b.example$request_uri; }",
+        "when = { host = \"a.example\" } redirect",
+        false,
+    ),
+    ("if ($x) { set $y 1; }", "pool = \"b\"", true),
+    ("add_header X-A b;", "rewrite = { answer-set = \"X-A: b\" }", false),
+    ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\" }", false),
+    ("unheard_of x;", "pool = \"b\"", true),
+];
 
 #[test]
 fn nginx() {
-    rows(
-        Dialect::Nginx,
-        &[
-            (
-                "location = /a { proxy_pass http://c; }",
-                "when = { path = \"/a\" } pool = \"c\"",
-                false,
-            ),
-            (
-                "location /a { proxy_pass http://c; }",
-                "when = { path = \"/a*\" } pool = \"c\"",
-                false,
-            ),
-            // Access that cannot be expressed is closed.
-            (
-                "location /a { auth_request /auth; proxy_pass http://c; }",
-                "when = { path = \"/a*\" } deny = true",
-                true,
-            ),
-            ("auth_jwt \"x\"; location /a { proxy_pass http://c; }", "deny = true", true),
-            (
-                "location /a { auth_request off; proxy_pass http://c; }",
-                "when = { path = \"/a*\" } pool = \"c\"",
-                false,
-            ),
-            (
-                "location /a { internal; proxy_pass http://c; }",
-                "when = { path = \"/a*\" } answer = 404",
-                false,
-            ),
-            (
-                "location /a { limit_except GET { deny all; } proxy_pass http://c; }",
-                "when = { path = \"/a*\", not = { method = [\"GET\", \"HEAD\"] } } deny = true",
-                false,
-            ),
-            (
-                "location /a { limit_except POST { allow 10.0.0.1; deny all; } proxy_pass http://c; }",
-                "deny = true",
-                false,
-            ),
-            (
-                "location /a { limit_except GET { auth_jwt x; } proxy_pass http://c; }",
-                "not = { method = [\"GET\", \"HEAD\"] } } deny = true",
-                true,
-            ),
-            (
-                "location /a { location /a/in { deny all; } proxy_pass http://c; }",
-                "when = { path = \"/a/in*\" } deny = true",
-                false,
-            ),
-            (
-                "location /a { deny all; location /a/in { proxy_pass http://c; } }",
-                "when = { path = \"/a/in*\" } deny = true",
-                false,
-            ),
-            (
-                "location /a { location ~ \\.php$ { deny all; } proxy_pass http://c; }",
-                "when = { path = \"/a*\", path-regex = \".*\\\\.php\" } deny = true",
-                false,
-            ),
-            (
-                "location ~ ^/x { location /x/y { deny all; } proxy_pass http://c; }",
-                "when = { path-regex = \"/x.*\", path = \"/x/y*\" } deny = true",
-                false,
-            ),
-            (
-                "location /a { try_files $uri @app; } location @app { proxy_pass http://c; }",
-                "when = { path = \"/a*\" } pool = \"c\"",
-                true,
-            ),
-            (
-                "location /a { try_files $uri @app; } location @app { deny all; proxy_pass http://c; }",
-                "when = { path = \"/a*\" } deny = true",
-                true,
-            ),
-            ("location @app { proxy_pass http://c; }", "pool = \"b\"", true),
-            (
-                "location /a { return 403 \"no $remote_addr\"; }",
-                "when = { path = \"/a*\" } answer = 403",
-                false,
-            ),
-            ("location /a { auth_ldap x; proxy_pass http://c; }", "deny = true", true),
-            ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "deny = true", true),
-            ("if ($blocked) { return 403; }", "answer = 403", true),
-            ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
-            (
-                "if ($http_user_agent ~ (bot|crawl)) { return 403; }",
-                "when = { header = [\"user-agent: *bot*\", \"user-agent: *crawl*\"] } answer = 403",
-                false,
-            ),
-            (
-                "if ($cookie_a !~ ^x) { return 403; }",
-                "when = { not = { cookie = \"a=x*\" } } answer = 403",
-                false,
-            ),
-            ("if ($http_x ~ ^a|b$) { return 403; }", "answer = 403", true),
-            (
-                "if ($request_method !~ ^(GET|POST)$) { return 405; }",
-                "when = { not = { method = [\"GET\", \"POST\"] } } answer = 405",
-                false,
-            ),
-            (
-                "if ($host !~* ^(a\\.example|b)$) { return 444; }",
-                "when = { not = { host = [\"a.example\", \"b\"] } } deny = true",
-                false,
-            ),
-            ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
-            ("include proxy_params;", "pool = \"b\"", true),
-            ("include mime.types;", "pool = \"b\"", false),
-            ("proxy_pass_request_headers off;", "pool = \"b\"", true),
-            ("listen [::]:81 ipv6only=off;", "\":81\"", false),
-            ("listen 81; listen [::]:81 ipv6only=off;", "\":81\", # line 3 ] forward", false),
-            (
-                "location /a/ { proxy_pass http://c/b/; }",
-                "rewrite = { path = \"/b/{rest}\" }",
-                false,
-            ),
-            ("location ~ ^/[0-9]+$ { proxy_pass http://c; }", "path-regex = \"/[0-9]+\"", false),
-            (
-                "location ~* \\.js$ { proxy_pass http://c; }",
-                "path-regex = \"(?i).*\\\\.js\"",
-                false,
-            ),
-            ("location /a { return 302 /b; }", "redirect = { to = \"/b\", status = 302 }", false),
-            ("location /a { return 200 hi; }", "answer = { status = 200, body = \"hi\" }", false),
-            (
-                "location /a { deny 10.0.0.1; allow 10.0.0.0/8; deny all; proxy_pass http://c; }",
-                "not = { client = \"10.0.0.0/8\" } } deny = true",
-                false,
-            ),
-            (
-                "location /a { proxy_pass http://10.9.0.1:81; }",
-                "servers = [   \"10.9.0.1:81\"",
-                false,
-            ),
-            ("location /a { proxy_pass https://c; }", "tls = { verify = \"off\" }", false),
-            ("location /a { root /srv; }", "answer = 404", true),
-            ("location /a { proxy_pass http://$arg_x; }", "answer = 502", true),
-            ("location /a { auth_basic x; proxy_pass http://c; }", "deny = true", true),
-            ("location ~ (?=a) { proxy_pass http://c; }", "pool = \"b\"", true),
-            (
-                "rewrite ^/a$ /b permanent;",
-                "redirect = { to = \"/b{query}\", status = 301 }",
-                false,
-            ),
-            (
-                "if ($host = a.example) { return 301 https://b.example$request_uri; }",
-                "when = { host = \"a.example\" } redirect",
-                false,
-            ),
-            ("if ($x) { set $y 1; }", "pool = \"b\"", true),
-            ("add_header X-A b;", "rewrite = { answer-set = \"X-A: b\" }", false),
-            ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\" }", false),
-            ("unheard_of x;", "pool = \"b\"", true),
-        ],
-    );
+    rows(Dialect::Nginx, NGINX);
 }
+
+const NGINX_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
+    (
+        "gzip on; gzip_types text/css;",
+        "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"], min = \"20B\" }",
+        false,
+    ),
+    ("location /a { gzip on; proxy_pass http://c; }", "pool = \"c\"", true),
+    (
+        "listen 127.0.0.1:81 proxy_protocol; real_ip_header proxy_protocol; set_real_ip_from 10.0.0.0/8;",
+        "accept-proxy = { from = \"10.0.0.0/8\" }",
+        false,
+    ),
+    (
+        "listen 127.0.0.1:443 ssl; listen 127.0.0.1:443 quic; ssl_certificate /x/a.pem;",
+        "http3 = \"on\"",
+        false,
+    ),
+    (
+        "location /a { proxy_read_timeout 1h; proxy_pass http://b; }",
+        "timeout = { first-byte = \"1h\", between-bytes = \"1h\" } # line 3  # x:1 upstream b [pool.b-2]",
+        false,
+    ),
+    ("uwsgi_temp_path /x; scgi_temp_path /x; fastcgi_temp_path /x;", "pool = \"b\"", false),
+];
 
 #[test]
 fn nginx_connections_and_answers() {
-    rows(
-        Dialect::Nginx,
-        &[
-            (
-                "gzip on; gzip_types text/css;",
-                "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"], min = \"20B\" }",
-                false,
-            ),
-            ("location /a { gzip on; proxy_pass http://c; }", "pool = \"c\"", true),
-            (
-                "listen 127.0.0.1:81 proxy_protocol; real_ip_header proxy_protocol; set_real_ip_from 10.0.0.0/8;",
-                "accept-proxy = { from = \"10.0.0.0/8\" }",
-                false,
-            ),
-            (
-                "listen 127.0.0.1:443 ssl; listen 127.0.0.1:443 quic; ssl_certificate /x/a.pem;",
-                "http3 = \"on\"",
-                false,
-            ),
-            (
-                "location /a { proxy_read_timeout 1h; proxy_pass http://b; }",
-                "timeout = { first-byte = \"1h\", between-bytes = \"1h\" } # line 3  # x:1 upstream b [pool.b-2]",
-                false,
-            ),
-            ("uwsgi_temp_path /x; scgi_temp_path /x; fastcgi_temp_path /x;", "pool = \"b\"", false),
-        ],
-    );
+    rows(Dialect::Nginx, NGINX_CONNECTIONS_AND_ANSWERS);
 }
