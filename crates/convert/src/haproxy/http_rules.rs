@@ -152,7 +152,10 @@ impl ProxyRules {
                 let value = return_action(&action[1..]);
                 match refusing_status(action) {
                     Some(status) => {
-                        let value = value.unwrap_or_else(|_| status.to_string());
+                        let value = value.unwrap_or_else(|why| {
+                            notes.changed(line.number, &line.text(), &why.reason, &why.instead);
+                            status.to_string()
+                        });
                         self.push_refusal(guard(), "answer", value, line, notes)
                     }
                     None => self.push_final_rule(when()?, "answer", value?, line),

@@ -31,14 +31,13 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 56] = [
+const READ: [&str; 55] = [
     "auth_request",
     "auth_jwt",
     "secure_link",
     "internal",
     "limit_except",
     "ssl_reject_handshake",
-    "ssl_trusted_certificate",
     "location",
     "listen",
     "server_name",

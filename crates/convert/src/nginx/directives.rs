@@ -125,6 +125,12 @@ const ROWS: &[NginxDirective] = &[
         "`timeout.attempts` of the pool",
     ),
     (
+        &["ssl_trusted_certificate"],
+        NoteKind::Changed,
+        "it names who signs clients' certificates where nothing else does; an `.ocsp` file beside a certificate is stapled",
+        "`tls.client.ca`",
+    ),
+    (
         &["limit_req_status"],
         NoteKind::Changed,
         "a request above the limit is answered with 429",
@@ -356,6 +362,16 @@ const ROWS: &[NginxDirective] = &[
     ),
 ];
 
+/// Switches whose value here is what is always so.
+const AS_HERE: [(&str, &str); 6] = [
+    ("proxy_redirect", "off"),
+    ("proxy_pass_request_headers", "on"),
+    ("proxy_pass_request_body", "on"),
+    ("ssl_early_data", "off"),
+    ("underscores_in_headers", "on"),
+    ("ignore_invalid_headers", "on"),
+];
+
 /// Says what is known of a directive.
 pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let name = directive.name.as_str();
@@ -364,6 +380,9 @@ pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     };
     let line = directive.line;
     let text = directive.text();
+    if AS_HERE.contains(&(name, directive.word(0))) {
+        return notes.not_needed(line, &text, "it is so here without being written");
+    }
     match ROWS.iter().find(fits) {
         Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line, &text, reason),
         Some((_, NoteKind::Changed, reason, instead)) => {

@@ -140,3 +140,58 @@ const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
 fn haproxy_connections_and_answers() {
     rows(Dialect::Haproxy, HAPROXY_CONNECTIONS_AND_ANSWERS);
 }
+
+const REFUSALS: &[ConversionCase] = &[
+    // A part that cannot be written counts as met, also where it is negated.
+    ("http-request deny if { path /p } { src -f /x }", "{ path = \"/p\" } deny = true", true),
+    ("http-request deny if { path /p } !{ src -f /x }", "{ path = \"/p\" } deny = true", true),
+    ("acl x unheard_of y\n http-request deny if x", "deny = true", true),
+    ("acl x src -f /x\n http-request deny unless x", "deny = true", true),
+    ("http-request deny if { path /p } or { src -f /x }", "deny = true", true),
+    ("http-request tarpit if { path /p }", "{ path = \"/p\" } deny = true", false),
+    ("http-request silent-drop if { path /p }", "{ path = \"/p\" } deny = true", false),
+    ("http-request auth if { src -f /x }", "deny = true", true),
+    // A limit of clients that cannot be written is closed too, until somebody writes it.
+    ("http-request deny if { sc_http_req_rate(0) gt 20 }", "deny = true", true),
+    ("http-request deny unless { src_conn_rate lt 20 }", "deny = true", true),
+    ("http-request deny if { sc_http_req_rate(0) gt 20 } or { src -f /x }", "deny = true", true),
+    // Whom it lets through cannot be told: nobody is.
+    (
+        "http-request allow if { src -f /x }\n http-request deny if { path /p }",
+        "when = { path = \"/p\" } deny = true",
+        true,
+    ),
+];
+
+#[test]
+fn refusals_that_cannot_be_written_stay_closed() {
+    rows(Dialect::Haproxy, REFUSALS);
+}
+
+const LISTENERS: &[ConversionCase] = &[
+    ("bind :::81", "\":81\"", false),
+    ("bind [::]:81 v4v6", "\":81\"", false),
+    ("bind [::]:81 v6only", "\"[::]:81\"", false),
+    ("bind *:81\n bind :::81", "\":81\", # line 6 ] forward", false),
+    ("bind ipv6@:81 v6only", "\"[::]:81\"", false),
+    (
+        "bind 127.0.0.1:81 ssl crt /x/a.pem ca-file /x/ca.pem",
+        "certificates = \"/x/a.pem\" # line 5  # x:6 backend b",
+        false,
+    ),
+    (
+        "bind 127.0.0.1:81 ssl crt /x/a.pem ca-file /x/ca.pem verify optional",
+        "client = { ca = \"/x/ca.pem\", verify = \"optional\" }",
+        false,
+    ),
+    (
+        "use_backend d if { path /a }\nbackend d\n mode http\n server s 10.0.0.3:80 maxconn 0",
+        "connections = \"off\"",
+        false,
+    ),
+];
+
+#[test]
+fn listeners_open_what_they_opened() {
+    rows(Dialect::Haproxy, LISTENERS);
+}
