@@ -29,9 +29,21 @@ pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 ///
 /// # Panics
 ///
-/// As `some`.
+/// As `until_some`.
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {
     until_some(what, || look().then_some(()));
+}
+
+/// Looks until it is so or the deadline has passed; which of them, for tests that say more than "never".
+pub fn reached(mut look: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while !look() {
+        if begun.elapsed() >= DEADLINE {
+            return false;
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    true
 }
 
 /// Lets time pass: for slowness that is planted, never for something to become so.

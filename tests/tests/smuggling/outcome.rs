@@ -23,28 +23,44 @@ pub struct CaseRun {
     pub mistakes: Vec<String>,
 }
 
-/// Judges all that was sent; ends when the server has told of the last request, which is this one.
+/// Judges all that was sent; `last` is the last request of all, which was answered. A server logs in no order to go by (it
+/// may answer before it has read the body, and log afterwards), so it is looked at until nothing is wrong.
 pub fn check_outcome(
     balancer: &TestBalancer,
     behind: &SmugglingOrigin,
     sent: &[CaseRun],
     last: &str,
 ) {
-    wait::until("the server tells of the last request", || {
-        behind.seen().0.iter().any(|seen| seen.target == last)
-    });
     let report = balancer.report_when_settled();
     assert_eq!((report.total.requests.unaccounted, report.total.connections.unaccounted), (0, 0));
     balancer.wait_for_log_line("the last request", |line| line["target"] == last);
     let log = balancer.log();
-    let (seen, refused) = behind.seen();
+    let mut wrong = Vec::new();
+    wait::reached(|| {
+        let (seen, refused) = behind.seen();
+        wrong = mistakes(&log, sent, &seen, refused);
+        if !seen.iter().any(|one| one.target == last) {
+            wrong.push(format!("the server never saw {last}"));
+        }
+        wrong.is_empty()
+    });
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What differs between the balancer's log and what the server saw and refused.
+fn mistakes(
+    log: &[Value],
+    sent: &[CaseRun],
+    seen: &[ReceivedRequest],
+    refused: usize,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut may_refuse = 0;
     for one in sent {
-        let found = forwarded_case(&log, one);
+        let found = forwarded_case(log, one);
         let mut said: Vec<String> = one.mistakes.clone();
         said.extend(found.wrong);
-        said.extend(disagreement(one, &found.whole, &found.begun, &seen));
+        said.extend(disagreement(one, &found.whole, &found.begun, seen));
         may_refuse += found.begun.len() + one.case.expect.iter().filter(|it| is_odd(it)).count();
         wrong.extend(said.into_iter().map(|what| format!("{}: {what}", one.case.name)));
     }
@@ -56,7 +72,7 @@ pub fn check_outcome(
     if refused > may_refuse {
         wrong.push(format!("the server refused {refused} requests, {may_refuse} were cut"));
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    wrong
 }
 
 fn is_odd(expect: &ExpectedOutcome) -> bool {
