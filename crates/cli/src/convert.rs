@@ -118,8 +118,10 @@ fn render_notes(converted: &ConversionResult, file: &str, all: bool) -> String {
         (NoteKind::LeftOut, "left out:"),
         (NoteKind::Changed, "means something else:"),
         (NoteKind::NotNeeded, "not needed:"),
+        (NoteKind::Converted, "carried over:"),
     ] {
-        if of(kind).next().is_none() || kind == NoteKind::NotNeeded && !all {
+        let detail = matches!(kind, NoteKind::NotNeeded | NoteKind::Converted);
+        if of(kind).next().is_none() || detail && !all {
             continue;
         }
         text.push_str(&format!("{title}\n"));
@@ -141,8 +143,13 @@ fn render_notes(converted: &ConversionResult, file: &str, all: bool) -> String {
 }
 
 fn render_note(note: &ConversionNote) -> String {
-    let mut text =
-        format!("  {}:{}: {}\n      {}\n", note.file, note.line, note.directive, note.reason);
+    let mut text = format!("  {}:{}: {}\n", note.file, note.line, note.directive);
+    if !note.after.is_empty() {
+        text.push_str(&format!("      written: {}\n", note.after));
+    }
+    if note.kind != NoteKind::Converted {
+        text.push_str(&format!("      {}\n", note.reason));
+    }
     if !note.instead.is_empty() {
         text.push_str(&format!("      instead: {}\n", note.instead));
     }

@@ -1,8 +1,9 @@
 //! The configuration that is being written: tables, their keys, and where each came from.
 //!
-//! It knows TOML's form and none of our keys. What may not stand is taken out again by `fit`.
+//! It knows TOML's form and none of our keys. What may not stand is taken out again by `validation`.
 
 use crate::notes::shorten;
+use crate::source::Source;
 
 /// Tables of one document; what comes beyond is refused.
 pub const TABLES: usize = 20_000;
@@ -20,8 +21,7 @@ pub struct TomlTable {
     pub path: String,
     /// One of several of this path: `[[…]]`.
     pub repeated: bool,
-    /// The line it came from; 0: of none.
-    pub line: u32,
+    pub source: Source,
     pub directive: String,
     /// One mistake takes all of it out: a rule without its condition would take everything.
     pub atomic: bool,
@@ -32,8 +32,9 @@ pub struct TomlTable {
 pub struct TomlEntry {
     pub key: &'static str,
     pub value: TomlValue,
-    /// The line it came from.
-    pub line: u32,
+    pub source: Source,
+    /// What else it is made of.
+    pub more_sources: Vec<Source>,
     /// Without it the table may not stand: what protects must not be lost.
     pub essential: bool,
 }
@@ -43,8 +44,22 @@ pub struct TomlEntry {
 pub enum TomlValue {
     /// On the key's line.
     Single(String),
-    /// A list with a line for each, and where each came from.
-    List(Vec<(String, u32)>),
+    /// A list with a line for each.
+    List(Vec<ListItem>),
+}
+
+/// One value of a list, as TOML writes it.
+#[derive(Clone, Debug)]
+pub struct ListItem {
+    pub value: String,
+    pub source: Source,
+}
+
+/// Something that is written, for the account of the source.
+#[derive(Clone, Debug)]
+pub struct WrittenEntry {
+    pub source: Source,
+    pub text: String,
 }
 
 /// What stands on a line of the rendered text.
@@ -60,39 +75,51 @@ pub enum LineContent {
 }
 
 impl TomlTable {
-    pub fn new(path: impl Into<String>, line: u32, directive: &str) -> TomlTable {
+    pub fn new(path: impl Into<String>, source: Source, directive: &str) -> TomlTable {
         let path = path.into();
         let directive = shorten(directive);
-        TomlTable { path, repeated: false, line, directive, atomic: false, entries: Vec::new() }
+        TomlTable { path, repeated: false, source, directive, atomic: false, entries: Vec::new() }
     }
 
     /// `[[path]]`, of which one mistake takes all out.
-    pub fn one_of(path: impl Into<String>, line: u32, directive: &str) -> TomlTable {
-        TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, line, directive) }
+    pub fn one_of(path: impl Into<String>, source: Source, directive: &str) -> TomlTable {
+        TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, source, directive) }
     }
 
     /// Sets a key, in the place of an earlier one.
-    pub fn set(&mut self, key: &'static str, value: impl Into<String>, line: u32) {
-        self.insert(key, TomlValue::Single(value.into()), line, false);
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
+        self.insert(key, TomlValue::Single(value.into()), source, false);
     }
 
     /// Sets a key without which the table may not stand.
-    pub fn set_required(&mut self, key: &'static str, value: impl Into<String>, line: u32) {
-        self.insert(key, TomlValue::Single(value.into()), line, true);
+    pub fn set_required(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
+        self.insert(key, TomlValue::Single(value.into()), source, true);
     }
 
-    fn insert(&mut self, key: &'static str, value: TomlValue, line: u32, essential: bool) {
+    fn insert(&mut self, key: &'static str, value: TomlValue, source: Source, essential: bool) {
         self.entries.retain(|entry| entry.key != key);
-        self.entries.push(TomlEntry { key, value, line, essential });
+        self.entries.push(TomlEntry { key, value, source, more_sources: Vec::new(), essential });
     }
 
     /// One more of a list.
-    pub fn push_item(&mut self, key: &'static str, value: String, line: u32) {
+    pub fn push_item(&mut self, key: &'static str, value: String, source: Source) {
         let known = self.entries.iter_mut().find(|entry| entry.key == key);
         match known.map(|entry| &mut entry.value) {
-            Some(TomlValue::List(list)) => list.push((value, line)),
-            _ => self.insert(key, TomlValue::List(vec![(value, line)]), line, false),
+            Some(TomlValue::List(list)) => list.push(ListItem { value, source }),
+            _ => self.insert(key, TomlValue::List(vec![ListItem { value, source }]), source, false),
         }
+    }
+
+    /// What else a key is made of.
+    pub fn add_sources(&mut self, key: &str, sources: &[Source]) {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
+            entry.more_sources.extend_from_slice(sources);
+        }
+    }
+
+    /// Where a key came from.
+    pub fn source_of(&self, key: &str) -> Option<Source> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.source)
     }
 
     /// Whether it has a key.
@@ -124,6 +151,31 @@ impl Document {
         self.tables.iter_mut().find(|table| !table.repeated && table.path == path)
     }
 
+    /// Each table, key and item of a list, with the source it came from.
+    pub fn written_entries(&self) -> Vec<WrittenEntry> {
+        let mut out = Vec::new();
+        for table in self.tables.iter().filter(|table| !table.entries.is_empty()) {
+            out.push(WrittenEntry { source: table.source, text: format!("[{}]", table.path) });
+            for entry in &table.entries {
+                let key = format!("{}.{}", table.path, entry.key);
+                match &entry.value {
+                    TomlValue::Single(value) => {
+                        let sources = std::iter::once(&entry.source).chain(&entry.more_sources);
+                        out.extend(sources.map(|source| WrittenEntry {
+                            source: *source,
+                            text: format!("{key} = {value}"),
+                        }));
+                    }
+                    TomlValue::List(items) => out.extend(items.iter().map(|item| WrittenEntry {
+                        source: item.source,
+                        text: format!("{key} = [{}]", item.value),
+                    })),
+                }
+            }
+        }
+        out
+    }
+
     /// The text, and what stands on each of its lines.
     pub fn render(&self, file: &str) -> (String, Vec<LineContent>) {
         let mut page = TomlWriter::default();
@@ -134,8 +186,9 @@ impl Document {
             if at > 0 {
                 page.line("", LineContent::Fixed);
             }
-            if table.line > 0 {
-                let origin = format!("# {}:{} {}", shorten(file), table.line, table.directive);
+            if table.source.line() > 0 {
+                let origin =
+                    format!("# {}:{} {}", shorten(file), table.source.line(), table.directive);
                 page.line(origin.trim_end(), LineContent::Fixed);
             }
             let header = if table.repeated {
@@ -169,12 +222,15 @@ impl TomlWriter {
         let slot = LineContent::Entry(table, which);
         match &entry.value {
             TomlValue::Single(value) => {
-                self.line(&format!("{} = {value}{}", entry.key, origin_comment(entry.line)), slot);
+                self.line(
+                    &format!("{} = {value}{}", entry.key, origin_comment(entry.source)),
+                    slot,
+                );
             }
             TomlValue::List(items) => {
                 self.line(&format!("{} = [", entry.key), slot);
-                for (at, (item, line)) in items.iter().enumerate() {
-                    let text = format!("  {item},{}", origin_comment(*line));
+                for (at, item) in items.iter().enumerate() {
+                    let text = format!("  {},{}", item.value, origin_comment(item.source));
                     self.line(&text, LineContent::Item(table, which, at));
                 }
                 self.line("]", slot);
@@ -183,6 +239,9 @@ impl TomlWriter {
     }
 }
 
-fn origin_comment(line: u32) -> String {
-    if line > 0 { format!(" # line {line}") } else { String::new() }
+fn origin_comment(source: Source) -> String {
+    match source.line() {
+        0 => String::new(),
+        line => format!(" # line {line}"),
+    }
 }

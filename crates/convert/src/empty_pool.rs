@@ -2,6 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
+use crate::source::Source;
 use crate::value;
 
 /// Its name, which nothing else may take.
@@ -19,8 +20,8 @@ pub fn ensure_pool(document: &mut Document) {
     if document.find(&path).is_some() {
         return;
     }
-    let mut pool = TomlTable::new(path, 0, "");
+    let mut pool = TomlTable::new(path, Source::NONE, "");
     let server = [("address", value::quote("127.0.0.1:9")), ("state", value::quote("disabled"))];
-    pool.push_item("servers", value::table(&server), 0);
+    pool.push_item("servers", value::table(&server), Source::NONE);
     document.push(pool);
 }

@@ -8,7 +8,9 @@ mod bind;
 mod compress;
 mod directives;
 mod fetch;
+mod forwarded;
 mod frontend;
+mod frontend_rule;
 mod health_check;
 mod http_rules;
 mod lex;
@@ -24,8 +26,10 @@ use std::collections::BTreeMap;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, empty_pool};
 
+use self::bind::FileBases;
 use self::pools::BackendPools;
 use self::section::{HaproxySection, SectionKind};
 use self::settings::ProxySettings;
@@ -42,18 +46,18 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         pools.set_name(section.name.clone(), names.unique_name(&section.name));
     }
     let mut names = UniqueNames::default();
-    let mut base = String::new();
+    let mut bases = FileBases::default();
     let mut read: Vec<(&HaproxySection, ProxySettings)> = Vec::new();
-    let mut globals = TomlTable::new("global", 0, "");
+    let mut globals = TomlTable::new("global", Source::NONE, "");
     for section in &sections {
         match section.kind {
-            SectionKind::Global => global(section, &mut globals, &mut base, notes),
+            SectionKind::Global => global(section, &mut globals, &mut bases, notes),
             SectionKind::Frontend | SectionKind::Backend | SectionKind::Listen => {
                 read.push((section, ProxySettings::read(section, notes)));
             }
             SectionKind::Other => {
                 let (reason, instead) = directives::unsupported_section(&section.keyword);
-                notes.left_out(section.line, &section.keyword, reason, instead);
+                notes.left_out(section.source, &section.keyword, reason, instead);
             }
         }
     }
@@ -61,20 +65,26 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         pools.set_settings(&section.name, settings.clone());
     }
     if read.iter().any(|(_, settings)| settings.logs_requests()) {
-        globals.set("access-log", "{ all = true }", 0);
+        globals.set("access-log", "{ all = true }", Source::NONE);
     }
     if !globals.entries.is_empty() {
         document.push(globals);
     }
     let mut ports: BTreeMap<String, Vec<u16>> = BTreeMap::new();
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Backend) {
-        let mut front = frontend::FrontendWriter { section, settings, pools: &pools, base: &base };
+        let mut front =
+            frontend::FrontendWriter { section, settings, pools: &pools, bases: &bases };
         front.write(document, &mut names, &mut ports, notes);
     }
     for (section, settings) in read.iter().filter(|(one, _)| one.kind != SectionKind::Frontend) {
         let ports = ports.get(&section.name).map_or(&[][..], Vec::as_slice);
         let name = pools.written_name(&section.name).unwrap_or_default().to_owned();
-        backend::write(section, settings, (&name, ports), document, notes);
+        backend::write(section, settings, (&name, ports), &bases, document, notes);
+    }
+    notes.settle_written(document);
+    for (section, settings) in &read {
+        let is_reached = section.kind != SectionKind::Backend || ports.contains_key(&section.name);
+        settings.note_unused(section.kind, is_reached, notes);
     }
 }
 
@@ -82,19 +92,26 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
 fn global(
     section: &HaproxySection,
     table: &mut TomlTable,
-    base: &mut String,
+    bases: &mut FileBases,
     notes: &mut ConversionNotes,
 ) {
     for line in &section.lines {
         let word = line.word(0);
         let first = line.word(1);
         match word {
-            "maxconn" => table.set("connections", first, line.number),
-            "nbthread" => table.set("workers", first, line.number),
-            "crt-base" => first.clone_into(base),
+            "maxconn" => table.set("connections", first, line.source),
+            "nbthread" => table.set("workers", first, line.source),
+            "crt-base" => {
+                first.clone_into(&mut bases.certificates);
+                line.mark_converted();
+            }
+            "ca-base" => {
+                first.clone_into(&mut bases.authorities);
+                line.mark_converted();
+            }
             "hard-stop-after" => match duration::parse_duration(first, 1) {
-                Some(ms) => table.set("drain", duration::format_duration(ms), line.number),
-                None => notes.left_out(line.number, &line.text(), "not a time", "`[global] drain`"),
+                Some(ms) => table.set("drain", duration::format_duration(ms), line.source),
+                None => notes.left_out(line.source, &line.text(), "not a time", "`[global] drain`"),
             },
             _ => directives::note_directive(word, line, notes),
         }

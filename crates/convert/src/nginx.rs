@@ -11,6 +11,7 @@ mod directives;
 mod expressions;
 mod fields;
 mod http;
+mod include;
 mod listen;
 mod location;
 mod pools;
@@ -28,6 +29,7 @@ mod vhost;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{empty_pool, value};
 
 use self::pools::UpstreamPools;
@@ -35,17 +37,20 @@ use self::tree::Directive;
 
 /// Writes what `text` says into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
-    let directives = tree::read(text, notes);
-    let mut globals = TomlTable::new("global", 0, "");
+    let directives = include::read(text, notes);
+    let mut globals = TomlTable::new("global", Source::NONE, "");
     let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());
     let mut loose = Vec::new();
     for directive in &directives {
         match directive.name.as_str() {
-            "http" => http.push(directive),
-            "stream" => stream.push(directive),
+            "http" | "stream" => {
+                directive.mark_converted();
+                let blocks = if directive.name == "http" { &mut http } else { &mut stream };
+                blocks.push(directive);
+            }
             "server" | "upstream" | "map" => loose.push(directive.clone()),
             "worker_processes" if directive.word(0) != "auto" => {
-                globals.set("workers", directive.word(0), directive.line);
+                globals.set("workers", directive.word(0), directive.source);
             }
             _ => directives::note_directive(directive, notes),
         }
@@ -54,7 +59,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     if let Some(log) = logged.filter(|log| log.word(0) != "off") {
         let target = if log.word(0).starts_with('/') { log.word(0) } else { "stderr" };
         let log = [("all", "true".to_owned()), ("target", value::quote(target))];
-        globals.set("access-log", value::table(&log), 0);
+        globals.set("access-log", value::table(&log), Source::NONE);
     }
     if !globals.entries.is_empty() {
         document.push(globals);

@@ -1,17 +1,25 @@
-//! What is said about a conversion: what was left out, what means something else now, what is not needed.
+//! What is reported of a conversion: what was left out, what means something else now, what is not needed.
 //!
 //! Bounded: beyond `LISTED` notes are only counted. It decides nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-/// Notes listed at most; further ones are counted.
-pub const LISTED: usize = 1_000;
+use crate::document::Document;
+use crate::ledger::Ledger;
+use crate::source::Source;
+
+/// Notes listed at most, several times the statements that a file may have; further ones are counted.
+pub const LISTED: usize = 400_000;
+/// Why nothing more is to be said of what was carried over.
+const SAME: &str = "it means the same here";
+/// Bytes of what was written of one statement, from which on no more is listed.
+const AFTER: usize = 240;
 /// Characters of a directive that a note shows.
 const SHOWN: usize = 120;
 
-/// What a note says.
+/// What became of something, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
@@ -19,6 +27,8 @@ pub enum NoteKind {
     LeftOut,
     /// It is, and does not mean quite the same.
     Changed,
+    /// It is, and means the same.
+    Converted,
     /// Nothing is missing without it.
     NotNeeded,
 }
@@ -27,7 +37,7 @@ pub enum NoteKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionNote {
-    /// What it says.
+    /// What became of it.
     pub kind: NoteKind,
     /// The file, as it was named.
     pub file: String,
@@ -35,10 +45,14 @@ pub struct ConversionNote {
     pub line: u32,
     /// What stands there, shortened, without control characters.
     pub directive: String,
-    /// Why.
+    /// What was written of it: `path.key = value`, several joined with "; ". Empty where nothing was.
+    pub after: String,
+    /// Why, and what follows from it.
     pub reason: String,
     /// What to use instead; empty where there is nothing to do.
     pub instead: String,
+    #[serde(skip)]
+    source: Source,
 }
 
 /// Why something cannot be carried over, and what to use instead.
@@ -55,7 +69,7 @@ impl UnsupportedReason {
     }
 }
 
-/// Notes of one conversion, each once.
+/// Notes of one conversion, each once, and the account of its words.
 #[derive(Debug, Default)]
 pub struct ConversionNotes {
     file: String,
@@ -64,6 +78,17 @@ pub struct ConversionNotes {
     unlisted: u64,
     left_out: u64,
     unreadable: bool,
+    pub ledger: Ledger,
+}
+
+/// All notes in the order of their lines.
+#[derive(Debug, Default)]
+pub struct FinishedNotes {
+    pub list: Vec<ConversionNote>,
+    /// How many were left out, listed or not.
+    pub left_out: u64,
+    /// How many are not listed.
+    pub unlisted: u64,
 }
 
 impl ConversionNotes {
@@ -73,14 +98,14 @@ impl ConversionNotes {
     }
 
     /// It is not carried over.
-    pub fn left_out(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
-        self.add(NoteKind::LeftOut, line, directive, reason, instead);
+    pub fn left_out(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
+        self.add(NoteKind::LeftOut, source, directive, reason, instead);
     }
 
     /// The file is damaged or not finished there: nothing is written of it.
-    pub fn unreadable(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
+    pub fn unreadable(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
         self.unreadable = true;
-        self.left_out(line, directive, reason, instead);
+        self.left_out(source, directive, reason, instead);
     }
 
     /// Whether nothing may be written of the file.
@@ -89,53 +114,117 @@ impl ConversionNotes {
     }
 
     /// As `left_out`, for a reason that was made elsewhere.
-    pub fn left_out_because(&mut self, line: u32, directive: &str, why: &UnsupportedReason) {
-        self.left_out(line, directive, &why.reason, &why.instead);
+    pub fn left_out_because(&mut self, source: Source, directive: &str, why: &UnsupportedReason) {
+        self.left_out(source, directive, &why.reason, &why.instead);
     }
 
     /// It means something else.
-    pub fn changed(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
-        self.add(NoteKind::Changed, line, directive, reason, instead);
+    pub fn changed(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
+        self.add(NoteKind::Changed, source, directive, reason, instead);
     }
 
     /// Nothing is missing without it.
-    pub fn not_needed(&mut self, line: u32, directive: &str, reason: &str) {
-        self.add(NoteKind::NotNeeded, line, directive, reason, "");
+    pub fn not_needed(&mut self, source: Source, directive: &str, reason: &str) {
+        self.add(NoteKind::NotNeeded, source, directive, reason, "");
     }
 
-    fn add(&mut self, kind: NoteKind, line: u32, directive: &str, reason: &str, instead: &str) {
+    /// It is in what is written, as a part of something that has another source.
+    pub fn converted(&mut self, source: Source) {
+        self.ledger.settle(source, NoteKind::Converted);
+    }
+
+    fn add(
+        &mut self,
+        kind: NoteKind,
+        source: Source,
+        directive: &str,
+        reason: &str,
+        instead: &str,
+    ) -> Option<&mut ConversionNote> {
+        self.ledger.settle(source, kind);
+        let line = source.line();
         let directive = shorten(directive);
         // A line that several objects inherit is noted once for each reason.
         if self.list.len() < LISTED
             && !self.seen.insert((kind, line, directive.clone(), reason.to_owned()))
         {
-            return;
+            return None;
         }
         if kind == NoteKind::LeftOut {
             self.left_out += 1;
         }
         if self.list.len() >= LISTED {
             self.unlisted += 1;
-            return;
+            return None;
         }
         self.list.push(ConversionNote {
             kind,
             file: self.file.clone(),
             line,
             directive,
+            after: String::new(),
             reason: reason.to_owned(),
             instead: instead.to_owned(),
+            source,
         });
+        self.list.last_mut()
     }
 
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// All in the order of their lines; how many were left out; how many are not listed.
-    pub fn finish(mut self) -> (Vec<ConversionNote>, u64, u64) {
+    /// Settles what stands in a document.
+    pub fn settle_written(&mut self, document: &Document) {
+        for entry in document.written_entries() {
+            self.ledger.settle(entry.source, NoteKind::Converted);
+        }
+    }
+
+    /// Settles what stands in the document that was written, reports what nobody settled, and gives each note what was
+    /// written of its statement. Returns how many words nobody had settled.
+    pub fn close_account(&mut self, document: &Document) -> u64 {
+        self.settle_written(document);
+        let mut written: HashMap<usize, String> = HashMap::new();
+        for entry in document.written_entries() {
+            if let Some(statement) = entry.source.statement() {
+                let text = written.entry(statement).or_default();
+                if text.len() < AFTER {
+                    let joint = if text.is_empty() { "" } else { "; " };
+                    text.push_str(&format!("{joint}{}", entry.text));
+                }
+            }
+        }
+        let after = |source: Source| {
+            source.statement().and_then(|at| written.get(&at)).map_or("", String::as_str)
+        };
+        for note in &mut self.list {
+            note.after = shorten(after(note.source));
+        }
+        let mut words = 0;
+        for left in self.ledger.unsettled() {
+            if left.is_unknown_rest {
+                let reason = "nothing is known of the words behind it";
+                self.left_out(left.source, &left.text, reason, "");
+                continue;
+            }
+            words += left.words as u64;
+            let reason = "the converter made nothing of it, or not of all of it";
+            self.left_out(left.source, &left.text, reason, "");
+        }
+        for source in self.ledger.converted().collect::<Vec<_>>() {
+            let directive = self.ledger.text(source).to_owned();
+            if let Some(note) = self.add(NoteKind::Converted, source, &directive, SAME, "") {
+                note.after = shorten(after(source));
+            }
+        }
+        words
+    }
+
+    /// All in the order of their lines.
+    pub fn finish(mut self) -> FinishedNotes {
         self.list.sort_by_key(|note| (note.line, note.kind));
-        (self.list, self.left_out, self.unlisted)
+        FinishedNotes { list: self.list, left_out: self.left_out, unlisted: self.unlisted }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::notes::{ConversionNote, ConversionNotes, shorten};
+use crate::source::Source;
 use crate::template::find_placeholder;
 use crate::validation::validate;
 use crate::{dispatcher, haproxy, keepalived, nginx};
@@ -26,6 +27,8 @@ pub struct ConversionResult {
     pub left_out: u64,
     /// Notes beyond those listed.
     pub unlisted: u64,
+    /// Words that the converter read and neither wrote nor reported: its own mistakes. They count as left out.
+    pub unsettled: u64,
 }
 
 /// Converts the configuration of another balancer. `file` is for comments and notes only.
@@ -34,10 +37,15 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
     let mut document = Document::default();
     if text.len() > FILE_MAX {
         let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
-        notes.left_out(0, "the whole file", &reason, "split the file");
+        notes.left_out(Source::NONE, "the whole file", &reason, "split the file");
     } else if let Some(found) = find_placeholder(text) {
         let reason = "the file is a template: a tool has still to fill in what stands here";
-        notes.unreadable(found.line, &found.text, reason, "convert what the tool makes of it");
+        notes.unreadable(
+            Source::at_line(found.line),
+            &found.text,
+            reason,
+            "convert what the tool makes of it",
+        );
     } else {
         match from {
             Dialect::Haproxy => haproxy::convert(text, &mut document, &mut notes),
@@ -47,8 +55,9 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
         }
     }
     let nothing = document.tables.is_empty() || notes.is_unreadable();
-    let fitted = if nothing { None } else { validate(document, &mut notes) };
-    let (notes, left_out, unlisted) = notes.finish();
+    let fitted = if nothing { None } else { validate(&mut document, &mut notes) };
+    let unsettled = if fitted.is_some() { notes.close_account(&document) } else { 0 };
+    let notes = notes.finish();
     let text = fitted.map(|body| {
         let head = format!(
             "# Converted from {} ({}); \"line N\" is a line there. Look at it before it is used.\n\n",
@@ -57,5 +66,12 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
         );
         head + &body
     });
-    ConversionResult { from, text, notes, left_out, unlisted }
+    ConversionResult {
+        from,
+        text,
+        notes: notes.list,
+        left_out: notes.left_out,
+        unlisted: notes.unlisted,
+        unsettled,
+    }
 }

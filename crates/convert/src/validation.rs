@@ -8,16 +8,17 @@ use model::config::{ConfigFinding, load};
 
 use crate::document::{Document, LineContent, TomlValue};
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 
 /// Rounds of taking out: what one takes away, others may have needed.
 const ROUNDS: usize = 64;
 
 /// The text that passes, or `None` when nothing of use is left.
-pub fn validate(mut document: Document, notes: &mut ConversionNotes) -> Option<String> {
+pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<String> {
     if document.dropped > 0 {
         let reason =
             format!("{} objects and rules are more than one conversion carries", document.dropped);
-        notes.left_out(0, "the rest of the file", &reason, "split the file");
+        notes.left_out(Source::NONE, "the rest of the file", &reason, "split the file");
     }
     for _ in 0..ROUNDS {
         let (text, slots) = document.render(notes.file());
@@ -33,15 +34,15 @@ pub fn validate(mut document: Document, notes: &mut ConversionNotes) -> Option<S
         for finding in findings.errors() {
             let at = (finding.line as usize).saturating_sub(1);
             let slot = slots.get(at).copied().unwrap_or(LineContent::Fixed);
-            out.mark_removed(&document, slot, finding, notes);
+            out.mark_removed(document, slot, finding, notes);
         }
         if out.is_empty() {
             break;
         }
-        out.remove_marked(&mut document);
+        out.remove_marked(document);
     }
     notes.left_out(
-        0,
+        Source::NONE,
         "the whole file",
         "what was written of it contradicts itself",
         "report the file: this is a mistake of the converter",
@@ -77,9 +78,9 @@ impl RemovedItems {
         finding: &ConfigFinding,
         notes: &mut ConversionNotes,
     ) {
-        let (at, line, new) = match slot {
+        let (at, source, new) = match slot {
             LineContent::Fixed => return,
-            LineContent::Table(at) => (at, document.tables[at].line, self.tables.insert(at)),
+            LineContent::Table(at) => (at, document.tables[at].source, self.tables.insert(at)),
             LineContent::Entry(at, which) => {
                 let table = &document.tables[at];
                 let entry = &document.tables[at].entries[which];
@@ -91,27 +92,31 @@ impl RemovedItems {
                 } else {
                     self.entries.insert((at, which))
                 };
-                (at, entry.line, new)
+                (at, entry.source, new)
             }
             LineContent::Item(at, which, item) => {
                 let TomlValue::List(items) = &document.tables[at].entries[which].value else {
                     return;
                 };
-                (at, items[item].1, self.items.insert((at, which, item)))
+                (at, items[item].source, self.items.insert((at, which, item)))
             }
         };
         if !new {
             return;
         }
         let table = &document.tables[at];
-        let line = if line > 0 { line } else { table.line };
+        let source = if source.line() > 0 { source } else { table.source };
         let mut reason = finding.message.clone();
         if let Some(found) = &finding.found {
             reason.push_str(&format!(" (found {found})"));
         }
-        let what = if line == table.line { table.directive.clone() } else { finding.key.clone() };
+        let what = if source.line() == table.source.line() {
+            table.directive.clone()
+        } else {
+            finding.key.clone()
+        };
         let instead = finding.expected.clone().unwrap_or_default();
-        notes.left_out(line, &what, &reason, &instead);
+        notes.left_out(source.whole(), &what, &reason, &instead);
     }
 
     fn remove_marked(&self, document: &mut Document) {
@@ -150,22 +155,27 @@ impl RemovedItems {
 mod tests {
     use super::*;
     use crate::document::TomlTable;
+    use crate::notes::FinishedNotes;
     use crate::value;
+
+    fn at(line: u32) -> Source {
+        Source::at_line(line)
+    }
 
     fn document(forward: &str, rule: &str) -> Document {
         let mut document = Document::default();
-        let mut service = TomlTable::new("service.a", 1, "frontend a");
-        service.set("listen", value::quote("127.0.0.1:80"), 2);
-        service.set("forward", value::quote(forward), 3);
-        service.set("pool", value::quote("b"), 4);
+        let mut service = TomlTable::new("service.a", at(1), "frontend a");
+        service.set("listen", value::quote("127.0.0.1:80"), at(2));
+        service.set("forward", value::quote(forward), at(3));
+        service.set("pool", value::quote("b"), at(4));
         document.push(service);
-        let mut one = TomlTable::one_of("service.a.rule", 5, "use_backend b if x");
-        one.set("when", rule, 5);
-        one.set("pool", value::quote("b"), 5);
+        let mut one = TomlTable::one_of("service.a.rule", at(5), "use_backend b if x");
+        one.set("when", rule, at(5));
+        one.set("pool", value::quote("b"), at(5));
         document.push(one);
-        let mut pool = TomlTable::new("pool.b", 6, "backend b");
-        pool.push_item("servers", value::quote("10.0.0.1:80"), 7);
-        pool.push_item("servers", value::quote("nonsense"), 8);
+        let mut pool = TomlTable::new("pool.b", at(6), "backend b");
+        pool.push_item("servers", value::quote("10.0.0.1:80"), at(7));
+        pool.push_item("servers", value::quote("nonsense"), at(8));
         document.push(pool);
         document
     }
@@ -173,21 +183,21 @@ mod tests {
     #[test]
     fn what_is_refused_goes_and_is_reported_with_its_line() {
         let mut notes = ConversionNotes::new("x.cfg");
-        let text = validate(document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
+        let text = validate(&mut document("http", "{ path = \"no slash\" }"), &mut notes).unwrap();
         assert!(load(&text, "x").is_ok());
         assert!(text.contains("\"10.0.0.1:80\", # line 7") && !text.contains("nonsense"), "{text}");
         assert!(
             !text.contains("rule"),
             "a rule without its condition would take everything: {text}"
         );
-        let (list, left, _) = notes.finish();
+        let FinishedNotes { list, left_out: left, .. } = notes.finish();
         assert_eq!((left, list[0].line, list[1].line), (2, 5, 8), "{list:?}");
     }
 
     #[test]
     fn a_service_that_may_not_stand_takes_its_rules_along() {
         let mut notes = ConversionNotes::new("x.cfg");
-        let text = validate(document("nonsense", "{ path = \"/a\" }"), &mut notes).unwrap();
+        let text = validate(&mut document("nonsense", "{ path = \"/a\" }"), &mut notes).unwrap();
         assert!(!text.contains("service"), "{text}");
     }
 }

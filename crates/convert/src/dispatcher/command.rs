@@ -1,6 +1,8 @@
 //! One command: its object, its action, its target and its keywords. Objects and actions may be shortened.
 
+use crate::ledger::WordAccounts;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 
 /// Objects that commands are about.
 const OBJECTS: [&str; 16] = [
@@ -29,8 +31,9 @@ pub struct DispatcherCommand {
     /// The object, in full.
     pub object: &'static str,
     /// The words behind it: action, target, keywords and values.
-    pub arguments: Vec<String>,
-    pub line: u32,
+    arguments: Vec<String>,
+    pub source: Source,
+    accounts: WordAccounts,
     /// The line, for messages.
     pub text: String,
 }
@@ -55,10 +58,12 @@ impl DispatcherCommand {
             OBJECTS.into_iter().filter(|object| object.starts_with(&short.to_ascii_lowercase()));
         match (meant.next(), meant.next()) {
             (Some(object), other) if other.is_none() || object == short || short.len() == 1 => {
-                Some(DispatcherCommand { object, arguments: words.collect(), line, text })
+                let arguments: Vec<String> = words.collect();
+                let (source, accounts) = notes.ledger.enter(line, &text, arguments.len());
+                Some(DispatcherCommand { object, arguments, source, accounts, text })
             }
             _ => {
-                notes.left_out(line, &text, "it is no command of `dscontrol`", "");
+                notes.left_out(Source::at_line(line), &text, "it is no command of `dscontrol`", "");
                 None
             }
         }
@@ -66,7 +71,14 @@ impl DispatcherCommand {
 
     /// A word behind the object, or nothing.
     pub fn argument(&self, at: usize) -> &str {
+        self.accounts.mark_read(at);
         self.arguments.get(at).map_or("", String::as_str)
+    }
+
+    /// The words behind the object from one on.
+    pub fn rest(&self, from: usize) -> &[String] {
+        self.accounts.mark_read_from(from);
+        self.arguments.get(from..).unwrap_or(&[])
     }
 
     /// Whether the action is this one, or begins so.
@@ -77,6 +89,7 @@ impl DispatcherCommand {
 
     /// Keywords with their values behind the target.
     pub fn pairs(&self, from: usize) -> impl Iterator<Item = (&str, &str)> {
+        self.accounts.mark_read_from(from);
         let rest = self.arguments.get(from..).unwrap_or(&[]);
         rest.chunks(2).map(|pair| match pair {
             [key, value] => (key.as_str(), value.as_str()),

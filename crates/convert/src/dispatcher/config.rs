@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 
 use super::command::DispatcherCommand;
 
 /// Settings of an object: keyword to value and line.
-pub type KeywordSettings = BTreeMap<String, (String, u32)>;
+pub type KeywordSettings = BTreeMap<String, (String, Source)>;
 
 #[derive(Debug, Default)]
 pub struct DispatcherConfig {
@@ -36,7 +37,7 @@ pub struct ClusterPort {
     pub servers: Vec<PortObject>,
     pub rules: Vec<PortObject>,
     /// Where it was added.
-    pub line: u32,
+    pub source: Source,
     pub text: String,
 }
 
@@ -50,7 +51,7 @@ pub struct PortObject {
     /// Taken down by hand.
     pub down: bool,
     /// Where it was added.
-    pub line: u32,
+    pub source: Source,
     pub text: String,
 }
 
@@ -62,11 +63,19 @@ pub struct Advisor {
     pub port: u16,
     pub keys: KeywordSettings,
     /// Where it was started.
-    pub line: u32,
+    pub source: Source,
 }
 
 impl DispatcherConfig {
     pub fn apply(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
+        self.carry_out(command, notes);
+        // Keywords that nothing is made of are reported when the objects are written.
+        if !notes.ledger.is_settled(command.source) {
+            notes.converted(command.source.whole());
+        }
+    }
+
+    fn carry_out(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
         match command.object {
             "executor" => self.executor(command, notes),
             "cluster" => self.cluster(command, notes),
@@ -78,7 +87,7 @@ impl DispatcherConfig {
             "highavailability" => {
                 let reason = "members find each other by VRRP, and need an interface and a number";
                 notes.left_out(
-                    command.line,
+                    command.source,
                     &command.text,
                     reason,
                     "`[vrrp.NAME]` with the clusters' addresses",
@@ -86,14 +95,14 @@ impl DispatcherConfig {
             }
             "metric" | "subagent" => {
                 notes.left_out(
-                    command.line,
+                    command.source,
                     &command.text,
                     "servers tell their load in another form",
                     "`agent` in the pool, and `steelyard agent` on the servers",
                 );
             }
             _ => notes.not_needed(
-                command.line,
+                command.source,
                 &command.text,
                 "logs and files of the product itself",
             ),
@@ -104,7 +113,7 @@ impl DispatcherConfig {
         if command.has_action("set") {
             insert_keywords(&mut self.executor, command, 1);
         } else {
-            notes.not_needed(command.line, &command.text, "packets are taken as soon as a service is there; its addresses are put on an interface by the system or by `[vrrp.NAME]`");
+            notes.not_needed(command.source, &command.text, "packets are taken as soon as a service is there; its addresses are put on an interface by the system or by `[vrrp.NAME]`");
         }
     }
 
@@ -117,7 +126,7 @@ impl DispatcherConfig {
             } else if command.has_action("remove") {
                 self.clusters.retain(|cluster| cluster.name != *name);
             } else {
-                notes.not_needed(command.line, &command.text, "it changes no setting; addresses are put on an interface by the system or by `[vrrp.NAME]`");
+                notes.not_needed(command.source, &command.text, "it changes no setting; addresses are put on an interface by the system or by `[vrrp.NAME]`");
             }
         }
     }
@@ -142,7 +151,7 @@ impl DispatcherConfig {
         let at = cluster.ports.iter().position(|port| port.number == number).unwrap_or_else(|| {
             cluster.ports.push(ClusterPort {
                 number,
-                line: command.line,
+                source: command.source,
                 text: command.text.clone(),
                 ..ClusterPort::default()
             });
@@ -218,29 +227,29 @@ impl DispatcherConfig {
             "start" => drop(self.manager.get_or_insert_default()),
             "stop" => self.manager = None,
             "proportions" => {
-                let numbers = (command.arguments[1..].join(" "), command.line);
+                let numbers = (command.rest(1).join(" "), command.source);
                 self.manager.get_or_insert_default().insert("proportions".to_owned(), numbers);
             }
             "interval" | "sensitivity" | "smoothing" => {
-                let number = (command.argument(1).to_owned(), command.line);
+                let number = (command.argument(1).to_owned(), command.source);
                 self.manager.get_or_insert_default().insert(command.argument(0).to_owned(), number);
             }
             "quiesce" | "unquiesce" => {
                 notes.left_out(
-                    command.line,
+                    command.source,
                     &command.text,
                     "it is an order, not a setting",
                     "`steelyard server quiesce POOL/NAME`",
                 );
             }
             "reach" => notes.left_out(
-                command.line,
+                command.source,
                 &command.text,
                 "members tell each other what they reach by a heartbeat, which has names and keys",
                 "`reach` of `[heartbeat.PEER]`",
             ),
             _ => notes.not_needed(
-                command.line,
+                command.source,
                 &command.text,
                 "it is about the manager's own process",
             ),
@@ -257,27 +266,29 @@ impl DispatcherConfig {
             None => (None, target),
         };
         let Ok(port) = port.parse::<u16>() else {
-            return notes.not_needed(command.line, &command.text, "it names no port");
+            return notes.not_needed(command.source, &command.text, "it names no port");
         };
         let same = |one: &Advisor| one.kind == kind && one.port == port && one.cluster == cluster;
         let at = self.advisors.iter().position(same);
         match (action, at) {
             ("start", None) => {
-                let line = command.line;
+                let source = command.source;
                 self.advisors.push(Advisor {
                     kind,
                     cluster,
                     port,
                     keys: KeywordSettings::new(),
-                    line,
+                    source,
                 });
             }
             ("stop", Some(at)) => drop(self.advisors.remove(at)),
             ("interval" | "timeout" | "connecttimeout" | "receivetimeout", Some(at)) => {
-                let time = (command.argument(3).to_owned(), command.line);
+                let time = (command.argument(3).to_owned(), command.source);
                 self.advisors[at].keys.insert(action.to_owned(), time);
             }
-            _ => notes.not_needed(command.line, &command.text, "it changes nothing that is asked"),
+            _ => {
+                notes.not_needed(command.source, &command.text, "it changes nothing that is asked")
+            }
         }
     }
 }
@@ -288,9 +299,9 @@ fn object<'o>(
     command: &DispatcherCommand,
 ) -> &'o mut PortObject {
     let at = list.iter().position(|one| one.name == name).unwrap_or_else(|| {
-        let line = command.line;
+        let source = command.source;
         let text = command.text.clone();
-        list.push(PortObject { name: name.to_owned(), line, text, ..PortObject::default() });
+        list.push(PortObject { name: name.to_owned(), source, text, ..PortObject::default() });
         list.len() - 1
     });
     &mut list[at]
@@ -299,17 +310,22 @@ fn object<'o>(
 fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from: usize) {
     // `proportions` of a cluster has four numbers.
     if command.argument(from) == "proportions" {
-        let numbers = command.arguments.get(from + 1..).unwrap_or(&[]).join(" ");
-        keys.insert("proportions".to_owned(), (numbers, command.line));
+        let numbers = command.rest(from + 1).join(" ");
+        keys.insert("proportions".to_owned(), (numbers, command.source));
         return;
     }
     for (key, value) in command.pairs(from) {
-        keys.insert(key.to_ascii_lowercase(), (value.to_owned(), command.line));
+        keys.insert(key.to_ascii_lowercase(), (value.to_owned(), command.source));
     }
 }
 
 fn note_malformed(command: &DispatcherCommand, notes: &mut ConversionNotes) {
-    notes.left_out(command.line, &command.text, "its target cannot be read", "CLUSTER:PORT:SERVER");
+    notes.left_out(
+        command.source,
+        &command.text,
+        "its target cannot be read",
+        "CLUSTER:PORT:SERVER",
+    );
 }
 
 pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str> {
@@ -317,8 +333,8 @@ pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str
 }
 
 /// Where a keyword stands; 0: nowhere.
-pub fn keyword_line(keys: &KeywordSettings, key: &str) -> u32 {
-    keys.get(key).map_or(0, |(_, line)| *line)
+pub fn keyword_line(keys: &KeywordSettings, key: &str) -> Source {
+    keys.get(key).map_or(Source::NONE, |(_, source)| *source)
 }
 
 /// A keyword of the port, of its cluster, or of the executor, and its line.
@@ -327,7 +343,7 @@ pub fn inherited_keyword<'p>(
     cluster: &'p Cluster,
     port: &'p ClusterPort,
     key: &str,
-) -> Option<(&'p str, u32)> {
+) -> Option<(&'p str, Source)> {
     let of = |keys: &'p KeywordSettings| {
         keyword_value(keys, key).map(|value| (value, keyword_line(keys, key)))
     };

@@ -1,6 +1,7 @@
 //! How servers of a port are judged: the manager's numbers and what its advisor asks.
 
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::config::{
@@ -20,7 +21,7 @@ impl PortChecks<'_> {
         &self,
         servers: &[&PortObject],
         notes: &mut ConversionNotes,
-    ) -> Option<(String, u32)> {
+    ) -> Option<(String, Source)> {
         let manager = self.config.manager.as_ref()?;
         let fixed = |server: &&&PortObject| {
             matches!(keyword_value(&server.keys, "fixedweight"), Some("yes" | "y"))
@@ -31,24 +32,29 @@ impl PortChecks<'_> {
         }
         if let Some(one) = servers.iter().find(fixed) {
             notes.changed(
-                one.line,
+                one.source,
                 &one.text,
                 "weights of a pool are judged all or none",
                 "a pool of its own for fixed weights",
             );
         }
         let own = self.cluster.keys.get("proportions").or(manager.get("proportions"));
-        let (numbers, line) =
-            own.map_or(("50 50 0 0", 0), |(numbers, line)| (numbers.as_str(), *line));
+        let (numbers, source) = own
+            .map_or(("50 50 0 0", Source::NONE), |(numbers, source)| (numbers.as_str(), *source));
         let parts: Vec<u32> =
             numbers.split_whitespace().filter_map(|text| text.parse().ok()).collect();
         let [mut active, new, latency, system] = parts[..] else {
-            notes.left_out(line, numbers, "the manager's proportions are four numbers", "`judge`");
+            notes.left_out(
+                source,
+                numbers,
+                "the manager's proportions are four numbers",
+                "`judge`",
+            );
             return None;
         };
         if system > 0 {
             notes.changed(
-                line,
+                source,
                 &format!("proportions {numbers}"),
                 "the share of the metric server was given to active connections",
                 "`agent` in the pool and `judge.agent`",
@@ -70,11 +76,11 @@ impl PortChecks<'_> {
             inherited_keyword(self.config, self.cluster, self.port, "weightbound")
                 .map(|(bound, _)| ("bound", bound.to_owned())),
         );
-        Some((value::table(&pairs), line))
+        Some((value::table(&pairs), source))
     }
 
     /// What the advisor of this port asks.
-    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, u32)> {
+    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, Source)> {
         let own = |one: &&Advisor| {
             one.port == self.port.number
                 && one.cluster.as_ref().is_none_or(|name| *name == self.cluster.name)
@@ -108,7 +114,7 @@ impl PortChecks<'_> {
             other => {
                 let instead = "`probe = { program = … }`, or `agent`";
                 notes.left_out(
-                    advisor.line,
+                    advisor.source,
                     &format!("advisor start {other}"),
                     "there is no such probe",
                     instead,
@@ -139,6 +145,6 @@ impl PortChecks<'_> {
             .iter()
             .find_map(|key| duration::parse_seconds(keyword_value(&advisor.keys, key)?));
         pairs.push(("timeout", duration::format_duration(limit.unwrap_or(1_000).min(every))));
-        Some((value::table(&pairs), advisor.line))
+        Some((value::table(&pairs), advisor.source))
     }
 }

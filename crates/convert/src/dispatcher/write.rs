@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, empty_pool, value};
 
 use super::config::{
@@ -57,9 +58,9 @@ pub fn write_config(
         note_unsupported("cluster", &cluster.keys, notes);
         let address = keyword_value(&cluster.keys, "address").unwrap_or(&cluster.name);
         let Ok(ip) = address.parse::<IpAddr>() else {
-            let line = cluster.ports.first().map_or(0, |port| port.line);
+            let source = cluster.ports.first().map_or(Source::NONE, |port| port.source);
             notes.left_out(
-                line,
+                source,
                 &cluster.name,
                 "a service listens at an address, and this is a name",
                 "`cluster add NAME address ADDRESS`",
@@ -80,7 +81,7 @@ pub fn write_config(
 }
 
 fn note_unsupported(what: &str, keys: &KeywordSettings, notes: &mut ConversionNotes) {
-    for (key, (value, line)) in keys {
+    for (key, (value, source)) in keys {
         if !USED.contains(&key.as_str()) {
             let directive = format!("{what} … {key} {value}");
             match key.as_str() {
@@ -96,12 +97,12 @@ fn note_unsupported(what: &str, keys: &KeywordSettings, notes: &mut ConversionNo
                 | "halfopenaddressreport"
                 | "collocated" => {
                     notes.not_needed(
-                        *line,
+                        *source,
                         &directive,
                         "routes are the system's, and tables grow by themselves",
                     );
                 }
-                _ => notes.left_out(*line, &directive, "there is no such setting", ""),
+                _ => notes.left_out(*source, &directive, "there is no such setting", ""),
             }
         }
     }
@@ -117,7 +118,7 @@ struct PortWriter<'w> {
 }
 
 impl PortWriter<'_> {
-    fn key(&self, key: &str) -> Option<(&str, u32)> {
+    fn key(&self, key: &str) -> Option<(&str, Source)> {
         config::inherited_keyword(self.config, self.cluster, self.port, key)
     }
 
@@ -141,13 +142,13 @@ impl PortWriter<'_> {
         note_unsupported("port", &port.keys, self.notes);
         let forward = self.forward();
         let path = format!("service.{name}");
-        let mut service = TomlTable::new(path.clone(), port.line, &port.text);
+        let mut service = TomlTable::new(path.clone(), port.source, &port.text);
         let host = if self.ip.is_ipv6() { format!("[{}]", self.ip) } else { self.ip.to_string() };
         let number = if port.number == 0 { "*".to_owned() } else { port.number.to_string() };
-        service.set("listen", value::quote(&format!("{host}:{number}")), port.line);
+        service.set("listen", value::quote(&format!("{host}:{number}")), port.source);
         service.set("forward", value::quote(forward), keyword_line(&port.keys, "method"));
         let pool = self.pools.unique_name(name);
-        service.set("pool", value::quote(&pool), 0);
+        service.set("pool", value::quote(&pool), Source::NONE);
         self.service_keys(&mut service, forward);
         document.push(service);
         let own: Vec<&PortObject> = port.servers.iter().collect();
@@ -168,15 +169,16 @@ impl PortWriter<'_> {
 
     fn service_keys(&mut self, service: &mut TomlTable, forward: &str) {
         let packets = matches!(forward, "mac" | "nat" | "tunnel");
-        let protocol = self.key("protocol").map(|(text, line)| (text.to_ascii_lowercase(), line));
-        match protocol.as_ref().filter(|_| packets).map(|(text, line)| (text.as_str(), *line)) {
-            Some(("udp", line)) => service.set_required("protocol", value::quote("udp"), line),
-            Some(("tcp/udp" | "both", line)) => {
-                service.set_required("protocol", value::quote_all(&["tcp", "udp"]), line)
+        let protocol =
+            self.key("protocol").map(|(text, source)| (text.to_ascii_lowercase(), source));
+        match protocol.as_ref().filter(|_| packets).map(|(text, source)| (text.as_str(), *source)) {
+            Some(("udp", source)) => service.set_required("protocol", value::quote("udp"), source),
+            Some(("tcp/udp" | "both", source)) => {
+                service.set_required("protocol", value::quote_all(&["tcp", "udp"]), source)
             }
             _ => {}
         }
-        if let Some((seconds, line)) = self.key("stickytime").filter(|(text, _)| *text != "0") {
+        if let Some((seconds, source)) = self.key("stickytime").filter(|(text, _)| *text != "0") {
             let mut pairs = vec![(
                 "time",
                 duration::parse_duration(seconds, 1_000)
@@ -185,33 +187,33 @@ impl PortWriter<'_> {
             if let Some((bits, _)) = self.key("stickymask").filter(|(bits, _)| *bits != "32") {
                 pairs.push((if self.ip.is_ipv4() { "mask4" } else { "mask6" }, bits.to_owned()));
             }
-            service.set("sticky", value::table(&pairs), line);
+            service.set("sticky", value::table(&pairs), source);
         }
         for (theirs, ours) in [("staletimeout", "stale-timeout"), ("fintimeout", "fin-timeout")] {
             let time = self
                 .key(theirs)
-                .and_then(|(text, line)| Some((duration::parse_duration(text, 1_000)?, line)));
-            if let Some((ms, line)) = time.filter(|_| packets) {
-                service.set(ours, duration::format_duration(ms), line);
+                .and_then(|(text, source)| Some((duration::parse_duration(text, 1_000)?, source)));
+            if let Some((ms, source)) = time.filter(|_| packets) {
+                service.set(ours, duration::format_duration(ms), source);
             }
         }
         let kind =
             self.port.servers.iter().find_map(|server| keyword_value(&server.keys, "encaptype"));
         if forward == "tunnel" && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("gre")) {
-            service.set("tunnel", value::quote("gre"), 0);
+            service.set("tunnel", value::quote("gre"), Source::NONE);
         }
     }
 
     fn pool(&mut self, name: &str, servers: &[&PortObject], forward: &str) -> TomlTable {
         let port = self.port;
-        let mut pool = TomlTable::new(format!("pool.{name}"), port.line, &port.text);
-        pool.set("balance", value::quote("round-robin"), 0);
+        let mut pool = TomlTable::new(format!("pool.{name}"), port.source, &port.text);
+        pool.set("balance", value::quote("round-robin"), Source::NONE);
         let judged = PortChecks { config: self.config, cluster: self.cluster, port };
-        if let Some((judge, line)) = judged.dynamic_weights(servers, self.notes) {
-            pool.set("judge", judge, line);
+        if let Some((judge, source)) = judged.dynamic_weights(servers, self.notes) {
+            pool.set("judge", judge, source);
         }
-        if let Some((probe, line)) = judged.health_check(self.notes) {
-            pool.set("probe", probe, line);
+        if let Some((probe, source)) = judged.health_check(self.notes) {
+            pool.set("probe", probe, source);
         }
         let mut sources: Vec<&str> = Vec::new();
         let mut names = UniqueNames::default();
@@ -223,11 +225,15 @@ impl PortWriter<'_> {
                 sources.push(source);
             }
             if let Some(value) = self.server(server, forward, &mut names) {
-                pool.push_item("servers", value, server.line);
+                pool.push_item("servers", value, server.source);
             }
         }
         if !sources.is_empty() && forward != "mac" && forward != "tunnel" {
-            pool.set("source", value::list(sources.iter().map(|one| value::quote(one))), 0);
+            pool.set(
+                "source",
+                value::list(sources.iter().map(|one| value::quote(one))),
+                Source::NONE,
+            );
         }
         pool
     }
@@ -242,7 +248,7 @@ impl PortWriter<'_> {
         let host = keyword_value(keys, "address").unwrap_or(&server.name);
         let Ok(ip) = host.parse::<IpAddr>() else {
             self.notes.left_out(
-                server.line,
+                server.source,
                 &server.text,
                 "a server of packets has an address, and this is a name",
                 "`server add … address ADDRESS`",
@@ -258,7 +264,7 @@ impl PortWriter<'_> {
             _ if own > 0 => own,
             _ => {
                 self.notes.changed(
-                    server.line,
+                    server.source,
                     &server.text,
                     "a server's address has a port: 80 was written, which only its probe uses",
                     "`probe.port`",
@@ -279,7 +285,7 @@ impl PortWriter<'_> {
             && forward == "mac"
         {
             self.notes.left_out(
-                server.line,
+                server.source,
                 &server.text,
                 "next hops are the system's routes",
                 "a route to the server; `forward = \"tunnel\"` across routers",
@@ -298,7 +304,7 @@ impl PortWriter<'_> {
         let when = match rule::condition(one, http) {
             Ok(when) => when,
             Err(why) => {
-                self.notes.left_out_because(one.line, &one.text, &why);
+                self.notes.left_out_because(one.source, &one.text, &why);
                 return None;
             }
         };
@@ -306,16 +312,21 @@ impl PortWriter<'_> {
         let servers: Vec<&PortObject> =
             port.servers.iter().filter(|server| one.servers.contains(&server.name)).collect();
         if servers.is_empty() {
-            self.notes.left_out(one.line, &one.text, "the rule has no servers", "`pool` in a rule");
+            self.notes.left_out(
+                one.source,
+                &one.text,
+                "the rule has no servers",
+                "`pool` in a rule",
+            );
             return None;
         }
         let pool = self.pools.unique_name(&format!("{name}-{}", one.name));
-        let mut table = TomlTable::one_of(format!("{path}.rule"), one.line, &one.text);
+        let mut table = TomlTable::one_of(format!("{path}.rule"), one.source, &one.text);
         let when = when.simplify(false);
         if let Some(when) = when.to_when() {
-            table.set("when", when, 0);
+            table.set("when", when, Source::NONE);
         }
-        table.set("pool", value::quote(&pool), 0);
+        table.set("pool", value::quote(&pool), Source::NONE);
         document.push(table);
         Some(self.pool(&pool, &servers, forward))
     }

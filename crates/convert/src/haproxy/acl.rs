@@ -11,14 +11,20 @@ use super::pools::BackendPools;
 
 /// Criteria by name; several of one name are alternatives.
 #[derive(Debug, Default)]
-pub struct AclTable(HashMap<String, Vec<RuleCondition>>);
+pub struct AclTable(HashMap<String, Vec<NamedCriterion>>);
+
+#[derive(Debug)]
+struct NamedCriterion {
+    condition: RuleCondition,
+    line: ConfigLine,
+}
 
 /// Says where the case of a value cannot be left out of account.
 pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
-    if ignores_case(&line.words) {
+    if ignores_case(line.all_words()) {
         let reason = "values of fields are compared with their case: in the ways in which this one is usually written";
         let instead = "further spellings in the rule's `when`";
-        notes.changed(line.number, &line.text(), reason, instead);
+        notes.changed(line.source, &line.text(), reason, instead);
     }
 }
 
@@ -33,11 +39,14 @@ impl AclTable {
         for line in lines {
             note_case_sensitivity(line, notes);
             let name = line.word(1);
-            let cond = criterion(line.rest(2), pools).unwrap_or_else(|why| {
+            let condition = criterion(line.rest(2), pools).unwrap_or_else(|why| {
                 let reason = format!("`{name}`: {}", why.reason);
                 RuleCondition::Unknown(UnsupportedReason::new(reason, why.instead))
             });
-            out.0.entry(name.to_owned()).or_default().push(cond);
+            out.0
+                .entry(name.to_owned())
+                .or_default()
+                .push(NamedCriterion { condition, line: line.clone() });
         }
         out
     }
@@ -118,7 +127,9 @@ impl AclTable {
 
     fn named_condition(&self, name: &str) -> Result<RuleCondition, UnsupportedReason> {
         if let Some(alternatives) = self.0.get(name) {
-            return Ok(RuleCondition::Any(alternatives.clone()));
+            alternatives.iter().for_each(|one| one.line.mark_converted());
+            let conditions = alternatives.iter().map(|one| one.condition.clone());
+            return Ok(RuleCondition::Any(conditions.collect()));
         }
         match name {
             "TRUE" => Ok(RuleCondition::Is(true)),

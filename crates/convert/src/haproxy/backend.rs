@@ -3,11 +3,13 @@
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
+use super::bind::FileBases;
 use super::health_check::{self, CheckSettings, CheckTimes};
 use super::lex::ConfigLine;
-use super::section::HaproxySection;
+use super::section::{HaproxySection, SectionKind};
 use super::server::{self, HaproxyServer};
 use super::settings::ProxySettings;
 
@@ -16,40 +18,53 @@ pub fn write(
     section: &HaproxySection,
     settings: &ProxySettings,
     (name, ports): (&str, &[u16]),
+    bases: &FileBases,
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
+    if let Some(line) = settings.disabled.as_ref().filter(|_| section.kind == SectionKind::Backend)
+    {
+        let reason = "a pool is not disabled: what goes there is served";
+        notes.left_out(line.source, &line.text(), reason, "`state = \"disabled\"` of its servers");
+    }
+    if section.kind == SectionKind::Backend {
+        for line in &settings.binds {
+            notes.left_out(line.source, &line.text(), "a backend listens nowhere", "a frontend");
+        }
+    }
     if settings.servers.is_empty() {
-        return;
+        // A listener reports itself; what goes to a backend without servers is answered with 503, as HAProxy does.
+        return notes.converted(section.source);
     }
     let path = format!("pool.{name}");
-    let mut pool = TomlTable::new(path.clone(), section.line, &section.keyword);
+    let mut pool = TomlTable::new(path.clone(), section.source, &section.keyword);
     balance(settings, &mut pool, notes);
-    let servers = servers(settings, ports, &mut pool, notes);
+    let servers = servers(settings, ports, bases, &mut pool, notes);
     let check = health_check::health_check(settings, notes);
     let times = servers.iter().find(|one| one.checked).map(|one| one.times.clone());
     if let Some(times) = &times {
-        pool.set("probe", check.to_toml(times), check.line);
+        pool.set("probe", check.to_toml(times), check.source);
+        pool.add_sources("probe", &check.time_source);
     }
     write_common_settings(&servers, &mut pool, notes);
     if let Some(line) = settings.single.get("retries") {
-        pool.set("retries", line.word(1), line.number);
+        pool.set("retries", line.word(1), line.source);
     }
     if let Some(line) = settings.single.get("retry-on") {
         retry_on(line, &mut pool, notes);
     }
     source(settings, &mut pool, notes);
     let mut names = UniqueNames::default();
-    for one in &servers {
+    for one in servers.iter().filter(|one| !one.is_template) {
         let value = server_entry(one, names.unique_name(&one.name), times.as_ref(), &check);
-        pool.push_item("servers", value, one.line);
+        pool.push_item("servers", value, one.source);
     }
     if pool.has("servers") || pool.has("servers-from") {
         document.push(pool);
         timeouts(&path, settings, document);
     } else {
         notes.left_out(
-            section.line,
+            section.source,
             &section.keyword,
             "none of its servers can be carried over",
             "",
@@ -62,7 +77,7 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
     let words: Vec<&str> =
         (1..).map(|at| line.word(at)).take_while(|word| !word.is_empty()).collect();
     if words == ["none"] {
-        return pool.set("retries", "0", line.number);
+        return pool.set("retries", "0", line.source);
     }
     let known = [
         "all-retryable-errors",
@@ -71,9 +86,15 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
         "junk-response",
         "response-timeout",
     ];
+    if words.is_empty() {
+        notes.left_out(line.source, &line.text(), "no failure is named", "`retry` of the pool");
+    }
+    if words.contains(&"conn-failure") || words.contains(&"empty-response") {
+        notes.converted(line.source);
+    }
     for word in words.iter().filter(|word| !known.contains(word) && word.parse::<u16>().is_err()) {
         let reason = format!("`{word}` is no failure after which a request is sent again");
-        notes.left_out(line.number, &line.text(), &reason, "`retry` of the pool");
+        notes.left_out(line.source, &line.text(), &reason, "`retry` of the pool");
     }
     let all = words.contains(&"all-retryable-errors");
     let mut statuses: Vec<String> = words
@@ -94,15 +115,15 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
         }
     }
     if !pairs.is_empty() {
-        pool.set("retry", value::table(&pairs), line.number);
+        pool.set("retry", value::table(&pairs), line.source);
     }
 }
 
 fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("balance") else {
-        return pool.set("balance", value::quote("round-robin"), 0);
+        return pool.set("balance", value::quote("round-robin"), Source::NONE);
     };
-    let number = line.number;
+    let number = line.source;
     let (name, argument) = line.word(1).split_once('(').unwrap_or((line.word(1), ""));
     let argument = argument.trim_end_matches(')');
     let hashed = match name {
@@ -115,7 +136,7 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
         "leastconn" => return pool.set("balance", value::quote("least-connections"), number),
         "random" => return pool.set("balance", value::quote("random"), number),
         "source" => return pool.set("balance", value::quote("source"), number),
-        "uri" if line.words.iter().any(|word| word == "whole") => Some(value::quote("uri")),
+        "uri" if line.has_word("whole") => Some(value::quote("uri")),
         "uri" => Some(value::quote("path")),
         "url_param" => Some(value::table(&[("query", value::quote(line.word(2)))])),
         "hdr" => Some(value::table(&[("header", value::quote(argument))])),
@@ -133,12 +154,11 @@ fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversio
     };
     match settings.single.get("hash-balance-factor").filter(|factor| factor.word(1) != "0") {
         Some(factor) => {
+            let at = factor.source;
             let factor = ("load-factor", factor.word(1).to_owned());
-            pool.set(
-                "balance",
-                value::table(&[("by", value::quote("bounded-hash")), factor]),
-                number,
-            );
+            let bounded = value::table(&[("by", value::quote("bounded-hash")), factor]);
+            pool.set("balance", bounded, number);
+            pool.add_sources("balance", &[at]);
         }
         None => pool.set("balance", value::quote("maglev"), number),
     }
@@ -162,16 +182,19 @@ fn hash(fetch: &str) -> Option<String> {
 fn servers(
     settings: &ProxySettings,
     ports: &[u16],
+    bases: &FileBases,
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) -> Vec<HaproxyServer> {
     let mut out = Vec::new();
     for (line, defaults) in &settings.servers {
         if line.word(0) == "server-template" {
-            server_template(line, pool, notes);
+            if server_template(line, pool, notes) {
+                out.push(server::read_template(line, defaults, bases, notes));
+            }
             continue;
         }
-        let Some(mut server) = server::read(line, defaults, notes) else { continue };
+        let Some(mut server) = server::read(line, defaults, bases, notes) else { continue };
         let mut own: Vec<u16> = ports.to_vec();
         own.dedup();
         match (server.port, &own[..]) {
@@ -179,7 +202,7 @@ fn servers(
             (None, [only]) => server.port = Some(*only),
             (None, _) => {
                 notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "the server has no port, and its clients come to several or none",
                     "a port",
@@ -192,29 +215,29 @@ fn servers(
     let backups = out.iter().filter(|one| one.backup).count();
     if let Some(last) = out.iter().rfind(|one| one.backup)
         && backups > 1
-        && !settings.options.contains_key("allbackups")
+        && settings.options.get("allbackups").inspect(|line| line.mark_converted()).is_none()
     {
         let reason = "all backups help when the others are down, not the first of them alone";
-        notes.changed(last.line, "backup", reason, "`priority` for an order among them");
+        notes.changed(last.source, "backup", reason, "`priority` for an order among them");
     }
     out
 }
 
-/// `server-template PREFIX NUM NAME:PORT`.
-fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {
+/// `server-template PREFIX NUM NAME:PORT`; false: it cannot be carried over.
+fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) -> bool {
     let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
     let most = line.word(2).rsplit('-').next().unwrap_or_default();
     if pool.has("servers-from") || port.is_empty() || host.starts_with('_') {
         let instead = "`servers-from = { dns = …, port = … }`";
-        return notes.left_out(
-            line.number,
-            &line.text(),
-            "one name with a port for each pool",
-            instead,
-        );
+        let reason = "one name with a port for each pool";
+        notes.left_out(line.source.whole(), &line.text(), reason, instead);
+        return false;
     }
+    // The prefix of the servers' names is not needed: their addresses are their names.
+    line.word(1);
     let pairs = [("dns", value::quote(host)), ("port", port.to_owned()), ("max", most.to_owned())];
-    pool.set("servers-from", value::table(&pairs), line.number);
+    pool.set("servers-from", value::table(&pairs), line.source);
+    true
 }
 
 /// What a pool says for all of its servers.
@@ -225,16 +248,16 @@ fn write_common_settings(
 ) {
     let Some(first) = servers.first() else { return };
     if let Some(keys) = &first.tls {
-        pool.set_required("tls", value::table(keys), first.line);
+        pool.set_required("tls", value::table(keys), first.source);
     }
     if first.http2 {
-        pool.set("http2", value::quote("only"), first.line);
+        pool.set("http2", value::quote("only"), first.source);
     }
     if let Some(version) = first.header {
-        pool.set_required("send-proxy", value::quote(version), first.line);
+        pool.set_required("send-proxy", value::quote(version), first.source);
     }
     if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
-        pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.line);
+        pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.source);
     }
     if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {
         let mut pairs = vec![("kind", value::quote("text"))];
@@ -242,14 +265,14 @@ fn write_common_settings(
             pairs.push(("port", port));
         }
         pairs.extend(every.map(|ms| ("every", duration::format_duration(ms))));
-        pool.set("agent", value::table(&pairs), first.line);
+        pool.set("agent", value::table(&pairs), first.source);
     }
     for other in servers {
         let alike = |one: &HaproxyServer| (one.tls.clone(), one.http2, one.header);
         if alike(other) != alike(first) {
             let reason = "all servers of a pool are spoken to in the same way, that of the first";
             notes.changed(
-                other.line,
+                other.source,
                 &format!("server {}", other.name),
                 reason,
                 "pools of their own and a `split` rule",
@@ -261,24 +284,24 @@ fn write_common_settings(
 fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("source") else { return };
     let address = line.word(1).split(':').next().unwrap_or_default();
-    if line.words.len() > 2 {
+    if line.len() > 2 {
         let instead = "`socket = { transparent = true }` in the pool, or `forward = \"nat\"` with `source = \"client\"`";
         notes.left_out(
-            line.number,
+            line.source,
             &line.text(),
             "clients' addresses need routes of their own",
             instead,
         );
     } else if address != "0.0.0.0" {
-        pool.set("source", value::quote(address), line.number);
+        pool.set("source", value::quote(address), line.source);
     }
 }
 
 fn timeouts(path: &str, settings: &ProxySettings, document: &mut Document) {
-    let mut times = TomlTable::new(format!("{path}.timeout"), 0, "");
-    let mut set = |key: &'static str, time: Option<(u64, u32)>| {
-        if let Some((ms, line)) = time {
-            times.set(key, duration::format_duration(ms), line);
+    let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
+    let mut set = |key: &'static str, time: Option<(u64, Source)>| {
+        if let Some((ms, source)) = time {
+            times.set(key, duration::format_duration(ms), source);
         }
     };
     set("connect", settings.time("connect"));

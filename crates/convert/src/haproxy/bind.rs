@@ -2,9 +2,10 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::value;
 
-use super::lex::ConfigLine;
+use super::lex::{ConfigLine, KeywordReader};
 
 #[derive(Clone, Debug, Default)]
 pub struct BindLine {
@@ -26,7 +27,7 @@ pub struct BindLine {
     /// Connections begin with a header of the PROXY protocol.
     pub header: bool,
     pub socket: Vec<(&'static str, String)>,
-    pub line: u32,
+    pub source: Source,
 }
 
 /// What a listener wants of its clients' certificates.
@@ -67,137 +68,168 @@ const VALUED: [&str; 12] = [
     "severity-output",
     "shards",
 ];
+/// Keywords that choose ciphers and curves, each with a value.
+const CIPHERS: [&str; 4] = ["ciphers", "ciphersuites", "curves", "ecdhe"];
 /// Ports of one range.
 const RANGE: u32 = 256;
 
 /// Reads one; `None`: it cannot be listened there.
-pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Option<BindLine> {
-    let mut out = BindLine { line: line.number, ..BindLine::default() };
-    let words = line.rest(1);
-    let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let v6_only = has("v6only") && !has("v4v6");
+pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
+    let mut out = BindLine { source: line.source, ..BindLine::default() };
+    let v6_only = line.has_word("v6only") && !line.has_word("v4v6");
     for address in line.word(1).split(',') {
         if let Err(reason) = out.address(address, v6_only) {
-            notes.left_out(line.number, &line.text(), &reason, "an address and a port");
+            notes.left_out(line.source, &line.text(), &reason, "an address and a port");
             return None;
         }
     }
-    if words.iter().any(|word| word == "accept-netscaler-cip") {
+    if line.has_word("accept-netscaler-cip") {
         let reason = "this header is not read, and clients behind it could not be told apart";
-        notes.left_out(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
+        notes.left_out(line.source, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
-    let verify = out.read_words(words, base, line, notes);
+    notes.converted(line.source);
+    let verify = out.read_keywords(bases, line, notes);
     out.settle_client(verify.as_deref(), line, notes)?;
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
-        notes.left_out(line.number, &line.text(), "TLS needs the file of a certificate", instead);
+        notes.left_out(line.source, &line.text(), "TLS needs the file of a certificate", instead);
         return None;
     }
     Some(out)
 }
 
-/// A word of a listener that is not carried over.
-fn note_word(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
+/// Reports a keyword of a listener that is not carried over.
+fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut ConversionNotes) {
+    let text = line.text();
     match word {
-        // They say what is so, or are read before.
-        "v4v6" | "v6only" | "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {}
+        "v4v6" | "v6only" => notes.converted(source),
+        "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {
+            notes.not_needed(source, &text, "these versions of TLS are never spoken");
+        }
         "force-tlsv12" | "no-tls-tickets" | "ssl-max-ver" => {
             let reason =
                 format!("`{word}`: the newest version is not limited, and tickets are given");
-            notes.changed(line.number, &line.text(), &reason, "`tls.minimum`");
+            notes.changed(source, &text, &reason, "`tls.minimum`");
         }
         "generate-certificates" => {
             let reason = "certificates are not made for names that are asked for";
-            notes.left_out(line.number, &line.text(), reason, "`tls.certificates`");
+            notes.left_out(source, &text, reason, "`tls.certificates`");
         }
         "no-ca-names" | "prefer-client-ciphers" | "defer-accept" => {
             let reason = format!("`{word}` of a listener has no effect here");
-            notes.changed(line.number, &line.text(), &reason, "");
+            notes.changed(source, &text, &reason, "");
         }
-        _ => {
+        "accept-proxy" => {
+            let reason =
+                "a header of any address is believed, as HAProxy does: name the proxies alone";
+            notes.changed(source, &text, reason, "`accept-proxy = \"10.0.0.0/8\"`");
+        }
+        "strict-sni" => {
+            let reason = "a client that names no server gets the first certificate";
+            notes.changed(source, &text, reason, "");
+        }
+        "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
+            let reason = "ciphers and curves are chosen by `tls.policy`";
+            notes.changed(source, &text, reason, "`tls = { policy = \"modern\" }`");
+        }
+        known if VALUED.contains(&known) || ALONE.contains(&known) => {
             let reason = format!("`{word}` concerns processes and sockets of HAProxy itself");
-            notes.not_needed(line.number, &line.text(), &reason);
+            notes.not_needed(source, &text, &reason);
+        }
+        other => {
+            let reason = format!("`{other}` of a listener is not known");
+            notes.left_out(source, &text, &reason, "");
         }
     }
 }
 
-/// A certificate's file, below `crt-base` where it says no folder of its own.
+/// Where files are that are named without a folder: `crt-base` and `ca-base`.
+#[derive(Clone, Debug, Default)]
+pub struct FileBases {
+    pub certificates: String,
+    pub authorities: String,
+}
+
+impl FileBases {
+    /// A certificate's file.
+    pub fn certificate(&self, file: &str) -> String {
+        below_base(file, &self.certificates)
+    }
+
+    /// A file of authorities, or of what they revoked.
+    pub fn authority(&self, file: &str) -> String {
+        below_base(file, &self.authorities)
+    }
+}
+
+/// A file, below the base where it names no folder of its own.
 fn below_base(file: &str, base: &str) -> String {
-    let whole = file.starts_with('/') || base.is_empty();
+    let whole = file.starts_with('/') || file.starts_with('@') || base.is_empty();
     if whole { file.to_owned() } else { format!("{base}/{file}") }
 }
 
 impl BindLine {
-    /// Words behind the address; what follows `verify` is returned.
-    fn read_words(
+    /// Keywords behind the address; what follows `verify` is returned.
+    fn read_keywords(
         &mut self,
-        words: &[String],
-        base: &str,
+        bases: &FileBases,
         line: &ConfigLine,
         notes: &mut ConversionNotes,
     ) -> Option<String> {
-        let mut words = words.iter().skip(1).map(String::as_str);
+        let mut words = line.keywords(2);
         let mut verify = None;
-        while let Some(word) = words.next() {
-            let mut next = || words.next().unwrap_or_default();
-            match word {
-                "ssl" => self.tls = true,
-                "accept-proxy" => {
-                    self.header = true;
-                    let reason = "a header of any address is believed, as HAProxy does: name the proxies alone";
-                    notes.changed(
-                        line.number,
-                        &line.text(),
-                        reason,
-                        "`accept-proxy = \"10.0.0.0/8\"`",
-                    );
+        while let Some(word) = words.keyword() {
+            if word == "verify" {
+                verify = Some(words.value().to_owned());
+                words.mark_converted();
+            } else if self.read_keyword(word, &mut words, bases) {
+                words.mark_converted();
+            } else {
+                self.header |= word == "accept-proxy";
+                self.strict_names |= word == "strict-sni";
+                if VALUED.contains(&word) || CIPHERS.contains(&word) {
+                    words.value();
                 }
-                "crt" => self.certificates.push(below_base(next(), base)),
-                "ca-file" => next().clone_into(&mut self.client.get_or_insert_default().ca),
-                "crl-file" => self.crl = Some(next().to_owned()),
-                "strict-sni" => {
-                    self.strict_names = true;
-                    let reason = "a client that names no server gets the first certificate";
-                    notes.changed(line.number, &line.text(), reason, "");
-                }
-                "verify" => verify = Some(next().to_owned()),
-                "ssl-min-ver" => self.minimum = tls_version(next()),
-                "no-tlsv12" => self.minimum = Some("1.3"),
-                "alpn" | "npn" => {
-                    let offered = next().split(',').any(|one| one == "h2");
-                    self.http2 = Some(if offered { "tls" } else { "off" });
-                }
-                "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
-                "interface" => self.socket.push(("interface", value::quote(next()))),
-                "backlog" => self.socket.push(("backlog", next().to_owned())),
-                "mss" => self.socket.push(("mss", next().to_owned())),
-                "tcp-ut" => {
-                    let time = crate::duration::parse_duration(next(), 1)
-                        .map(crate::duration::format_duration);
-                    self.socket.extend(time.map(|time| ("user-timeout", time)));
-                }
-                "tfo" => self.socket.push(("fast-open", "256".to_owned())),
-                "transparent" => self.socket.push(("transparent", "true".to_owned())),
-                alone if ALONE.contains(&alone) => note_word(alone, line, notes),
-                valued if VALUED.contains(&valued) => {
-                    next();
-                    note_word(valued, line, notes);
-                }
-                "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
-                    next();
-                    let reason = "ciphers and curves are chosen by `tls.policy`";
-                    let instead = "`tls = { policy = \"modern\" }`";
-                    notes.changed(line.number, &line.text(), reason, instead);
-                }
-                other => {
-                    let reason = format!("`{other}` of a listener is not known");
-                    notes.left_out(line.number, &line.text(), &reason, "");
-                    next();
-                }
+                note_keyword(word, words.source(), line, notes);
             }
         }
         verify
+    }
+
+    /// One keyword; false: it is none that is carried over as it is.
+    fn read_keyword(
+        &mut self,
+        word: &str,
+        words: &mut KeywordReader<'_>,
+        bases: &FileBases,
+    ) -> bool {
+        let mut next = || words.value();
+        match word {
+            "ssl" => self.tls = true,
+            "crt" => self.certificates.push(bases.certificate(next())),
+            "ca-file" => self.client.get_or_insert_default().ca = bases.authority(next()),
+            "crl-file" => self.crl = Some(bases.authority(next())),
+            "ssl-min-ver" => self.minimum = tls_version(next()),
+            "no-tlsv12" => self.minimum = Some("1.3"),
+            "alpn" | "npn" => {
+                let offered = next().split(',').any(|one| one == "h2");
+                self.http2 = Some(if offered { "tls" } else { "off" });
+            }
+            "proto" => self.http2 = Some(if next() == "h2" { "always" } else { "off" }),
+            "interface" => self.socket.push(("interface", value::quote(next()))),
+            "backlog" => self.socket.push(("backlog", next().to_owned())),
+            "mss" => self.socket.push(("mss", next().to_owned())),
+            "tcp-ut" => {
+                let time = crate::duration::parse_duration(next(), 1)
+                    .map(crate::duration::format_duration);
+                self.socket.extend(time.map(|time| ("user-timeout", time)));
+            }
+            "tfo" => self.socket.push(("fast-open", "256".to_owned())),
+            "transparent" => self.socket.push(("transparent", "true".to_owned())),
+            _ => return false,
+        }
+        true
     }
 
     /// Decides whether clients are asked for certificates; `None`: the listener must not be opened.
@@ -215,12 +247,12 @@ impl BindLine {
             (Some(_), _) => {
                 let reason =
                     "without `verify required` or `optional` no client is asked for a certificate";
-                notes.not_needed(line.number, &line.text(), reason);
+                notes.not_needed(line.source, &line.text(), reason);
                 None
             }
             (None, Some("optional" | "required")) => {
                 let reason = "clients must show certificates, and the authority that signs them is not named";
-                notes.left_out(line.number, &line.text(), reason, "`tls.client.ca`");
+                notes.left_out(line.source, &line.text(), reason, "`tls.client.ca`");
                 return None;
             }
             (None, _) => None,
@@ -280,7 +312,7 @@ pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
             let covered = both != *listen && all.contains(&&both);
             if !covered && !known.contains(&listen) {
                 known.push(listen);
-                service.push_item("listen", listen.clone(), bind.line);
+                service.push_item("listen", listen.clone(), bind.source);
             }
         }
     }

@@ -24,17 +24,19 @@ pub fn write(
     let instead = "`compress = true` in the service";
     if !on(&settings) && !all {
         let reason = "a service compresses, not a pool, and only some of its pools did";
-        return notes.left_out(line.number, &line.text(), reason, instead);
+        return notes.left_out(line.source, &line.text(), reason, instead);
     }
-    if !line.words.iter().any(|word| word == "gzip") {
+    if !line.has_word("gzip") {
         let reason = "answers are compressed with gzip, brotli or zstd";
-        return notes.left_out(line.number, &line.text(), reason, instead);
+        return notes.left_out(line.source, &line.text(), reason, instead);
     }
     let mut pairs = vec![("codings", value::quote("gzip"))];
     let types = from.single.get("compression type").map(|types| value::quote_all(types.rest(2)));
     pairs.extend(types.map(|types| ("types", types)));
-    service.set("compress", value::table(&pairs), line.number);
+    service.set("compress", value::table(&pairs), line.source);
+    let types = from.single.get("compression type").map(|types| types.source);
+    service.add_sources("compress", &types.into_iter().collect::<Vec<_>>());
     let reason =
         "answers of less than 1 KiB are left as they are, and media types that are packed already";
-    notes.changed(line.number, &line.text(), reason, "`compress.min`, `compress.types`");
+    notes.changed(line.source, &line.text(), reason, "`compress.min`, `compress.types`");
 }

@@ -48,6 +48,19 @@ const ROWS: &[HaproxyDirective] = &[
     ),
     (
         &[
+            "tune.ssl.default-dh-param",
+            "tune.ssl.keylog",
+            "tune.ssl.certificate-compression",
+            "tune.ssl.ocsp-update.",
+            "tune.ssl.keyupdate-rate-limit",
+            "issuers-chain-path",
+        ],
+        NoteKind::Changed,
+        "keys, chains and stapled answers of TLS are those of the TLS library and of the certificate's file",
+        "`tls` of the service",
+    ),
+    (
+        &[
             "tune.",
             "spread-checks",
             "busy-polling",
@@ -70,10 +83,7 @@ const ROWS: &[HaproxyDirective] = &[
             "strict-limits",
             "thread-groups",
             "quiet",
-            "h1-case-adjust",
             "default-path",
-            "ca-base",
-            "issuers-chain-path",
             "localpeer",
         ],
         NoteKind::NotNeeded,
@@ -215,6 +225,8 @@ const ROWS: &[HaproxyDirective] = &[
             "option http-no-delay",
             "option http_proxy",
             "option transparent",
+            "h1-case-adjust",
+            "h1-case-adjust-file",
             "option h1-case-adjust-bogus-client",
             "option h1-case-adjust-bogus-server",
             "option originalto",
@@ -347,14 +359,12 @@ pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes
         })
     };
     match ROWS.iter().find(|row| fits(row)) {
-        Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line.number, &text, reason),
+        Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line.source, &text, reason),
         Some((_, NoteKind::Changed, reason, instead)) => {
-            notes.changed(line.number, &text, reason, instead)
+            notes.changed(line.source, &text, reason, instead)
         }
-        Some((_, NoteKind::LeftOut, reason, instead)) => {
-            notes.left_out(line.number, &text, reason, instead)
-        }
-        None => notes.left_out(line.number, &text, "the converter does not know it", ""),
+        Some((_, _, reason, instead)) => notes.left_out(line.source, &text, reason, instead),
+        None => notes.left_out(line.source, &text, "the converter does not know it", ""),
     }
 }
 

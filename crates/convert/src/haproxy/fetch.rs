@@ -38,8 +38,11 @@ pub fn criterion(
     let argument = parts.argument.as_str();
     match parts.name.as_str() {
         "always_true" => Ok(RuleCondition::Is(true)),
-        // Nobody is known by a password.
-        "always_false" | "http_auth" | "http_auth_group" => Ok(RuleCondition::Is(false)),
+        "always_false" => Ok(RuleCondition::Is(false)),
+        name if name.starts_with("http_auth") => Err(UnsupportedReason::new(
+            "requests are not authenticated",
+            "authenticate at the servers or with `tls.client`",
+        )),
         "ssl_fc" => Ok(match parts.values.first() {
             Some(&"0") => RuleCondition::Tls.negate(),
             _ => RuleCondition::Tls,

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
-use crate::notes::ConversionNotes;
+use crate::notes::{ConversionNotes, NoteKind};
+use crate::source::Source;
 use crate::{duration, empty_pool, value};
 
 use super::acl::{self, AclTable};
-use super::bind::{self, BindLine};
+use super::bind::{self, BindLine, FileBases};
 use super::compress;
-use super::http_rules::{self, FinalRule, HeaderEdits, ProxyRules};
-use super::lex::ConfigLine;
+use super::forwarded;
+use super::frontend_rule::{self, FrontendRule};
+use super::http_rules::{self, HeaderEdits, ProxyRules};
 use super::pools::BackendPools;
 use super::section::{HaproxySection, SectionKind};
 use super::settings::ProxySettings;
@@ -24,31 +26,11 @@ pub struct FrontendWriter<'a> {
     pub section: &'a HaproxySection,
     pub settings: &'a ProxySettings,
     pub pools: &'a BackendPools,
-    pub base: &'a str,
+    pub bases: &'a FileBases,
 }
 
 /// Networks that nobody is outside of.
 const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
-
-/// A rule, before it is known whether its listener speaks TLS.
-struct FrontendRule {
-    when: RuleCondition,
-    keys: Vec<(&'static str, String)>,
-    line: u32,
-    text: String,
-}
-
-impl FrontendRule {
-    fn from_final_rule(when: RuleCondition, ending: &FinalRule) -> FrontendRule {
-        let keys = vec![(ending.key, ending.value.clone())];
-        FrontendRule {
-            when: when.and(ending.when.clone()),
-            keys,
-            line: ending.line,
-            text: ending.text.clone(),
-        }
-    }
-}
 
 impl FrontendWriter<'_> {
     /// Writes its services. `ports`: where each backend's clients connect.
@@ -61,40 +43,20 @@ impl FrontendWriter<'_> {
     ) {
         let section = self.section;
         let settings = self.settings;
-        if settings.disabled {
-            return notes.left_out(section.line, &section.keyword, "it is disabled", "");
+        if self.note_unwritable(notes) {
+            return;
         }
-        if let Some(mode) = &settings.unsupported_mode {
+        let binds: Vec<BindLine> =
+            settings.binds.iter().filter_map(|line| bind::read(line, self.bases, notes)).collect();
+        if binds.is_empty() {
+            let reason = "none of its listeners can be carried over";
             return notes.left_out(
-                mode.number,
-                &mode.text(),
-                "only requests and bytes are forwarded",
-                "`forward = \"http\"` or \"tcp\"",
-            );
-        }
-        if settings.binds.is_empty() {
-            return notes.left_out(
-                section.line,
+                section.source,
                 &section.keyword,
-                "it listens nowhere",
+                reason,
                 "`listen` in a service",
             );
         }
-        let only_statistics = section.kind == SectionKind::Listen
-            && settings.servers.is_empty()
-            && settings.use_backends.is_empty()
-            && settings.rules.is_empty()
-            && !settings.single.contains_key("default_backend");
-        if only_statistics {
-            return notes.left_out(
-                section.line,
-                &section.keyword,
-                "it has no servers",
-                "`steelyard status`, `steelyard top` and `[global] metrics`",
-            );
-        }
-        let binds: Vec<BindLine> =
-            settings.binds.iter().filter_map(|line| bind::read(line, self.base, notes)).collect();
         let used = self.used_backends();
         for backend in &used {
             let known = ports.entry(backend.clone()).or_default();
@@ -108,13 +70,77 @@ impl FrontendWriter<'_> {
                 continue;
             }
             let base = if section.name.is_empty() { "service" } else { section.name.as_str() };
-            let both = tls
-                && settings.binds.iter().any(|line| !line.words.iter().any(|word| word == "ssl"));
+            let both = tls && settings.binds.iter().any(|line| !line.has_word("ssl"));
             let name =
                 names.unique_name(&if both { format!("{base}-tls") } else { base.to_owned() });
             self.service(&name, &binds, &used, document, notes);
-            write_rules(&name, &rules, tls, document);
+            frontend_rule::write(&name, &rules, tls, document);
         }
+        let never_applies = |rule: &&FrontendRule| {
+            let applies = |tls: bool| rule.when.clone().simplify(tls) != RuleCondition::Is(false);
+            !binds.iter().any(|bind| applies(bind.tls))
+        };
+        for rule in rules.iter().filter(never_applies) {
+            notes.not_needed(
+                rule.source,
+                &rule.text,
+                "nothing that comes here meets its condition",
+            );
+        }
+    }
+
+    /// Reports a section of which no service can be written; false: one can.
+    fn note_unwritable(&self, notes: &mut ConversionNotes) -> bool {
+        let section = self.section;
+        let settings = self.settings;
+        if section.kind == SectionKind::Frontend {
+            for (server, defaults) in &settings.servers {
+                let reason = "a frontend has no servers";
+                notes.left_out(server.source.whole(), &server.text(), reason, "a backend");
+                defaults
+                    .iter()
+                    .for_each(|line| notes.left_out(line.source.whole(), &line.text(), reason, ""));
+            }
+        }
+        if let Some(line) = &settings.disabled {
+            notes.not_needed(line.source, &line.text(), "nothing is written of what is disabled");
+            notes.left_out(section.source, &section.keyword, "it is disabled", "");
+            return true;
+        }
+        if let Some(mode) = &settings.unsupported_mode {
+            notes.ledger.settle(section.source.whole(), NoteKind::LeftOut);
+            notes.left_out(
+                mode.source,
+                &mode.text(),
+                "only requests and bytes are forwarded",
+                "`forward = \"http\"` or \"tcp\"",
+            );
+            return true;
+        }
+        if settings.binds.is_empty() {
+            notes.left_out(
+                section.source,
+                &section.keyword,
+                "it listens nowhere",
+                "`listen` in a service",
+            );
+            return true;
+        }
+        let only_statistics = section.kind == SectionKind::Listen
+            && settings.servers.is_empty()
+            && settings.use_backends.is_empty()
+            && settings.rules.is_empty()
+            && !settings.single.contains_key("default_backend");
+        if only_statistics {
+            notes.left_out(
+                section.source,
+                &section.keyword,
+                "it has no servers",
+                "`steelyard status`, `steelyard top` and `[global] metrics`",
+            );
+            return true;
+        }
+        false
     }
 
     /// Backends that it sends to, the default one first.
@@ -142,11 +168,11 @@ impl FrontendWriter<'_> {
         }
     }
 
-    fn default_backend(&self) -> Option<(String, u32)> {
+    fn default_backend(&self) -> Option<(String, Source)> {
         let named = self.settings.single.get("default_backend");
         let own = (self.section.kind == SectionKind::Listen && !self.settings.servers.is_empty())
-            .then(|| (self.section.name.clone(), self.section.line));
-        named.map(|line| (line.word(1).to_owned(), line.number)).or(own)
+            .then(|| (self.section.name.clone(), self.section.source));
+        named.map(|line| (line.word(1).to_owned(), line.source)).or(own)
     }
 
     fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
@@ -159,7 +185,7 @@ impl FrontendWriter<'_> {
             rules.push(FrontendRule {
                 when,
                 keys: vec![("answer", "200".to_owned())],
-                line: line.number,
+                source: line.source,
                 text: line.text(),
             });
         }
@@ -173,7 +199,7 @@ impl FrontendWriter<'_> {
             let Some(pool) = self.pools.written_name(line.word(1)) else {
                 let instead = "one rule for each pool";
                 notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "the backend's name is not known before a request comes",
                     instead,
@@ -194,9 +220,9 @@ impl FrontendWriter<'_> {
                     if self.is_empty_backend(line.word(1)) {
                         keys = vec![self.refuse_action()];
                     }
-                    rules.push(FrontendRule { when, keys, line: line.number, text: line.text() });
+                    rules.push(FrontendRule { when, keys, source: line.source, text: line.text() });
                 }
-                Err(why) => notes.left_out_because(line.number, &line.text(), &why),
+                Err(why) => notes.left_out_because(line.source, &line.text(), &why),
             }
         }
         self.push_default_rule(&own, &mut rules, notes);
@@ -213,13 +239,13 @@ impl FrontendWriter<'_> {
         let taken =
             |name: &str| self.pools.written_name(name).is_some() && !self.is_empty_backend(name);
         let default = self.default_backend().filter(|(name, _)| taken(name));
-        let Some((name, line)) = default else {
+        let Some((name, source)) = default else {
             let refused = self.refuse_action();
             let text = "no default_backend with servers: what no rule took is refused".to_owned();
             rules.push(FrontendRule {
                 when: RuleCondition::Is(true),
                 keys: vec![refused],
-                line: self.section.line,
+                source: self.section.source,
                 text,
             });
             return;
@@ -237,7 +263,7 @@ impl FrontendWriter<'_> {
             rules.push(FrontendRule {
                 when: RuleCondition::Is(true),
                 keys: vec![("pool", pool), fields],
-                line,
+                source,
                 text,
             });
         }
@@ -275,26 +301,31 @@ impl FrontendWriter<'_> {
         let section = self.section;
         let settings = self.settings;
         let path = format!("service.{name}");
-        let mut service = TomlTable::new(path.clone(), section.line, &section.keyword);
+        let mut service = TomlTable::new(path.clone(), section.source, &section.keyword);
         bind::push_listen_addresses(&mut service, binds);
-        service.set("forward", value::quote(if settings.http { "http" } else { "tcp" }), 0);
+        service.set(
+            "forward",
+            value::quote(if settings.http { "http" } else { "tcp" }),
+            Source::NONE,
+        );
         let pool =
             used.first().and_then(|name| self.pools.written_name(name)).unwrap_or(empty_pool::NAME);
-        service.set("pool", value::quote(pool), self.default_backend().map_or(0, |(_, line)| line));
+        service.set(
+            "pool",
+            value::quote(pool),
+            self.default_backend().map_or(Source::NONE, |(_, source)| source),
+        );
         if settings.http {
-            let mode = value::quote(self.forwarded_header(used));
-            service.set(
-                "forwarded",
-                value::table(&[("x-forwarded", mode), ("via", "false".to_owned())]),
-                0,
-            );
+            forwarded::write(&mut service, settings, &self.used_settings(used), notes);
         }
-        // 0 stands for the limit of the process.
-        if let Some(line) = settings.single.get("maxconn").filter(|line| line.word(1) != "0") {
+        let limit = settings.single.get("maxconn");
+        if let Some(line) = limit.filter(|line| line.word(1) == "0") {
+            notes.not_needed(line.source, &line.text(), "the limit of the process is the default");
+        } else if let Some(line) = limit {
             service.set(
                 "limit",
                 value::table(&[("connections", line.word(1).to_owned())]),
-                line.number,
+                line.source,
             );
         }
         let mut socket: Vec<(&str, String)> =
@@ -303,21 +334,22 @@ impl FrontendWriter<'_> {
             && !socket.iter().any(|(key, _)| *key == "backlog")
         {
             socket.push(("backlog", line.word(1).to_owned()));
+            line.mark_converted();
         }
         if binds.iter().any(|bind| bind.header) {
             service.set_required(
                 "accept-proxy",
                 value::table(&[("from", EVERYBODY.to_owned())]),
-                binds[0].line,
+                binds[0].source,
             );
         }
         if !socket.is_empty() {
-            service.set("socket", value::table(&socket), binds[0].line);
+            service.set("socket", value::table(&socket), binds[0].source);
         }
         compress::write(&mut service, settings, used, self.pools, notes);
         stick_table::write(&mut service, settings, used, self.pools, notes);
         if let Some(offer) = binds.iter().find_map(|bind| bind.http2).filter(|_| settings.http) {
-            service.set("http2", value::quote(offer), binds[0].line);
+            service.set("http2", value::quote(offer), binds[0].source);
         }
         document.push(service);
         self.write_timeouts(&path, used, document);
@@ -327,36 +359,17 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// What servers are told of the client, as `option forwardfor` or fields of that name say.
-    fn forwarded_header(&self, used: &[String]) -> &'static str {
-        let backends = used.iter().filter_map(|name| self.pools.settings(name));
-        let all: Vec<&ProxySettings> = std::iter::once(self.settings).chain(backends).collect();
-        let steps = || all.iter().flat_map(|one| &one.rules);
-        let written = |line: &ConfigLine, action: &str, field: &str| {
-            line.word(1) == action && line.word(2).eq_ignore_ascii_case(field)
-        };
-        let appends = |line: &ConfigLine| {
-            written(line, "add-header", "x-forwarded-for")
-                || written(line, "set-header", "x-forwarded-proto")
-                || written(line, "add-header", "x-forwarded-proto")
-        };
-        if steps().any(|line| written(line, "set-header", "x-forwarded-for")) {
-            "replace"
-        } else if all.iter().any(|one| one.options.contains_key("forwardfor"))
-            || steps().any(appends)
-        {
-            "append"
-        } else {
-            "keep"
-        }
+    /// The settings of the backends that it sends to.
+    fn used_settings(&self, used: &[String]) -> Vec<&ProxySettings> {
+        used.iter().filter_map(|name| self.pools.settings(name)).collect()
     }
 
     fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
         let settings = self.settings;
-        let mut times = TomlTable::new(format!("{path}.timeout"), 0, "");
-        let mut set = |key: &'static str, time: Option<(u64, u32)>| {
-            if let Some((ms, line)) = time {
-                times.set(key, duration::format_duration(ms), line);
+        let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
+        let mut set = |key: &'static str, time: Option<(u64, Source)>| {
+            if let Some((ms, source)) = time {
+                times.set(key, duration::format_duration(ms), source);
             }
         };
         let client = settings.time("client");
@@ -377,22 +390,5 @@ impl FrontendWriter<'_> {
         if !times.entries.is_empty() {
             document.push(times);
         }
-    }
-}
-
-fn write_rules(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Document) {
-    for rule in rules {
-        let when = rule.when.clone().simplify(tls);
-        if when == RuleCondition::Is(false) {
-            continue;
-        }
-        let mut table = TomlTable::one_of(format!("service.{name}.rule"), rule.line, &rule.text);
-        if let Some(when) = when.to_when() {
-            table.set("when", when, 0);
-        }
-        for (key, value) in &rule.keys {
-            table.set(key, value.clone(), 0);
-        }
-        document.push(table);
     }
 }

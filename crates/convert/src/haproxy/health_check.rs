@@ -2,6 +2,7 @@
 
 use crate::condition::escape_regex;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::lex::ConfigLine;
@@ -13,20 +14,23 @@ pub struct CheckSettings {
     /// They, as TOML writes them.
     pub keys: Vec<(&'static str, String)>,
     /// Where most of it stands.
-    pub line: u32,
+    pub source: Source,
     pub timeout: Option<u64>,
+    /// Where that stands.
+    pub time_source: Vec<Source>,
 }
 
 /// What servers with `check` are asked.
 pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> CheckSettings {
     let mut out = CheckSettings {
         timeout: settings.time("check").map(|(ms, _)| ms),
+        time_source: settings.time("check").map(|(_, source)| source).into_iter().collect(),
         ..CheckSettings::default()
     };
     let on = |name: &str| settings.options.get(name);
     let yes = || "true".to_owned();
     if let Some(line) = on("httpchk") {
-        out.line = line.number;
+        out.source = line.source;
         out.http(settings, line.rest(2), notes);
     } else if let Some((name, key)) = [
         ("redis-check", "redis"),
@@ -40,22 +44,22 @@ pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> Ch
     .find(|(name, _)| on(name).is_some())
     {
         let line = on(name).map_or_else(Default::default, Clone::clone);
-        out.line = line.number;
+        out.source = line.source;
         let value =
             if key == "tls" { value::table(&[("verify", "false".to_owned())]) } else { yes() };
         out.keys.push((key, value));
-        if key == "smtp" && line.words.len() > 2 {
+        if key == "smtp" && line.len() > 2 {
             let reason = "the check greets with a name of its own";
-            notes.changed(line.number, &line.text(), reason, "");
+            notes.changed(line.source, &line.text(), reason, "");
         }
-        let user = line.words.iter().position(|word| word == "user").map(|at| line.word(at + 1));
+        let user = line.value_of("user");
         out.keys.extend(
             user.filter(|_| matches!(key, "mysql" | "postgres"))
                 .map(|user| ("user", value::quote(user))),
         );
     } else {
         out.keys.push(("tcp", yes()));
-        out.line = on("tcp-check").map_or(0, |line| line.number);
+        out.source = on("tcp-check").map_or(Source::NONE, |line| line.source);
         out.tcp(settings, notes);
     }
     out
@@ -70,11 +74,12 @@ impl CheckSettings {
         };
         let mut fields = fields_after_version(words);
         for line in &settings.checks {
-            let mut rest = line.rest(2).iter().map(String::as_str);
             match line.word(1) {
                 "send" => {
-                    while let Some(word) = rest.next() {
-                        let mut next = || rest.next().unwrap_or_default().to_owned();
+                    notes.converted(line.source);
+                    let mut words = line.keywords(2);
+                    while let Some(word) = words.keyword() {
+                        let mut next = || words.value().to_owned();
                         match word {
                             "meth" => method = next(),
                             "uri" => uri = next(),
@@ -82,26 +87,34 @@ impl CheckSettings {
                                 let name = next();
                                 fields.push(format!("{name}: {}", next()));
                             }
-                            "ver" => drop(next()),
-                            _ => notes.left_out(
-                                line.number,
-                                &line.text(),
-                                &format!("a check has no `{word}`"),
-                                "",
-                            ),
+                            "ver" => {
+                                next();
+                                let reason = "the version is what the server speaks";
+                                notes.not_needed(words.source(), &line.text(), reason);
+                                continue;
+                            }
+                            _ => {
+                                let reason = format!("a check has no `{word}`");
+                                notes.left_out(words.source(), &line.text(), &reason, "");
+                                continue;
+                            }
                         }
+                        words.mark_converted();
                     }
                 }
-                "expect" => self.expect(line.rest(2), (line.number, &line.text()), notes),
+                "expect" => {
+                    self.expect(line.rest(2), (line.source, &line.text()), notes);
+                    notes.converted(line.source);
+                }
                 "disable-on-404" => notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "404 is a failure or a success",
                     "`probe.status`",
                 ),
-                "connect" if line.word(2).is_empty() => {}
+                "connect" if line.word(2).is_empty() => line.mark_converted(),
                 _ => notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "a check is one request",
                     "`probe = { http = … }`",
@@ -123,7 +136,12 @@ impl CheckSettings {
         }
     }
 
-    fn expect(&mut self, words: &[String], (line, text): (u32, &str), notes: &mut ConversionNotes) {
+    fn expect(
+        &mut self,
+        words: &[String],
+        (source, text): (Source, &str),
+        notes: &mut ConversionNotes,
+    ) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[..] {
             ["status", list] => {
@@ -140,7 +158,7 @@ impl CheckSettings {
             ["rstatus", expression] => match statuses(expression) {
                 Some(list) => self.keys.push(("status", list)),
                 None => notes.left_out(
-                    line,
+                    source,
                     text,
                     "statuses are written as numbers and ranges",
                     "`probe.status`",
@@ -151,7 +169,7 @@ impl CheckSettings {
             }
             ["rstring", ..] => self.keys.push(("expect", value::quote(&words[1..].join(" ")))),
             _ => notes.left_out(
-                line,
+                source,
                 text,
                 "an answer is not judged so",
                 "`probe.status` and `probe.expect`",
@@ -167,23 +185,27 @@ impl CheckSettings {
             match (line.word(1), line.word(2)) {
                 ("connect", _) if !connected => {
                     connected = true;
+                    notes.converted(line.source);
                     self.connect(line, notes);
                 }
                 ("send", _) if !done.0 && !done.1 => {
+                    line.mark_converted();
                     self.keys.push(("send", value::quote(&text)));
                     done.0 = true;
                 }
                 ("expect", "string") if !done.1 => {
+                    line.mark_converted();
                     self.keys
                         .push(("expect", value::quote(&escape_regex(&line.rest(3).join(" ")))));
                     done.1 = true;
                 }
                 ("expect", "rstring") if !done.1 => {
+                    line.mark_converted();
                     self.keys.push(("expect", value::quote(&line.rest(3).join(" "))));
                     done.1 = true;
                 }
                 _ => notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "a check connects once, sends once and expects once",
                     "`probe = { program = … }` for a longer talk",
@@ -195,24 +217,21 @@ impl CheckSettings {
     /// `tcp-check connect` with its words.
     fn connect(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
         let mut tls = None;
-        let mut words = line.rest(2).iter().map(String::as_str);
-        while let Some(word) = words.next() {
+        let mut words = line.keywords(2);
+        while let Some(word) = words.keyword() {
             match word {
-                "port" => self.keys.push(("port", words.next().unwrap_or_default().to_owned())),
+                "port" => self.keys.push(("port", words.value().to_owned())),
                 "ssl" => tls = tls.or(Some(String::new())),
-                "sni" => tls = Some(words.next().unwrap_or_default().to_owned()),
+                "sni" => tls = Some(words.value().to_owned()),
                 "default" => {}
                 other => {
                     let reason = format!("a check does not connect with `{other}`");
-                    notes.left_out(
-                        line.number,
-                        &line.text(),
-                        &reason,
-                        "`probe.port` and `probe.tls`",
-                    );
-                    break;
+                    let instead = "`probe.port` and `probe.tls`";
+                    notes.left_out(words.source(), &line.text(), &reason, instead);
+                    continue;
                 }
             }
+            words.mark_converted();
         }
         if let Some(name) = tls {
             let mut pairs = vec![("verify", "false".to_owned())];
@@ -221,7 +240,7 @@ impl CheckSettings {
             }
             self.keys.push(("tls", value::table(&pairs)));
             let reason = "the certificate that the check gets is not verified";
-            notes.changed(line.number, &line.text(), reason, "`probe.tls.ca`");
+            notes.changed(line.source, &line.text(), reason, "`probe.tls.ca`");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::source::Source;
 use crate::value;
 
 use super::acl::{self, AclTable};
@@ -24,7 +25,7 @@ pub struct FinalRule {
     /// `deny`, `redirect` or `answer`.
     pub key: &'static str,
     pub value: String,
-    pub line: u32,
+    pub source: Source,
     pub text: String,
 }
 
@@ -79,19 +80,33 @@ pub fn read(
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
     let mut out = ProxyRules::default();
-    // Whatever their order in the file: connections before requests, redirects last.
-    for wanted in ["tcp-request", "block", "http-request", "redirect", "http-response"] {
-        for line in lines.iter().filter(|line| line.word(0) == wanted) {
+    // Whatever their order in the file: connections before requests, redirects last. What lets through ends its own
+    // kind of rules, and none of the next.
+    for (wanted, of) in [
+        ("tcp-request", "connection"),
+        ("tcp-request", "session"),
+        ("tcp-request", ""),
+        ("block", ""),
+        ("http-request", ""),
+        ("redirect", ""),
+        ("http-response", ""),
+    ] {
+        let meant = |line: &&ConfigLine| {
+            let kind = line.word(1);
+            let early = wanted == "tcp-request" && matches!(kind, "connection" | "session");
+            line.word(0) == wanted && (kind == of || of.is_empty() && !early)
+        };
+        for line in lines.iter().filter(meant) {
             if wanted.starts_with("http") && !http {
                 notes.not_needed(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "this proxy forwards bytes and sees no requests",
                 );
                 continue;
             }
             if let Err(why) = out.line(line, acls, pools, notes) {
-                notes.left_out_because(line.number, &line.text(), &why);
+                notes.left_out_because(line.source, &line.text(), &why);
             }
         }
         out.accept_conditions.clear();
@@ -125,7 +140,7 @@ impl ProxyRules {
             | ("http-request", "deny" | "reject" | "tarpit" | "silent-drop")
             | ("block", _) => {
                 if matches!(first, "tarpit" | "silent-drop") {
-                    notes.changed(line.number, &line.text(), SLOW_REFUSAL, "");
+                    notes.changed(line.source, &line.text(), SLOW_REFUSAL, "");
                 }
                 let (key, value) = refuse_action(action, line.word(0) == "http-request");
                 self.push_refusal(guard(), key, value, line, notes);
@@ -135,6 +150,7 @@ impl ProxyRules {
                 if let Some(why) = condition.unknown() {
                     note_guard(line, why, NARROWED, notes);
                 }
+                line.mark_converted();
                 self.accept_conditions.push(condition.at_most())
             }
             ("redirect", _) | ("http-request", "redirect") => {
@@ -145,7 +161,7 @@ impl ProxyRules {
                 let when = guard().at_least();
                 let reason = AUTH;
                 let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-                notes.left_out(line.number, &line.text(), reason, instead);
+                notes.left_out(line.source, &line.text(), reason, instead);
                 self.push_final_rule(when, "deny", "true".to_owned(), line);
             }
             ("http-request", "return") => {
@@ -153,7 +169,7 @@ impl ProxyRules {
                 match refusing_status(action) {
                     Some(status) => {
                         let value = value.unwrap_or_else(|why| {
-                            notes.changed(line.number, &line.text(), &why.reason, &why.instead);
+                            notes.changed(line.source, &line.text(), &why.reason, &why.instead);
                             status.to_string()
                         });
                         self.push_refusal(guard(), "answer", value, line, notes)
@@ -163,6 +179,7 @@ impl ProxyRules {
             }
             ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
                 self.field(line, action, when()?, notes)?;
+                line.mark_converted();
             }
             (word, _) => directives::note_directive(word, line, notes),
         }
@@ -198,7 +215,7 @@ impl ProxyRules {
             when: RuleCondition::All(all),
             key,
             value,
-            line: line.number,
+            source: line.source,
             text: line.text(),
         });
     }
@@ -218,7 +235,7 @@ impl ProxyRules {
             || lower == "x-forwarded-proto"
         {
             notes.changed(
-                line.number,
+                line.source,
                 &line.text(),
                 "`forwarded` writes it, with what the client really used",
                 "`forwarded = { x-forwarded = \"append\" }`",
@@ -254,7 +271,7 @@ impl ProxyRules {
             (_, "del-header") => fields.response_remove.push(name.to_owned()),
             _ => {
                 notes.changed(
-                    line.number,
+                    line.source,
                     &line.text(),
                     "the field takes the place of one of the same name",
                     "",
@@ -274,7 +291,7 @@ fn note_guard(
     notes: &mut ConversionNotes,
 ) {
     let reason = format!("{}; {consequence}", why.reason);
-    notes.left_out(line.number, &line.text(), &reason, &why.instead);
+    notes.left_out(line.source, &line.text(), &reason, &why.instead);
 }
 
 /// The status of `return` where it refuses.

@@ -1,14 +1,16 @@
 //! Lines of HAProxy's files and their words: quotes, escapes and comments as section 2.2 of its manual has them.
 
-/// Words of one line that are kept.
-const WORDS: usize = 256;
+use crate::ledger::{Ledger, WordAccounts};
+use crate::notes::NoteKind;
+use crate::source::{Source, SourceWords};
 
 /// A line that says something.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
-    pub number: u32,
+    pub source: Source,
     /// Its words, without quotes.
-    pub words: Vec<String>,
+    words: Vec<String>,
+    accounts: WordAccounts,
     /// It has an environment variable, which nobody here knows.
     pub has_variable: bool,
     /// A quote is not closed.
@@ -18,12 +20,54 @@ pub struct ConfigLine {
 impl ConfigLine {
     /// A word, or nothing.
     pub fn word(&self, at: usize) -> &str {
+        self.accounts.mark_read(at);
         self.words.get(at).map_or("", String::as_str)
     }
 
     /// The words from one on.
     pub fn rest(&self, from: usize) -> &[String] {
+        self.accounts.mark_read_from(from);
         self.words.get(from..).unwrap_or(&[])
+    }
+
+    /// Whether one of its words is this one; the word counts as read then.
+    pub fn has_word(&self, wanted: &str) -> bool {
+        let at = self.words.iter().position(|word| word == wanted);
+        at.inspect(|at| self.accounts.mark_read(*at)).is_some()
+    }
+
+    /// What stands behind a word; both count as read then.
+    pub fn value_of(&self, name: &str) -> Option<&str> {
+        let at = self.words.iter().position(|word| word == name)?;
+        self.accounts.mark_read(at);
+        Some(self.word(at + 1))
+    }
+
+    /// The words from one on, each of which needs an outcome of its own.
+    pub fn keywords(&self, from: usize) -> KeywordReader<'_> {
+        self.accounts.mark_read_from(from);
+        self.accounts.account_singly(from);
+        KeywordReader { line: self, keyword: from, next: from }
+    }
+
+    /// It is in what is written, as a part of something else.
+    pub fn mark_converted(&self) {
+        self.accounts.settle(SourceWords::Whole, NoteKind::Converted);
+    }
+
+    /// Whether each of its words is accounted for.
+    pub fn is_settled(&self) -> bool {
+        self.accounts.is_settled()
+    }
+
+    /// How many words it has.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// All of its words, none of which counts as read by that.
+    pub fn all_words(&self) -> &[String] {
+        &self.words
     }
 
     /// The whole line, for messages.
@@ -32,17 +76,57 @@ impl ConfigLine {
     }
 }
 
-/// All lines that are neither empty nor comments.
-pub fn lines(text: &str) -> Vec<ConfigLine> {
-    let numbered = text.lines().zip(1u32..);
-    numbered
-        .map(|(text, number)| line(text, number))
-        .filter(|line| !line.words.is_empty())
-        .collect()
+/// Reads the keywords of a line and their values, one after the other.
+#[derive(Debug)]
+pub struct KeywordReader<'l> {
+    line: &'l ConfigLine,
+    /// Where the current keyword stands.
+    keyword: usize,
+    next: usize,
 }
 
-fn line(text: &str, number: u32) -> ConfigLine {
-    let mut out = ConfigLine { number, ..ConfigLine::default() };
+impl<'l> KeywordReader<'l> {
+    /// The next keyword.
+    pub fn keyword(&mut self) -> Option<&'l str> {
+        self.keyword = self.next;
+        let word = self.line.words.get(self.next)?;
+        self.next += 1;
+        Some(word)
+    }
+
+    /// The current keyword's next value; nothing where the line ends.
+    pub fn value(&mut self) -> &'l str {
+        let word = self.line.words.get(self.next).map_or("", String::as_str);
+        self.next = (self.next + 1).min(self.line.words.len());
+        word
+    }
+
+    /// The current keyword with the values that were read.
+    pub fn source(&self) -> Source {
+        self.line.source.range(self.keyword, self.next)
+    }
+
+    /// The current keyword is in what is written.
+    pub fn mark_converted(&self) {
+        self.line.accounts.settle(self.source().words(), NoteKind::Converted);
+    }
+}
+
+/// All lines that are neither empty nor comments, entered into the ledger.
+pub fn lines(text: &str, ledger: &mut Ledger) -> Vec<ConfigLine> {
+    let mut out = Vec::new();
+    for (text, number) in text.lines().zip(1u32..) {
+        let mut line = line(text);
+        if !line.words.is_empty() {
+            (line.source, line.accounts) = ledger.enter(number, &line.text(), line.words.len());
+            out.push(line);
+        }
+    }
+    out
+}
+
+fn line(text: &str) -> ConfigLine {
+    let mut out = ConfigLine::default();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;
     let mut chars = text.chars().peekable();
@@ -72,7 +156,7 @@ fn line(text: &str, number: u32) -> ConfigLine {
             }
             (None, '#') => break,
             (None, c) if c.is_whitespace() => {
-                out.words.extend(word.take().filter(|_| out.words.len() < WORDS));
+                out.words.extend(word.take());
             }
             (Some('"'), '$') => {
                 out.has_variable = true;
@@ -98,8 +182,9 @@ mod tests {
             ("a 'b c' \"d e\" f\\ g h\\#i", vec!["a", "b c", "d e", "f g", "h#i"]),
             ("a \"\" ''", vec!["a", "", ""]),
         ] {
-            assert_eq!(lines(text)[0].words, words, "{text}");
+            assert_eq!(lines(text, &mut Ledger::default())[0].words, words, "{text}");
         }
+        let lines = |text: &str| lines(text, &mut Ledger::default());
         assert!(lines("x \"${HOME}\"")[0].has_variable && !lines("x '$HOME' $a")[0].has_variable);
         assert!(lines("x \"a")[0].unclosed_quote && lines("# a\n\n").is_empty());
     }

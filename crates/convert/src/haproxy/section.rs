@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::notes::ConversionNotes;
+use crate::notes::{ConversionNotes, NoteKind};
+use crate::source::Source;
 
 use super::lex::{ConfigLine, lines};
 
@@ -23,7 +24,7 @@ pub struct HaproxySection {
     /// The word that begins it.
     pub keyword: String,
     pub name: String,
-    pub line: u32,
+    pub source: Source,
     /// The lines that it inherits.
     pub defaults: Rc<Vec<ConfigLine>>,
     pub lines: Vec<ConfigLine>,
@@ -54,14 +55,15 @@ const OTHERS: [&str; 18] = [
 /// All sections but `defaults`, which are in those that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
-    let mut skipped: Option<(u32, u32)> = None;
-    for line in lines(text) {
+    let mut skipped: Option<(Source, u32)> = None;
+    for line in lines(text, &mut notes.ledger) {
         let word = line.word(0).to_owned();
         if word.starts_with('.') {
+            notes.ledger.settle(line.source.whole(), NoteKind::LeftOut);
             let depth = skipped.map_or(0, |(_, depth)| depth);
             match word.as_str() {
                 ".if" => {
-                    skipped = Some((skipped.map_or(line.number, |(first, _)| first), depth + 1))
+                    skipped = Some((skipped.map_or(line.source, |(first, _)| first), depth + 1))
                 }
                 ".endif" if depth > 1 => skipped = skipped.map(|(first, depth)| (first, depth - 1)),
                 ".endif" => skipped = None,
@@ -70,7 +72,7 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
             if word == ".if" {
                 let reason = "what stands between `.if` and `.endif` depends on where HAProxy runs";
                 notes.left_out(
-                    line.number,
+                    line.source,
                     &line.text(),
                     reason,
                     "write what holds on this machine without `.if`",
@@ -79,6 +81,7 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
             continue;
         }
         if skipped.is_some() {
+            notes.ledger.settle(line.source.whole(), NoteKind::LeftOut);
             continue;
         }
         if line.unclosed_quote || line.has_variable {
@@ -87,12 +90,12 @@ pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> 
             } else {
                 "it holds an environment variable"
             };
-            notes.unreadable(line.number, &line.text(), reason, "write the value itself");
+            notes.unreadable(line.source, &line.text(), reason, "write the value itself");
             continue;
         }
         reader.line(line, notes);
     }
-    reader.finish()
+    reader.finish(notes)
 }
 
 #[derive(Default)]
@@ -102,6 +105,8 @@ struct SectionReader {
     in_defaults: Option<(String, Vec<ConfigLine>)>,
     defaults: Rc<Vec<ConfigLine>>,
     named: HashMap<String, Rc<Vec<ConfigLine>>>,
+    /// The line that begins the current section.
+    header: Option<Source>,
 }
 
 impl SectionReader {
@@ -116,8 +121,12 @@ impl SectionReader {
             other if OTHERS.contains(&other) => Some(SectionKind::Other),
             _ => return self.inner(line, notes),
         };
-        self.close();
-        let from = line.words.iter().position(|word| word == "from").map(|at| line.word(at + 1));
+        self.close(line.source.statement().unwrap_or_default(), notes);
+        self.header = Some(line.source);
+        if matches!(word, "global" | "defaults") {
+            line.mark_converted();
+        }
+        let from = line.rest(0).iter().position(|word| word == "from").map(|at| line.word(at + 1));
         let inherited = from.and_then(|from| self.named.get(from)).cloned();
         let name =
             if from == Some(line.word(2)) && line.word(1) == "from" { "" } else { line.word(1) };
@@ -131,7 +140,7 @@ impl SectionReader {
                     kind,
                     keyword: line.text(),
                     name: name.to_owned(),
-                    line: line.number,
+                    source: line.source,
                     defaults: inherited.unwrap_or_else(|| self.defaults.clone()),
                     lines: Vec::new(),
                 });
@@ -145,11 +154,15 @@ impl SectionReader {
         } else if let Some(section) = &mut self.current {
             section.lines.push(line);
         } else {
-            notes.left_out(line.number, &line.text(), "it stands before the first section", "");
+            notes.left_out(line.source, &line.text(), "it stands before the first section", "");
         }
     }
 
-    fn close(&mut self) {
+    /// Ends the current section before the statement at this place.
+    fn close(&mut self, end: usize, notes: &mut ConversionNotes) {
+        if let Some(header) = self.header.take() {
+            notes.ledger.adopt(header.statement().map_or(end, |at| at + 1), end, header);
+        }
         self.done.extend(self.current.take());
         if let Some((name, lines)) = self.in_defaults.take() {
             self.defaults = Rc::new(lines);
@@ -159,8 +172,8 @@ impl SectionReader {
         }
     }
 
-    fn finish(mut self) -> Vec<HaproxySection> {
-        self.close();
+    fn finish(mut self, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
+        self.close(notes.ledger.len(), notes);
         self.done
     }
 }

@@ -1,14 +1,15 @@
 //! `server` lines: an address and many words.
 
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
-use super::bind::tls_version;
+use super::bind::{FileBases, tls_version};
 use super::health_check::CheckTimes;
-use super::lex::ConfigLine;
+use super::lex::{ConfigLine, KeywordReader};
 
-/// Words with a value that something is said of, or nothing.
-const VALUED: [&str; 22] = [
+/// Keywords with a value that are not carried over.
+const VALUED: [&str; 31] = [
     "cookie",
     "id",
     "resolvers",
@@ -31,8 +32,17 @@ const VALUED: [&str; 22] = [
     "check-alpn",
     "check-proto",
     "resolve-opts",
+    "proxy-v2-options",
+    "track",
+    "redir",
+    "source",
+    "addr",
+    "usesrc",
+    "shard",
+    "ws",
+    "socks4",
 ];
-/// Words without a value that change nothing here.
+/// Keywords without a value that change nothing here.
 const ALONE: [&str; 12] = [
     "no-ssl-reuse",
     "no-sslv3",
@@ -68,34 +78,61 @@ pub struct HaproxyServer {
     pub slow_start: Option<u64>,
     /// Stands behind the others.
     pub backup: bool,
-    pub line: u32,
+    /// It stands for all addresses of a name: `servers-from` of the pool.
+    pub is_template: bool,
+    pub source: Source,
 }
 
-/// Reads one with the words of `default-server` before it; `None`: it cannot be reached so.
+/// Reads one with the lines of `default-server` before it; `None`: it cannot be reached so.
 pub fn read(
     line: &ConfigLine,
-    defaults: &[String],
+    defaults: &[ConfigLine],
+    bases: &FileBases,
     notes: &mut ConversionNotes,
 ) -> Option<HaproxyServer> {
     let mut out = HaproxyServer {
         name: line.word(1).to_owned(),
-        line: line.number,
+        source: line.source,
         ..HaproxyServer::default()
     };
     if let Err(reason) = out.address(line.word(2)) {
-        notes.left_out(line.number, &line.text(), reason, "an address or a name, and a port");
+        notes.left_out(line.source, &line.text(), reason, "an address or a name, and a port");
         return None;
     }
-    out.read_words(defaults, line, notes);
-    out.read_words(line.rest(3), line, notes);
-    let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
-    if let Some(keys) = out.tls.as_mut().filter(|keys| !verified(keys)) {
-        keys.insert(0, ("verify", value::quote("on")));
-    }
+    defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
+    out.read_keywords(line, 3, bases, notes);
+    out.verify_unless_said();
     Some(out)
 }
 
+/// Reads a `server-template`: what its keywords say for the servers of a name.
+pub fn read_template(
+    line: &ConfigLine,
+    defaults: &[ConfigLine],
+    bases: &FileBases,
+    notes: &mut ConversionNotes,
+) -> HaproxyServer {
+    let mut out =
+        HaproxyServer { is_template: true, source: line.source, ..HaproxyServer::default() };
+    defaults.iter().for_each(|before| out.read_keywords(before, 1, bases, notes));
+    out.read_keywords(line, 4, bases, notes);
+    out.verify_unless_said();
+    for (key, _) in &out.keys {
+        let reason = format!("servers of a name have no `{key}` of their own");
+        notes.left_out(line.source, &line.text(), &reason, "servers by their addresses");
+    }
+    out
+}
+
 impl HaproxyServer {
+    /// Certificates of servers are verified, unless a keyword says otherwise.
+    fn verify_unless_said(&mut self) {
+        let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
+        if let Some(keys) = self.tls.as_mut().filter(|keys| !verified(keys)) {
+            keys.insert(0, ("verify", value::quote("on")));
+        }
+    }
+
     fn address(&mut self, text: &str) -> Result<(), &'static str> {
         let text = text
             .trim_start_matches("ipv4@")
@@ -134,117 +171,155 @@ impl HaproxyServer {
         keys.push((key, value::quote(value)));
     }
 
-    fn read_words(&mut self, words: &[String], line: &ConfigLine, notes: &mut ConversionNotes) {
-        let mut words = words.iter().map(String::as_str);
+    /// Reads the keywords of a line from one on.
+    fn read_keywords(
+        &mut self,
+        line: &ConfigLine,
+        from: usize,
+        bases: &FileBases,
+        notes: &mut ConversionNotes,
+    ) {
+        let mut words = line.keywords(from);
         // What only means something with `ssl` waits for it.
-        let mut waiting: Vec<(&'static str, &str)> = Vec::new();
+        let mut waiting: Vec<(&'static str, String)> = Vec::new();
         let mut ssl = self.tls.is_some();
-        while let Some(word) = words.next() {
-            let mut next = || words.next().unwrap_or_default();
-            match word {
-                "weight" => self.set("weight", next()),
-                "maxconn" => self.set("connections", connection_limit(next())),
-                "backup" => self.backup = true,
-                "disabled" => self.set("state", value::quote("disabled")),
-                "check" => self.checked = true,
-                "no-check" => self.checked = false,
-                "inter" => self.times.interval = duration::parse_duration(next(), 1),
-                "fastinter" => self.times.fast_interval = duration::parse_duration(next(), 1),
-                "rise" => self.times.rise = Some(next().to_owned()),
-                "fall" => self.times.fall = Some(next().to_owned()),
-                "port" => self.times.port = Some(next().to_owned()),
-                "check-ssl" => self.times.tls = true,
-                "on-marked-down" => self.times.close_sessions = next() == "shutdown-sessions",
-                "slowstart" => self.slow_start = duration::parse_duration(next(), 1),
-                "ssl" => ssl = true,
-                "verify" => waiting.push(("verify", if next() == "none" { "off" } else { "on" })),
-                "ca-file" => waiting.push(("ca", next())),
-                "crl-file" => waiting.push(("crl", next())),
-                "verifyhost" => waiting.push(("name", next())),
-                "sni" => waiting.extend(fixed_sni(next(), line, notes)),
-                "ssl-min-ver" => {
-                    waiting.extend(tls_version(next()).map(|version| ("minimum", version)))
+        while let Some(word) = words.keyword() {
+            let carried = self.read_tls_keyword(word, &mut words, bases, &mut waiting, &mut ssl)
+                || self.read_keyword(word, &mut words);
+            if carried {
+                words.mark_converted();
+            } else if word == "sni" {
+                let reason = "the name that is asked for is the server's own";
+                let instead = "`tls = { name = … }`";
+                match fixed_sni(words.value()) {
+                    Some(name) => {
+                        waiting.push(("name", name.to_owned()));
+                        words.mark_converted();
+                    }
+                    None => notes.changed(words.source(), &line.text(), reason, instead),
                 }
-                "crt" => waiting.push(("certificate", next())),
-                "proto" => self.http2 = next() == "h2",
-                "agent-check" => drop(self.agent.get_or_insert_default()),
-                "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().0),
-                "agent-inter" => {
-                    self.agent.get_or_insert_default().1 = duration::parse_duration(next(), 1)
+            } else {
+                if VALUED.contains(&word) {
+                    words.value();
                 }
-                valued if VALUED.contains(&valued) => {
-                    next();
-                    self.note_minor_keyword(word, line, notes);
-                }
-                alone if ALONE.contains(&alone) => self.note_minor_keyword(alone, line, notes),
-                "alpn" => self.http2 = next() == "h2",
-                "send-proxy" => self.header = Some("v1"),
-                two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
-                "no-send-proxy" | "no-send-proxy-v2" => self.header = None,
-                "check-send-proxy" => self.note_minor_keyword(word, line, notes),
-                "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard"
-                | "ws" | "socks4" => {
-                    next();
-                    let reason = format!("a server has no `{word}`");
-                    notes.left_out(line.number, &line.text(), &reason, "");
-                }
-                other => notes.left_out(
-                    line.number,
-                    &line.text(),
-                    &format!("`{other}` of a server is not known"),
-                    "",
-                ),
+                note_keyword(word, words.source(), line, notes);
             }
         }
         if ssl {
             self.tls.get_or_insert_default();
             for (key, value) in waiting {
-                self.tls(key, value);
+                self.tls(key, &value);
             }
         }
     }
 
-    fn note_minor_keyword(&self, word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
+    /// Keywords of TLS; false: it is none that is carried over.
+    fn read_tls_keyword(
+        &mut self,
+        word: &str,
+        words: &mut KeywordReader<'_>,
+        bases: &FileBases,
+        waiting: &mut Vec<(&'static str, String)>,
+        ssl: &mut bool,
+    ) -> bool {
         match word {
-            "observe" | "on-error" | "error-limit" => {
-                notes.changed(
-                    line.number,
-                    &line.text(),
-                    "servers are judged by their answers anyway",
-                    "`eject`",
-                );
+            "ssl" => *ssl = true,
+            "verify" => {
+                let verify = if words.value() == "none" { "off" } else { "on" };
+                waiting.push(("verify", verify.to_owned()));
             }
-            "check-send-proxy" => {
-                let reason = "a check begins with a header where it goes to the server's own port";
-                notes.changed(line.number, &line.text(), reason, "");
+            "ca-file" => waiting.push(("ca", bases.authority(words.value()))),
+            "crl-file" => waiting.push(("crl", bases.authority(words.value()))),
+            "verifyhost" => waiting.push(("name", words.value().to_owned())),
+            "ssl-min-ver" => waiting
+                .extend(tls_version(words.value()).map(|version| ("minimum", version.to_owned()))),
+            "crt" => waiting.push(("certificate", bases.certificate(words.value()))),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Other keywords; false: it is none that is carried over.
+    fn read_keyword(&mut self, word: &str, words: &mut KeywordReader<'_>) -> bool {
+        let mut next = || words.value();
+        match word {
+            "weight" => self.set("weight", next()),
+            "maxconn" => self.set("connections", connection_limit(next())),
+            "backup" => self.backup = true,
+            "disabled" => self.set("state", value::quote("disabled")),
+            "check" => self.checked = true,
+            "no-check" => self.checked = false,
+            "inter" => self.times.interval = duration::parse_duration(next(), 1),
+            "fastinter" => self.times.fast_interval = duration::parse_duration(next(), 1),
+            "rise" => self.times.rise = Some(next().to_owned()),
+            "fall" => self.times.fall = Some(next().to_owned()),
+            "port" => self.times.port = Some(next().to_owned()),
+            "check-ssl" => self.times.tls = true,
+            "on-marked-down" => self.times.close_sessions = next() == "shutdown-sessions",
+            "slowstart" => self.slow_start = duration::parse_duration(next(), 1),
+            "proto" | "alpn" => self.http2 = next() == "h2",
+            "agent-check" => drop(self.agent.get_or_insert_default()),
+            "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().0),
+            "agent-inter" => {
+                self.agent.get_or_insert_default().1 = duration::parse_duration(next(), 1)
             }
-            "minconn" | "maxqueue" => notes.left_out(
-                line.number,
-                &line.text(),
-                &format!("a server has no `{word}`"),
-                "`connections` and `limit.queue`",
-            ),
-            "ciphers" | "ciphersuites" | "ssl-max-ver" | "force-tlsv12" | "no-tls-tickets" => {
-                let reason =
-                    format!("`{word}`: versions, ciphers and tickets are those of the TLS library");
-                notes.changed(line.number, &line.text(), &reason, "`tls.minimum` of the pool");
-            }
-            "no-verifyhost" => {
-                let reason =
-                    "the name in a server's certificate is verified where the certificate is";
-                notes.changed(line.number, &line.text(), reason, "`tls.name` of the pool");
-            }
-            "check-alpn" | "check-proto" | "hash-key" | "stick" | "non-stick" | "tfo" => {
-                let reason = format!("`{word}` of a server has no effect here");
-                notes.changed(line.number, &line.text(), &reason, "");
-            }
-            // The cookie's own note says that its values are ours.
-            "cookie" => {}
-            _ => {
-                let reason =
-                    format!("`{word}` concerns HAProxy itself, or how it keeps connections");
-                notes.not_needed(line.number, &line.text(), &reason);
-            }
+            "send-proxy" => self.header = Some("v1"),
+            two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
+            "no-send-proxy" | "no-send-proxy-v2" => self.header = None,
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Reports a keyword that is not carried over.
+fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut ConversionNotes) {
+    let text = line.text();
+    match word {
+        "observe" | "on-error" | "error-limit" => {
+            let reason = "servers are judged by their answers anyway";
+            notes.changed(source, &text, reason, "`eject`");
+        }
+        "check-send-proxy" => {
+            let reason = "a check begins with a header where it goes to the server's own port";
+            notes.changed(source, &text, reason, "");
+        }
+        "minconn" | "maxqueue" => {
+            let reason = format!("a server has no `{word}`");
+            notes.left_out(source, &text, &reason, "`connections` and `limit.queue`");
+        }
+        "ciphers" | "ciphersuites" | "ssl-max-ver" | "force-tlsv12" | "no-tls-tickets" => {
+            let reason =
+                format!("`{word}`: versions, ciphers and tickets are those of the TLS library");
+            notes.changed(source, &text, &reason, "`tls.minimum` of the pool");
+        }
+        "no-verifyhost" => {
+            let reason = "the name in a server's certificate is verified where the certificate is";
+            notes.changed(source, &text, reason, "`tls.name` of the pool");
+        }
+        "check-alpn" | "check-proto" | "hash-key" | "stick" | "non-stick" | "tfo" => {
+            let reason = format!("`{word}` of a server has no effect here");
+            notes.changed(source, &text, &reason, "");
+        }
+        "cookie" => {
+            let reason = "the values of the balancer's cookies are its own";
+            notes.not_needed(source, &text, reason);
+        }
+        "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {
+            notes.not_needed(source, &text, "these versions of TLS are never spoken");
+        }
+        "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard" | "ws"
+        | "socks4" => {
+            let reason = format!("a server has no `{word}`");
+            notes.left_out(source, &text, &reason, "");
+        }
+        known if VALUED.contains(&known) || ALONE.contains(&known) => {
+            let reason = format!("`{word}` concerns HAProxy itself, or how it keeps connections");
+            notes.not_needed(source, &text, &reason);
+        }
+        other => {
+            let reason = format!("`{other}` of a server is not known");
+            notes.left_out(source, &text, &reason, "");
         }
     }
 }
@@ -255,15 +330,6 @@ fn connection_limit(maxconn: &str) -> String {
 }
 
 /// The name that servers are asked for, where it is fixed.
-fn fixed_sni<'w>(
-    sni: &'w str,
-    line: &ConfigLine,
-    notes: &mut ConversionNotes,
-) -> Option<(&'static str, &'w str)> {
-    let name = sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'));
-    if name.is_none() {
-        let reason = "the name that is asked for is the server's own";
-        notes.changed(line.number, &line.text(), reason, "`tls = { name = … }`");
-    }
-    name.map(|name| ("name", name))
+fn fixed_sni(sni: &str) -> Option<&str> {
+    sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'))
 }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::duration;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 
 use super::directives;
 use super::lex::ConfigLine;
-use super::section::HaproxySection;
+use super::section::{HaproxySection, SectionKind};
 
 /// Settings of a frontend, a backend or both.
 #[derive(Clone, Debug, Default)]
@@ -15,9 +16,9 @@ pub struct ProxySettings {
     pub http: bool,
     /// The mode is neither http nor tcp.
     pub unsupported_mode: Option<ConfigLine>,
-    pub disabled: bool,
+    pub disabled: Option<ConfigLine>,
     /// Times in milliseconds, by their name.
-    pub timeouts: BTreeMap<String, (u64, u32)>,
+    pub timeouts: BTreeMap<String, (u64, Source)>,
     /// Switched on, by name.
     pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
@@ -27,8 +28,8 @@ pub struct ProxySettings {
     /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
     pub rules: Vec<ConfigLine>,
     pub use_backends: Vec<ConfigLine>,
-    /// `server` and `server-template`, each with the `default-server` words before it.
-    pub servers: Vec<(ConfigLine, Vec<String>)>,
+    /// `server` and `server-template`, each with the lines of `default-server` before it.
+    pub servers: Vec<(ConfigLine, Vec<ConfigLine>)>,
     pub sticks: Vec<ConfigLine>,
     pub checks: Vec<ConfigLine>,
 }
@@ -65,17 +66,148 @@ const OPTIONS: [&str; 12] = [
     "tcplog",
 ];
 
+/// Why a line has no effect.
+const REPLACED: &str = "a later line takes its place";
+/// Settings that only mean something where requests are seen, by their first or second word.
+const OF_REQUESTS: [&str; 10] = [
+    "http-request",
+    "http-keep-alive",
+    "forwardfor",
+    "httpchk",
+    "cookie",
+    "appsession",
+    "monitor-uri",
+    "compression algo",
+    "compression type",
+    "retry-on",
+];
+/// Settings of checks.
+const OF_CHECKS: [&str; 9] = [
+    "check",
+    "httpchk",
+    "tcp-check",
+    "ssl-hello-chk",
+    "redis-check",
+    "mysql-check",
+    "pgsql-check",
+    "smtpchk",
+    "ldap-check",
+];
+/// Settings of a frontend, which one without listeners has no use for.
+const OF_CLIENTS: [&str; 8] = [
+    "maxconn",
+    "client",
+    "http-request",
+    "http-keep-alive",
+    "tunnel",
+    "default_backend",
+    "backlog",
+    "monitor-uri",
+];
+/// Settings of a backend, which one without servers has no use for.
+const OF_SERVERS: [&str; 19] = [
+    "cookie",
+    "appsession",
+    "retry-on",
+    "connect",
+    "server",
+    "queue",
+    "check",
+    "balance",
+    "retries",
+    "source",
+    "hash-balance-factor",
+    "tcp-check",
+    "ssl-hello-chk",
+    "redis-check",
+    "mysql-check",
+    "pgsql-check",
+    "smtpchk",
+    "ldap-check",
+    "allbackups",
+];
+
+/// Reports a line whose place another one took.
+fn note_replaced(replaced: Option<ConfigLine>, by: &ConfigLine, notes: &mut ConversionNotes) {
+    if let Some(old) = replaced.filter(|old| old.source != by.source) {
+        notes.not_needed(old.source, &old.text(), REPLACED);
+    }
+}
+
 impl ProxySettings {
+    /// Reports settings that were read and are of no use to this proxy, once all proxies are written.
+    /// `is_reached`: a listener leads to it.
+    pub fn note_unused(&self, kind: SectionKind, is_reached: bool, notes: &mut ConversionNotes) {
+        let serves = kind != SectionKind::Frontend && !self.servers.is_empty();
+        let listens = kind != SectionKind::Backend && !self.binds.is_empty();
+        for line in self.use_backends.iter().filter(|line| !listens && !line.is_settled()) {
+            let reason = "what listens nowhere leads to no backend";
+            notes.left_out(line.source, &line.text(), reason, "a rule of the service");
+        }
+        for line in self.rules.iter().filter(|line| !is_reached && !line.is_settled()) {
+            notes.not_needed(line.source, &line.text(), "no listener leads to this backend");
+        }
+        let single = self.single.iter().map(|(name, line)| (*name, line.source, line.text()));
+        let options =
+            self.options.iter().map(|(name, line)| (name.as_str(), line.source, line.text()));
+        let times = self
+            .timeouts
+            .iter()
+            .map(|(name, (_, source))| (name.as_str(), *source, format!("timeout {name}")));
+        let all: Vec<(&str, Source, String)> = single.chain(options).chain(times).collect();
+        for (name, source, text) in all {
+            if notes.ledger.is_settled(source) {
+                continue;
+            }
+            if !self.http && OF_REQUESTS.contains(&name) {
+                notes.not_needed(source, &text, "this proxy forwards bytes and sees no requests");
+            } else if !self.checks_servers() && OF_CHECKS.contains(&name) {
+                notes.not_needed(source, &text, "no server of it is checked");
+            } else if name == "hash-balance-factor" || name == "allbackups" {
+                notes.not_needed(source, &text, "nothing here is chosen by hashes or has backups");
+            } else if !serves && !listens {
+                notes.not_needed(source, &text, "this proxy has neither listeners nor servers");
+            } else if !serves && OF_SERVERS.contains(&name) {
+                notes.not_needed(source, &text, "this proxy has no servers");
+            } else if OF_CLIENTS.contains(&name) && !listens {
+                notes.not_needed(source, &text, "this proxy has no listeners");
+            }
+        }
+        let table = self.single.get("stick-table").filter(|line| !line.is_settled());
+        if let Some(line) = table {
+            let reason = "counters of clients are not tables of their own";
+            let instead = "a rule with `limit = { rate = …, by = \"address\" }`";
+            notes.left_out(line.source, &line.text(), reason, instead);
+        }
+        for line in self.sticks.iter().filter(|line| !line.is_settled()) {
+            let reason = "no service here keeps clients by it";
+            notes.left_out(line.source, &line.text(), reason, "`sticky` of the service");
+        }
+        for line in self.checks.iter().filter(|line| !line.is_settled()) {
+            notes.not_needed(line.source, &line.text(), "no server of it is checked so");
+        }
+        for line in self.acls.iter().filter(|line| !line.is_settled()) {
+            notes.not_needed(line.source, &line.text(), "nothing refers to this criterion");
+        }
+    }
+
+    /// Whether a server of it is checked.
+    fn checks_servers(&self) -> bool {
+        let all = self.servers.iter().flat_map(|(line, defaults)| defaults.iter().chain([line]));
+        all.into_iter().any(|line| line.has_word("check"))
+    }
+
     /// Reads a proxy's lines.
     pub fn read(section: &HaproxySection, notes: &mut ConversionNotes) -> ProxySettings {
         let mut out = ProxySettings::default();
-        let mut defaults: Vec<String> = Vec::new();
+        let mut defaults: Vec<ConfigLine> = Vec::new();
         let overridden: HashSet<(&str, &str)> =
             section.lines.iter().map(|line| (line.word(0), line.word(1))).collect();
         for line in section.defaults.iter() {
             // The proxy's own line says otherwise, so nothing is said of the inherited one.
             let own = (line.word(0), line.word(1));
             if overridden.contains(&own) && line.word(0) == "timeout" {
+                notes.not_needed(line.source, &line.text(), REPLACED);
                 continue;
             }
             out.line(line, &mut defaults, notes);
@@ -86,36 +218,57 @@ impl ProxySettings {
         out
     }
 
-    fn line(&mut self, line: &ConfigLine, defaults: &mut Vec<String>, notes: &mut ConversionNotes) {
+    fn line(
+        &mut self,
+        line: &ConfigLine,
+        defaults: &mut Vec<ConfigLine>,
+        notes: &mut ConversionNotes,
+    ) {
         let word = line.word(0);
         let first = line.word(1);
         match word {
             "mode" => {
+                line.mark_converted();
                 self.http = first == "http";
                 self.unsupported_mode = (!matches!(first, "http" | "tcp")).then(|| line.clone());
             }
-            "disabled" => self.disabled = true,
-            "enabled" => self.disabled = false,
+            "disabled" => {
+                let replaced = self.disabled.replace(line.clone());
+                note_replaced(replaced, line, notes);
+            }
+            "enabled" => {
+                let replaced = self.disabled.take();
+                note_replaced(replaced, line, notes);
+                notes.not_needed(line.source, &line.text(), "it is the default");
+            }
             "timeout" | "clitimeout" | "srvtimeout" | "contimeout" => self.timeout(line, notes),
             "option" if OPTIONS.contains(&first) => {
-                self.options.insert(first.to_owned(), line.clone());
+                let replaced = self.options.insert(first.to_owned(), line.clone());
+                note_replaced(replaced, line, notes);
                 if first == "httplog" || first == "tcplog" {
                     directives::note_directive(word, line, notes);
                 }
             }
             "no" if line.word(1) == "option" => {
-                self.options.remove(line.word(2));
+                line.mark_converted();
+                let removed = self.options.remove(line.word(2));
+                note_replaced(removed, line, notes);
             }
             "bind" => self.binds.push(line.clone()),
             "acl" => self.acls.push(line.clone()),
             "use_backend" => self.use_backends.push(line.clone()),
             "server" | "server-template" => self.servers.push((line.clone(), defaults.clone())),
-            "default-server" => defaults.extend(line.rest(1).iter().cloned()),
+            "default-server" => {
+                notes.converted(line.source);
+                defaults.push(line.clone());
+            }
             "compression" if matches!(first, "algo" | "algo-res") => {
-                self.single.insert("compression algo", line.clone());
+                let replaced = self.single.insert("compression algo", line.clone());
+                note_replaced(replaced, line, notes);
             }
             "compression" if matches!(first, "type" | "type-res") => {
-                self.single.insert("compression type", line.clone());
+                let replaced = self.single.insert("compression type", line.clone());
+                note_replaced(replaced, line, notes);
             }
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
@@ -124,7 +277,8 @@ impl ProxySettings {
             }
             _ => match SINGLE.iter().find(|single| **single == word) {
                 Some(single) => {
-                    self.single.insert(single, line.clone());
+                    let replaced = self.single.insert(single, line.clone());
+                    note_replaced(replaced, line, notes);
                 }
                 None => directives::note_directive(word, line, notes),
             },
@@ -144,27 +298,30 @@ impl ProxySettings {
                 | "tunnel" | "check",
                 Some(ms),
             ) => {
-                self.timeouts.insert(name.to_owned(), (ms, line.number));
+                let replaced = self.timeouts.insert(name.to_owned(), (ms, line.source));
+                if let Some((_, source)) = replaced.filter(|(_, source)| *source != line.source) {
+                    notes.not_needed(source, &line.text(), REPLACED);
+                }
             }
             ("client-fin" | "server-fin" | "tarpit" | "client-hs", Some(_)) => {
                 let reason =
                     "connections that are being closed, and handshakes, have limits of their own";
                 notes.changed(
-                    line.number,
+                    line.source,
                     &line.text(),
                     reason,
                     "`tls.handshake`, `timeout.tunnel`",
                 );
             }
-            (_, Some(_)) => notes.left_out(line.number, &line.text(), "there is no such time", ""),
+            (_, Some(_)) => notes.left_out(line.source, &line.text(), "there is no such time", ""),
             (_, None) => {
-                notes.left_out(line.number, &line.text(), "not a time", "a number with its unit")
+                notes.left_out(line.source, &line.text(), "not a time", "a number with its unit")
             }
         }
     }
 
     /// A time and its line.
-    pub fn time(&self, name: &str) -> Option<(u64, u32)> {
+    pub fn time(&self, name: &str) -> Option<(u64, Source)> {
         self.timeouts.get(name).copied()
     }
 

@@ -2,6 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::lex::ConfigLine;
@@ -11,7 +12,7 @@ use super::settings::ProxySettings;
 /// What a backend says of it.
 struct StickyLine {
     value: String,
-    line: u32,
+    source: Source,
 }
 
 /// Writes that of the first backend which says so.
@@ -31,13 +32,13 @@ pub fn write(
     if different {
         let reason = "a service keeps clients for all of its pools alike, and its backends differ";
         notes.changed(
-            first.line,
+            first.source,
             "cookie, stick",
             reason,
             "services of their own, or the same in all backends",
         );
     }
-    service.set("sticky", first.value.clone(), first.line);
+    service.set("sticky", first.value.clone(), first.source);
 }
 
 fn backend_stickiness(
@@ -50,12 +51,12 @@ fn backend_stickiness(
     let learned = backend.single.get("appsession").filter(|_| http);
     let found = found.or_else(|| learned.map(|line| (learned_cookie(line.word(1), "1h"), line)));
     let found = found.or_else(|| stick_table(backend, http, notes));
-    found.map(|(value, line)| StickyLine { value, line: line.number })
+    found.map(|(value, line)| StickyLine { value, source: line.source })
 }
 
 /// `None`: cookies are not used so, which is noted.
 fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
-    let has = |word: &str| line.words.iter().any(|one| one == word);
+    let has = |word: &str| line.has_word(word);
     let name = ("name", value::quote(line.word(1)));
     let by = ("by", value::quote("cookie"));
     if has("prefix") || !(has("insert") || has("rewrite")) {
@@ -66,18 +67,15 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
             false => "servers do not set the cookie of the balancer; clients may change servers",
         };
         let instead = "`sticky = { by = \"cookie\", cookie = \"insert\" }` for a cookie of its own";
-        notes.left_out(line.number, &line.text(), reason, instead);
+        notes.left_out(line.source, &line.text(), reason, instead);
         return None;
     }
-    note_cookie_words(line, notes);
+    note_cookie_keywords(line, notes);
     if has("rewrite") {
         return Some(value::table(&[by, name, ("cookie", value::quote("rewrite"))]));
     }
     let mut pairs = vec![by, name, ("cookie", value::quote("insert"))];
-    let after = |word: &str| {
-        let at = line.words.iter().position(|one| one == word)?;
-        duration::parse_duration(line.word(at + 1), 1_000)
-    };
+    let after = |word: &str| duration::parse_duration(line.value_of(word)?, 1_000);
     pairs.extend(after("maxidle").map(|ms| ("time", duration::format_duration(ms))));
     if has("httponly") {
         pairs.push(("http-only", "true".to_owned()));
@@ -86,7 +84,7 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
         pairs.push(("secure", "true".to_owned()));
     }
     notes.changed(
-        line.number,
+        line.source,
         &line.text(),
         "its values are ours: clients are shared out anew once",
         "",
@@ -94,25 +92,28 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
     Some(value::table(&pairs))
 }
 
-/// Words of `cookie` that the cookie of a service does not have.
-fn note_cookie_words(line: &ConfigLine, notes: &mut ConversionNotes) {
-    let mut words = line.rest(2).iter().map(String::as_str);
-    while let Some(word) = words.next() {
+/// Keywords of `cookie` that the cookie of a service does not have.
+fn note_cookie_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
+    let mut words = line.keywords(2);
+    while let Some(word) = words.keyword() {
         match word {
-            "insert" | "rewrite" | "httponly" | "secure" => {}
-            "maxidle" => drop(words.next()),
+            "insert" | "rewrite" | "httponly" | "secure" => words.mark_converted(),
+            "maxidle" => {
+                words.value();
+                words.mark_converted();
+            }
             "indirect" | "nocache" | "preserve" => {
                 let reason = format!(
                     "the cookie has no `{word}`: servers see it, and caches may store the answer that sets it"
                 );
-                notes.changed(line.number, &line.text(), &reason, "");
+                notes.changed(words.source(), &line.text(), &reason, "");
             }
             other => {
                 if matches!(other, "domain" | "maxlife" | "attr") {
-                    words.next();
+                    words.value();
                 }
                 let reason = format!("the cookie has no `{other}`");
-                notes.left_out(line.number, &line.text(), &reason, "");
+                notes.left_out(words.source(), &line.text(), &reason, "");
             }
         }
     }
@@ -135,11 +136,7 @@ fn stick_table<'s>(
 ) -> Option<(String, &'s ConfigLine)> {
     let line = backend.sticks.first()?;
     let kept = backend.single.get("stick-table");
-    let word = |name: &str| {
-        let line = kept?;
-        let at = line.words.iter().position(|one| one == name)?;
-        Some(line.word(at + 1))
-    };
+    let word = |name: &str| kept?.value_of(name);
     let time = word("expire")
         .and_then(|text| duration::parse_duration(text, 1))
         .unwrap_or(3_600_000)
@@ -148,7 +145,7 @@ fn stick_table<'s>(
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
     pairs.extend(size.map(|size| ("entries", size.to_string())));
     let fetch = line
-        .words
+        .rest(1)
         .iter()
         .find(|one| one.contains('(') || one.starts_with("src"))
         .map_or("", String::as_str);
@@ -162,7 +159,7 @@ fn stick_table<'s>(
         "path" if http => ("path", None),
         _ => {
             notes.left_out(
-                line.number,
+                line.source,
                 &line.text(),
                 "clients are not told apart so",
                 "`sticky` by address, cookie, header, path or query",
@@ -175,7 +172,60 @@ fn stick_table<'s>(
     if by == "cookie" {
         pairs.push(("cookie", value::quote("learn")));
     }
+    if let Some(kept) = kept {
+        note_table_keywords(kept, notes);
+    }
+    for more in &backend.sticks {
+        match more.word(1) {
+            "on" | "match" | "store-request" | "store-response" if is_same_key(more, fetch) => {
+                more.mark_converted();
+            }
+            _ => notes.left_out(
+                more.source,
+                &more.text(),
+                "a client is kept by one thing",
+                "`sticky` in the service",
+            ),
+        }
+    }
     Some((value::table(&pairs), line))
+}
+
+/// Whether a `stick` line is about the same thing: an address, or a field of this name in a request or its answer.
+fn is_same_key(line: &ConfigLine, fetch: &str) -> bool {
+    let argument = fetch.split_once('(').map(|(_, argument)| argument);
+    line.rest(2).iter().any(|word| match (argument, word.split_once('(')) {
+        (Some(wanted), Some((_, found))) => wanted == found,
+        _ => word == fetch,
+    })
+}
+
+/// Keywords of `stick-table`.
+fn note_table_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
+    let mut words = line.keywords(1);
+    while let Some(word) = words.keyword() {
+        match word {
+            "type" | "size" | "expire" => {
+                words.value();
+                words.mark_converted();
+            }
+            "len" => {
+                words.value();
+                words.mark_converted();
+            }
+            "nopurge" => {
+                let reason =
+                    "a table that is full forgets the client that was not seen for longest";
+                notes.changed(words.source(), &line.text(), reason, "`sticky.entries`");
+            }
+            other => {
+                words.value();
+                let reason = format!("tables have no `{other}`");
+                notes.left_out(words.source(), &line.text(), &reason, "");
+            }
+        }
+    }
+    notes.converted(line.source);
 }
 
 fn count(text: &str) -> Option<u64> {

@@ -14,29 +14,29 @@ pub fn write(
     notes: &mut ConversionNotes,
 ) {
     let Some(first) = binds.iter().find(|bind| bind.tls) else { return };
-    let mut tls = TomlTable::new(format!("{path}.tls"), first.line, "bind … ssl");
+    let mut tls = TomlTable::new(format!("{path}.tls"), first.source, "bind … ssl");
     let mut files: Vec<String> = Vec::new();
     for file in binds.iter().flat_map(|bind| bind.certificates.iter()) {
         if !files.contains(file) {
             files.push(file.clone());
         }
     }
-    tls.set_required("certificates", value::quote_all(&files), first.line);
+    tls.set_required("certificates", value::quote_all(&files), first.source);
     if let Some(minimum) = binds.iter().find_map(|bind| bind.minimum) {
-        tls.set_required("minimum", value::quote(minimum), first.line);
+        tls.set_required("minimum", value::quote(minimum), first.source);
     }
     if binds.iter().any(|bind| bind.strict_names) {
-        tls.set("unknown-name", value::quote("refuse"), first.line);
+        tls.set("unknown-name", value::quote("refuse"), first.source);
     }
     if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
         let verify = value::quote(if client.optional { "optional" } else { "required" });
         let mut pairs = vec![("ca", value::quote(&client.ca)), ("verify", verify)];
         pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::quote(crl))));
-        tls.set_required("client", value::table(&pairs), first.line);
+        tls.set_required("client", value::table(&pairs), first.source);
     }
     if binds.iter().any(|bind| bind.client != first.client) {
         let reason = "clients' certificates are asked for on all addresses of a service or on none";
-        notes.changed(first.line, "bind … ssl", reason, "services of their own");
+        notes.changed(first.source, "bind … ssl", reason, "services of their own");
     }
     document.push(tls);
 }

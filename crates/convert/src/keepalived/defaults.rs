@@ -17,12 +17,20 @@ pub struct GlobalDefs {
 impl GlobalDefs {
     /// One more block of them.
     pub fn read(&mut self, node: &BlockNode, notes: &mut ConversionNotes) {
+        node.mark_converted(1);
         for inner in &node.inner {
             match inner.word(0) {
-                "vrrp_version" => self.version = if inner.word(1) == "3" { 3 } else { 2 },
-                "default_interface" => inner.word(1).clone_into(&mut self.interface),
+                "vrrp_version" => {
+                    self.version = if inner.word(1) == "3" { 3 } else { 2 };
+                    inner.mark_converted(2);
+                }
+                "default_interface" => {
+                    inner.word(1).clone_into(&mut self.interface);
+                    inner.mark_converted(2);
+                }
                 "lvs_timeouts" => {
-                    for pair in inner.words[1..].chunks(2) {
+                    inner.mark_converted(u16::MAX);
+                    for pair in inner.rest(1).chunks(2) {
                         let [name, time] = pair else { continue };
                         let key = match name.as_str() {
                             "tcp" => "stale-timeout",
@@ -44,14 +52,14 @@ impl GlobalDefs {
                 | "smtp_helo_name"
                 | "email_faults" => {
                     notes.left_out(
-                        inner.line,
+                        inner.source,
                         &inner.text(),
                         "no mail is sent",
                         "`[[global.hook]]` with a program that does",
                     );
                 }
                 _ => notes.not_needed(
-                    inner.line,
+                    inner.source,
                     &inner.text(),
                     "it is about keepalived's own process",
                 ),

@@ -16,12 +16,15 @@ pub fn health_check(
     for node in &real.inner {
         let keys = check_keys(node, host, notes);
         if keys.is_some() {
+            node.mark_converted(1);
+        }
+        if keys.is_some() {
             note_checker_words(node, notes);
         }
         match keys {
             Some(keys) if probe.is_none() => probe = Some((node, keys)),
             Some(_) => notes.left_out(
-                node.line,
+                node.source,
                 &node.text(),
                 "a server has one probe",
                 "`probe = { program = … }` for several in one",
@@ -35,15 +38,15 @@ pub fn health_check(
     let limit = time(node, "connect_timeout").or(time(node, "misc_timeout")).unwrap_or(5_000);
     keys.push(("timeout", duration::format_duration(limit.min(every))));
     let retry: u32 = node
-        .get("retry")
-        .or(node.get("nb_get_retry"))
+        .take("retry")
+        .or(node.take("nb_get_retry"))
         .and_then(|one| one.word(1).parse().ok())
         .unwrap_or(0);
     keys.push(("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
     keys.push(("rise", "1".to_owned()));
     let doubt = time(node, "delay_before_retry").unwrap_or(1_000);
     keys.push(("doubt", duration::format_duration(doubt.clamp(10, every.max(10)))));
-    if let Some(port) = node.get("connect_port") {
+    if let Some(port) = node.take("connect_port") {
         keys.push(("port", port.word(1).to_owned()));
     }
     Some(value::table(&keys))
@@ -82,24 +85,24 @@ fn note_checker_words(node: &BlockNode, notes: &mut ConversionNotes) {
             }
             "warmup" => {
                 let reason = "probes of a pool begin spread over their interval";
-                notes.not_needed(one.line, &one.text(), reason);
+                notes.not_needed(one.source, &one.text(), reason);
                 continue;
             }
             _ => ("a probe has no such setting", "`probe = { program = … }`"),
         };
-        notes.left_out(one.line, &one.text(), reason, instead);
+        notes.left_out(one.source, &one.text(), reason, instead);
     }
     let pages = node.inner.iter().filter(|one| one.word(0) == "url");
     let words = pages.flat_map(|url| &url.inner);
     let known = ["path", "virtualhost", "status_code", "digest"];
     for one in words.filter(|one| !known.contains(&one.word(0))) {
         let reason = "a probe looks at the status, a text and a digest of its page";
-        notes.left_out(one.line, &one.text(), reason, "`probe.expect`");
+        notes.left_out(one.source, &one.text(), reason, "`probe.expect`");
     }
 }
 
 fn time(node: &BlockNode, name: &str) -> Option<u64> {
-    duration::parse_seconds(node.get(name)?.word(1)).filter(|ms| *ms > 0)
+    duration::parse_seconds(node.take(name)?.word(1)).filter(|ms| *ms > 0)
 }
 
 /// What is asked; `None`: the line is no checker.
@@ -115,7 +118,7 @@ fn check_keys(
         "PING_CHECK" => vec![("ping", yes())],
         "UDP_CHECK" => vec![("udp", yes())],
         "DNS_CHECK" => {
-            let word = |name: &str| node.get(name).map(|one| one.word(1).to_owned());
+            let word = |name: &str| node.take(name).map(|one| one.word(1).to_owned());
             let mut keys = vec![(
                 "dns",
                 value::quote(&word("name").unwrap_or_else(|| "localhost".to_owned())),
@@ -129,17 +132,20 @@ fn check_keys(
             keys
         }
         "MISC_CHECK" => {
-            let path =
-                node.get("misc_path").map(|one| one.words[1..].join(" ")).unwrap_or_default();
+            let path = node
+                .take("misc_path")
+                .inspect(|one| one.mark_converted(u16::MAX))
+                .map(|one| one.rest(1).join(" "))
+                .unwrap_or_default();
             let mut words = path.split_whitespace();
             let mut keys = vec![("program", value::quote(words.next().unwrap_or_default()))];
             let rest: Vec<&str> = words.collect();
             if !rest.is_empty() {
                 keys.push(("args", value::quote_all(&rest)));
             }
-            if node.get("misc_dynamic").is_some() {
+            if node.take("misc_dynamic").is_some() {
                 notes.left_out(
-                    node.line,
+                    node.source,
                     "misc_dynamic",
                     "a probe's exit code sets no weight",
                     "`agent`",
@@ -150,7 +156,7 @@ fn check_keys(
         "HTTP_GET" | "SSL_GET" => http_check(node, host, notes),
         "BFD_CHECK" | "FILE_CHECK" => {
             notes.left_out(
-                node.line,
+                node.source,
                 &node.text(),
                 "there is no such probe",
                 "`probe = { program = … }`",
@@ -168,20 +174,22 @@ fn http_check(
 ) -> Vec<(&'static str, String)> {
     let mut keys = Vec::new();
     let urls: Vec<&BlockNode> = node.inner.iter().filter(|one| one.word(0) == "url").collect();
+    urls.iter().for_each(|url| url.mark_converted(1));
     let word =
-        |name: &str| urls.first().and_then(|url| url.get(name)).map(|one| one.word(1).to_owned());
+        |name: &str| urls.first().and_then(|url| url.take(name)).map(|one| one.word(1).to_owned());
     keys.push(("http", value::quote(&word("path").unwrap_or_else(|| "/".to_owned()))));
     if let Some(host) = word("virtualhost")
-        .or(node.get("virtualhost").map(|one| one.word(1).to_owned()))
+        .or(node.take("virtualhost").map(|one| one.word(1).to_owned()))
         .or(host.map(str::to_owned))
     {
         keys.push(("host", value::quote(&host)));
     }
     let codes: Vec<String> = urls
         .first()
-        .and_then(|url| url.get("status_code"))
+        .and_then(|url| url.take("status_code"))
         .map(|one| {
-            one.words[1..]
+            one.mark_converted(u16::MAX);
+            one.rest(1)
                 .iter()
                 .map(|code| if code.contains('-') { value::quote(code) } else { code.clone() })
                 .collect()
@@ -193,15 +201,15 @@ fn http_check(
     }
     for other in urls.iter().skip(1) {
         notes.left_out(
-            other.line,
+            other.source,
             &other.text(),
             "a probe asks for one page",
             "`probe = { program = … }` for several",
         );
     }
-    for digest in urls.iter().filter_map(|url| url.get("digest")) {
+    for digest in urls.iter().filter_map(|url| url.take("digest")) {
         notes.left_out(
-            digest.line,
+            digest.source,
             &digest.text(),
             "digests are SHA-256, not MD5",
             "`digest = \"sha256:…\"`, from `curl -s URL | sha256sum`",

@@ -1,6 +1,8 @@
 //! keepalived's grammar: lines of words, blocks in braces, comments after `#` and `!`.
 
-use crate::notes::ConversionNotes;
+use crate::ledger::{Ledger, WordAccounts};
+use crate::notes::{ConversionNotes, NoteKind};
+use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
@@ -11,16 +13,36 @@ const MOST: usize = 100_000;
 #[derive(Clone, Debug, Default)]
 pub struct BlockNode {
     /// Its words; never empty.
-    pub words: Vec<String>,
+    words: Vec<String>,
     /// What is in its block.
     pub inner: Vec<BlockNode>,
-    pub line: u32,
+    pub source: Source,
+    accounts: WordAccounts,
 }
 
 impl BlockNode {
+    /// Enters it into the ledger.
+    fn new(words: Vec<String>, line: u32, ledger: &mut Ledger) -> BlockNode {
+        let mut out = BlockNode { words, ..BlockNode::default() };
+        (out.source, out.accounts) = ledger.enter(line, &out.text(), out.words.len());
+        out
+    }
+
     /// A word, or nothing.
     pub fn word(&self, at: usize) -> &str {
+        self.accounts.mark_read(at);
         self.words.get(at).map_or("", String::as_str)
+    }
+
+    /// Its first words are in what is written.
+    pub fn mark_converted(&self, words: u16) {
+        self.accounts.settle(SourceWords::Range(0, words), NoteKind::Converted);
+    }
+
+    /// The words from one on.
+    pub fn rest(&self, from: usize) -> &[String] {
+        self.accounts.mark_read_from(from);
+        self.words.get(from..).unwrap_or(&[])
     }
 
     /// The line, for messages.
@@ -28,9 +50,18 @@ impl BlockNode {
         self.words.join(" ")
     }
 
-    /// The last of its inner lines that begins so.
-    pub fn get(&self, name: &str) -> Option<&BlockNode> {
-        self.inner.iter().rfind(|node| node.word(0) == name)
+    /// The last of its inner lines that begins so, a keyword and its value, which is written.
+    pub fn take(&self, name: &str) -> Option<&BlockNode> {
+        let mut all = self.inner.iter().filter(|node| node.word(0) == name);
+        let mut last = all.next()?;
+        last.mark_converted(2);
+        for node in all {
+            // An earlier one has no effect.
+            last.accounts.settle(SourceWords::Whole, NoteKind::NotNeeded);
+            node.mark_converted(2);
+            last = node;
+        }
+        Some(last)
     }
 }
 
@@ -41,50 +72,58 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
         for piece in tokenize(text) {
             match piece {
                 BlockToken::Open if open.len() > DEEP => {
-                    notes.left_out(line, "{", "blocks nest too deep", "");
-                    return finish(open);
+                    notes.left_out(Source::at_line(line), "{", "blocks nest too deep", "");
+                    return finish(open, &mut notes.ledger);
                 }
                 BlockToken::Open => {
                     let last = open.last_mut().and_then(|node| node.inner.pop());
-                    open.push(last.unwrap_or_else(|| BlockNode {
-                        words: vec!["{".to_owned()],
-                        line,
-                        ..BlockNode::default()
+                    open.push(last.unwrap_or_else(|| {
+                        BlockNode::new(vec!["{".to_owned()], line, &mut notes.ledger)
                     }));
                 }
-                BlockToken::Close if open.len() > 1 => close(&mut open),
-                BlockToken::Close => notes.left_out(line, "}", "it closes nothing", ""),
+                BlockToken::Close if open.len() > 1 => close(&mut open, &mut notes.ledger),
+                BlockToken::Close => {
+                    notes.left_out(Source::at_line(line), "}", "it closes nothing", "")
+                }
                 BlockToken::Words(words) => {
                     count += 1;
                     if count > MOST {
-                        notes.left_out(line, text, "the file has too many lines", "split it");
-                        return finish(open);
+                        notes.left_out(
+                            Source::at_line(line),
+                            text,
+                            "the file has too many lines",
+                            "split it",
+                        );
+                        return finish(open, &mut notes.ledger);
                     }
                     if let Some(node) = open.last_mut() {
-                        node.inner.push(BlockNode { words, line, ..BlockNode::default() });
+                        node.inner.push(BlockNode::new(words, line, &mut notes.ledger));
                     }
                 }
             }
         }
     }
     if open.len() > 1 {
-        let line = open.last().map_or(0, |node| node.line);
-        notes.unreadable(line, "{", "a block is not closed", "the whole file");
+        let source = open.last().map_or(Source::NONE, |node| node.source);
+        notes.unreadable(source, "{", "a block is not closed", "the whole file");
     }
-    finish(open)
+    finish(open, &mut notes.ledger)
 }
 
-fn close(open: &mut Vec<BlockNode>) {
+fn close(open: &mut Vec<BlockNode>, ledger: &mut Ledger) {
     if let Some(done) = open.pop()
         && let Some(outer) = open.last_mut()
     {
+        if let Some(place) = done.source.statement() {
+            ledger.adopt(place + 1, ledger.len(), done.source);
+        }
         outer.inner.push(done);
     }
 }
 
-fn finish(mut open: Vec<BlockNode>) -> Vec<BlockNode> {
+fn finish(mut open: Vec<BlockNode>, ledger: &mut Ledger) -> Vec<BlockNode> {
     while open.len() > 1 {
-        close(&mut open);
+        close(&mut open, ledger);
     }
     open.pop().map(|node| node.inner).unwrap_or_default()
 }
@@ -138,8 +177,8 @@ mod tests {
         let nodes = read("a b { # c\n d \"e f\"\n g\n{\n h }\n}\n! i\nj {", &mut notes);
         assert_eq!(nodes.len(), 2);
         assert_eq!(nodes[0].text(), "a b");
-        assert_eq!(nodes[0].inner[0].words, ["d", "e f"]);
-        assert_eq!(nodes[0].get("g").map(|node| node.inner[0].text()).as_deref(), Some("h"));
-        assert_eq!(notes.finish().1, 1, "the open block is told");
+        assert_eq!(nodes[0].inner[0].rest(0), ["d", "e f"]);
+        assert_eq!(nodes[0].take("g").map(|node| node.inner[0].text()).as_deref(), Some("h"));
+        assert_eq!(notes.finish().left_out, 1, "the open block is reported");
     }
 }

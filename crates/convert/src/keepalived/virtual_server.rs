@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::defaults::GlobalDefs;
@@ -16,7 +17,7 @@ const RANGE: u32 = 256;
 
 /// Where a virtual server is.
 struct VirtualServerAddress {
-    listen: Vec<(String, u32)>,
+    listen: Vec<(String, Source)>,
     /// The only port; `None`: any, or several.
     port: Option<u16>,
     label: String,
@@ -31,30 +32,30 @@ pub fn write(
 ) {
     let Some(front) = virtual_address(node, all, notes) else { return };
     let name = names.unique_name(&front.label);
-    let get = |key: &str| node.get(key).map(|one| (one.word(1).to_owned(), one.line));
+    let get = |key: &str| node.take(key).map(|one| (one.word(1).to_owned(), one.source));
     let kind = get("lb_kind").or(get("lvs_method"));
     let forward = match kind.as_ref().map(|(word, _)| word.as_str()) {
         Some("DR") => "mac",
         Some("TUN") => "tunnel",
         _ => "nat",
     };
-    let mut service = TomlTable::new(format!("service.{name}"), node.line, &node.text());
-    for (listen, line) in &front.listen {
-        service.push_item("listen", value::quote(listen), *line);
+    let mut service = TomlTable::new(format!("service.{name}"), node.source, &node.text());
+    for (listen, source) in &front.listen {
+        service.push_item("listen", value::quote(listen), *source);
     }
-    service.set("forward", value::quote(forward), kind.map_or(0, |(_, line)| line));
-    service.set("pool", value::quote(&name), 0);
+    service.set("forward", value::quote(forward), kind.map_or(Source::NONE, |(_, source)| source));
+    service.set("pool", value::quote(&name), Source::NONE);
     match get("protocol") {
-        Some((word, line)) if word == "UDP" => {
-            service.set_required("protocol", value::quote("udp"), line)
+        Some((word, source)) if word == "UDP" => {
+            service.set_required("protocol", value::quote("udp"), source)
         }
-        Some((word, line)) if word != "TCP" => {
-            service.set_required("protocol", value::quote(&word.to_ascii_lowercase()), line)
+        Some((word, source)) if word != "TCP" => {
+            service.set_required("protocol", value::quote(&word.to_ascii_lowercase()), source)
         }
         Some(_) => {}
         // Read as people mean it, and as it was once read; who relies on the other one is told.
         None => notes.changed(
-            node.line,
+            node.source,
             &node.text(),
             "no protocol is named: tcp was written, where keepalived 2 takes UDP",
             "`protocol = \"udp\"`",
@@ -63,20 +64,26 @@ pub fn write(
     sticky(node, &mut service, notes);
     for (key, ms) in &defaults.times {
         match *key {
-            "udp" => {
-                service.set("timeout", value::table(&[("udp", duration::format_duration(*ms))]), 0)
-            }
-            key => service.set(key, duration::format_duration((*ms).max(1_000)), 0),
+            "udp" => service.set(
+                "timeout",
+                value::table(&[("udp", duration::format_duration(*ms))]),
+                Source::NONE,
+            ),
+            key => service.set(key, duration::format_duration((*ms).max(1_000)), Source::NONE),
         }
     }
     document.push(service);
-    let mut pool = TomlTable::new(format!("pool.{name}"), node.line, &node.text());
+    let mut pool = TomlTable::new(format!("pool.{name}"), node.source, &node.text());
     balance(node, &mut pool, notes);
-    pool.set("all-down", value::quote("refuse"), 0);
-    pool.set("initial", value::quote(if node.get("alpha").is_some() { "down" } else { "up" }), 0);
+    pool.set("all-down", value::quote("refuse"), Source::NONE);
+    pool.set(
+        "initial",
+        value::quote(if node.take("alpha").is_some() { "down" } else { "up" }),
+        Source::NONE,
+    );
     if forward == "nat" {
         // IPVS leaves the client's address in the packet, and servers route back through the director.
-        pool.set("source", value::quote("client"), 0);
+        pool.set("source", value::quote("client"), Source::NONE);
     }
     servers(node, &front, forward, &mut pool, notes);
     document.push(pool);
@@ -89,9 +96,9 @@ fn virtual_address(
     notes: &mut ConversionNotes,
 ) -> Option<VirtualServerAddress> {
     let mut out = VirtualServerAddress { listen: Vec::new(), port: None, label: String::new() };
-    let marked = |line: u32, text: &str, notes: &mut ConversionNotes| {
+    let marked = |source: Source, text: &str, notes: &mut ConversionNotes| {
         notes.left_out(
-            line,
+            source,
             text,
             "services are found by address and port, not by a firewall's mark",
             "`listen` with the addresses and ports that the mark stood for",
@@ -99,19 +106,22 @@ fn virtual_address(
     };
     match node.word(1) {
         "fwmark" => {
-            marked(node.line, &node.text(), notes);
+            marked(node.source, &node.text(), notes);
             return None;
         }
         "group" => {
             let name = node.word(2);
             let group =
                 all.iter().find(|one| one.word(0) == "virtual_server_group" && one.word(1) == name);
+            group.into_iter().for_each(|group| group.mark_converted(2));
             for line in group.map_or(&[][..], |group| &group.inner) {
                 if line.word(0) == "fwmark" {
-                    marked(line.line, &line.text(), notes);
-                } else if out.add(line.word(0), line.word(1), line.line).is_none() {
+                    marked(line.source, &line.text(), notes);
+                } else if out.add(line.word(0), line.word(1), line.source).is_some() {
+                    line.mark_converted(2);
+                } else {
                     notes.left_out(
-                        line.line,
+                        line.source,
                         &line.text(),
                         "not an address and a port",
                         "`listen`",
@@ -121,10 +131,10 @@ fn virtual_address(
             name.clone_into(&mut out.label);
         }
         address => {
-            if out.add(address, node.word(2), node.line).is_none() {
-                notes.left_out(node.line, &node.text(), "not an address and a port", "`listen`");
+            if out.add(address, node.word(2), node.source).is_none() {
+                notes.left_out(node.source, &node.text(), "not an address and a port", "`listen`");
             }
-            let protocol = node.get("protocol").map_or("", |one| one.word(1));
+            let protocol = node.take("protocol").map_or("", |one| one.word(1));
             out.label = format!(
                 "{address}-{}-{}",
                 node.word(2),
@@ -137,14 +147,14 @@ fn virtual_address(
 
 impl VirtualServerAddress {
     /// An address, or a range of its last number: `192.0.2.1-5`.
-    fn add(&mut self, address: &str, port: &str, line: u32) -> Option<()> {
+    fn add(&mut self, address: &str, port: &str, source: Source) -> Option<()> {
         let number: u16 = if port.is_empty() { 0 } else { port.parse().ok()? };
         let port = if number == 0 { "*".to_owned() } else { number.to_string() };
         let (first, last) = address.split_once('-').unwrap_or((address, ""));
         let ip: IpAddr = first.parse().ok()?;
         let mut push = |ip: IpAddr| {
             let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
-            self.listen.push((format!("{host}:{port}"), line));
+            self.listen.push((format!("{host}:{port}"), source));
         };
         match (ip, last) {
             (ip, "") => push(ip),
@@ -168,30 +178,35 @@ impl VirtualServerAddress {
 }
 
 fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes) {
-    let Some(persistence) = node.get("persistence_timeout") else { return };
+    let Some(persistence) = node.take("persistence_timeout") else { return };
     let seconds = if persistence.word(1).is_empty() { "360" } else { persistence.word(1) };
     let mut pairs = Vec::new();
     match duration::parse_duration(seconds, 1_000) {
         Some(ms) => pairs.push(("time", duration::format_duration(ms))),
         None => {
-            return notes.left_out(persistence.line, &persistence.text(), "not a time", "`sticky`");
+            return notes.left_out(
+                persistence.source,
+                &persistence.text(),
+                "not a time",
+                "`sticky`",
+            );
         }
     }
-    if let Some(mask) = node.get("persistence_granularity") {
+    if let Some(mask) = node.take("persistence_granularity") {
         let text = mask.word(1);
         let bits = text.parse::<std::net::Ipv4Addr>().ok().map(|mask| u32::from(mask).count_ones());
         match (bits, text.parse::<u32>().ok()) {
             (Some(bits), _) => pairs.push(("mask4", bits.to_string())),
             (None, Some(bits)) => pairs.push(("mask6", bits.to_string())),
-            _ => notes.left_out(mask.line, &mask.text(), "not a mask", "`mask4`, `mask6`"),
+            _ => notes.left_out(mask.source, &mask.text(), "not a mask", "`mask4`, `mask6`"),
         }
     }
-    service.set("sticky", value::table(&pairs), persistence.line);
+    service.set("sticky", value::table(&pairs), persistence.source);
 }
 
 fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) {
-    let algorithm = node.get("lb_algo").or(node.get("lvs_sched"));
-    let line = algorithm.map_or(0, |one| one.line);
+    let algorithm = node.take("lb_algo").or(node.take("lvs_sched"));
+    let source = algorithm.map_or(Source::NONE, |one| one.source);
     let policy = match algorithm.map_or("wlc", |one| one.word(1)) {
         "rr" | "wrr" => "round-robin",
         "lc" | "wlc" | "sed" | "nq" => "least-connections",
@@ -199,7 +214,7 @@ fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) 
         "mh" => "maglev",
         other => {
             notes.changed(
-                line,
+                source,
                 &format!("lb_algo {other}"),
                 "servers are not chosen so: round-robin was written",
                 "one of the policies of `balance`",
@@ -207,7 +222,7 @@ fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) 
             "round-robin"
         }
     };
-    pool.set("balance", value::quote(policy), line);
+    pool.set("balance", value::quote(policy), source);
 }
 
 fn servers(
@@ -218,20 +233,20 @@ fn servers(
     notes: &mut ConversionNotes,
 ) {
     let delay = node
-        .get("delay_loop")
+        .take("delay_loop")
         .and_then(|one| duration::parse_seconds(one.word(1)))
         .filter(|ms| *ms > 0);
-    let host = node.get("virtualhost").map(|one| one.word(1));
+    let host = node.take("virtualhost").map(|one| one.word(1));
     let most = node
         .inner
         .iter()
-        .filter_map(|real| real.get("weight")?.word(1).parse::<u32>().ok())
+        .filter_map(|real| real.take("weight")?.word(1).parse::<u32>().ok())
         .max()
         .unwrap_or(1);
     let scale = most.div_ceil(256).max(1);
     if scale > 1 {
         notes.changed(
-            node.line,
+            node.source,
             "weight",
             &format!("weights above 256: all were divided by {scale}"),
             "",
@@ -248,22 +263,22 @@ fn servers(
         ];
         if real.word(0) == "sorry_server" {
             pairs.push(("last-resort", "true".to_owned()));
-            pool.push_item("servers", value::table(&pairs), real.line);
+            pool.push_item("servers", value::table(&pairs), real.source);
             continue;
         }
-        if let Some(weight) = real.get("weight").and_then(|one| one.word(1).parse::<u32>().ok()) {
+        if let Some(weight) = real.take("weight").and_then(|one| one.word(1).parse::<u32>().ok()) {
             let scaled = if weight == 0 { 0 } else { (weight / scale).max(1) };
             pairs.push(("weight", scaled.to_string()));
         }
-        if let Some(most) = real.get("uthreshold").filter(|one| one.word(1) != "0") {
+        if let Some(most) = real.take("uthreshold").filter(|one| one.word(1) != "0") {
             pairs.push(("connections", most.word(1).to_owned()));
         }
-        let own = real.get("virtualhost").map(|one| one.word(1)).or(host);
+        let own = real.take("virtualhost").map(|one| one.word(1)).or(host);
         pairs.extend(
             health_check::health_check(real, delay, own, notes).map(|probe| ("probe", probe)),
         );
         note_server_words(real, notes);
-        pool.push_item("servers", value::table(&pairs), real.line);
+        pool.push_item("servers", value::table(&pairs), real.source);
     }
 }
 
@@ -283,7 +298,7 @@ fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
             _ => "a server has no such setting",
         };
         let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
-        notes.left_out(inner.line, &inner.text(), reason, instead);
+        notes.left_out(inner.source, &inner.text(), reason, instead);
     }
 }
 
@@ -294,14 +309,14 @@ fn address(
     notes: &mut ConversionNotes,
 ) -> Option<String> {
     let Ok(ip) = real.word(1).parse::<IpAddr>() else {
-        notes.left_out(real.line, &real.text(), "not an address", "`servers`");
+        notes.left_out(real.source, &real.text(), "not an address", "`servers`");
         return None;
     };
     let own: Option<u16> = real.word(2).parse().ok().filter(|port| *port > 0);
     let port = match (front.port, own) {
         (Some(front), Some(own)) if forward != "nat" && front != own => {
             notes.changed(
-                real.line,
+                real.source,
                 &real.text(),
                 "direct return cannot change the port, here as in IPVS: the service's was written",
                 "",
@@ -312,7 +327,7 @@ fn address(
         (Some(front), None) => front,
         (None, None) => {
             notes.changed(
-                real.line,
+                real.source,
                 &real.text(),
                 "a server's address has a port: 80 was written, which only its probe uses",
                 "`probe.port`",
@@ -339,9 +354,11 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
             | "real_server"
             | "sorry_server"
             | "alpha"
-            | "ip_family"
             | "retry"
             | "delay_before_retry" => {}
+            "ip_family" => {
+                notes.not_needed(one.source, &one.text(), "its address says which family it is of");
+            }
             "quorum"
             | "quorum_up"
             | "quorum_down"
@@ -350,7 +367,7 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
             | "sorry_server_inhibit" => {
                 let instead = "`[[global.hook]]` with `on = [\"pool-empty\", \"pool-back\"]`; `last-resort` servers";
                 notes.left_out(
-                    one.line,
+                    one.source,
                     &one.text(),
                     "a pool is empty when its last server is down, not before",
                     instead,
@@ -358,16 +375,16 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
             }
             "ops" | "hashed" | "flag-1" | "flag-2" | "flag-3" | "sh-port" | "sh-fallback"
             | "mh-port" | "mh-fallback" | "persistence_engine" => {
-                notes.left_out(one.line, &one.text(), "there is no such switch", "");
+                notes.left_out(one.source, &one.text(), "there is no such switch", "");
             }
             "weight" | "ha_suspend" | "inhibit_on_failure" | "warmup" | "log_all_failures" => {
                 notes.not_needed(
-                    one.line,
+                    one.source,
                     &one.text(),
                     "servers are judged one by one, on every member",
                 );
             }
-            _ => notes.left_out(one.line, &one.text(), "the converter does not know it", ""),
+            _ => notes.left_out(one.source, &one.text(), "the converter does not know it", ""),
         }
     }
 }

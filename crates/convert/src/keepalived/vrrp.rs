@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::defaults::GlobalDefs;
@@ -18,54 +19,59 @@ pub fn write(
     notes: &mut ConversionNotes,
 ) {
     let name = names.unique_name(node.word(1));
-    let mut group = TomlTable::new(format!("vrrp.{name}"), node.line, &node.text());
-    let interface = node.get("interface").map_or(defaults.interface.as_str(), |one| one.word(1));
+    let mut group = TomlTable::new(format!("vrrp.{name}"), node.source, &node.text());
+    let interface = node.take("interface").map_or(defaults.interface.as_str(), |one| one.word(1));
     group.set(
         "interface",
         value::quote(interface),
-        node.get("interface").map_or(0, |one| one.line),
+        node.take("interface").map_or(Source::NONE, |one| one.source),
     );
-    if let Some(id) = node.get("virtual_router_id") {
-        group.set("id", id.word(1), id.line);
+    if let Some(id) = node.take("virtual_router_id") {
+        group.set("id", id.word(1), id.source);
     }
     let addresses = addresses(node, notes);
-    if let Some(line) = addresses.first().map(|(_, line)| *line) {
+    if let Some(source) = addresses.first().map(|(_, source)| *source) {
         let texts: Vec<String> = addresses.iter().map(|(ip, _)| ip.to_string()).collect();
-        group.set("addresses", value::list(texts.iter().map(|text| value::quote(text))), line);
+        group.set("addresses", value::list(texts.iter().map(|text| value::quote(text))), source);
     }
     let v6 = addresses.iter().any(|(ip, _)| ip.is_ipv6());
-    let version = match node.get("version").map(|one| one.word(1)) {
+    let version = match node.take("version").map(|one| one.word(1)) {
         _ if v6 => 3,
         Some("3") => 3,
         Some("2") => 2,
         _ => defaults.version,
     };
-    group.set("version", version.to_string(), node.get("version").map_or(0, |one| one.line));
-    if let Some(priority) = node.get("priority") {
-        group.set("priority", priority.word(1), priority.line);
+    group.set(
+        "version",
+        version.to_string(),
+        node.take("version").map_or(Source::NONE, |one| one.source),
+    );
+    if let Some(priority) = node.take("priority") {
+        group.set("priority", priority.word(1), priority.source);
     }
-    if let Some(interval) = node.get("advert_int") {
+    if let Some(interval) = node.take("advert_int") {
         match duration::parse_seconds(interval.word(1)) {
-            Some(ms) => group.set("advertise", duration::format_duration(ms), interval.line),
-            None => notes.left_out(interval.line, &interval.text(), "not a time", "`advertise`"),
+            Some(ms) => group.set("advertise", duration::format_duration(ms), interval.source),
+            None => notes.left_out(interval.source, &interval.text(), "not a time", "`advertise`"),
         }
     }
-    let nopreempt = node.get("nopreempt");
+    let nopreempt = node.take("nopreempt");
     if let Some(one) = nopreempt {
-        group.set("preempt", "false", one.line);
+        group.set("preempt", "false", one.source);
     }
-    let delay = node.get("preempt_delay").filter(|_| nopreempt.is_none());
+    let delay = node.take("preempt_delay").filter(|_| nopreempt.is_none());
     if let Some((one, ms)) =
         delay.and_then(|one| Some((one, duration::parse_seconds(one.word(1))?)))
     {
-        group.set("preempt-delay", duration::format_duration(ms), one.line);
+        group.set("preempt-delay", duration::format_duration(ms), one.source);
     }
-    if let Some(peers) = node.get("unicast_peer") {
+    if let Some(peers) = node.take("unicast_peer") {
+        peers.inner.iter().for_each(|one| one.mark_converted(1));
         let texts: Vec<&str> = peers.inner.iter().map(|one| one.word(0)).collect();
-        group.set("peers", value::quote_all(&texts), peers.line);
+        group.set("peers", value::quote_all(&texts), peers.source);
     }
-    if let Some(source) = node.get("unicast_src_ip").or(node.get("mcast_src_ip")) {
-        group.set("source", value::quote(source.word(1)), source.line);
+    if let Some(source) = node.take("unicast_src_ip").or(node.take("mcast_src_ip")) {
+        group.set("source", value::quote(source.word(1)), source.source);
     }
     link(node, &mut group, notes);
     note_rest(node, notes);
@@ -74,28 +80,28 @@ pub fn write(
 
 /// The link address of the virtual router, which switches see by advertisements to everybody alone.
 fn link(node: &BlockNode, group: &mut TomlTable, notes: &mut ConversionNotes) {
-    let Some(one) = node.get("use_vmac") else { return };
-    if node.get("unicast_peer").is_some() {
+    let Some(one) = node.take("use_vmac") else { return };
+    if node.take("unicast_peer").is_some() {
         let reason =
             "advertisements to `peers` do not show switches where the virtual link address is";
-        notes.left_out(one.line, &one.text(), reason, "the interface's own, which is announced");
+        notes.left_out(one.source, &one.text(), reason, "the interface's own, which is announced");
     } else {
-        group.set("link-address", value::quote("virtual"), one.line);
+        group.set("link-address", value::quote("virtual"), one.source);
     }
 }
 
-fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, u32)> {
-    let mut out: Vec<(IpAddr, u32)> = Vec::new();
+fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, Source)> {
+    let mut out: Vec<(IpAddr, Source)> = Vec::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
-        for line in node.get(block).map_or(&[][..], |block| &block.inner) {
+        for line in node.take(block).map_or(&[][..], |block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();
             let Ok(ip) = text.parse::<IpAddr>() else {
-                notes.left_out(line.line, &line.text(), "not an address", "`addresses`");
+                notes.left_out(line.source, &line.text(), "not an address", "`addresses`");
                 continue;
             };
             if out.first().is_some_and(|(first, _)| first.is_ipv6() != ip.is_ipv6()) {
                 notes.left_out(
-                    line.line,
+                    line.source,
                     &line.text(),
                     "a group has addresses of one family",
                     "a group of its own for the other one",
@@ -107,22 +113,36 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, u32)
                 let reason = format!(
                     "the address is set with /{whole}: the network is reached by the interface's own"
                 );
-                notes.changed(line.line, &line.text(), &reason, "");
+                notes.changed(line.source, &line.text(), &reason, "");
             }
-            if line.words.iter().any(|word| word == "dev") {
-                notes.changed(
-                    line.line,
-                    &line.text(),
-                    "the address is put on the group's own interface",
-                    "a group of its own for another interface",
-                );
-            }
+            line.mark_converted(1);
+            note_address_words(line, notes);
             if !out.iter().any(|(known, _)| *known == ip) {
-                out.push((ip, line.line));
+                out.push((ip, line.source));
             }
         }
     }
     out
+}
+
+/// Reports what else an address names: `dev eth0`, `label eth0:1`, `scope link`, `brd +`.
+fn note_address_words(line: &BlockNode, notes: &mut ConversionNotes) {
+    let words = line.rest(1);
+    for (at, pair) in words.chunks(2).enumerate() {
+        let source = line.source.range(1 + 2 * at, 3 + 2 * at);
+        match pair.first().map_or("", String::as_str) {
+            "dev" => notes.changed(
+                source,
+                &line.text(),
+                "the address is put on the group's own interface",
+                "a group of its own for another interface",
+            ),
+            "label" | "brd" | "broadcast" => {
+                notes.not_needed(source, &line.text(), "names of addresses have no effect on them");
+            }
+            _ => notes.left_out(source, &line.text(), "an address has no such setting", ""),
+        }
+    }
 }
 
 /// Words that something was made of.
@@ -182,15 +202,15 @@ fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
         let left = LEFT.iter().find(|(begin, ..)| word.starts_with(begin));
         let announced = ["garp_", "check_", "linkbeat"].iter().any(|begin| word.starts_with(begin));
         match left {
-            Some((_, reason, instead)) => notes.left_out(one.line, &one.text(), reason, instead),
+            Some((_, reason, instead)) => notes.left_out(one.source, &one.text(), reason, instead),
             None if NEEDLESS.contains(&word) => {
                 let reason = "the member with the highest priority is active";
-                notes.not_needed(one.line, &one.text(), reason);
+                notes.not_needed(one.source, &one.text(), reason);
             }
             None if announced => {
-                notes.not_needed(one.line, &one.text(), "addresses are announced when they move");
+                notes.not_needed(one.source, &one.text(), "addresses are announced when they move");
             }
-            None => notes.left_out(one.line, &one.text(), "the converter does not know it", ""),
+            None => notes.left_out(one.source, &one.text(), "the converter does not know it", ""),
         }
     }
 }

@@ -6,6 +6,8 @@ use super::scope::DirectiveScope;
 
 /// `accept-proxy`: the networks of `set_real_ip_from` where the header names the client, or everybody's.
 pub fn accept_proxy(scope: &DirectiveScope<'_>) -> String {
+    let believed = scope.all_of(&["real_ip_header", "set_real_ip_from"]);
+    believed.iter().for_each(|one| one.mark_converted());
     let by_header = scope.get("real_ip_header").is_some_and(|one| one.word(0) == "proxy_protocol");
     let mut networks: Vec<&str> =
         scope.all("set_real_ip_from").iter().map(|one| one.word(0)).collect();

@@ -12,13 +12,17 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
     let mut out = Vec::new();
     let mut allowed: Vec<RuleCondition> = Vec::new();
     for directive in lists(scope) {
-        let place = (directive.line, directive.text());
+        let place = (directive.source, directive.text());
         let who = match directive.word(0) {
             "all" => RuleCondition::Is(true),
-            text if text.starts_with("unix") => continue,
+            text if text.starts_with("unix") => {
+                notes.not_needed(place.0, &place.1, "clients do not come over sockets of files");
+                continue;
+            }
             text => RuleCondition::texts("client", &[text]),
         };
         if directive.name == "allow" {
+            directive.mark_converted();
             allowed.push(who);
             continue;
         }
@@ -37,10 +41,16 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
     others.sort_unstable();
     others.dedup();
     for name in known.into_iter().chain(others) {
-        if let Some(auth) = scope.get(name).filter(|auth| auth.word(0) != "off") {
+        let Some(auth) = scope.get(name) else { continue };
+        if auth.word(0) == "off" {
+            auth.mark_converted();
+        } else {
+            if let Some(file) = scope.get("auth_basic_user_file").filter(|_| name == "auth_basic") {
+                notes.left_out(file.source, &file.text(), "requests are not authenticated", "");
+            }
             let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
             let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
-            notes.left_out(auth.line, &auth.text(), reason, instead);
+            notes.left_out(auth.source, &auth.text(), reason, instead);
             out.push(refusal(RuleCondition::Is(true), auth));
         }
     }
@@ -62,7 +72,7 @@ pub fn other_methods(
 ) -> Vec<NginxRule> {
     let mut out = Vec::new();
     for except in level.iter().filter(|one| one.name == "limit_except") {
-        let mut methods: Vec<&str> = except.args.iter().map(String::as_str).collect();
+        let mut methods: Vec<&str> = except.args().iter().map(String::as_str).collect();
         if methods.contains(&"GET") && !methods.contains(&"HEAD") {
             methods.push("HEAD");
         }
@@ -70,10 +80,11 @@ pub fn other_methods(
         let inner = rules(&scope.nested(except.inner()), notes);
         if inner.is_empty() {
             let reason = "what other methods may do is not known here; so that nothing is open that was closed, they are refused";
-            notes.left_out(except.line, &except.text(), reason, "a rule with `method`");
+            notes.left_out(except.source, &except.text(), reason, "a rule with `method`");
             out.push(refusal(others, except));
             continue;
         }
+        except.mark_converted();
         out.extend(inner.into_iter().map(|rule| rule.with_condition(&others)));
     }
     out
@@ -82,14 +93,14 @@ pub fn other_methods(
 /// `internal`: clients get 404, as from nginx.
 pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<NginxRule> {
     let directive = level.iter().find(|one| one.name == "internal")?;
-    let place = (directive.line, directive.text());
+    let place = (directive.source, directive.text());
     let reason = "there are no internal redirects; clients get 404 there, as from nginx";
     notes.changed(place.0, &place.1, reason, "");
     Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (place.0, &place.1)))
 }
 
 fn refusal(when: RuleCondition, directive: &Directive) -> NginxRule {
-    NginxRule::single_key(when, "deny", "true", (directive.line, &directive.text()))
+    NginxRule::single_key(when, "deny", "true", (directive.source, &directive.text()))
 }
 
 /// `allow` and `deny` of the innermost level that has either, in their order.

@@ -2,6 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::value;
 
 use super::scope::DirectiveScope;
@@ -15,24 +16,30 @@ pub const READ: [&str; 6] =
 pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
     let Some(scope) = scopes.first() else { return };
     if scopes.iter().any(|one| names(one) != names(scope)) {
-        for (_, line) in scopes.iter().flat_map(|one| codings(one)) {
+        for (_, source) in scopes.iter().flat_map(|one| codings(one)) {
             let reason = "a service compresses, and its servers differ";
-            notes.left_out(line, "gzip on", reason, "`compress = true` in the service");
+            notes.left_out(source, "gzip on", reason, "`compress = true` in the service");
         }
         return;
     }
     let coded = codings(scope);
-    let Some((first, line)) = coded.first().copied() else { return };
+    let written: Vec<&Directive> = READ.iter().filter_map(|name| scope.get(name)).collect();
+    let Some((first, source)) = coded.first().copied() else {
+        for one in written {
+            notes.not_needed(one.source, &one.text(), "nothing is compressed");
+        }
+        return;
+    };
     let kind = if first == "br" { "brotli" } else { "gzip" };
     let mut pairs = vec![("codings", value::quote_all(&names(scope)))];
     // nginx adds this one to whatever is written.
     let mut types: Vec<&str> = vec!["text/html"];
     let listed = scope.get(&format!("{kind}_types"));
-    let others = listed.iter().flat_map(|one| &one.args).map(String::as_str);
+    let others = listed.iter().flat_map(|one| one.args()).map(String::as_str);
     types.extend(others.filter(|one| *one != "text/html"));
     match types.contains(&"*") {
         true => {
-            notes.changed(line, "gzip_types *", "not what is packed already", "`compress.types`")
+            notes.changed(source, "gzip_types *", "not what is packed already", "`compress.types`")
         }
         false => pairs.push(("types", value::quote_all(&types))),
     }
@@ -40,15 +47,16 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
     if least.parse::<u32>().is_ok_and(|least| least > 0) {
         pairs.push(("min", value::quote(&format!("{least}B"))));
     }
-    service.set("compress", value::table(&pairs), line);
+    service.set("compress", value::table(&pairs), source);
+    written.into_iter().for_each(Directive::mark_converted);
 }
 
 /// Codings that are switched on, and where.
-fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, u32)> {
+fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, Source)> {
     let on = |name| scope.get(name).is_some_and(|one| one.word(0) == "on");
-    let line = |name| scope.get(name).map_or(0, |one| one.line);
+    let source = |name| scope.get(name).map_or(Source::NONE, |one| one.source);
     let all = [("br", "brotli"), ("gzip", "gzip")].into_iter();
-    all.filter(|(_, name)| on(name)).map(|(coding, name)| (coding, line(name))).collect()
+    all.filter(|(_, name)| on(name)).map(|(coding, name)| (coding, source(name))).collect()
 }
 
 fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
@@ -59,6 +67,6 @@ fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
 pub fn note_location_overrides(level: &[Directive], notes: &mut ConversionNotes) {
     for one in level.iter().filter(|one| READ.contains(&one.name.as_str())) {
         let reason = "a service compresses, not a rule";
-        notes.left_out(one.line, &one.text(), reason, "`compress` in the service");
+        notes.left_out(one.source, &one.text(), reason, "`compress` in the service");
     }
 }

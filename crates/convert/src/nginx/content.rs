@@ -31,7 +31,8 @@ pub struct ContentWriter<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 55] = [
+const READ: [&str; 56] = [
+    "ssl",
     "auth_request",
     "auth_jwt",
     "secure_link",
@@ -89,10 +90,68 @@ const READ: [&str; 55] = [
     "proxy_protocol",
 ];
 
+/// Times that are read: those that are none, and those without an end, are reported where they stand.
+const TIMES: [&str; 9] = [
+    "proxy_connect_timeout",
+    "proxy_read_timeout",
+    "grpc_connect_timeout",
+    "grpc_read_timeout",
+    "client_header_timeout",
+    "client_body_timeout",
+    "keepalive_timeout",
+    "proxy_timeout",
+    "proxy_next_upstream_tries",
+];
+
+/// Reports times that cannot be written.
+fn note_times(directive: &Directive, notes: &mut ConversionNotes) {
+    let text = directive.text();
+    if directive.name == "proxy_next_upstream_tries" {
+        if directive.peek(0).parse::<u32>().is_err() {
+            notes.left_out(directive.source, &text, "not a number", "`retries` of the pool");
+        }
+        return;
+    }
+    let reason = match crate::duration::parse_duration(directive.peek(0), 1_000) {
+        None => "not a time or a number",
+        Some(0) => "0 is no time here, and the default is taken",
+        Some(_) if directive.name == "keepalive_timeout" && !directive.peek(1).is_empty() => {
+            "clients are not told how long their connection is kept"
+        }
+        Some(_) => return,
+    };
+    notes.left_out(directive.source, &text, reason, "`timeout`");
+}
+
+/// Reports directives that are carried over elsewhere, and had no effect on anything here.
+pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
+    for directive in level {
+        note_unused(directive.inner(), notes);
+        let name = directive.name.as_str();
+        let known = READ.contains(&name) || compression::READ.contains(&name);
+        let unused = known && !directive.is_read();
+        if !unused || directive.is_settled() {
+            continue;
+        }
+        let text = directive.text();
+        let reason = "nothing here is of its kind, so that it has no effect";
+        let guards = ["ssl", "auth", "allow", "deny", "header", "proxy_protocol"];
+        if guards.iter().any(|word| directive.name.contains(word)) {
+            notes.changed(directive.source, &text, reason, "");
+        } else {
+            notes.not_needed(directive.source, &text, reason);
+        }
+    }
+}
+
 /// Says what is not carried over at one level.
 pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     let believed =
         level.iter().any(|one| one.name == "real_ip_header" && one.word(0) == "proxy_protocol");
+    level
+        .iter()
+        .filter(|one| TIMES.contains(&one.name.as_str()))
+        .for_each(|one| note_times(one, notes));
     for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
         match directive.name.as_str() {
             "set_real_ip_from" | "real_ip_header" if believed => {}
@@ -109,6 +168,7 @@ impl ContentWriter<'_, '_> {
         place: &LocationBlock<'_>,
         server: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
+        place.directive.mark_converted();
         let level = place.directive.inner();
         let mut around = server.clone();
         for outer in &place.outer {
@@ -128,6 +188,7 @@ impl ContentWriter<'_, '_> {
             .and_then(|name| self.named.iter().copied().find(|one| one.word(0) == name));
         let (level, scope) = match named {
             Some(named) => {
+                named.mark_converted();
                 note_unsupported(named.inner(), self.notes);
                 let scope = server.nested(named.inner());
                 out.extend(self.location_guards(named.inner(), &scope));
@@ -150,6 +211,13 @@ impl ContentWriter<'_, '_> {
         level: &[Directive],
         scope: &DirectiveScope<'_>,
     ) -> Vec<NginxRule> {
+        for rewrite in level.iter().filter(|one| one.name == "rewrite") {
+            if !self.is_redirect(rewrite) && rewrite.word(2) != "break" {
+                let reason = "a path that was changed is not looked up again among the locations";
+                let instead = "`rewrite` in a rule with `path-regex`";
+                self.notes.left_out(rewrite.source, &rewrite.text(), reason, instead);
+            }
+        }
         let rewritten: Vec<Directive> = level
             .iter()
             .filter(|one| one.name != "rewrite" || self.is_redirect(one))
@@ -177,39 +245,40 @@ impl ContentWriter<'_, '_> {
     ) -> Vec<NginxRule> {
         let always = RuleCondition::Is(true);
         let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let line = place.directive.line;
+        let source = place.directive.source;
         let text = place.directive.text();
         let Some(pass) = pass else {
             if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
                 return Vec::new();
             }
             self.notes.left_out(
-                line,
+                source,
                 &text,
                 "no server is named, and files are not served: 404",
                 "a web server as a pool",
             );
-            return vec![NginxRule::single_key(always, "answer", "404", (line, &text))];
+            return vec![NginxRule::single_key(always, "answer", "404", (source, &text))];
         };
         let target = match pass_target(pass) {
             Ok(target) => target,
             Err(why) => {
-                self.notes.left_out_because(pass.line, &pass.text(), &why);
+                self.notes.left_out_because(pass.source, &pass.text(), &why);
                 return vec![NginxRule::single_key(
                     always,
                     "answer",
                     "502",
-                    (pass.line, &pass.text()),
+                    (pass.source, &pass.text()),
                 )];
             }
         };
-        let used = PoolUse { scheme: target.scheme, target: target.host, line: pass.line };
+        pass.mark_converted();
+        let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
         let pool = self.pools.pool_name(used, self.upstreams, scope, self.notes);
         let fields = fields(scope, target.host, self.notes);
         let rule = |when: RuleCondition, fields: &[(&'static str, String)]| NginxRule {
             when,
             keys: keys(&pool, fields),
-            line: pass.line,
+            source: pass.source,
             text: pass.text(),
         };
         let with = |path: &str| [&[("path", value::quote(path))][..], fields.as_slice()].concat();
@@ -227,7 +296,7 @@ impl ContentWriter<'_, '_> {
             }
             _ => {
                 self.notes.left_out(
-                    pass.line,
+                    pass.source,
                     &pass.text(),
                     "the path is replaced only where the location is a prefix",
                     "`rewrite.path`",

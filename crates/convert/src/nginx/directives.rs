@@ -1,5 +1,4 @@
-//! Directives that are not carried over: those without which nothing is missing, and those for which there is
-//! something else.
+//! Directives that are not carried over, why, and what to use instead.
 
 use crate::notes::{ConversionNotes, NoteKind};
 
@@ -65,7 +64,6 @@ const ROWS: &[NginxDirective] = &[
             "proxy_max_temp_file_size",
             "proxy_temp_",
             "proxy_headers_hash_",
-            "proxy_http_version",
             "client_body_buffer_size",
             "client_header_buffer_size",
             "large_client_header_buffers",
@@ -106,11 +104,12 @@ const ROWS: &[NginxDirective] = &[
         "buffers and switches of nginx itself",
         "",
     ),
+    (&["keepalive_disable"], NoteKind::NotNeeded, "old browsers are not told apart", ""),
     (
-        &["proxy_pass_header", "keepalive_disable"],
-        NoteKind::NotNeeded,
-        "fields of answers pass as servers send them, and old browsers are not told apart",
-        "",
+        &["proxy_pass_header", "grpc_pass_header"],
+        NoteKind::Changed,
+        "fields of answers pass as servers send them, Server and Date too",
+        "`rewrite.answer-remove` in a rule",
     ),
     (
         &["send_timeout", "proxy_send_timeout", "grpc_send_timeout"],
@@ -129,6 +128,18 @@ const ROWS: &[NginxDirective] = &[
         NoteKind::Changed,
         "it names who signs clients' certificates where nothing else does; an `.ocsp` file beside a certificate is stapled",
         "`tls.client.ca`",
+    ),
+    (
+        &["proxy_http_version"],
+        NoteKind::Changed,
+        "servers are spoken to in HTTP/1.1",
+        "`http2 = \"only\"` of the pool",
+    ),
+    (
+        &["ssl_stapling", "ssl_stapling_"],
+        NoteKind::Changed,
+        "an `.ocsp` file beside a certificate is stapled",
+        "`tls` of the service",
     ),
     (
         &["limit_req_status"],
@@ -193,14 +204,7 @@ const ROWS: &[NginxDirective] = &[
         "`tls = { policy = \"modern\" }`",
     ),
     (
-        &[
-            "ssl_session_",
-            "ssl_stapling",
-            "ssl_stapling_verify",
-            "ssl_buffer_size",
-            "proxy_ssl_session_reuse",
-            "ssl",
-        ],
+        &["ssl_session_", "ssl_buffer_size", "proxy_ssl_session_reuse"],
         NoteKind::NotNeeded,
         "sessions and tickets are kept without being told; an `.ocsp` file beside a certificate is stapled",
         "",
@@ -363,7 +367,8 @@ const ROWS: &[NginxDirective] = &[
 ];
 
 /// Switches whose value here is what is always so.
-const AS_HERE: [(&str, &str); 6] = [
+const AS_HERE: [(&str, &str); 7] = [
+    ("proxy_http_version", "1.1"),
     ("proxy_redirect", "off"),
     ("proxy_pass_request_headers", "on"),
     ("proxy_pass_request_body", "on"),
@@ -378,19 +383,17 @@ pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let fits = |row: &&NginxDirective| {
         row.0.iter().any(|known| *known == name || known.ends_with('_') && name.starts_with(known))
     };
-    let line = directive.line;
+    let source = directive.source;
     let text = directive.text();
     if AS_HERE.contains(&(name, directive.word(0))) {
-        return notes.not_needed(line, &text, "it is so here without being written");
+        return directive.mark_converted();
     }
     match ROWS.iter().find(fits) {
-        Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(line, &text, reason),
+        Some((_, NoteKind::NotNeeded, reason, _)) => notes.not_needed(source, &text, reason),
         Some((_, NoteKind::Changed, reason, instead)) => {
-            notes.changed(line, &text, reason, instead)
+            notes.changed(source, &text, reason, instead)
         }
-        Some((_, NoteKind::LeftOut, reason, instead)) => {
-            notes.left_out(line, &text, reason, instead)
-        }
-        None => notes.left_out(line, &text, "the converter does not know it", ""),
+        Some((_, _, reason, instead)) => notes.left_out(source, &text, reason, instead),
+        None => notes.left_out(source, &text, "the converter does not know it", ""),
     }
 }

@@ -6,6 +6,7 @@ use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::accept_proxy;
@@ -42,9 +43,11 @@ pub fn convert(
     for map in of("map") {
         // What nearly every file has for WebSockets.
         match map.word(0) {
-            "$http_upgrade" => {
-                notes.not_needed(map.line, &map.text(), "upgrades are passed on without being told")
-            }
+            "$http_upgrade" => notes.not_needed(
+                map.source,
+                &map.text(),
+                "upgrades are passed on without being told",
+            ),
             _ => directives::note_directive(map, notes),
         }
     }
@@ -56,6 +59,14 @@ pub fn convert(
             HttpWriter { vhosts: &vhosts, upstreams: &upstreams, zones: &zones, pools, notes };
         writer.service(&shared, document, names);
     }
+    for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
+        notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
+    }
+    notes.settle_written(document);
+    content::note_unused(block, notes);
+    for unused in zones.iter().filter(|one| !one.is_settled()) {
+        notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
+    }
 }
 
 fn vhost<'t>(
@@ -66,6 +77,10 @@ fn vhost<'t>(
     let level = server.inner();
     content::note_unsupported(level, notes);
     let ssl = level.iter().any(|one| one.name == "ssl" && one.word(0) == "on");
+    level
+        .iter()
+        .filter(|one| one.name == "http2" || one.name == "ssl")
+        .for_each(Directive::mark_converted);
     let mut listens: Vec<ListenAddress> = Vec::new();
     let mut any = false;
     for directive in level.iter().filter(|one| one.name == "listen") {
@@ -78,7 +93,7 @@ fn vhost<'t>(
     for quic in listens.iter().filter(alone) {
         let reason = "HTTP/3 is spoken where TLS over TCP is";
         notes.left_out(
-            quic.line,
+            quic.source,
             "listen … quic",
             reason,
             "`http3 = \"on\"` in a service with `tls`",
@@ -88,7 +103,7 @@ fn vhost<'t>(
         listens.push(ListenAddress {
             address: "0.0.0.0:80".to_owned(),
             port: 80,
-            line: server.line,
+            source: server.source,
             ..ListenAddress::default()
         });
     }
@@ -161,6 +176,7 @@ impl HttpWriter<'_, '_> {
         let servers: Vec<&ServerBlock<'_>> =
             shared.servers.iter().filter_map(|at| vhosts.get(*at)).collect();
         let Some(default) = servers.first().copied() else { return };
+        servers.iter().for_each(|server| server.directive.mark_converted());
         // What one server says of an address holds for all that listen there.
         let said = |of: fn(&ListenAddress) -> bool| {
             let mut all = servers.iter().flat_map(|one| &one.listens);
@@ -173,33 +189,41 @@ impl HttpWriter<'_, '_> {
         let pool = self.default_pool(&mut rules);
         let path = format!("service.{name}");
         let mut service =
-            TomlTable::new(path.clone(), default.directive.line, &default.directive.text());
+            TomlTable::new(path.clone(), default.directive.source, &default.directive.text());
         for listen in &shared.listens {
-            service.push_item("listen", value::quote(&listen.address), listen.line);
+            service.push_item("listen", value::quote(&listen.address), listen.source);
         }
-        service.set("forward", value::quote("http"), 0);
-        service.set("pool", value::quote(&pool), 0);
-        service.set("forwarded", forwarded_header(&servers), 0);
+        service.set("forward", value::quote("http"), Source::NONE);
+        service.set("pool", value::quote(&pool), Source::NONE);
+        service.set("forwarded", forwarded_header(&servers), Source::NONE);
         let http2 = servers.iter().any(|one| {
             one.listens.iter().any(|listen| listen.http2)
-                || one.scope.get("http2").is_some_and(|on| on.word(0) == "on")
+                || one
+                    .scope
+                    .get("http2")
+                    .inspect(|switch| switch.mark_converted())
+                    .is_some_and(|switch| switch.word(0) == "on")
         });
         if tls && !http2 {
-            service.set("http2", value::quote("off"), 0);
+            service.set("http2", value::quote("off"), Source::NONE);
         }
         if tls && said(|listen| listen.quic) {
-            service.set("http3", value::quote("on"), 0);
+            service.set("http3", value::quote("on"), Source::NONE);
         }
         if said(|listen| listen.header) {
-            service.set_required("accept-proxy", accept_proxy::accept_proxy(&default.scope), 0);
+            service.set_required(
+                "accept-proxy",
+                accept_proxy::accept_proxy(&default.scope),
+                Source::NONE,
+            );
         }
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
         compression::write(&mut service, &scopes, self.notes);
         document.push(service);
         write_timeouts(&path, &default.scope, document);
         if tls {
-            let line = shared.listens.first().map_or(0, |listen| listen.line);
-            tls::write(&path, line, &scopes, document, self.notes);
+            let source = shared.listens.first().map_or(Source::NONE, |listen| listen.source);
+            tls::write(&path, source, &scopes, document, self.notes);
         }
         rule::write(&name, rules, tls, document);
     }
@@ -300,14 +324,14 @@ fn find_all<'t>(directive: &'t Directive, name: &str) -> Vec<&'t Directive> {
 }
 
 fn write_timeouts(path: &str, scope: &DirectiveScope<'_>, document: &mut Document) {
-    let mut times = TomlTable::new(format!("{path}.timeout"), 0, "");
+    let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
     for (key, name) in [
         ("header", "client_header_timeout"),
         ("idle", "keepalive_timeout"),
         ("between-bytes", "client_body_timeout"),
     ] {
-        if let Some((ms, line)) = scope.time(name) {
-            times.set(key, duration::format_duration(ms), line);
+        if let Some((ms, source)) = scope.time(name) {
+            times.set(key, duration::format_duration(ms), source);
         }
     }
     if !times.entries.is_empty() {

@@ -1,6 +1,7 @@
 //! `listen`: an address, and whether TLS, HTTP/2 and the default are there.
 
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 
 use super::tree::Directive;
 
@@ -16,7 +17,7 @@ pub struct ListenAddress {
     pub quic: bool,
     /// What asks for no known name comes here.
     pub default: bool,
-    pub line: u32,
+    pub source: Source,
 }
 
 /// Reads one; `None`: there is no such listener.
@@ -25,12 +26,12 @@ pub fn read(
     tls: bool,
     notes: &mut ConversionNotes,
 ) -> Option<ListenAddress> {
-    let line = directive.line;
+    let source = directive.source;
     let text = directive.text();
-    let mut out = ListenAddress { tls, line, ..ListenAddress::default() };
+    let mut out = ListenAddress { tls, source, ..ListenAddress::default() };
     let Some((host, port)) = address(directive.word(0)) else {
         notes.left_out(
-            line,
+            source,
             &text,
             "only addresses and ports of TCP are listened on",
             "an address and a port",
@@ -39,26 +40,25 @@ pub fn read(
     };
     out.address = format!("{host}:{port}");
     out.port = port;
-    for word in directive.args.iter().skip(1) {
+    notes.converted(source);
+    for option in directive.options(1) {
+        let (word, source) = (option.text, option.source);
         let name = word.split('=').next().unwrap_or_default();
+        if out.read_option(word, &host) {
+            notes.converted(source);
+            continue;
+        }
         match name {
-            "ssl" => out.tls = true,
-            "http2" => out.http2 = true,
-            "default_server" | "default" => out.default = true,
             "reuseport" | "deferred" | "bind" | "backlog" | "rcvbuf" | "sndbuf"
-            | "so_keepalive" | "fastopen" | "setfib" | "accept_filter" => {}
-            "ipv6only" if word.ends_with("=off") && host == "[::]" => {
-                out.address = format!(":{port}");
-            }
-            "ipv6only" => {}
-            "quic" => {
-                out.tls = true;
-                out.quic = true;
+            | "so_keepalive" | "fastopen" | "setfib" | "accept_filter" => {
+                let reason =
+                    "each worker has a listener of its own, with the kernel's own settings";
+                notes.changed(source, &text, reason, "`socket` of the service");
             }
             "udp" => {
                 let instead = "`forward = \"nat\"` or \"mac\" with `protocol = \"udp\"`";
                 notes.left_out(
-                    line,
+                    directive.source.whole(),
                     &text,
                     "datagrams are forwarded as packets, not proxied",
                     instead,
@@ -69,16 +69,37 @@ pub fn read(
                 out.header = true;
                 let reason = "the client that the header names is the client for rules and fields";
                 notes.changed(
-                    line,
+                    source,
                     &text,
                     reason,
                     "`accept-proxy = { from = … }`: the proxies alone",
                 );
             }
-            _ => notes.left_out(line, &text, &format!("`{name}` of a listener is not known"), ""),
+            _ => notes.left_out(source, &text, &format!("`{name}` of a listener is not known"), ""),
         }
     }
     Some(out)
+}
+
+impl ListenAddress {
+    /// An option that says something of the address; false: it does not.
+    fn read_option(&mut self, word: &str, host: &str) -> bool {
+        match word.split('=').next().unwrap_or_default() {
+            "ssl" => self.tls = true,
+            "http2" => self.http2 = true,
+            "default_server" | "default" => self.default = true,
+            "ipv6only" if word.ends_with("=off") && host == "[::]" => {
+                self.address = format!(":{}", self.port);
+            }
+            "ipv6only" => {}
+            "quic" => {
+                self.tls = true;
+                self.quic = true;
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// Host and port; nginx's default port is 80.

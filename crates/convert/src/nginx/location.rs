@@ -86,7 +86,7 @@ fn collect<'t>(
                 if !is_reached(level, named) {
                     let reason = "there are no internal redirects";
                     let instead = "a rule for what should go there";
-                    notes.left_out(directive.line, &directive.text(), reason, instead);
+                    notes.left_out(directive.source, &directive.text(), reason, instead);
                 }
                 continue;
             }
@@ -120,7 +120,7 @@ pub fn named_locations(server: &[Directive]) -> Vec<&Directive> {
 /// Where `try_files` of a level leads when no file is there; `None`: to no named location.
 pub fn fallback(level: &[Directive]) -> Option<&str> {
     let files = level.iter().find(|one| one.name == "try_files")?;
-    files.args.last().map(String::as_str).filter(|last| last.starts_with('@'))
+    files.args().last().map(String::as_str).filter(|last| last.starts_with('@'))
 }
 
 /// Whether a location leads to this named one.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, empty_pool, value};
 
 use super::scope::DirectiveScope;
@@ -26,7 +27,7 @@ pub struct PoolUse<'a> {
     pub scheme: &'a str,
     /// An upstream's name, or a host with or without port.
     pub target: &'a str,
-    pub line: u32,
+    pub source: Source,
 }
 
 impl UpstreamPools {
@@ -58,13 +59,13 @@ impl UpstreamPools {
         }
         if !known.is_empty() {
             let reason = "times, retries and TLS belong to a pool: the servers stand in a further one for what is said here";
-            notes.changed(used.line, used.target, reason, "");
+            notes.changed(used.source, used.target, reason, "");
         }
         let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
         let name = self.names.unique_name(used.target);
-        let (line, text) =
-            upstream.map_or((used.line, String::new()), |one| (one.line, one.text()));
-        let mut pool = TomlTable::new(format!("pool.{name}"), line, &text);
+        let (source, text) =
+            upstream.map_or((used.source, String::new()), |one| (one.source, one.text()));
+        let mut pool = TomlTable::new(format!("pool.{name}"), source, &text);
         let tls = matches!(used.scheme, "https" | "grpcs");
         let port = if tls { 443 } else { 80 };
         match upstream {
@@ -74,13 +75,23 @@ impl UpstreamPools {
             None => pool.push_item(
                 "servers",
                 value::quote(&upstream::with_port(used.target, port)),
-                used.line,
+                used.source,
             ),
         }
         write_server_protocol(&mut pool, used, scope);
+        note_retry_words(scope, notes);
+        if pool.has("tls") {
+            note_unverified(used.scheme, scope, notes);
+        }
         self.tables.push(pool);
         known.push((said, name.clone()));
         name
+    }
+
+    /// Whether something goes to this upstream.
+    pub fn has_used(&self, upstream: &str) -> bool {
+        let name = upstream.to_ascii_lowercase();
+        self.known.keys().any(|(_, target)| *target == name)
     }
 
     /// Writes all of them.
@@ -99,22 +110,52 @@ fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &Direct
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
     if stream_tls || matches!(used.scheme, "https" | "grpcs") {
-        pool.set_required("tls", verify_settings(used.scheme, scope), used.line);
+        pool.set_required("tls", verify_settings(used.scheme, scope), used.source);
     }
     if used.scheme.starts_with("grpc") {
-        pool.set("http2", value::quote("only"), used.line);
+        pool.set("http2", value::quote("only"), used.source);
     }
-    let proxied = scope.get("proxy_protocol").filter(|one| one.word(0) == "on");
-    if let Some(proxied) = proxied.filter(|_| used.scheme == "tcp") {
-        pool.set_required("send-proxy", value::quote("v1"), proxied.line);
+    let proxied = if used.scheme == "tcp" { scope.get("proxy_protocol") } else { None };
+    if let Some(proxied) = proxied.filter(|one| one.word(0) == "on") {
+        pool.set_required("send-proxy", value::quote("v1"), proxied.source);
     }
     write_timeouts(pool, used.scheme, scope);
     write_retry(pool, scope);
 }
 
+/// Reports files for verifying servers that nothing verifies.
+fn note_unverified(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    let prefix = directive_prefix(scheme);
+    let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
+    if get("verify").is_some_and(|one| one.word(0) == "on") {
+        return;
+    }
+    for file in ["trusted_certificate", "crl"].into_iter().filter_map(get) {
+        let reason = "servers are not verified, as nginx does not without `proxy_ssl_verify on`";
+        notes.changed(file.source, &file.text(), reason, "`tls = { verify = \"on\" }`");
+    }
+}
+
+/// Reports the words of `proxy_next_upstream` that are not carried over.
+fn note_retry_words(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    let Some(next) = scope.get("proxy_next_upstream") else { return };
+    for option in next.options(0) {
+        match option.text {
+            "non_idempotent" => notes.left_out(
+                option.source,
+                &next.text(),
+                "a request that may do something twice is not sent again",
+                "`retry` of the pool",
+            ),
+            _ => notes.converted(option.source),
+        }
+    }
+    notes.converted(next.source);
+}
+
 /// All of that, to tell two uses of one upstream apart.
 fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
-    let mut own = TomlTable::new("", 0, "");
+    let mut own = TomlTable::new("", Source::NONE, "");
     write_server_protocol(&mut own, used, scope);
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
@@ -123,10 +164,13 @@ fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
 fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
     let prefix = directive_prefix(scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
+    for name in ["verify", "name"] {
+        get(name).into_iter().for_each(Directive::mark_converted);
+    }
     let on = get("verify").is_some_and(|one| one.word(0) == "on");
     let mut pairs = vec![("verify", value::quote(if on { "on" } else { "off" }))];
     for (key, name) in [("ca", "trusted_certificate"), ("crl", "crl")] {
-        let file = get(name).filter(|_| on);
+        let file = get(name).filter(|_| on).inspect(|file| file.mark_converted());
         pairs.extend(file.map(|file| (key, value::quote(file.word(0)))));
     }
     let name = get("name").filter(|name| !name.word(0).contains('$'));
@@ -142,11 +186,11 @@ fn directive_prefix(scheme: &str) -> &'static str {
 fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>) {
     let prefix = directive_prefix(scheme);
     let mut pairs = Vec::new();
-    let mut line = 0;
+    let mut sources = Vec::new();
     let mut set = |key: &'static str, name: &str| {
         if let Some((ms, at)) = scope.time(&format!("{prefix}_{name}")) {
             pairs.push((key, duration::format_duration(ms)));
-            line = at;
+            sources.push(at);
         }
     };
     set("connect", "connect_timeout");
@@ -158,9 +202,11 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
         && let Some((_, time)) = own.split_once(" = ")
     {
         pairs.push(("idle", time.to_owned()));
+        sources.extend(pool.source_of("timeout"));
     }
     if !pairs.is_empty() {
-        pool.set("timeout", value::table(&pairs), line);
+        pool.set("timeout", value::table(&pairs), sources.last().copied().unwrap_or_default());
+        pool.add_sources("timeout", &sources);
     }
 }
 
@@ -168,26 +214,30 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
 fn write_retry(pool: &mut TomlTable, scope: &DirectiveScope<'_>) {
     let tries = scope
         .get("proxy_next_upstream_tries")
-        .and_then(|one| one.word(0).parse::<u32>().ok().map(|n| (n, one.line)));
-    if let Some((tries, line)) = tries.filter(|(tries, _)| *tries > 0) {
-        pool.set("retries", (tries - 1).to_string(), line);
+        .and_then(|one| one.word(0).parse::<u32>().ok().map(|n| (n, one.source)));
+    if let Some((tries, source)) = tries.filter(|(tries, _)| *tries > 0) {
+        pool.set("retries", (tries - 1).to_string(), source);
     }
     let Some(next) = scope.get("proxy_next_upstream") else { return };
     if next.word(0) == "off" {
-        return pool.set("retries", "0", next.line);
+        return pool.set("retries", "0", next.source);
     }
-    let statuses: Vec<String> =
-        next.args.iter().filter_map(|word| word.strip_prefix("http_")).map(str::to_owned).collect();
+    let statuses: Vec<String> = next
+        .args()
+        .iter()
+        .filter_map(|word| word.strip_prefix("http_"))
+        .map(str::to_owned)
+        .collect();
     let mut pairs = Vec::new();
     if !statuses.is_empty() {
         pairs.push(("on", value::list(statuses)));
     }
     for (word, key) in [("timeout", "on-timeout"), ("invalid_header", "on-malformed")] {
-        if next.args.iter().any(|arg| arg == word) {
+        if next.args().iter().any(|arg| arg == word) {
             pairs.push((key, "true".to_owned()));
         }
     }
     if !pairs.is_empty() {
-        pool.set("retry", value::table(&pairs), next.line);
+        pool.set("retry", value::table(&pairs), next.source);
     }
 }

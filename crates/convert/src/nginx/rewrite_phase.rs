@@ -14,7 +14,7 @@ impl ContentWriter<'_, '_> {
     pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
         let mut out = Vec::new();
         for directive in level {
-            let place = (directive.line, directive.text());
+            let place = (directive.source, directive.text());
             match directive.name.as_str() {
                 "return" => out.extend(self.return_action(directive).map(|(key, value)| {
                     NginxRule::single_key(RuleCondition::Is(true), key, value, (place.0, &place.1))
@@ -50,26 +50,27 @@ impl ContentWriter<'_, '_> {
         // A query that is written would stand before the request's own.
         let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
             self.notes.left_out(
-                rewrite.line,
+                rewrite.source,
                 &rewrite.text(),
                 "the new path depends on variables, or has a query",
                 "`rewrite.path`",
             );
             return None;
         };
+        rewrite.mark_converted();
         Some((RuleCondition::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
     }
 
     fn return_action(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
         let first = directive.word(0);
-        let second = directive.args.get(1);
+        let second = directive.args().get(1);
         let (status, text) = match first.parse::<u16>() {
             Ok(status) => (status, second.map(String::as_str)),
             Err(_) => (302, Some(first)),
         };
         if status == 444 {
             self.notes.changed(
-                directive.line,
+                directive.source,
                 &directive.text(),
                 "the client is told 403, not nothing",
                 "",
@@ -84,7 +85,12 @@ impl ContentWriter<'_, '_> {
         };
         if status >= 400 && !fixed(&filled) {
             let reason = "a fixed body has no variables: the refusal has none";
-            self.notes.changed(directive.line, &directive.text(), reason, "answer at the servers");
+            self.notes.changed(
+                directive.source,
+                &directive.text(),
+                reason,
+                "answer at the servers",
+            );
             return Some(("answer", status.to_string()));
         }
         match (status, filled) {
@@ -99,7 +105,7 @@ impl ContentWriter<'_, '_> {
             (_, None) => Some(("answer", status.to_string())),
             (_, Some(Err(what))) => {
                 self.notes.left_out(
-                    directive.line,
+                    directive.source,
                     &directive.text(),
                     &format!("`{what}` has no place in an answer"),
                     "{host}, {path}, {query}, {1}",
@@ -108,7 +114,7 @@ impl ContentWriter<'_, '_> {
             }
             _ => {
                 self.notes.left_out(
-                    directive.line,
+                    directive.source,
                     &directive.text(),
                     "a fixed body has no variables",
                     "answer at the servers",
@@ -120,22 +126,22 @@ impl ContentWriter<'_, '_> {
 
     /// `if (…) { return …; }`.
     fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let words = if_words(&directive.args);
+        let words = if_words(directive.args());
         let only =
             directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
         match if_condition(&words).filter(|_| only) {
-            Some(when) => self
-                .server_rules(directive.inner())
-                .into_iter()
-                .map(|rule| rule.with_condition(&when))
-                .collect(),
+            Some(when) => {
+                directive.mark_converted();
+                let rules = self.server_rules(directive.inner());
+                rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
+            }
             None => self.unknown_condition(directive),
         }
     }
 
     /// An `if` that cannot be expressed: what it refuses is refused to all, the rest is left out.
     fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
-        let line = directive.line;
+        let source = directive.source;
         let text = directive.text();
         let instead = "a rule with `when`";
         let refuses = directive.inner().iter().find(|one| {
@@ -143,14 +149,14 @@ impl ContentWriter<'_, '_> {
         });
         let Some(refuses) = refuses else {
             let reason = "only comparisons of host, method, scheme, cookies and parameters with `return` in them";
-            self.notes.left_out(line, &text, reason, instead);
+            self.notes.left_out(source, &text, reason, instead);
             return Vec::new();
         };
         let reason = "the condition is not known here; so that nothing is open that was closed, all that could meet it is refused";
-        self.notes.left_out(line, &text, reason, instead);
+        self.notes.left_out(source, &text, reason, instead);
         let action = self.return_action(refuses).unwrap_or(("deny", "true".to_owned()));
         let (key, value) = action;
-        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (line, &text))]
+        vec![NginxRule::single_key(RuleCondition::Is(true), key, value, (source, &text))]
     }
 
     /// `rewrite FROM TO permanent`.
@@ -174,7 +180,7 @@ impl ContentWriter<'_, '_> {
             when,
             "redirect",
             value::table(&pairs),
-            (directive.line, &directive.text()),
+            (directive.source, &directive.text()),
         ))
     }
 }

@@ -2,13 +2,14 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::source::Source;
 
 #[derive(Clone, Debug)]
 pub struct NginxRule {
     pub when: RuleCondition,
     /// What it does, as TOML writes it.
     pub keys: Vec<(&'static str, String)>,
-    pub line: u32,
+    pub source: Source,
     pub text: String,
 }
 
@@ -18,9 +19,9 @@ impl NginxRule {
         when: RuleCondition,
         key: &'static str,
         value: impl Into<String>,
-        (line, text): (u32, &str),
+        (source, text): (Source, &str),
     ) -> NginxRule {
-        NginxRule { when, keys: vec![(key, value.into())], line, text: text.to_owned() }
+        NginxRule { when, keys: vec![(key, value.into())], source, text: text.to_owned() }
     }
 
     /// Only under a further condition, which comes first.
@@ -38,12 +39,13 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
             continue;
         }
         let always = when == RuleCondition::Is(true);
-        let mut table = TomlTable::one_of(format!("service.{service}.rule"), rule.line, &rule.text);
+        let mut table =
+            TomlTable::one_of(format!("service.{service}.rule"), rule.source, &rule.text);
         if let Some(when) = when.to_when() {
-            table.set("when", when, 0);
+            table.set("when", when, Source::NONE);
         }
         for (key, value) in rule.keys {
-            table.set(key, value, 0);
+            table.set(key, value, Source::NONE);
         }
         document.push(table);
         if always {

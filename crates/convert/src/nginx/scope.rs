@@ -1,5 +1,6 @@
 //! Directives in effect at a place: the innermost level that has one counts.
 
+use crate::source::Source;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -65,9 +66,9 @@ impl<'t> DirectiveScope<'t> {
     }
 
     /// A time in milliseconds; bare numbers are seconds.
-    pub fn time(&self, name: &str) -> Option<(u64, u32)> {
+    pub fn time(&self, name: &str) -> Option<(u64, Source)> {
         let directive = self.get(name)?;
         let ms = crate::duration::parse_duration(directive.word(0), 1_000)?;
-        (ms > 0).then_some((ms, directive.line))
+        (ms > 0).then_some((ms, directive.source))
     }
 }

@@ -4,6 +4,7 @@ use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::accept_proxy;
@@ -39,6 +40,14 @@ pub fn convert(
         };
         stream.service(server, document, names);
     }
+    notes.settle_written(document);
+    content::note_unused(block, notes);
+    for map in maps.iter().filter(|map| !map.is_settled()) {
+        notes.left_out(map.source, &map.text(), "there are no variables", "rules with `sni`");
+    }
+    for unused in upstreams.iter().filter(|one| !pools.has_used(one.word(0))) {
+        notes.not_needed(unused.source, &unused.text(), "nothing refers to it");
+    }
 }
 
 struct StreamWriter<'s, 't> {
@@ -52,13 +61,19 @@ struct StreamWriter<'s, 't> {
 impl StreamWriter<'_, '_> {
     fn service(&mut self, server: &Directive, document: &mut Document, names: &mut UniqueNames) {
         let level = server.inner();
+        let switches = ["ssl_preread", "proxy_ssl", "proxy_protocol"];
+        let switched = switches.iter().filter_map(|name| self.scope.get(name));
+        switched.for_each(Directive::mark_converted);
         let all = level.iter().filter(|one| one.name == "listen");
         let listens: Vec<listen::ListenAddress> =
             all.filter_map(|one| listen::read(one, false, self.notes)).collect();
-        let Some(first) = listens.first() else { return };
+        let Some(first) = listens.first() else {
+            let reason = "it listens nowhere that is carried over";
+            return self.notes.left_out(server.source, &server.text(), reason, "`listen`");
+        };
         let Some(pass) = level.iter().find(|one| one.name == "proxy_pass") else {
             return self.notes.left_out(
-                server.line,
+                server.source,
                 &server.text(),
                 "no server is named",
                 "`pool` in a service",
@@ -68,30 +83,30 @@ impl StreamWriter<'_, '_> {
         let Some(pool) = self.target(pass, &mut rules) else { return };
         let name = names.unique_name(&format!("{}-{}", pool, first.port));
         let path = format!("service.{name}");
-        let mut service = TomlTable::new(path.clone(), server.line, &server.text());
+        let mut service = TomlTable::new(path.clone(), server.source, &server.text());
         for listen in &listens {
-            service.push_item("listen", value::quote(&listen.address), listen.line);
+            service.push_item("listen", value::quote(&listen.address), listen.source);
         }
-        service.set("forward", value::quote("tcp"), 0);
-        service.set("pool", value::quote(&pool), pass.line);
+        service.set("forward", value::quote("tcp"), Source::NONE);
+        service.set("pool", value::quote(&pool), pass.source);
         if listens.iter().any(|listen| listen.header) {
             service.set_required(
                 "accept-proxy",
                 accept_proxy::accept_proxy(&self.scope),
-                first.line,
+                first.source,
             );
         }
-        if let Some((ms, line)) = self.scope.time("proxy_timeout") {
+        if let Some((ms, source)) = self.scope.time("proxy_timeout") {
             service.set(
                 "timeout",
                 value::table(&[("tunnel", duration::format_duration(ms))]),
-                line,
+                source,
             );
         }
         let tls = listens.iter().any(|listen| listen.tls);
         if tls && !level.iter().any(|one| one.name == "ssl_certificate") {
             return self.notes.left_out(
-                first.line,
+                first.source,
                 "listen … ssl",
                 "TLS needs the file of a certificate",
                 "`tls`",
@@ -99,7 +114,7 @@ impl StreamWriter<'_, '_> {
         }
         document.push(service);
         if tls {
-            super::tls::write(&path, first.line, &[&self.scope], document, self.notes);
+            super::tls::write(&path, first.source, &[&self.scope], document, self.notes);
         }
         rule::write(&name, rules, tls, document);
     }
@@ -107,27 +122,32 @@ impl StreamWriter<'_, '_> {
     /// The pool, and rules by name where a map chooses it.
     fn target(&mut self, pass: &Directive, rules: &mut Vec<NginxRule>) -> Option<String> {
         let Some(variable) = pass.word(0).strip_prefix('$') else {
-            return Some(self.pool(pass.word(0), pass.line));
+            return Some(self.pool(pass.word(0), pass.source));
         };
         let map = self.maps.iter().find(|map| map.word(1).strip_prefix('$') == Some(variable));
         let Some(map) = map.filter(|map| map.word(0) == "$ssl_preread_server_name") else {
             self.notes.left_out(
-                pass.line,
+                pass.source,
                 &pass.text(),
                 "which server is meant depends on variables",
                 "rules with `sni`",
             );
             return None;
         };
+        map.mark_converted();
+        pass.mark_converted();
         let mut default = None;
         let denied = rules.len();
         for entry in map.inner() {
             let name = entry.name.as_str();
             let target = entry.word(0);
-            let place = (entry.line, entry.text());
+            let place = (entry.source, entry.text());
             match name {
-                "default" => default = Some(self.pool(target, entry.line)),
-                "hostnames" => {}
+                "default" => {
+                    entry.mark_converted();
+                    default = Some(self.pool(target, entry.source));
+                }
+                "hostnames" => entry.mark_converted(),
                 name if name.starts_with('~') || name.ends_with(".*") => {
                     self.notes.left_out(
                         place.0,
@@ -141,7 +161,7 @@ impl StreamWriter<'_, '_> {
                         Some(bare) => vec![bare.to_owned(), format!("*{name}")],
                         None => vec![name.to_owned()],
                     };
-                    let pool = value::quote(&self.pool(target, entry.line));
+                    let pool = value::quote(&self.pool(target, entry.source));
                     rules.push(NginxRule::single_key(
                         RuleCondition::texts("sni", &names),
                         "pool",
@@ -162,15 +182,15 @@ impl StreamWriter<'_, '_> {
                 RuleCondition::Is(true),
                 "deny",
                 "true",
-                (map.line, "map without default: refused"),
+                (map.source, "map without default: refused"),
             ));
         }
         let first = rules.iter().flat_map(|rule| &rule.keys).find(|(key, _)| *key == "pool");
         default.or_else(|| first.map(|(_, pool)| pool.trim_matches('"').to_owned()))
     }
 
-    fn pool(&mut self, target: &str, line: u32) -> String {
-        let used = PoolUse { scheme: "tcp", target, line };
+    fn pool(&mut self, target: &str, source: Source) -> String {
+        let used = PoolUse { scheme: "tcp", target, source };
         self.pools.pool_name(used, self.upstreams, &self.scope, self.notes)
     }
 }

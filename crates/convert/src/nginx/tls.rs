@@ -2,6 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::value;
 
 use super::scope::DirectiveScope;
@@ -10,22 +11,25 @@ use super::tree::Directive;
 /// Writes it. `scopes`: the servers, the default one first. Without a certificate the service may not stand.
 pub fn write(
     path: &str,
-    line: u32,
+    source: Source,
     scopes: &[&DirectiveScope<'_>],
     document: &mut Document,
     notes: &mut ConversionNotes,
 ) {
-    let mut tls = TomlTable::new(format!("{path}.tls"), line, "listen … ssl");
+    let mut tls = TomlTable::new(format!("{path}.tls"), source, "listen … ssl");
     let mut files: Vec<String> = Vec::new();
     for scope in scopes {
         for certificate in scope.all("ssl_certificate") {
+            certificate.mark_converted();
+            let keys = scope.all("ssl_certificate_key");
+            keys.iter().for_each(|key| key.mark_converted());
             let file = certificate.word(0).to_owned();
             let key = scope.get("ssl_certificate_key").map_or("", |key| key.word(0));
             if !has_key_beside(&file, key) {
                 let wanted = certificate_path(&file);
                 let reason = "a key stands in the certificate's file or beside it";
                 notes.left_out(
-                    certificate.line,
+                    certificate.source,
                     &certificate.text(),
                     reason,
                     &format!("cp {key} {wanted}"),
@@ -39,39 +43,54 @@ pub fn write(
     if files.is_empty() {
         let reason =
             "TLS needs the file of a certificate: nothing is served here until one is written";
-        notes.left_out(line, "listen … ssl", reason, "`tls = { certificates = … }`");
+        notes.left_out(source, "listen … ssl", reason, "`tls = { certificates = … }`");
     }
-    tls.set_required("certificates", value::quote_all(&files), line);
+    tls.set_required("certificates", value::quote_all(&files), source);
     let Some(first) = scopes.first() else { return };
     if let Some(versions) = first.get("ssl_protocols") {
-        let old = versions.args.iter().any(|version| version == "TLSv1.2");
-        tls.set_required("minimum", value::quote(if old { "1.2" } else { "1.3" }), versions.line);
+        let old = versions.args().iter().any(|version| version == "TLSv1.2");
+        tls.set_required("minimum", value::quote(if old { "1.2" } else { "1.3" }), versions.source);
     }
-    if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
-        tls.set("unknown-name", value::quote("refuse"), reject.line);
-        let reason = "a client that names no server gets the first certificate";
-        notes.changed(reject.line, &reject.text(), reason, "");
-    }
-    for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
-        if reject.word(0) == "on" {
-            let reason = "handshakes are refused by name for all servers of a listener or for none";
-            notes.left_out(reject.line, &reject.text(), reason, "`tls.unknown-name = \"refuse\"`");
-        }
-    }
+    write_unknown_names(&mut tls, scopes, notes);
     if let Some(verify) = scopes.iter().find_map(|scope| unnamed_authority(scope)) {
         let reason =
             "clients must show certificates, and the authority that signs them is not named";
-        notes.left_out(verify.line, &verify.text(), reason, "`tls.client.ca`");
+        notes.left_out(verify.source, &verify.text(), reason, "`tls.client.ca`");
         // `check` refuses it, and with it the service: nobody is let in unverified.
         tls.set_required(
             "client",
             value::table(&[("verify", value::quote("required"))]),
-            verify.line,
+            verify.source,
         );
-    } else if let Some((client, line)) = client_verification(scopes, notes) {
-        tls.set_required("client", client, line);
+    } else if let Some((client, source)) = client_verification(scopes, notes) {
+        tls.set_required("client", client, source);
     }
     document.push(tls);
+}
+
+/// `ssl_reject_handshake`: what becomes of names that no server has.
+fn write_unknown_names(
+    tls: &mut TomlTable,
+    scopes: &[&DirectiveScope<'_>],
+    notes: &mut ConversionNotes,
+) {
+    let Some(first) = scopes.first() else { return };
+    if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
+        tls.set("unknown-name", value::quote("refuse"), reject.source);
+        let reason = "a client that names no server gets the first certificate";
+        notes.changed(reject.source, &reject.text(), reason, "");
+    }
+    for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
+        if reject.word(0) == "on" {
+            let reason = "handshakes are refused by name for all servers of a listener or for none";
+            notes.left_out(
+                reject.source,
+                &reject.text(),
+                reason,
+                "`tls.unknown-name = \"refuse\"`",
+            );
+        }
+    }
 }
 
 /// What one server wants of its clients: where that stands, the authorities, whether it is required, the lists.
@@ -82,14 +101,17 @@ struct ClientVerification {
     crl: Option<String>,
 }
 
-fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, u32)> {
+fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, Source)> {
     let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
     let verify = if verify == "optional_no_ca" { "off" } else { verify };
     let named = || scope.get("ssl_client_certificate").or(scope.get("ssl_trusted_certificate"));
     let ca = if verify == "off" { None } else { named() }?;
+    for used in ["ssl_crl", "ssl_client_certificate"] {
+        scope.get(used).into_iter().for_each(Directive::mark_converted);
+    }
     let crl = scope.get("ssl_crl").map(|crl| crl.word(0).to_owned());
     let demand = ClientVerification { ca: ca.word(0).to_owned(), required: verify == "on", crl };
-    Some((demand, ca.line))
+    Some((demand, ca.source))
 }
 
 /// `ssl_verify_client` where no directive names who signs certificates of clients.
@@ -104,23 +126,28 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
-) -> Option<(String, u32)> {
+) -> Option<(String, Source)> {
     for verify in scopes.iter().filter_map(|scope| scope.get("ssl_verify_client")) {
         if verify.word(0) == "optional_no_ca" {
             let reason = "certificates that nobody here verifies are not asked for: servers are told of none";
             notes.left_out(
-                verify.line,
+                verify.source,
                 &verify.text(),
                 reason,
                 "`client = { ca = …, verify = \"optional\" }`",
             );
         }
     }
+    let switches = ["ssl_verify_client", "ssl_reject_handshake"];
+    for name in switches {
+        let switched = scopes.iter().filter_map(|scope| scope.get(name));
+        switched.for_each(Directive::mark_converted);
+    }
     let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
-    let (first, line) = demands.iter().flatten().next()?.clone();
-    for (_, line) in demands.iter().flatten().filter(|(other, _)| *other != first) {
+    let (first, source) = demands.iter().flatten().next()?.clone();
+    for (_, source) in demands.iter().flatten().filter(|(other, _)| *other != first) {
         let reason = "certificates of clients are judged alike at one listener, by what comes first: others are refused";
-        notes.left_out(*line, "ssl_client_certificate", reason, "a listener of its own");
+        notes.left_out(*source, "ssl_client_certificate", reason, "a listener of its own");
     }
     let required = demands.iter().flatten().any(|(demand, _)| demand.required);
     let verify = if required { "required" } else { "optional" };
@@ -140,17 +167,17 @@ fn client_verification(
             None => {
                 let reason = "whose connections are asked is told by whole names, and those of other names are not asked: \
                               here all are asked";
-                notes.left_out(line, "ssl_verify_client", reason, "`client = { names = [...] }`");
+                notes.left_out(source, "ssl_verify_client", reason, "`client = { names = [...] }`");
             }
         }
     }
-    Some((value::table(&pairs), line))
+    Some((value::table(&pairs), source))
 }
 
 /// The names of a server as patterns of hosts; `None`: one is none.
 fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
-    for name in scope.all("server_name").iter().flat_map(|one| &one.args) {
+    for name in scope.all("server_name").iter().flat_map(|one| one.args()) {
         let bare = name.strip_prefix("*.").or(name.strip_prefix('.')).unwrap_or(name);
         let good = |b: u8| b.is_ascii_alphanumeric() || b"-.".contains(&b);
         if bare.is_empty() || !bare.bytes().all(good) {

@@ -1,30 +1,74 @@
 //! nginx's grammar: words, `;`, blocks, quotes and comments, and the files within what `nginx -T` prints.
 
-use std::collections::HashMap;
-
-use crate::notes::ConversionNotes;
+use crate::ledger::{Ledger, WordAccounts};
+use crate::notes::{ConversionNotes, NoteKind};
+use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
 /// Directives of one file, with its includes.
-const MOST: usize = 100_000;
-/// Includes within includes: files that include each other end here.
-const INCLUDED: usize = 8;
+pub const MOST: usize = 100_000;
 
 /// A directive, simple or with a block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Directive {
     pub name: String,
-    /// What stands behind it.
-    pub args: Vec<String>,
+    args: Vec<String>,
     pub block: Option<Vec<Directive>>,
-    pub line: u32,
+    pub source: Source,
+    accounts: WordAccounts,
 }
 
 impl Directive {
+    /// Enters it into the ledger.
+    fn new(name: String, args: Vec<String>, line: u32, ledger: &mut Ledger) -> Directive {
+        let mut out = Directive { name, args, ..Directive::default() };
+        (out.source, out.accounts) = ledger.enter(line, &out.text(), out.args.len() + 1);
+        out.accounts.mark_read(0);
+        out
+    }
+
     /// An argument, or nothing.
     pub fn word(&self, at: usize) -> &str {
+        self.accounts.mark_read(at + 1);
         self.args.get(at).map_or("", String::as_str)
+    }
+
+    /// An argument, or nothing; it does not count as read.
+    pub fn peek(&self, at: usize) -> &str {
+        self.args.get(at).map_or("", String::as_str)
+    }
+
+    /// What stands behind its name.
+    pub fn args(&self) -> &[String] {
+        self.accounts.mark_read_from(1);
+        &self.args
+    }
+
+    /// The words behind its name from one on, each of which needs an outcome of its own.
+    pub fn options(&self, from: usize) -> impl Iterator<Item = DirectiveOption<'_>> {
+        self.accounts.mark_read_from(from + 1);
+        self.accounts.account_singly(from + 1);
+        self.args
+            .iter()
+            .enumerate()
+            .skip(from)
+            .map(|(at, text)| DirectiveOption { text, source: self.source.range(at + 1, at + 2) })
+    }
+
+    /// It is in what is written, as a part of something else.
+    pub fn mark_converted(&self) {
+        self.accounts.settle(SourceWords::Whole, NoteKind::Converted);
+    }
+
+    /// Whether one of its arguments was looked at; without arguments: whether it is settled.
+    pub fn is_read(&self) -> bool {
+        self.accounts.is_read_from(1)
+    }
+
+    /// Whether each of its words is accounted for.
+    pub fn is_settled(&self) -> bool {
+        self.accounts.is_settled()
     }
 
     /// What is in its block.
@@ -43,102 +87,16 @@ impl Directive {
     }
 }
 
-/// Everything, with includes followed as far as they are there.
-pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
-    let parts = files(text);
-    let mut read: HashMap<String, Vec<Directive>> = HashMap::new();
-    let mut main = Vec::new();
-    for (at, (name, first, text)) in parts.into_iter().enumerate() {
-        let directives = Parser::new(text, first).block(0, notes);
-        if at == 0 {
-            main = directives;
-        } else {
-            read.insert(name, directives);
-        }
-    }
-    let mut left = MOST;
-    include(main, &read, 0, &mut left, notes)
+/// A word of a directive that is accounted for by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectiveOption<'d> {
+    pub text: &'d str,
+    pub source: Source,
 }
 
-/// The files that the text is made of: name, first line, text.
-fn files(text: &str) -> Vec<(String, u32, String)> {
-    let mut out = vec![(String::new(), 1, String::new())];
-    for (line, number) in text.lines().zip(1u32..) {
-        let name =
-            line.strip_prefix("# configuration file ").and_then(|rest| rest.strip_suffix(':'));
-        match name {
-            Some(name) if out.len() == 1 && out[0].2.trim().is_empty() => {
-                out[0] = (name.to_owned(), number, String::from("\n"));
-            }
-            Some(name) => out.push((name.to_owned(), number, String::from("\n"))),
-            None => {
-                let Some((_, _, part)) = out.last_mut() else { continue };
-                part.push_str(line);
-                part.push('\n');
-            }
-        }
-    }
-    out
-}
-
-fn include(
-    list: Vec<Directive>,
-    files: &HashMap<String, Vec<Directive>>,
-    depth: usize,
-    left: &mut usize,
-    notes: &mut ConversionNotes,
-) -> Vec<Directive> {
-    let mut out = Vec::new();
-    for mut directive in list {
-        if *left == 0 {
-            notes.left_out(
-                directive.line,
-                &directive.text(),
-                "the file with its includes has too many directives",
-                "split it",
-            );
-            return out;
-        }
-        *left -= 1;
-        if directive.name == "include" && depth < INCLUDED {
-            let mut found: Vec<&String> =
-                files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
-            found.sort();
-            // Types of files, modules, and parameters of protocols that are not spoken.
-            let usual = ["mime.types", "modules-enabled", "fastcgi", "uwsgi_params", "scgi_params"];
-            if found.is_empty() && !usual.iter().any(|one| directive.word(0).contains(one)) {
-                notes.left_out(
-                    directive.line,
-                    &directive.text(),
-                    "the included file is not here, and what it sets is missing: fields, access, TLS",
-                    "convert what `nginx -T` prints",
-                );
-            }
-            for name in found {
-                let inner = files.get(name).cloned().unwrap_or_default();
-                out.extend(include(inner, files, depth + 1, left, notes));
-            }
-            continue;
-        }
-        directive.block = directive.block.map(|block| include(block, files, depth, left, notes));
-        out.push(directive);
-    }
-    out
-}
-
-/// Whether a path is meant by an include: `*` within its last part, or a path relative to nginx's folder.
-fn matches_include(pattern: &str, name: &str) -> bool {
-    let name =
-        if pattern.starts_with('/') { name } else { name.rsplit("/nginx/").next().unwrap_or(name) };
-    match pattern.split_once('*') {
-        Some((before, after)) => {
-            name.len() >= before.len() + after.len()
-                && name.starts_with(before)
-                && name.ends_with(after)
-                && !name[before.len()..name.len() - after.len()].contains('/')
-        }
-        None => name == pattern,
-    }
+/// The directives of a text that begins at a line.
+pub fn parse(text: String, line: u32, notes: &mut ConversionNotes) -> Vec<Directive> {
+    Parser::new(text, line).block(0, notes)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -250,6 +208,7 @@ impl Parser {
         let mut words: Vec<String> = Vec::new();
         let mut line = self.line;
         while let Some(token) = self.token() {
+            let entered = notes.ledger.len();
             let block = match token {
                 NginxToken::Word(word) => {
                     if words.is_empty() {
@@ -260,12 +219,12 @@ impl Parser {
                 }
                 NginxToken::Close if depth > 0 => return out,
                 NginxToken::Close => {
-                    notes.left_out(self.line, "}", "it closes nothing", "");
+                    notes.left_out(Source::at_line(self.line), "}", "it closes nothing", "");
                     continue;
                 }
                 NginxToken::End => None,
                 NginxToken::Open if depth >= DEEP => {
-                    notes.left_out(self.line, "{", "blocks nest too deep", "");
+                    notes.left_out(Source::at_line(self.line), "{", "blocks nest too deep", "");
                     self.skip();
                     words.clear();
                     continue;
@@ -282,15 +241,28 @@ impl Parser {
             let mut all = std::mem::take(&mut words).into_iter();
             self.count += 1;
             if let Some(name) = all.next().filter(|_| self.count <= MOST) {
-                out.push(Directive { name, args: all.collect(), block, line });
+                let args = all.collect();
+                let directive = Directive::new(name, args, line, &mut notes.ledger);
+                notes.ledger.adopt(entered, notes.ledger.len() - 1, directive.source);
+                out.push(Directive { block, ..directive });
             }
         }
         if let Some(begin) = self.open_quote.take() {
-            notes.unreadable(begin, &words.join(" "), "a quote is not closed", "the whole file");
+            notes.unreadable(
+                Source::at_line(begin),
+                &words.join(" "),
+                "a quote is not closed",
+                "the whole file",
+            );
         } else if depth > 0 {
-            notes.unreadable(line, "{", "a block is not closed", "the whole file");
+            notes.unreadable(Source::at_line(line), "{", "a block is not closed", "the whole file");
         } else if !words.is_empty() {
-            notes.unreadable(line, &words.join(" "), "its `;` is missing", "the whole file");
+            notes.unreadable(
+                Source::at_line(line),
+                &words.join(" "),
+                "its `;` is missing",
+                "the whole file",
+            );
         }
         out
     }
@@ -315,9 +287,9 @@ mod tests {
 
     fn parsed(text: &str) -> Vec<String> {
         let mut notes = ConversionNotes::new("x");
-        read(text, &mut notes)
+        parse(text.to_owned(), 1, &mut notes)
             .iter()
-            .map(|one| format!("{} {}@{}", one.text(), one.inner().len(), one.line))
+            .map(|one| format!("{} {}@{}", one.text(), one.inner().len(), one.source.line()))
             .collect()
     }
 
@@ -333,14 +305,5 @@ mod tests {
         ] {
             assert_eq!(parsed(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn includes_are_followed_in_a_dump() {
-        let dump = "# configuration file /etc/nginx/nginx.conf:\nhttp { include /etc/nginx/s/*; }\n\
-                    # configuration file /etc/nginx/s/a:\nserver { listen 80; }\n";
-        assert_eq!(parsed(dump), ["http 1@2"]);
-        let long = "include x; ".repeat(3);
-        assert!(parsed(&long).is_empty());
     }
 }

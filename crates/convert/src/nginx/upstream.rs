@@ -3,6 +3,7 @@
 use crate::document::TomlTable;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
+use crate::source::Source;
 use crate::{duration, value};
 
 use super::directives;
@@ -17,42 +18,53 @@ pub fn fill(
     notes: &mut ConversionNotes,
 ) {
     let mut names = UniqueNames::default();
-    pool.set("balance", value::quote("round-robin"), 0);
+    pool.set("balance", value::quote("round-robin"), Source::NONE);
     for directive in upstream.inner() {
-        let line = directive.line;
+        let source = directive.source;
         match directive.name.as_str() {
+            "random" if !directive.word(0).is_empty() => {
+                pool.set("balance", value::quote("random"), source);
+                let reason = "of two servers drawn by chance the one with less to do is taken";
+                notes.changed(source, &directive.text(), reason, "`balance`");
+            }
             "server" => {
                 if let Some(server) = server(directive, port, &mut names, pool, notes) {
-                    pool.push_item("servers", server, line);
+                    pool.push_item("servers", server, source);
                 }
             }
-            "least_conn" if http => pool.set("balance", value::quote("least-request"), line),
-            "least_conn" => pool.set("balance", value::quote("least-connections"), line),
-            "random" => pool.set("balance", value::quote("random"), line),
-            "least_time" => pool.set("balance", value::quote("peak-ewma"), line),
+            "least_conn" if http => pool.set("balance", value::quote("least-request"), source),
+            "least_conn" => pool.set("balance", value::quote("least-connections"), source),
+            "random" => pool.set("balance", value::quote("random"), source),
+            "least_time" => {
+                pool.set("balance", value::quote("peak-ewma"), source);
+                let reason =
+                    "the average time of answers is weighed with the requests that are open";
+                notes.changed(source, &directive.text(), reason, "`balance`");
+            }
             "ip_hash" => {
                 let by = [("by", value::quote("source")), ("mask4", "24".to_owned())];
-                pool.set("balance", value::table(&by), line);
+                pool.set("balance", value::table(&by), source);
             }
             "hash" => hash(directive, http, pool, notes),
             "keepalive" if http => {
-                pool.set("limit", value::table(&[("idle", directive.word(0).to_owned())]), line)
+                pool.set("limit", value::table(&[("idle", directive.word(0).to_owned())]), source)
             }
             "keepalive_timeout" if http => {
                 let time = duration::parse_duration(directive.word(0), 1_000)
                     .map(duration::format_duration);
-                if let Some(time) = time {
-                    pool.set("timeout", value::table(&[("idle", time)]), line);
+                match time {
+                    Some(time) => pool.set("timeout", value::table(&[("idle", time)]), source),
+                    None => notes.left_out(source, &directive.text(), "not a time", "`timeout`"),
                 }
             }
             "zone" | "keepalive_requests" | "keepalive_time" | "keepalive"
             | "keepalive_timeout" => {
-                notes.not_needed(line, &directive.text(), "workers share what they know anyway");
+                notes.not_needed(source, &directive.text(), "workers share what they know anyway");
             }
             "sticky" => {
                 let instead = "`sticky = { by = \"cookie\", name = … }` in the service";
                 notes.left_out(
-                    line,
+                    source,
                     &directive.text(),
                     "a service keeps clients, not a pool",
                     instead,
@@ -70,12 +82,12 @@ fn server(
     pool: &mut TomlTable,
     notes: &mut ConversionNotes,
 ) -> Option<String> {
-    let line = directive.line;
+    let source = directive.source;
     let text = directive.text();
     let address = directive.word(0);
     if address.starts_with("unix:") {
         notes.left_out(
-            line,
+            source,
             &text,
             "only TCP servers are spoken to",
             "an address or a name, and a port",
@@ -87,40 +99,54 @@ fn server(
         ("name", value::quote(&names.unique_name(&address))),
         ("address", value::quote(&address)),
     ];
-    for word in directive.args.iter().skip(1) {
+    for option in directive.options(1) {
+        let (word, source) = (option.text, option.source);
         let (name, given) = word.split_once('=').unwrap_or((word, ""));
+        if let Some(pair) = server_key(name, given) {
+            pairs.push(pair);
+            notes.converted(source);
+            continue;
+        }
         match name {
-            "weight" => pairs.push(("weight", given.to_owned())),
-            "max_conns" if given != "0" => pairs.push(("connections", given.to_owned())),
-            "backup" => pairs.push(("backup", "true".to_owned())),
-            "down" => pairs.push(("state", value::quote("disabled"))),
-            "drain" => pairs.push(("state", value::quote("drain"))),
             "slow_start" => {
                 if let Some(ms) = duration::parse_duration(given, 1_000) {
-                    pool.set("slow-start", duration::format_duration(ms), line);
+                    pool.set("slow-start", duration::format_duration(ms), source);
+                    notes.converted(source);
                 }
             }
             "max_fails" | "fail_timeout" => {
                 notes.changed(
-                    line,
+                    source,
                     &text,
                     "servers are put out by what they answer and when they cannot be reached",
                     "`eject`, and a `probe`",
                 );
             }
             "resolve" | "max_conns" => {
-                notes.not_needed(line, &text, "names are resolved again when their time ends")
+                notes.not_needed(source, &text, "names are resolved again when their time ends")
             }
             "service" | "route" => notes.left_out(
-                line,
+                source,
                 &text,
                 &format!("a server has no `{name}`"),
                 "`servers-from = { dns = …, type = \"srv\" }`",
             ),
-            _ => notes.left_out(line, &text, &format!("`{name}` of a server is not known"), ""),
+            _ => notes.left_out(source, &text, &format!("`{name}` of a server is not known"), ""),
         }
     }
     Some(value::table(&pairs))
+}
+
+/// An option of a server that is a key of ours.
+fn server_key(name: &str, given: &str) -> Option<(&'static str, String)> {
+    Some(match name {
+        "weight" => ("weight", given.to_owned()),
+        "max_conns" if given != "0" => ("connections", given.to_owned()),
+        "backup" => ("backup", "true".to_owned()),
+        "down" => ("state", value::quote("disabled")),
+        "drain" => ("state", value::quote("drain")),
+        _ => return None,
+    })
 }
 
 /// An address with its port.
@@ -147,12 +173,20 @@ fn hash(directive: &Directive, http: bool, pool: &mut TomlTable, notes: &mut Con
     };
     match hashed {
         Some(hashed) => {
-            pool.set("balance", value::quote("maglev"), directive.line);
-            pool.set("hash-on", hashed, directive.line);
+            match directive.word(1) {
+                "consistent" | "" => {}
+                _ => notes.left_out(directive.source, &directive.text(), "this is not hashed", ""),
+            }
+            if directive.word(1).is_empty() {
+                let reason = "hashing is consistent (Maglev): clients go to other servers once";
+                notes.changed(directive.source, &directive.text(), reason, "");
+            }
+            pool.set("balance", value::quote("maglev"), directive.source);
+            pool.set("hash-on", hashed, directive.source);
         }
         None => {
             let instead = "`hash-on` with an address, the path, a header, a cookie or a parameter";
-            notes.left_out(directive.line, &directive.text(), "this is not hashed", instead);
+            notes.left_out(directive.source, &directive.text(), "this is not hashed", instead);
         }
     }
 }

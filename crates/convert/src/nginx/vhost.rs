@@ -36,7 +36,7 @@ impl<'t> ServerBlock<'t> {
             .inner()
             .iter()
             .filter(|one| one.name == "server_name")
-            .flat_map(|one| &one.args);
+            .flat_map(|one| one.args());
         names
             .map(String::as_str)
             .find(|name| name.contains('.') && !name.starts_with(['~', '.', '*']))
@@ -47,7 +47,8 @@ impl<'t> ServerBlock<'t> {
         let mut out = Vec::new();
         let mut add = |rank, key, text: String| out.push(RankedName { rank, key, text });
         for directive in self.directive.inner().iter().filter(|one| one.name == "server_name") {
-            for name in &directive.args {
+            directive.mark_converted();
+            for name in directive.args() {
                 let longest = usize::MAX - name.len();
                 match name.as_str() {
                     "" | "_" | "localhost" | "$hostname" | "\"\"" => {
@@ -57,7 +58,7 @@ impl<'t> ServerBlock<'t> {
                     }
                     name if name.starts_with('~') => {
                         notes.left_out(
-                            directive.line,
+                            directive.source,
                             &directive.text(),
                             "hosts are compared whole or below a domain",
                             "`host = \"*.shop.example\"`",
@@ -83,6 +84,10 @@ impl<'t> ServerBlock<'t> {
         let level = self.directive.inner();
         let mut out = context.server_rules(level);
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
+            for location in level.iter().filter(|one| one.name == "location") {
+                let reason = "the server answers before it looks at locations";
+                context.notes.not_needed(location.source, &location.text(), reason);
+            }
             return out;
         }
         let places = location::ordered_locations(level, context.notes);
@@ -98,12 +103,12 @@ impl<'t> ServerBlock<'t> {
         }
         if !whole {
             out.extend(access::rules(&self.scope, context.notes));
-            let line = self.directive.line;
+            let source = self.directive.source;
             out.push(NginxRule::single_key(
                 RuleCondition::Is(true),
                 "answer",
                 "404",
-                (line, "server: files are not served"),
+                (source, "server: files are not served"),
             ));
         }
         out
@@ -140,6 +145,6 @@ fn slash_redirect(path: &str, place: &location::LocationBlock<'_>) -> Option<Ngi
         when,
         "redirect",
         redirect,
-        (place.directive.line, &place.directive.text()),
+        (place.directive.source, &place.directive.text()),
     ))
 }

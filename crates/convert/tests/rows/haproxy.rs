@@ -133,7 +133,7 @@ const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
         "when = { path = \"/p*\" } deny = true",
         true,
     ),
-    ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", false),
+    ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", true),
 ];
 
 #[test]

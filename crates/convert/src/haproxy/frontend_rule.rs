@@ -1,0 +1,45 @@
+//! A rule of a frontend, and how it is written for a listener with or without TLS.
+
+use crate::condition::RuleCondition;
+use crate::document::{Document, TomlTable};
+use crate::source::Source;
+
+use super::http_rules::FinalRule;
+
+/// A rule, before it is known whether its listener speaks TLS.
+pub struct FrontendRule {
+    pub when: RuleCondition,
+    pub keys: Vec<(&'static str, String)>,
+    pub source: Source,
+    pub text: String,
+}
+
+impl FrontendRule {
+    pub fn from_final_rule(when: RuleCondition, ending: &FinalRule) -> FrontendRule {
+        let keys = vec![(ending.key, ending.value.clone())];
+        FrontendRule {
+            when: when.and(ending.when.clone()),
+            keys,
+            source: ending.source,
+            text: ending.text.clone(),
+        }
+    }
+}
+
+/// Writes those that can apply.
+pub fn write(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Document) {
+    for rule in rules {
+        let when = rule.when.clone().simplify(tls);
+        if when == RuleCondition::Is(false) {
+            continue;
+        }
+        let mut table = TomlTable::one_of(format!("service.{name}.rule"), rule.source, &rule.text);
+        if let Some(when) = when.to_when() {
+            table.set("when", when, Source::NONE);
+        }
+        for (key, value) in &rule.keys {
+            table.set(key, value.clone(), Source::NONE);
+        }
+        document.push(table);
+    }
+}

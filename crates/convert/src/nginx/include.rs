@@ -1,0 +1,146 @@
+//! Files within what `nginx -T` prints, put in the places of the `include` directives that name them.
+
+use std::collections::HashMap;
+
+use crate::notes::ConversionNotes;
+
+use super::tree::{Directive, MOST, parse};
+
+/// Includes within includes: files that include each other end here.
+const INCLUDED: usize = 8;
+
+/// Everything, with includes followed as far as they are there.
+pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
+    let parts = files(text);
+    let mut read: HashMap<String, Vec<Directive>> = HashMap::new();
+    let mut main = Vec::new();
+    for (at, (name, first, text)) in parts.into_iter().enumerate() {
+        let directives = parse(text, first, notes);
+        if at == 0 {
+            main = directives;
+        } else {
+            read.insert(name, directives);
+        }
+    }
+    let mut left = MOST;
+    include(main, &read, 0, &mut left, notes)
+}
+
+/// The files that the text is made of: name, first line, text.
+fn files(text: &str) -> Vec<(String, u32, String)> {
+    let mut out = vec![(String::new(), 1, String::new())];
+    for (line, number) in text.lines().zip(1u32..) {
+        let name =
+            line.strip_prefix("# configuration file ").and_then(|rest| rest.strip_suffix(':'));
+        match name {
+            Some(name) if out.len() == 1 && out[0].2.trim().is_empty() => {
+                out[0] = (name.to_owned(), number, String::from("\n"));
+            }
+            Some(name) => out.push((name.to_owned(), number, String::from("\n"))),
+            None => {
+                let Some((_, _, part)) = out.last_mut() else { continue };
+                part.push_str(line);
+                part.push('\n');
+            }
+        }
+    }
+    out
+}
+
+fn include(
+    list: Vec<Directive>,
+    files: &HashMap<String, Vec<Directive>>,
+    depth: usize,
+    left: &mut usize,
+    notes: &mut ConversionNotes,
+) -> Vec<Directive> {
+    let mut out = Vec::new();
+    for mut directive in list {
+        if *left == 0 {
+            notes.left_out(
+                directive.source,
+                &directive.text(),
+                "the file with its includes has too many directives",
+                "split it",
+            );
+            return out;
+        }
+        *left -= 1;
+        if directive.name == "include" && depth >= INCLUDED {
+            let reason = "files include each other, or more deeply than eight times";
+            notes.unreadable(directive.source, &directive.text(), reason, "the text itself");
+            continue;
+        }
+        if directive.name == "include" {
+            let mut found: Vec<&String> =
+                files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
+            found.sort();
+            // Types of files, modules, and parameters of protocols that are not spoken.
+            let usual = ["mime.types", "modules-enabled", "fastcgi", "uwsgi_params", "scgi_params"];
+            let is_usual = usual.iter().any(|one| directive.word(0).contains(one));
+            if !found.is_empty() {
+                directive.mark_converted();
+            } else if is_usual {
+                let reason = "types of files, modules and other protocols are not needed here";
+                notes.not_needed(directive.source, &directive.text(), reason);
+            } else {
+                notes.left_out(
+                    directive.source,
+                    &directive.text(),
+                    "the included file is not here, and what it sets is missing: fields, access, TLS",
+                    "convert what `nginx -T` prints",
+                );
+            }
+            for name in found {
+                let inner = files.get(name).cloned().unwrap_or_default();
+                out.extend(include(inner, files, depth + 1, left, notes));
+            }
+            continue;
+        }
+        directive.block = directive.block.map(|block| include(block, files, depth, left, notes));
+        out.push(directive);
+    }
+    out
+}
+
+/// Whether a path is meant by an include: `*` within its last part, or a path relative to nginx's folder.
+fn matches_include(pattern: &str, name: &str) -> bool {
+    let name =
+        if pattern.starts_with('/') { name } else { name.rsplit("/nginx/").next().unwrap_or(name) };
+    match pattern.split_once('*') {
+        Some((before, after)) => {
+            name.len() >= before.len() + after.len()
+                && name.starts_with(before)
+                && name.ends_with(after)
+                && !name[before.len()..name.len() - after.len()].contains('/')
+        }
+        None => name == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let mut notes = ConversionNotes::new("x");
+        let read = read(text, &mut notes);
+        read.iter().map(|one| format!("{} {}", one.name, one.inner().len())).collect()
+    }
+
+    #[test]
+    fn includes_are_followed_in_a_dump() {
+        let dump = "# configuration file /etc/nginx/nginx.conf:\nhttp { include /etc/nginx/s/*; }\n\
+                    # configuration file /etc/nginx/s/a:\nserver { listen 80; }\n";
+        assert_eq!(names(dump), ["http 1"]);
+        assert!(names(&"include x; ".repeat(3)).is_empty());
+    }
+
+    #[test]
+    fn files_that_include_each_other_are_not_converted() {
+        let dump = "# configuration file /a:\ninclude /b;\n# configuration file /b:\ninclude /b;\n";
+        let mut notes = ConversionNotes::new("x");
+        read(dump, &mut notes);
+        assert!(notes.is_unreadable());
+    }
+}

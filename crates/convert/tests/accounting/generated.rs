@@ -1,0 +1,90 @@
+//! Files that are put together by chance of the manuals' names, words that directives read, and words that none reads.
+
+use std::fmt::Write as _;
+
+use convert::dialect::Dialect;
+use proptest::prelude::*;
+
+use super::names::DirectiveNames;
+use super::{forgotten, haproxy, nginx};
+
+/// How many files of a dialect; `STEELYARD_PROVE=1` tries 5,000.
+fn cases() -> u32 {
+    if std::env::var_os("STEELYARD_PROVE").is_some() { 5_000 } else { 200 }
+}
+
+/// One line by chance: which name, which words, where.
+type ChosenLine = (prop::sample::Index, Vec<prop::sample::Index>, prop::sample::Index);
+
+fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
+    let words = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
+    prop::collection::vec(
+        (any::<prop::sample::Index>(), words, any::<prop::sample::Index>()),
+        1..30,
+    )
+}
+
+/// Words that are read, and some that are garbage.
+fn words(chosen: &[prop::sample::Index], known: &[&str]) -> String {
+    let garbage = ["ä", "-1", "99999999999", "[::1]:8080", "unix:/run/x", "%[src]"];
+    let all = [known, &garbage].concat();
+    chosen.iter().map(|index| all[index.index(all.len())]).collect::<Vec<_>>().join(" ")
+}
+
+fn haproxy_file(chosen: &[ChosenLine]) -> String {
+    let names = DirectiveNames::read("haproxy.tsv", 3);
+    let sections = ["global", "defaults", "frontend f", "backend b", "listen l", "backend c"];
+    let mut bodies = vec![String::new(); sections.len()];
+    bodies[2].push_str(" mode http\n bind 127.0.0.1:80\n default_backend b\n");
+    bodies[3].push_str(" mode http\n server s 10.0.0.1:80\n");
+    for (name, arguments, section) in chosen {
+        let row = &names.rows[name.index(names.rows.len())];
+        let begin = match row.columns[0].as_str() {
+            "action" => "http-request ",
+            "bind" => "bind 127.0.0.1:81 ",
+            "server" => "server t 10.0.0.2:80 ",
+            "fetch" => "acl a ",
+            _ => "",
+        };
+        let words = words(arguments, &haproxy::ARGUMENTS);
+        writeln!(bodies[section.index(sections.len())], " {begin}{} {words}", row.columns[1])
+            .unwrap();
+    }
+    sections.iter().zip(bodies).map(|(title, body)| format!("{title}\n{body}")).collect()
+}
+
+fn nginx_file(chosen: &[ChosenLine]) -> String {
+    let names = DirectiveNames::read("nginx.tsv", 2);
+    let mut places = vec![String::new(); 6];
+    for (name, arguments, place) in chosen {
+        let row = &names.rows[name.index(names.rows.len())];
+        let end = if row.rest[0] == "block" { " { }" } else { ";" };
+        let words = words(arguments, &nginx::ARGUMENTS);
+        let place = &mut places[place.index(6)];
+        writeln!(place, "{} {words}{end}", row.columns[0]).unwrap();
+    }
+    let [main, http, server, location, upstream, stream] = &places[..] else { unreachable!() };
+    format!(
+        "{main}http {{\n{http}upstream u {{\nserver 10.0.0.1:80;\n{upstream}}}\nserver {{\nlisten 127.0.0.1:80;\n\
+         {server}location / {{\nproxy_pass http://u;\n{location}}}\n}}\n}}\n\
+         stream {{\nserver {{\nlisten 127.0.0.1:90;\nproxy_pass 10.0.0.2:80;\n{stream}}}\n}}\n"
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_word_of_a_generated_haproxy_file_is_forgotten(chosen in lines()) {
+        let text = haproxy_file(&chosen);
+        let left = forgotten(&text, Dialect::Haproxy);
+        prop_assert!(left.is_empty(), "{left:?} of\n{text}");
+    }
+
+    #[test]
+    fn no_word_of_a_generated_nginx_file_is_forgotten(chosen in lines()) {
+        let text = nginx_file(&chosen);
+        let left = forgotten(&text, Dialect::Nginx);
+        prop_assert!(left.is_empty(), "{left:?} of\n{text}");
+    }
+}
