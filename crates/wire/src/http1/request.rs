@@ -136,7 +136,7 @@ pub struct ParsedRequestHead<'b, 's> {
 }
 
 impl<'b, 's> ParsedRequestHead<'b, 's> {
-    /// The end-to-end fields, without Host and framing.
+    /// The end-to-end fields without framing. Host is included unless an absolute-form target replaces it.
     pub fn forwarded_headers(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
