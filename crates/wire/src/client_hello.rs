@@ -133,7 +133,7 @@ impl<'m> HandshakeReader<'m> {
 
 fn read_server_name(message: &[u8]) -> Result<Option<String>, ClientHelloError> {
     let mut hello = HandshakeReader(message);
-    // `legacy_version` (2 bytes) and `random` (32 bytes).
+    // Legacy version (2 bytes) and random (32 bytes).
     hello.take(2 + 32)?;
     let _session = hello.vector(1)?;
     let _ciphers = hello.vector(2)?;
