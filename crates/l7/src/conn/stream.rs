@@ -358,6 +358,7 @@ impl<N: NetDriver> ProxyStream<N> {
         .await
     }
 
+    /// Writes all bytes of `from`.
     ///
     /// # Errors
     /// `None` if `until` passes first, else the I/O error.

@@ -1,5 +1,4 @@
 //! The only file of this crate with unsafe code: TCP_INFO and the numeric socket options that no safe wrapper offers.
-//!
 #![allow(unsafe_code)]
 
 use std::io;
