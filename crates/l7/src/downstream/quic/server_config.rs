@@ -20,8 +20,8 @@ const ALPN: &[u8] = b"h3";
 /// Unidirectional streams that a client may open: the three of HTTP/3, and some of unknown types.
 const ONE_WAY: u32 = 8;
 
-/// QUIC's idle timeout exceeds the configured one by this, so that the balancer closes idle connections itself. QUIC would
-/// also close a connection whose client waits for a response.
+/// QUIC's idle timeout exceeds the configured one by this, so that the balancer closes idle connections itself. QUIC
+/// would also close a connection whose client waits for a response.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Connections that are not accepted yet; each is accepted immediately.
