@@ -1,8 +1,8 @@
 //! One HTTP request and its response, from the first byte of the request to the closed record.
 //!
-//! Runs the stages in order: routing, lease of a connection (`upstream`), relay (`relay`), retry of a failure
-//! (`failure_handling`), a local reply (`local_reply`), the closed record (`finish`), and return of the connection
-//! (`release`). Parsing and transfer of bytes are done in these stages.
+//! Runs the stages in order: routing, lease of a connection (`upstream`), relay (`relay`), and retry of a failure
+//! (`failure_handling`) or a local reply (`local_reply`). Then the record is closed (`finish`), and the connection is
+//! returned (`release`). Parsing and transfer of bytes are done in these stages.
 
 pub(crate) mod abort_watch;
 mod attempt_failure;

@@ -15,7 +15,7 @@ pub struct PlaneOptions {
     /// Limit of client connections over all services.
     pub connections: u32,
     pub access: AccessLogOptions,
-    /// Samples one exchange in this many, in addition to every slow one; `None`: no sampling.
+    /// Samples one exchange in this many, in addition to every slow one; `None`: no measurements.
     pub sample: Option<u32>,
     /// Propagates trace context to servers.
     pub traces: bool,

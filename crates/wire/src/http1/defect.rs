@@ -163,8 +163,8 @@ defects! {
     Http2Malformed = "http2-malformed", 400;
     /// A frame that violated the HTTP/2 protocol of its connection or stream (RFC 9113 §5, §6).
     Http2Protocol = "http2-protocol", 400;
-    /// A frame, stream or head that violated HTTP/3 (RFC 9114, RFC 9204): a misplaced or truncated frame, a head that
-    /// cannot be decoded, or a pseudo-header field that is repeated, unknown or misplaced.
+    /// A frame, stream or head that violated HTTP/3 (RFC 9114, RFC 9204): a misplaced or truncated frame, or a head
+    /// that cannot be decoded. Also a pseudo-header field that is repeated, unknown or misplaced.
     Http3Protocol = "http3-protocol", 400;
 }
 

@@ -1,7 +1,7 @@
 //! Converts a body that arrives in pieces to HTTP/1.1: plain bytes, or chunks with their trailers.
 //!
-//! The source of the pieces (an HTTP/2 stream here, an HTTP/3 stream in `downstream::http3`) is notified as bytes are
-//! read, so that the peer is slowed down to the reader's rate. One piece is held at a time.
+//! The source of the pieces is an HTTP/2 stream here, and an HTTP/3 stream in `downstream::http3`. It is notified as
+//! bytes are read, so that the peer is slowed down to the reader's rate. One piece is held at a time.
 
 use std::io;
 use std::task::{Context, Poll};

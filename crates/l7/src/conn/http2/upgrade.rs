@@ -1,5 +1,5 @@
-//! Sec-WebSocket-Key and Sec-WebSocket-Accept (RFC 6455 §4) for the HTTP/2 side of a WebSocket: extended CONNECT (RFC
-//! 8441) has neither.
+//! Sec-WebSocket-Key and Sec-WebSocket-Accept (RFC 6455 §4) for the HTTP/2 side of a WebSocket.
+//! Extended CONNECT (RFC 8441) has neither field.
 //!
 //! The values have no security function; HTTP/1.1 requires them.
 

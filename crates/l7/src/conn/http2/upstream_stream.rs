@@ -309,7 +309,7 @@ impl MultiplexedStream for Http2UpstreamStream {
     }
 
     fn reset(&self) {
-        // For a stream without a body, the library resets it when the response is dropped.
+        // The library itself resets a stream without a body when its response is dropped.
         if let Http2RequestState::Body(body) = &mut self.state.borrow_mut().request_state {
             body.reset(Reason::CANCEL);
         }

@@ -92,7 +92,7 @@ impl QuicConnection {
     }
 
     pub fn set_driver(&self, waker: Waker) {
-        let _ = self.driver.set(waker); // There is one for its whole life.
+        let _ = self.driver.set(waker); // Set once, so it cannot fail.
     }
 
     /// Wakes the driver: there is something to send or to do.
