@@ -24,7 +24,7 @@ pub enum RequestReadError {
     Malformed(MalformedRequest),
 }
 
-/// A head that violates a rule. The start of the request and the details of the violation help to find its sender.
+/// A head that violates a rule, with the start of the request and the violation for the log.
 pub struct MalformedRequest {
     defect: Defect,
     /// The first line, up to the length that is logged.

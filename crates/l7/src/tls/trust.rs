@@ -30,7 +30,7 @@ pub enum TrustError {
     /// The authorities cannot be read.
     #[error("the servers' authorities: {0}")]
     Authorities(#[source] IdentityError),
-    /// No authority is usable.
+    /// No authority or revocation list is usable.
     #[error("the servers' authorities: {0}")]
     Verifier(String),
 }

@@ -241,7 +241,7 @@ impl Drop for Http2DownstreamStream {
         if self.cut.get() {
             return;
         }
-        // A body that ends with the connection ends here. An incomplete response must not look complete.
+        // A body of unknown length ends here. An incomplete response is reset, so that it does not look complete.
         self.end();
         if !self.is_complete() {
             self.reset();

@@ -276,7 +276,7 @@ impl MultiplexedStream for Http3DownstreamStream {
 
 impl Drop for Http3DownstreamStream {
     fn drop(&mut self) {
-        // A body that ends with the connection ends here. An incomplete response must not look complete.
+        // A body of unknown length ends here. An incomplete response is reset, so that it does not look complete.
         if !self.cut.get() {
             self.end();
             if !self.is_complete() {

@@ -74,7 +74,7 @@ impl Controller for ClosableController {
 
     fn window(&self) -> u64 {
         match self.closed.load(Ordering::Relaxed) {
-            // A packet of this size is not paced either.
+            // A window this large also disables pacing.
             true => u64::MAX,
             false => self.cubic.window(),
         }
