@@ -99,8 +99,8 @@ impl EligibleServers {
     /// The first server from position `from` on that may take this exchange: the fallback of every policy, which also
     /// tells a full pool from an empty one.
     ///
-    /// A server that was tried is taken only if every eligible one was: a server at its cap is worth waiting for, a
-    /// server that just failed is not.
+    /// A server that was tried is chosen only if every eligible one was tried. A server at its connection limit is
+    /// worth waiting for, but one that just failed is not.
     pub fn first_available(&self, view: &PoolView, ask: &PickRequest, from: usize) -> PickResult {
         let count = self.servers.len();
         if count == 0 {

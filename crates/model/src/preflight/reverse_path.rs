@@ -1,4 +1,4 @@
-//! Checks the path of packets into the server and of answers out of it: reverse path filters, decapsulation, room for
+//! Checks the path of packets into the server and of responses out of it: reverse path filters, decapsulation, room for
 //! outer headers.
 //!
 //! Sizes are of whole IP packets; a segment is what remains without IP and TCP headers.
@@ -94,7 +94,7 @@ fn default_routes(snapshot: &PreflightSnapshot, v4: bool) -> impl Iterator<Item 
     snapshot.routes.iter().filter(same)
 }
 
-/// The link that packets from the balancer most likely come in by.
+/// The link that most likely receives packets from the balancer.
 fn inbound_link(snapshot: &PreflightSnapshot) -> &str {
     let default = default_routes(snapshot, true).chain(default_routes(snapshot, false)).next();
     default.map_or("INTERFACE", |route| &route.link)
