@@ -1,5 +1,5 @@
-//! When an ordered certificate is renewed: at once if there is none, then at two thirds of its lifetime or when its
-//! authority says. After failures the waits grow. Pure: time and random numbers are passed in.
+//! When an ordered certificate is renewed: at once if there is none, otherwise at two thirds of its lifetime or when
+//! its authority suggests. After failures the waits grow. Pure: time and random numbers are passed in.
 //!
 //! Times are seconds since 1970, so that a machine that slept or whose clock was set follows the new time. The daemon
 //! orders the certificates.

@@ -13,7 +13,7 @@ pub enum Side {
     /// The balancer: a limit or a command.
     Us,
     Server,
-    /// The path between, as far as the balancer can tell.
+    /// The path between balancer and server, as far as the balancer can see.
     Network,
 }
 
@@ -95,9 +95,9 @@ causes! {
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
     TargetTooLong = "target-too-long", Us, 414;
-    /// The request's body is longer than the service buffers, and the service refuses longer ones.
+    /// The request's body is longer than the service buffers, and the service rejects longer ones.
     BodyTooLarge = "body-too-large", Us, 413;
-    /// The service buffers as many bytes of bodies as it may, and refuses more.
+    /// The service has used up its buffer memory, and rejects further bodies.
     BufferFull = "buffer-full", Us, 503;
     /// The whole exchange took longer than allowed.
     WholeTimeout = "whole-timeout", Us, 504;
@@ -121,7 +121,7 @@ causes! {
     QueueFull = "queue-full", Us, 503;
     /// Another server answered the same hedged request first.
     HedgeLost = "hedge-lost", Us, 503;
-    /// The queue of the pool was limited to what its servers process in time, and other requests came first.
+    /// The queue of the pool was limited to what its servers process in time, and other requests had precedence.
     OverloadShed = "overload-shed", Us, 503;
     /// A circuit breaker of the pool was open: its limit was reached.
     CircuitOpen = "circuit-open", Us, 503;

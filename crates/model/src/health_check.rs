@@ -1,4 +1,4 @@
-//! The health checker of one server: a pure state machine that takes results and says when the next check is due.
+//! The health checker of one server: a pure state machine that receives results and returns when the next check is due.
 //!
 //! ```text
 //!   with a probe                                 without

@@ -27,7 +27,7 @@ impl QuerySeparators {
     }
 }
 
-/// Whether some parameter of this name has a matching value, in one of the usual interpretations of a query. These are:
+/// Whether some parameter of this name has a matching value, in one of the usual readings of a query. These are:
 /// split at `&` or also at `;`, as written or decoded, with `+` as a blank or itself.
 pub fn any_value_matches(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
     QuerySeparators::relevant_in(query).iter().any(|separators| {

@@ -43,7 +43,7 @@ pub struct AdmissionTable<A = ()> {
     pub(super) slab: ConnectionSlab<A>,
     half_open: HashMap<ServiceId, HalfOpenConnections, KeyedBuildHasher>,
     handshakes_by_client: HashMap<(ServiceId, ClientKey), u32, KeyedBuildHasher>,
-    /// Candidates for eviction, the first one last. A candidate whose phase began at another time than noted has
+    /// Candidates for eviction, the first one last. A candidate whose phase started at another time than noted has
     /// changed.
     pub(super) candidates: HashMap<ConnectionScope, Vec<(ConnectionHandle, MonotonicTime)>>,
     pub(super) scanned_at: Option<MonotonicTime>,

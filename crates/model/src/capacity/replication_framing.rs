@@ -39,7 +39,7 @@ mod tests {
         };
         for (rate, notices, expected) in [
             (3_500.0, 1, 1.262_32),
-            // The text says two notices a connection; it counted one.
+            // The study's text assumes two notices a connection; its figures count one.
             (3_500.0, 2, 2.524_64),
             (0.0, 1, 0.0),
             (1.0, 1, 0.000_776),

@@ -60,7 +60,7 @@ pub fn check_decapsulation(
     )
 }
 
-/// Whether segments that clients send leave room, on the routes that answers take.
+/// Whether segments that clients send leave room for outer headers, on the routes of responses.
 pub fn check_segment_size(
     snapshot: &PreflightSnapshot,
     wanted: Encapsulation,

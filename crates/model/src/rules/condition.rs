@@ -127,9 +127,8 @@ impl CompiledCondition {
         }
     }
 
-    /// The interpretations of a path that the condition matches, certainly or possibly. Conditions that do not depend
-    /// on the path are evaluated once, so that all interpretations use the same state, and one request takes one token
-    /// of a `rate`.
+    /// The readings of a path that the condition matches, certainly or possibly. Conditions that do not depend on the
+    /// path are evaluated once, so that all readings use the same state, and one request takes one token of a `rate`.
     pub fn match_readings(&self, input: &ConditionInput<'_>, paths: &[&[u8]]) -> ReadingMatch {
         let count = paths.len();
         match self {

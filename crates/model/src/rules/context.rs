@@ -57,10 +57,10 @@ pub enum RuleMatch {
     Rule(usize),
     /// This rule, whose pool has no server, and which is configured to answer 503 then.
     NoServer(usize),
-    /// No rule: the path has several interpretations, and this rule matches only some of them; `None`: there are more
-    /// interpretations than are examined.
+    /// No rule: the path has several readings, and this rule matches only some of them; `None`: there are more readings
+    /// than are examined.
     AmbiguousPath(Option<usize>),
-    /// No rule: the method, a field, a cookie or a parameter has several interpretations, and this rule matches only
-    /// some of them.
+    /// No rule: the method, a field, a cookie or a parameter has several readings, and this rule matches only some of
+    /// them.
     AmbiguousRequest(usize),
 }

@@ -1,4 +1,4 @@
-//! Sets of interpretations of a path that a condition matches, and whether the rest of the request is ambiguous.
+//! Sets of readings of a path that a condition matches, and whether the rest of the request is ambiguous.
 
 /// Some of the readings of a path, by their positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl ReadingSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TernaryTruth {
     No,
-    /// Matches in some interpretations and not in others.
+    /// Matches in some readings and not in others.
     Unsure,
     Yes,
 }
@@ -55,14 +55,14 @@ impl From<bool> for TernaryTruth {
     }
 }
 
-/// The interpretations of a path for which a condition holds in every interpretation of the rest of the request, and
-/// those for which it holds in some. Each condition is evaluated alone. So two conditions on the same field may count
-/// as ambiguous although they are not, never the other way round.
+/// The readings of a path for which a condition holds in every reading of the rest of the request, and those for which
+/// it holds in some. Each condition is evaluated alone. So two conditions on the same field may count as ambiguous
+/// although they are not, never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadingMatch {
-    /// The condition holds in every interpretation of the rest.
+    /// The condition holds in every reading of the rest.
     pub certain: ReadingSet,
-    /// The condition holds in some interpretation of the rest.
+    /// The condition holds in some reading of the rest.
     pub possible: ReadingSet,
 }
 
@@ -106,5 +106,5 @@ impl ReadingMatch {
     }
 }
 
-/// The bit set has room for all interpretations.
+/// The bit set has room for all readings.
 const _: () = assert!(crate::path::MAX_READINGS < 64);

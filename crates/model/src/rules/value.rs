@@ -1,7 +1,7 @@
 //! Named values of a request that a condition compares: fields, cookies, parameters.
 //!
-//! Servers parse them differently, so each is compared in every interpretation that `request_head`, `cookie` and
-//! `query` provide. The rule decides about ambiguous requests.
+//! Servers parse them differently, so each is compared in every reading that `request_head`, `cookie` and `query`
+//! provide. The rule decides about ambiguous requests.
 
 use regex::bytes::Regex;
 

@@ -23,7 +23,7 @@ struct PreparedMethod {
     sources: Vec<IpAddr>,
 }
 
-/// Measures every method as often as the parameter says. Returns false when the study was stopped early.
+/// Measures every method for the configured number of rounds. Returns false when the study was stopped early.
 pub fn measure_methods(
     stage: &StudyContext<'_>,
     parameters: &Parameters,

@@ -1,6 +1,6 @@
 //! The checked configuration of ambiguous paths, and of their letter case.
 //!
-//! `model::path` computes the interpretations.
+//! `model::path` computes the readings.
 
 use serde::Serialize;
 
@@ -8,12 +8,12 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathNormalization {
-    /// Rules are evaluated for each interpretation; if the results differ, the request is rejected (default).
+    /// Rules are evaluated for each reading; if the results differ, the request is rejected (default).
     #[default]
     AllReadings,
     /// The request is rejected.
     Refuse,
-    /// Rules and servers get the normal form. A path that is still ambiguous is evaluated for each interpretation.
+    /// Rules and servers get the normal form. A path that is still ambiguous is evaluated for each reading.
     NormalForm,
     /// Rules compare only the received path.
     Raw,
