@@ -1,6 +1,6 @@
 //! Commands in the documentation: lines of fenced blocks without a language or with a shell's, and indented lines.
 //!
-//! Lines that begin with no known program are output or configuration. It runs nothing.
+//! A line that starts with no known program is output or configuration. This rule runs nothing.
 
 use crate::tree::SourceTree;
 

@@ -1,4 +1,4 @@
-//! Every file says its job first; `lib.rs` only declares; modules have names.
+//! Every file begins with its job, `lib.rs` only declares modules, and no file is called `mod.rs`.
 //!
 //! Whether the sentence is true is for the reviewer.
 

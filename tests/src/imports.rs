@@ -1,9 +1,9 @@
 //! No import loops between the files of a crate.
 //!
-//! A graph of files by the paths they name (`uses`), and its strongly connected components: each must be a single
-//! file. An import that goes through a re-export leads to the file that re-exports, so importing from the crate's
-//! root where a sibling defines the thing shows up as the loop that it is. Declaring a module (`mod x;`) is no
-//! import. Code under `cfg(test)` does not count.
+//! The rule builds a graph of files from the paths they name (`uses`). Each strongly connected component must be a
+//! single file. An import through a re-export leads to the re-exporting file. Importing from the crate's root what a
+//! sibling defines is therefore reported as a cycle. Declaring a module (`mod x;`) is not an import. Code under
+//! `cfg(test)` does not count.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,7 +47,7 @@ fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     RuleBreach::new(from, line, text)
 }
 
-/// A shortest way from a file back to itself, both ends included.
+/// A shortest path from a file back to itself, both ends included.
 fn way_around<'t>(graph: &ImportGraph<'t>, start: &'t str) -> Option<Vec<&'t str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut next = VecDeque::from([start]);

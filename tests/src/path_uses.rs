@@ -1,7 +1,7 @@
 //! Which paths a Rust file names: its `use` trees, spelled out, and paths written in the code.
 //!
-//! Paths come back absolute within their crate where they begin with `crate`, `self`, `super` or one of the file's
-//! own child modules; others point out of the crate and are left out. It does not know which files exist.
+//! A path that begins with `crate`, `self`, `super` or a child module of the file is returned as an absolute path in
+//! its crate. Other paths leave the crate and are dropped. This module does not check that the files exist.
 
 use crate::lexer::{RustToken, closing, spells};
 
@@ -37,7 +37,7 @@ struct PathReader<'c> {
 }
 
 impl PathReader<'_> {
-    /// Reads what stands at `at` and returns where to go on.
+    /// Reads the construct at `at` and returns the next position.
     fn step(&mut self, tokens: &[RustToken<'_>], at: usize) -> usize {
         if self.inline.last() == Some(&at) {
             self.inline.pop();
@@ -71,7 +71,7 @@ impl PathReader<'_> {
             path.push(tokens[end + 1].text);
             end += 2;
         }
-        // A macro is exported at the crate's root wherever it is defined: its path says nothing of files.
+        // An exported macro is always at the crate's root, so its path names no file.
         if !spells(tokens, end, &["!"]) {
             self.add(&path, tokens[at].line);
         }

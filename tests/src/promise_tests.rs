@@ -1,7 +1,7 @@
 //! Promises in tables name tests that exist: each row of a table whose last column is headed `shown by`.
 //!
-//! A test is named as `path/of/file.rs::function` or, for what another program checks, as `path/of/file`. Whether the
-//! test proves the sentence is for its reader to judge. In the threat model no promise stands outside a table.
+//! A test is named as `path/of/file.rs::function`, or as `path/of/file` where another program runs it. A reader decides
+//! whether the test proves the sentence. In the threat model every promise is in a table.
 
 use crate::tree::{RuleBreach, SourceTree};
 
@@ -37,7 +37,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// What keeps a cell from naming tests; `None`: it does.
+/// The reason why a cell names no valid test; `None` if it does.
 fn missing_test(tree: &SourceTree, cell: &str) -> Option<String> {
     let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
     if named.is_empty() {

@@ -1,7 +1,7 @@
 //! A source tree in memory: every text file of the repository with its path, or a made-up one for a rule's test.
 //!
-//! What `.gitignore` names at the top level is left out, as is `.git`. It follows no symbolic links and judges
-//! nothing: the rules do.
+//! `.git` and the top-level names of `.gitignore` are left out. Symbolic links are not followed. This module checks
+//! nothing; the rules do.
 
 use std::fmt;
 use std::fs;
@@ -28,7 +28,7 @@ impl SourceFile {
         (self.is_rust() && rest.starts_with("src/")).then_some(name)
     }
 
-    /// Whether the whole file is a module of unit tests, by the house's naming.
+    /// Whether the whole file is a module of unit tests, by the naming convention.
     pub fn is_unit_tests(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
@@ -136,7 +136,7 @@ pub struct RuleBreach {
     pub path: String,
     /// The line, from 1; 0 when the whole file is meant.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// The mistake and its remedy.
     pub text: String,
 }
 

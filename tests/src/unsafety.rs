@@ -1,7 +1,7 @@
-//! Unsafe code stands only in the files named here, each block with its reason.
+//! Unsafe code occurs only in the files listed here, and each block has a reason.
 //!
-//! The lint `unsafe_code` denies it everywhere else too; this rule is the list that one reads in review. It does
-//! not judge whether a reason holds.
+//! The lint `unsafe_code` denies unsafe code everywhere else too. This rule is the list to read in a review. It does
+//! not check whether a reason is valid.
 
 use crate::tree::{RuleBreach, SourceTree};
 

@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document: every route of `api::table` with its schemas.
 //!
-//! Everything in it comes from the table or from a type.
+//! Every value comes from the route table or from a type.
 
 use api::table::{ALL, ApiRoute, RouteBody};
 use api::types::Role;
@@ -109,7 +109,7 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     if route.query.is_empty() {
         return Ok(parameters);
     }
-    // The query's type is split into parameters and is no schema of its own.
+    // The query's type is split into parameters, so it does not become a schema.
     let mut apart = SchemaSet::new(schemas.source());
     apart.reference(route.query, WITHIN)?;
     let query = apart.schemas.remove(route.query).unwrap_or_default();

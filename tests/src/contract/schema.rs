@@ -44,11 +44,11 @@ impl<'s> SchemaSet<'s> {
     /// A reference to the schema of the type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// The type is not found, or has an unknown form.
+    /// The type does not exist, or its form is unknown.
     pub fn reference(&mut self, name: &str, within: &str) -> Result<Value, String> {
         let found = self.source.find(name, within)?.clone();
         if !self.schemas.contains_key(&found.name) {
-            // Inserted first, so that a type may contain itself.
+            // Inserted before its definition, because a type may contain itself.
             self.schemas.insert(found.name.clone(), Value::Null);
             let schema = self.define(&found)?;
             self.schemas.insert(found.name.clone(), schema);
@@ -115,7 +115,7 @@ impl<'s> SchemaSet<'s> {
         Ok(with_doc(object, attributes))
     }
 
-    /// The properties of a flattened object, and which of them are required.
+    /// The properties of a flattened object, and the names of the required ones.
     fn flat(&self, reference: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
         let name = reference["$ref"].as_str()?.rsplit('/').next()?;
         let schema = self.schemas.get(name)?;

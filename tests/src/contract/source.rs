@@ -21,9 +21,9 @@ pub struct SerdeType {
 /// All types that travel.
 #[derive(Default)]
 pub struct TypeIndex {
-    /// Types by name; the file distinguishes those of the same name.
+    /// Types by name. Types of the same name are distinguished by their file.
     types: BTreeMap<String, Vec<SerdeType>>,
-    /// What each file imports: name to path.
+    /// The imports of each file, by name and path.
     imports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
@@ -66,7 +66,7 @@ impl TypeIndex {
     /// The type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// There is none, or several match.
+    /// No type matches, or several types match.
     pub fn find(&self, name: &str, within: &str) -> Result<&SerdeType, String> {
         let all = self.types.get(name).map_or(&[][..], Vec::as_slice);
         let import = self.imports.get(within).and_then(|imports| imports.get(name));
@@ -121,7 +121,7 @@ fn pascal(kebab: &str) -> String {
 fn derives_serde(attributes: &[Attribute]) -> bool {
     let mut found = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // Ignored: an attribute that is no list of paths derives nothing of serde.
+        // Ignored: an attribute that is not a list of paths cannot derive a serde trait.
         let _ = attribute.parse_nested_meta(|meta| {
             let last = meta.path.segments.last().map(|last| last.ident.to_string());
             found |= matches!(last.as_deref(), Some("Serialize" | "Deserialize"));
@@ -135,7 +135,7 @@ fn derives_serde(attributes: &[Attribute]) -> bool {
 fn public_name(attributes: &[Attribute]) -> Option<String> {
     let mut name = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Ignored: other serde settings end the walk, and `rename` has an attribute of its own.
+        // Ignored: other serde settings end the walk, and `rename` is always an attribute alone.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 name = Some(meta.value()?.parse::<syn::LitStr>()?.value());

@@ -1,6 +1,7 @@
 //! The built program with a test's configuration, and its queries.
 //!
-//! The program is the one in `STEELYARD`, else the newest that was built here. It does not decide what is right.
+//! `STEELYARD` names the program; by default it is the newest local build. This module asserts nothing about the
+//! product's behaviour.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -31,14 +32,14 @@ pub struct TestBalancer {
     api: api::ApiClient,
     runtime: Runtime,
     stop_sent: Cell<bool>,
-    // Dropped last, when no process writes there any more.
+    // Dropped last, after every process that writes to the directory has ended.
     dir: TestDir,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct BalancerExit {
-    /// The exit code; `None`: ended by a signal.
+    /// The exit code. `None` means that a signal ended the process.
     pub code: Option<i32>,
     pub signal: Option<i32>,
     pub output: String,
@@ -178,7 +179,7 @@ impl TestBalancer {
         wait::until_some(what, || Some(self.report()).filter(&so))
     }
 
-    /// A report of when no exchange and no connection is open any more.
+    /// The report once no request and no connection is open.
     pub fn report_when_settled(&self) -> Report {
         self.report_when("nothing under way", |report| {
             let total = &report.total;
@@ -279,7 +280,7 @@ impl Drop for TestBalancer {
 /// The built program.
 ///
 /// # Panics
-/// There is none.
+/// The program does not exist.
 pub fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("STEELYARD") {
         // Cargo runs tests in their package; a relative path is written where cargo is called, at the top.

@@ -11,7 +11,7 @@ use lab::port::ReservedPort;
 
 use super::servers;
 
-/// A configuration that can be changed and written again.
+/// A configuration file that a test can change and write once more.
 #[derive(Clone, Debug)]
 pub struct BalancerConfig {
     forward: &'static str,
@@ -70,7 +70,7 @@ impl BalancerConfig {
         self
     }
 
-    /// Further keys of `global.control`, such as `, audit = "1MiB"`; `DIR` stands for the test's directory.
+    /// Further keys of `global.control`, such as `, audit = "1MiB"`. `DIR` is replaced by the test's directory.
     pub fn control(mut self, keys: &str) -> BalancerConfig {
         keys.clone_into(&mut self.control);
         self
@@ -91,13 +91,13 @@ impl BalancerConfig {
         self
     }
 
-    /// Whole tables after those.
+    /// Whole tables, appended after the generated ones.
     pub fn with_tables(mut self, tables: &str) -> BalancerConfig {
         tables.clone_into(&mut self.extra_tables);
         self
     }
 
-    /// Logs nothing: for load.
+    /// Turns logging off, for tests under load.
     pub fn quiet(mut self) -> BalancerConfig {
         self.log = None;
         self

@@ -65,7 +65,7 @@ pub fn record(
 
 fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
     let mut command = host.command(tools::program("tcpdump"));
-    // What the kernel keeps for it holds more packets than a test sends, since only their beginning is kept.
+    // Only the beginning of each packet is captured, so the kernel's buffer holds more packets than a test sends.
     command.args([
         "-i",
         "eth0",

@@ -1,4 +1,4 @@
-//! Certificates for one test: an authority and what it signs, as PEM files.
+//! Certificates for one test: a certificate authority and the certificates it signs, as PEM files.
 //!
 //! Keys are new for each; they must not be trusted outside a test.
 
@@ -84,7 +84,7 @@ impl CertificateAuthority {
         CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
     }
 
-    /// Its own certificate as a file.
+    /// Writes the authority's certificate to a file.
     pub fn write(&self, path: PathBuf) -> PathBuf {
         replace(&path, &self.issuer.pem());
         path

@@ -1,6 +1,6 @@
 //! One configuration file and one control socket for several processes, in sequence or at once.
 //!
-//! `balancer` is one process from beginning to end; here a test starts, replaces and kills processes itself.
+//! `balancer` runs one process for the whole test. Here a test starts, replaces and kills processes itself.
 
 use std::cell::RefCell;
 use std::fs;
@@ -139,7 +139,7 @@ impl CliEnvironment {
         causes.iter().find(|it| it.cause == cause).map_or(0, |it| it.count.total)
     }
 
-    /// Runs a verb of the program that speaks to the daemon here.
+    /// Runs a command of the program against this test's daemon.
     pub fn run_verb(&self, arguments: &[&str]) -> CommandOutput {
         let mut command = Command::new(program());
         command.args(arguments).env("STEELYARD_SOCKET", self.dir.join("sock"));

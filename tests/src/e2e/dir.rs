@@ -15,7 +15,7 @@ impl TestDir {
     pub fn new() -> TestDir {
         let made = TemporaryDir::new("e2e");
         let made = made.unwrap_or_else(|error| panic!("cannot make a directory: {error}"));
-        // Servers of other users have their own files in it.
+        // Servers that run as another user have files in this directory.
         std::fs::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         TestDir(made)
     }

@@ -1,7 +1,7 @@
 //! A stand-in for systemd's socket handling: receives notifications, stores descriptors, passes them at a start.
 //!
-//! sd_notify(3) and sd_listen_fds(3). Its descriptors are inherited by every process that is started meanwhile, so a
-//! test that uses this must be alone in its program.
+//! See sd_notify(3) and sd_listen_fds(3). Every process that starts meanwhile inherits the stored descriptors, so a
+//! test that uses this module must be alone in its program.
 
 use std::collections::BTreeMap;
 use std::io::IoSliceMut;
@@ -21,7 +21,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::dir::TestDir;
 use super::process::ChildProcess;
 
-/// Moves the descriptors in KEPT to where sd_listen_fds(3) expects them, from 3 on.
+/// Moves the descriptors in `KEPT` to the numbers that sd_listen_fds(3) expects, from 3 on.
 const START: &str = r#"n=3; for k in $KEPT; do eval "exec $n<&$k $k<&-"; n=$((n+1)); done
 unset KEPT; export LISTEN_PID=$$; exec "$@""#;
 
@@ -123,7 +123,7 @@ impl NotifyState {
     }
 }
 
-/// The next message and what came with it, if there is one soon.
+/// The next message and its descriptors, if one arrives before the read times out.
 fn receive(socket: &UnixDatagram) -> Option<(String, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

@@ -1,8 +1,9 @@
-//! A server that speaks HTTP/2 without TLS, by the library, in a thread of its own: for a balancer in front of it.
+//! An HTTP/2 server without TLS, based on the `h2` library, on a separate thread: a backend for the balancer.
 //!
-//! Every answer says in `x-host` which field `host` came. `/` answers its name; `/echo` sends the request's body back as it comes, with its trailers; `/refuse` refuses the
-//! stream until it was asked `refusals` times; `/goaway` answers and then ends its connection in order; `/leave` drops
-//! the connection in the middle of an answer; `CONNECT` with `:protocol` is a tunnel that echoes.
+//! Every response repeats the request's `host` field as `x-host`. `/` responds with the server's name. `/echo` returns
+//! the request's body and trailers. `/refuse` refuses the first `refusals` streams. `/goaway` responds and then closes
+//! the connection in order. `/leave` drops the connection in the middle of a response. `CONNECT` with `:protocol` opens
+//! a tunnel that echoes.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -26,14 +27,14 @@ pub struct H2OriginCounts {
     pub refused: AtomicU64,
 }
 
-/// What may be wrong with it.
+/// The fault that the server simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum H2Fault {
     None,
     /// Every answer is 500.
     StreamError,
-    /// Streams are taken and never answered.
+    /// Streams are accepted and never answered.
     Hang,
     /// Streams are reset with INTERNAL_ERROR.
     Reset,
@@ -143,7 +144,7 @@ async fn serve(
     }
 }
 
-/// What a bad server does with a stream; one that hangs keeps it until its peer has enough.
+/// Handles a stream of a server with a fault. A server that hangs holds the stream until its peer resets it.
 async fn fail(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, fault: u8) {
     if fault == H2Fault::StreamError as u8 {
         let _ = respond.send_response(Response::builder().status(500).body(()).unwrap(), true);
@@ -190,7 +191,7 @@ async fn answer(
     }
 }
 
-/// Every byte back, as it comes, and then the trailers.
+/// Echoes every chunk of the body, and then the trailers.
 async fn echo(mut body: RecvStream, mut send: SendStream<Bytes>) -> Result<(), h2::Error> {
     while let Some(piece) = body.data().await {
         let mut piece = piece?;

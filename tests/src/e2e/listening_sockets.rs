@@ -1,6 +1,6 @@
 //! The listening sockets of a process, by the number that the kernel gives each.
 //!
-//! From /proc; a process of another user is not seen.
+//! The sockets are read from /proc. Sockets of other users' processes are not visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +24,7 @@ pub fn listening(pid: u32) -> SocketsByPort {
     found
 }
 
-/// Those at one address.
+/// The sockets of a process that listen on this address.
 pub fn listening_at(pid: u32, address: SocketAddr) -> BTreeSet<u64> {
     listening(pid).remove(&address.port()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Load on a balancer while a test does something to what is behind it.
+//! Load on a balancer while a test changes its servers.
 //!
 //! The generator and its figures are the lab's.
 

@@ -1,6 +1,7 @@
-//! A network namespace of one test, with its own hosts file.
+//! A network namespace of one test, with a separate hosts file.
 //!
-//! Needs root; tests without it must report that with `skip`. Its loopback is up, and there is nothing else.
+//! Needs root; a test without root must report that with `skip`. The loopback interface is up, and no other interface
+//! exists.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,8 @@ impl TestNamespace {
         std::fs::write(self.files().join("hosts"), hosts).unwrap();
     }
 
-    /// Runs this on a thread inside: with everything that it starts, it sees no other network.
+    /// Runs a function on a thread inside the namespace. The processes that the function starts are in the namespace
+    /// too.
     pub fn run_inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         let place = std::fs::File::open(Path::new("/run/netns").join(&self.name)).unwrap();
         let inside = || {

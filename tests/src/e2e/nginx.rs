@@ -1,6 +1,6 @@
-//! A real nginx in a directory of a test's own: one process, so that killing it kills all of it.
+//! A real nginx in a test's directory, as one process, so that killing that process stops all of it.
 //!
-//! It serves `/` (its name), `/page` (a page of some size), `/upload/` (PUT), and keeps no log.
+//! It serves `/` (its name), `/page` (`PAGE` bytes) and `/upload/` (PUT), and writes no access log.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Nginx {
         Nginx::with(name, "")
     }
 
-    /// The same with further directives in its `server` block.
+    /// As `start`, with further directives in the `server` block.
     pub fn with(name: &str, directives: &str) -> Nginx {
         let mut nginx = Nginx::prepare(name, directives, None);
         nginx.revive();
@@ -78,7 +78,7 @@ impl Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")
     }
 
-    /// The same inside the namespace of this name; what follows `listen`, and further directives.
+    /// As `with`, inside the namespace of this name. `listen` is the value of the `listen` directive.
     pub fn inside(namespace: &str, name: &str, listen: &str, directives: &str) -> Nginx {
         let mut nginx = Nginx::prepare(name, directives, Some((namespace, listen)));
         nginx.process = Some(nginx.run());
@@ -93,17 +93,17 @@ impl Nginx {
         std::fs::read(self.dir.join("root/page")).unwrap()
     }
 
-    /// A file below its root; empty: there is none yet.
+    /// A file below the document root. Empty if the file does not exist yet.
     pub fn file(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.dir.join("root").join(name)).unwrap_or_default()
     }
 
-    /// What was PUT to `/upload/NAME`.
+    /// The body of the PUT request to `/upload/NAME`.
     pub fn uploaded(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.dir.join("root/upload").join(name)).unwrap()
     }
 
-    /// The same; `None`: there is no such file.
+    /// As `uploaded`, but `None` if the file does not exist.
     pub fn uploaded_if_any(&self, name: &str) -> Option<Vec<u8>> {
         std::fs::read(self.dir.join("root/upload").join(name)).ok()
     }
@@ -115,7 +115,6 @@ impl Nginx {
         process.wait();
     }
 
-    /// Stops or continues it, or whatever the signal means.
     pub fn signal(&self, signal: Signal) {
         self.process.as_ref().unwrap().signal(signal);
     }

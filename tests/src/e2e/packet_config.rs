@@ -16,9 +16,9 @@ pub struct PacketConfig {
     pub servers: Vec<usize>,
     /// How many return addresses of each version.
     pub returns: usize,
-    /// Where packets are taken; none: the balancer's links.
+    /// Interfaces that receive the packets. Empty: the balancer's interfaces.
     pub links: Vec<&'static str>,
-    /// Whether a return address is named that is nobody's: 10.10.0.77.
+    /// Whether to configure a return address that no host has: 10.10.0.77.
     pub foreign_return: bool,
     /// Lines of `[packets]` besides.
     pub packets: String,
@@ -26,7 +26,7 @@ pub struct PacketConfig {
     pub service: String,
     /// Lines of the pools.
     pub pool: String,
-    /// Whole tables after those.
+    /// Whole tables, appended after the generated ones.
     pub extra_tables: String,
 }
 
@@ -46,7 +46,7 @@ impl PacketConfig {
         }
     }
 
-    /// Packets are taken there.
+    /// Receives packets on these interfaces.
     pub fn links(mut self, links: &[&'static str]) -> PacketConfig {
         self.links = links.to_vec();
         self
@@ -117,7 +117,7 @@ impl PacketConfig {
     }
 }
 
-/// A server as it stands in a pool; beyond the site's servers stands the balancer itself.
+/// A pool's entry for a server. A number beyond the site's servers means the balancer itself.
 fn server(site: &TestSite, version: IpVersion, number: usize) -> String {
     let (name, node) = match site.servers.get(number) {
         Some(node) => (format!("server{number}"), node),

@@ -1,6 +1,6 @@
-//! The lab's origins in short, and addresses where nobody listens.
+//! Short constructors for the lab's origins, and reserved addresses without a listener.
 //!
-//! What an origin answers is documented at `lab::origin`.
+//! `lab::origin` documents the responses of an origin.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -22,7 +22,7 @@ pub fn start_with(options: OriginOptions) -> TestOrigin {
     TestOrigin::start(options).unwrap_or_else(|error| panic!("no origin: {error}"))
 }
 
-/// A port of the IPv4 loopback that is kept free for whoever listens there on purpose.
+/// A reserved port of the IPv4 loopback. Only the test itself may listen on it.
 pub fn reserve_port() -> ReservedPort {
     reserve_port_at(Ipv4Addr::LOCALHOST.into())
 }

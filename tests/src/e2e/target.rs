@@ -1,5 +1,5 @@
-//! Where this build's products are: the folder `target/`, and the tools that `tests/setup test` puts there.
-//! It builds and installs nothing.
+//! Paths of this build's products: the folder `target/`, and the tools that `tests/setup test` installs there. This
+//! module builds and installs nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 ///
-/// When this program stands elsewhere.
+/// The test program is not in a `target/` folder.
 pub fn target() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let folder = here.ancestors().nth(3).map(Path::to_owned);

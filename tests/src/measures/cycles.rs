@@ -1,4 +1,4 @@
-//! Modules that import each other in circles: those at the top of each crate, and the children of each folder below.
+//! Import cycles between modules: between the top modules of each crate, and between the children of each folder.
 //!
 //! A folder and the file beside it are one module. An import counts at the level where the two modules part.
 
@@ -53,7 +53,7 @@ fn module_of(path: &str) -> Vec<String> {
     stem.split('/').map(str::to_owned).collect()
 }
 
-/// The module that a file is; the root of a library or program is none.
+/// The module of a file. `None` for the root of a library or program.
 fn product_module(path: &str) -> Option<Vec<String>> {
     Some(module_of(path)).filter(|module| module[0] != "lib" && module[0] != "main")
 }

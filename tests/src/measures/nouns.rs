@@ -1,6 +1,6 @@
-//! Whether a name can stand for a thing: a participle, a verb or a word of grammar alone cannot.
+//! Whether a name is a noun. A participle, a verb or a function word alone is not.
 
-/// Words of grammar and verbs that names were made of, in small letters.
+/// Function words and verbs that occurred as names, in lower case.
 const NOT_NOUNS: &str = "
     again ahead also aside at behind below beside better beyond by due for from how instead last me mine more most new
     next no nobody nothing of off on once one other others out over own own same second short since slow such that then
@@ -20,7 +20,7 @@ const NOUNS: &str = "
     scheduling balancing limiting monitoring tracing logging sampling pacing ping set run use uses coding framing grouping
     parsing rewrite mean means meaning ending opening watch wait offer answers";
 
-/// Whether the last of a name's words is a noun, as far as its form tells.
+/// Whether the last word of a name is a noun, judging by its form.
 pub fn is_noun(words: &[String]) -> bool {
     let Some(last) = words.last().map(|word| word.to_lowercase()) else { return false };
     let listed = |list: &str| list.split_whitespace().any(|word| word == last);

@@ -71,7 +71,7 @@ fn takes_a_tuple(tokens: &[RustToken<'_>], at: usize) -> bool {
     if !tokens.get(at + 1).is_some_and(RustToken::is_word) {
         return false;
     }
-    // The parameters of types, if there are any, have no brackets before those of the function.
+    // Generic parameters, if there are any, have no brackets before the function's parameters.
     let Some(open) = (at..tokens.len().min(at + 200)).find(|at| tokens[*at].text == "(") else {
         return false;
     };

@@ -15,13 +15,13 @@ pub struct KnownMetric {
     pub kind: String,
     /// Its unit; empty: a number of things.
     pub unit: String,
-    /// Labels, without a histogram's `le`; values are those that were seen, and none on a page.
+    /// Labels, without a histogram's `le`. The values come from a scrape; a page lists none.
     pub labels: BTreeMap<String, BTreeSet<String>>,
     /// Whether it has a row.
     pub has_row: bool,
 }
 
-/// Metrics by the name that is asked for: a counter's ends in `_total`, a histogram's has no ending yet.
+/// Metrics by the name that a query uses. A counter ends in `_total`; a histogram has no suffix here.
 pub type KnownMetrics = BTreeMap<String, KnownMetric>;
 
 /// The metric of a row's name.
@@ -33,7 +33,7 @@ pub fn find_family<'m>(all: &'m KnownMetrics, name: &str) -> Option<&'m KnownMet
     plain.or_else(|| ends.find_map(of_histogram))
 }
 
-/// What a scrape shows.
+/// The metrics of a scrape.
 pub fn parse_scrape(text: &str) -> KnownMetrics {
     let mut out = KnownMetrics::new();
     let mut current = String::new();
@@ -75,7 +75,7 @@ pub fn parse_scrape(text: &str) -> KnownMetrics {
     out
 }
 
-/// What the tables of a page say: name, type, unit, labels, rows, meaning.
+/// The metrics in the tables of a page: name, type, unit, labels, rows, meaning.
 pub fn parse_page(page: &str) -> KnownMetrics {
     let mut out = KnownMetrics::new();
     for line in page.lines().filter(|line| line.starts_with("| `steelyard_")) {
@@ -99,7 +99,7 @@ pub fn parse_page(page: &str) -> KnownMetrics {
     out
 }
 
-/// The name without what the format adds to it.
+/// The name without the suffixes that the format adds.
 pub fn stem<'n>(name: &'n str, metric: &KnownMetric) -> &'n str {
     let name = name.strip_suffix("_total").or_else(|| name.strip_suffix("_info")).unwrap_or(name);
     let unit = UNITS.iter().find(|unit| **unit == metric.unit);

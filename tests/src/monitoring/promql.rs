@@ -1,9 +1,9 @@
-//! Which metrics, labels and values an expression of PromQL names. It evaluates nothing, and finds no mistakes but
-//! names that stand where none can.
+//! The metrics, labels and values that a PromQL expression names. This module evaluates nothing, and reports only names
+//! where no name may occur.
 
 use std::collections::BTreeSet;
 
-/// A metric that is asked for.
+/// A metric that an expression selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricSelector {
     pub name: String,
@@ -11,11 +11,11 @@ pub struct MetricSelector {
     pub matchers: Vec<(String, Vec<String>)>,
 }
 
-/// What an expression names.
+/// The names in an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpressionNames {
     pub selectors: Vec<MetricSelector>,
-    /// Labels that it sums by: those that are left.
+    /// Labels of an aggregation's `by`; the result keeps only these.
     pub by: BTreeSet<String>,
     /// Labels that it joins on.
     pub on: BTreeSet<String>,
@@ -44,7 +44,7 @@ const CALLS: [&str; 17] = [
 const WORDS: [&str; 5] = ["and", "or", "unless", "offset", "bool"];
 const JOINS: [&str; 4] = ["on", "ignoring", "group_left", "group_right"];
 
-/// What `text` names.
+/// Parses an expression and returns its names.
 ///
 /// # Errors
 ///
@@ -101,7 +101,8 @@ fn named_selectors(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<MetricSele
     Ok(names.into_iter().map(|name| MetricSelector { name, matchers: all.clone() }).collect())
 }
 
-/// What stands between brackets, and what follows; brackets within quotes count too, where none are expected.
+/// The text between the brackets, and the rest. A bracket inside quotes ends the text too, where no quotes are
+/// expected.
 fn inside(text: &str, open: char, close: char) -> Result<(&str, &str), String> {
     let wrong = || format!("{open} is missing or not closed: {text}");
     text.strip_prefix(open).ok_or_else(wrong)?.split_once(close).ok_or_else(wrong)

@@ -1,15 +1,15 @@
 //! A strict reader of the YAML that rules files are written in: block mappings and sequences, plain and double-quoted
 //! scalars, literal blocks, comments. Everything else is refused, so that no file means two things to two readers.
 //!
-//! Scalars are strings, whatever they look like.
+//! Scalars are always strings.
 
 use serde_json::{Map, Value};
 
-/// What a text says, or the first line that is not understood.
+/// The parsed document, or the first line that is not understood.
 ///
 /// # Errors
 ///
-/// The line's number and what is wrong there.
+/// The line's number and the mistake on that line.
 pub fn read(text: &str) -> Result<Value, String> {
     let lines = text.lines().map(str::to_owned).collect();
     let mut reader = YamlReader { lines, at: 0 };
@@ -71,7 +71,7 @@ impl YamlReader {
             if depth != at || !text.starts_with("- ") {
                 break;
             }
-            // What follows the dash stands as if it were a line of its own, two further in.
+            // The text after the dash is treated as a line of its own, indented by two more.
             let rest = text[2..].to_owned();
             if rest.starts_with(' ') || key(&rest).is_none() {
                 return self.wrong("an item that is no mapping");
@@ -138,7 +138,7 @@ impl YamlReader {
     }
 }
 
-/// A key and what follows its colon.
+/// A key and the text after its colon.
 fn key(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once(':')?;
     let word = !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_lowercase());
