@@ -1,4 +1,4 @@
-//! What the gate makes of a test program that fails once: it names the program, and it does not pass.
+//! The gate's handling of a test program that fails once: it names the program and fails.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use files::TemporaryDir;
 use tests::tree::top;
 
-/// `.ci/run test` in a directory where `make` fails as it does for one failed test program, and where `cargo` runs that
-/// program again with `second` as its exit code.
+/// Runs `.ci/run test` in a directory where `make` reports one failed test program. The rerun of that program by
+/// `cargo` exits with `second`.
 fn gate(second: u8) -> Output {
     let place = TemporaryDir::new("gate").unwrap();
     let path: &Path = place.path();

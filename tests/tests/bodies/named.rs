@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol that come in: from whom they are believed, and what follows from them.
+//! PROXY protocol headers from clients: which senders are trusted, and the effect of the header.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ const OURS: &str = "accept-proxy = { from = \"127.0.0.0/8\", time = \"400ms\" }\
 
 const LINE: &[u8] = b"PROXY TCP4 203.0.113.9 198.51.100.1 4444 80\r\n";
 
-/// `203.0.113.9:4444` to `198.51.100.1:80`, with a value that nobody knows.
+/// `203.0.113.9:4444` to `198.51.100.1:80`, with a TLV of an unknown type.
 const BINARY: &[u8] =
     b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x10\xcb\0\x71\x09\xc6\x33\x64\x01\x11\x5c\0\x50\xee\0\x01x";
 
@@ -84,7 +84,7 @@ fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
     let from_elsewhere = OURS.replace("127.0.0.0/8", "10.0.0.0/8");
     let strict =
         TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&from_elsewhere));
-    // The reset may come before the client knows that it is connected.
+    // The reset may arrive before `connect` has returned.
     if let Ok(mut client) = HttpClient::try_connect(strict.front()) {
         let _ = client.try_send(&[LINE, ASK].concat());
         assert!(client.read_to_end_or_reset().unwrap_or_default().is_empty());

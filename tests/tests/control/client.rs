@@ -1,4 +1,4 @@
-//! Requests to the control socket with any method and any fields. It judges nothing.
+//! Requests to the control socket with any method and any fields. This module asserts nothing.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -40,7 +40,7 @@ impl ApiSocket {
         ApiSocket(path.to_owned())
     }
 
-    /// Asks; an error when the daemon goes before it has answered.
+    /// Sends a request. Returns an error if the daemon ends before it has answered.
     pub fn try_ask(
         &self,
         line: &str,
@@ -71,7 +71,7 @@ impl ApiSocket {
         self.try_ask(line, fields, body).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// The text in force and its tag.
+    /// The text of the active configuration and its entity tag.
     pub fn config(&self) -> (String, String) {
         let answer = self.ask("GET /v1/config?written=true", &[], "");
         let tag = answer.field("etag").unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Two hundred who change the configuration at once, each by its own request to the running daemon.
+//! Two hundred clients change the configuration of the running daemon at once, each by its own request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,9 +9,9 @@ use tests::e2e::servers::{addresses, origin};
 
 use crate::client::{ApiSocket, PATCH, TOML};
 
-/// Those that send a patch, which needs no generation.
+/// Clients that send a patch, which needs no generation.
 const PATCHING: usize = 160;
-/// Those that replace the whole, if it is still what they have read.
+/// Clients that replace the whole configuration if it is still the one they have read.
 const REPLACING: usize = 40;
 
 #[test]

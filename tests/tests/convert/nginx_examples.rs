@@ -1,6 +1,6 @@
 //! The same table for nginx.
 //!
-//! What the fields mean is told in `examples`.
+//! `examples` documents the fields.
 
 use super::examples::{
     BalanceComparison, ConvertExample, OriginProtocol, RequestMatrix, RequestProtocol,
@@ -12,7 +12,7 @@ const GET: &[(&str, &str)] = &[("GET", "")];
 pub const NGINX_SHOP: ConvertExample = ConvertExample {
     file: "nginx-shop.conf",
     replacements: &[
-        // Where the machine's own nginx lives.
+        // Paths and users of an installed nginx.
         ("user www-data;", ""),
         ("/run/nginx.pid", "DIR/pid"),
         ("/var/log/nginx", "DIR"),
@@ -82,7 +82,7 @@ pub const NGINX_SHOP: ConvertExample = ConvertExample {
 pub const NGINX_HOSTS: ConvertExample = ConvertExample {
     file: "nginx-hosts.conf",
     replacements: &[
-        // nginx has it in what is sold only.
+        // Only the commercial nginx has this parameter.
         (" slow_start=30s", ""),
         ("/etc/nginx", "DIR"),
     ],
@@ -172,9 +172,9 @@ pub const NGINX_REWRITES: ConvertExample = ConvertExample {
 pub const NGINX_DUMP: ConvertExample = ConvertExample {
     file: "nginx-dump.conf",
     replacements: &[
-        // nginx has it in what is sold only.
+        // Only the commercial nginx has this directive.
         ("sticky cookie srv_id expires=1h;", ""),
-        // As it was written before 1.25.
+        // The syntax before nginx 1.25.
         ("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
         ("/etc/ssl/private", "DIR"),
         ("/etc/ssl", "DIR"),
@@ -278,8 +278,8 @@ pub const NGINX_STREAM: ConvertExample = ConvertExample {
             times: 40,
         },
     ],
-    // One client has one address: `web` always finds one server, which need not be the same on both sides. With
-    // nothing in progress the heavier one of `apps` is always the least loaded with us; nginx takes turns then.
+    // With one client address, `web` always selects one server, which may differ between both sides. Without requests
+    // in progress, Steelyard always selects the heavier server of `apps`, and nginx takes turns.
     balance_checks: &[
         ("blog", BalanceComparison::RoundRobin),
         ("db", BalanceComparison::RoundRobin),

@@ -1,4 +1,4 @@
-//! Connections that hold the listeners of control: orders and looks get through, whoever holds what.
+//! Connections that occupy the control listeners must not lock out commands and status requests.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ fn hold(balancer: &TestBalancer, word: &[u8]) -> Vec<UnixStream> {
     let socket = balancer.dir().join("sock");
     let held = (0..MANY).map(|_| {
         let mut stream = UnixStream::connect(&socket).unwrap();
-        // Those that get no place are closed at once.
+        // Ignored: a connection beyond the limit is closed at once.
         let _ = stream.write_all(word);
         stream
     });
@@ -55,7 +55,7 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
     }
 }
 
-/// The first line of what is answered to a look at the state, without a token; empty: nothing.
+/// The status of a request for `/v1/status` without a token. Empty if there is no response.
 fn looked(at: SocketAddr, from: u8) -> String {
     let Ok(stream) = flood::connect_from([127, 7, 7, from].into(), at) else {
         return String::new();
@@ -82,7 +82,7 @@ fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
         wait::until("it listens", || !looked(at, 1).is_empty());
         let crowd = ConnectionFlood::start(at, sources, (200, 100), b"");
         for last in 0..60 {
-            // Whether one address may look is the gate's; an answer comes in any case.
+            // The status may be 403 for some addresses, but every client gets a response.
             assert!(!looked(at, last).is_empty(), "{sources:?}");
         }
         crowd.stop();
@@ -111,7 +111,8 @@ fn requests_whose_bodies_do_not_come_keep_nobody_of_the_same_address_out() {
         })
         .collect();
     for _ in 0..20 {
-        // More of each body comes, and no end; who was closed for a newcomer is no longer held.
+        // Sends more of each body but never the end. Connections that the daemon closed in favour of a new client are
+        // dropped from the list.
         held.retain_mut(|stream| stream.write_all(b" ").is_ok());
         wait::until("an answer, as soon as those bodies had their grace", || {
             !looked(at, 1).is_empty()

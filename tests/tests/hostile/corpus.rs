@@ -1,6 +1,6 @@
-//! The corpus of hostile and tricky requests over real sockets: exact answers, and exact bytes on the other side.
+//! The corpus of hostile and tricky requests over real sockets: exact responses, and exact bytes at the server.
 //!
-//! The cases and what they come to are `wire`'s; this adds the connection around them.
+//! The cases and their expected results are in the crate `wire`; this test adds the connections.
 
 use fuzz::corpus::{CorpusCase, load};
 use tests::e2e::balancer::TestBalancer;
@@ -13,7 +13,7 @@ use tests::e2e::recording_server::RecordingServer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendMode {
     Whole,
-    /// A byte at a time, each in a packet of its own.
+    /// One byte at a time, each in a separate packet.
     Dribbled,
 }
 
@@ -32,9 +32,9 @@ fn every_case_comes_to_the_same_byte_by_byte() {
 
 fn replay(sending: SendMode) {
     let recorder = RecordingServer::start();
-    // A connection for each request, so that its bytes can be told from those of others.
+    // A server connection for each request, so that the bytes of different requests are separate.
     let setup = BalancerConfig::http(&[recorder.address()]).pool("limit = { idle = 0 }");
-    // What senders say of earlier hops is believed, as in the corpus.
+    // Forwarding fields of the sender are trusted, as in the corpus.
     let setup = setup.service("trust = \"127.0.0.0/8\"");
     let balancer = TestBalancer::start(&setup.global("workers = 1"));
     let cases = load("requests");
@@ -55,7 +55,7 @@ fn replay(sending: SendMode) {
     }
 }
 
-/// What was wrong with a case.
+/// The mistakes of a case.
 fn one(
     case: &CorpusCase,
     sending: SendMode,
@@ -88,7 +88,7 @@ fn one(
     })
 }
 
-/// Without the word that a connection ends with its request, which none of these is kept after.
+/// Removes the `Connection: close` line, which the balancer adds because no server connection is reused here.
 fn untold(mut passed: Vec<u8>) -> Vec<u8> {
     const LINE: &[u8] = b"\r\nConnection: close\r\n";
     let mut from = 0;
@@ -121,7 +121,7 @@ fn answers(mut client: HttpClient) -> Vec<ReceivedMessage> {
     std::iter::from_fn(|| client.answer_or_end()).collect()
 }
 
-/// Sends everything that is still taken.
+/// Sends the bytes until the peer closes the connection.
 fn send(client: &HttpClient, bytes: &[u8], sending: SendMode) {
     match sending {
         SendMode::Whole => drop(client.try_send(bytes)),
@@ -135,7 +135,7 @@ fn send(client: &HttpClient, bytes: &[u8], sending: SendMode) {
     }
 }
 
-/// The corpus is written with other addresses than those of this connection.
+/// Replaces the corpus's addresses, which differ from those of this connection.
 fn as_seen_here(passed: &[u8], balancer: &TestBalancer) -> Vec<u8> {
     let text = passed.escape_ascii().to_string();
     let front = balancer.front().to_string();

@@ -1,4 +1,5 @@
-//! Very many clients: idle ones cost little, and where descriptors end, those who are in are served on.
+//! Thousands of clients: idle clients use little memory, and connected clients are still served when descriptors run
+//! out.
 
 use tests::e2e::balancer::{TestBalancer, figure};
 use tests::e2e::balancer_config::BalancerConfig;
@@ -9,7 +10,7 @@ use tests::e2e::wait;
 
 const IDLE: usize = 5_000;
 const IDLE_BYTES: u64 = 12 << 20;
-/// Of those, what each client adds at most.
+/// The limit of the additional memory per client, in bytes.
 const EACH_BYTES: u64 = 800;
 
 #[test]
@@ -43,7 +44,7 @@ fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
 /// Descriptors that the daemon may open in the tests below.
 const FEW: u32 = 200;
 
-/// Asks until it is answered by a server.
+/// Sends requests until a server answers one.
 fn answered_again(balancer: &TestBalancer) {
     wait::until("it recovers", || {
         let client = HttpClient::try_connect(balancer.front());

@@ -1,6 +1,6 @@
-//! 2,000 clients that say nothing, or begin a handshake of QUIC and do not go on, at 200 new ones a second, before the default
-//! configuration with one worker: how many of 1,000 honest requests fail, and what becomes of their times. With
-//! STEELYARD_LONG alone (`tests/prove admission`).
+//! A flood of 2,000 clients plus 200 new ones a second, which are silent or never complete a QUIC handshake, against
+//! the default configuration with one worker. Counts how many of 1,000 honest requests fail, and compares their
+//! latencies. Runs only with STEELYARD_LONG (`tests/prove admission`).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,7 +24,7 @@ use tests::e2e::wait::{self, DEADLINE};
 
 const CROWD: (usize, u32) = (2_000, 200);
 const HONEST: usize = 1_000;
-/// Between two honest requests, each on a connection of its own.
+/// The interval between two honest requests, each on a new connection.
 const PACE: Duration = Duration::from_millis(10);
 /// The same of the API, whose clients may ask 50 times a second.
 const SLOW_PACE: Duration = Duration::from_millis(25);
@@ -34,14 +34,14 @@ const QUIC_PACE: Duration = Duration::from_millis(40);
 
 const NAME: &str = "shop.example";
 
-/// What honest clients met.
+/// The results of the honest clients.
 struct HonestClients {
     failed: Vec<String>,
-    /// What 99 of 100 requests stay below.
+    /// The 99th percentile of the request times.
     p99: Duration,
 }
 
-/// Asks so often, at that pace.
+/// Sends `HONEST` requests at this pace.
 fn asked(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients {
     let mut failed = Vec::new();
     let mut times = Vec::new();
@@ -97,7 +97,7 @@ fn compared<C>(
     }
 }
 
-/// The same before clients of TCP that say nothing.
+/// As `compared`, with a flood of silent TCP clients.
 fn compared_tcp(what: &str, at: SocketAddr, pace: Duration, ask: &dyn Fn() -> Result<(), String>) {
     compared(what, || asked(ask, pace), |sources| ConnectionFlood::start(at, sources, CROWD, b""));
 }

@@ -1,4 +1,4 @@
-//! Limits: what is beyond them is refused with the cause, and they let go again.
+//! Limits: a request beyond a limit is rejected with the cause, and succeeds again below the limit.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

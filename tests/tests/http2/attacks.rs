@@ -1,4 +1,5 @@
-//! Attacks on a connection: each meets its limit, which names itself in the log and is counted, and others go on.
+//! Attacks over HTTP/2: each reaches its limit, which is named in the log and counted. Other connections are not
+//! affected.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -132,7 +133,7 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
     let attacked = AttackedBalancer::new("streams = 100");
     let mut clients: Vec<FrameClient> = Vec::new();
     for _ in 0..3 {
-        // Windows of nothing: heads may go, and no body.
+        // With windows of zero, response heads may be sent but no bodies.
         let mut client = FrameClient::connect_with(attacked.balancer.front(), &[(4, 0)]);
         for at in 0..STREAMS {
             client.get(2 * at + 1, "/bytes/1000000");
@@ -148,7 +149,7 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
         let line = metrics.lines().find(|line| line.starts_with("steelyard_held_bytes "));
         line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap()
     };
-    // What one connection may hold, and a little for each stream.
+    // The limit per connection, and a little for each stream.
     let most = 3 * (64 * 1024 + u64::from(STREAMS) * 1024);
     let seen: Vec<u64> = (0..5).map(|_| held()).collect();
     assert!(seen.iter().all(|held| *held <= most), "{seen:?} of {most}");

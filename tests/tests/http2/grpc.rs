@@ -1,5 +1,4 @@
-//! gRPC with the library that Google keeps, at both ends: calls of every kind, their trailers, their failures, and
-//! streams both ways at once.
+//! gRPC with Google's library at both ends: every kind of call, trailers, failures, and bidirectional streams.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;

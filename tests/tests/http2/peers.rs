@@ -23,7 +23,7 @@ use tests::e2e::wait;
 const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
 const LARGE: usize = 1_000_000;
 
-/// A server, and what it can be asked for.
+/// A server and its capabilities.
 struct Http2Peer {
     address: SocketAddr,
     /// It sends a request's body back.
@@ -32,7 +32,7 @@ struct Http2Peer {
     _process: Box<dyn std::any::Any>,
 }
 
-/// Where certificate and key are; `None`: it is asked by prior knowledge.
+/// The file with certificate and key. `None` means HTTP/2 by prior knowledge.
 type PeerKeyPair<'a> = Option<&'a Path>;
 
 fn nginx(pair: PeerKeyPair) -> Http2Peer {
@@ -59,7 +59,7 @@ fn apache(pair: PeerKeyPair) -> Http2Peer {
     let dir = TestDir::new();
     let port = servers::reserve_port();
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
-    // Its workers are nobody, who reads what everybody may.
+    // Apache's workers run as the user `nobody` and need world-readable files.
     for file in [dir.write("large", "x".repeat(LARGE)), dir.write("hello", "hello")] {
         std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     }
@@ -102,7 +102,7 @@ fn apache(pair: PeerKeyPair) -> Http2Peer {
     Http2Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
 }
 
-/// It answers by itself, as soon as it has a request's head: the rest of a body is of no use to it.
+/// Envoy responds as soon as it has the request's head, and ignores the rest of the body.
 fn envoy(pair: PeerKeyPair) -> Http2Peer {
     let dir = TestDir::new();
     let port = servers::reserve_port();
@@ -147,7 +147,7 @@ fn envoy(pair: PeerKeyPair) -> Http2Peer {
     Http2Peer { address, echoes: false, trails: false, _process: Box::new((process, port, dir)) }
 }
 
-/// A program of ours on a library: it says where it listens.
+/// A project program based on a library. The program prints its listen address.
 fn program_of_ours(mut command: Command, pair: PeerKeyPair) -> Http2Peer {
     command.args(pair);
     let mut process = ChildProcess::start(command);
@@ -178,7 +178,7 @@ fn hypercorn(pair: PeerKeyPair) -> Http2Peer {
     program_of_ours(script(tool("venv/bin/python3"), "server.py"), pair)
 }
 
-/// Asks a server by both ways for everything that it can.
+/// Sends every supported request to a server, with TLS and by prior knowledge.
 fn both_ways(start: fn(PeerKeyPair) -> Http2Peer) {
     let authority = CertificateAuthority::new("test authority");
     let dir = TestDir::new();

@@ -1,4 +1,4 @@
-//! WebSockets in HTTP/2 (RFC 8441) at either end, at both, and beside HTTP/1.1 at the other.
+//! WebSockets over HTTP/2 (RFC 8441) at either end or both, and with HTTP/1.1 at the other end.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -77,7 +77,7 @@ fn from_http_1_to_http_2() {
     let mut client = HttpClient::connect(balancer.front());
     client.send(websocket::REQUEST);
     let answer = client.read_answer_head();
-    // `:authority` says the host, and says it alone.
+    // Only `:authority` carries the host.
     assert_eq!((answer.status(), answer.field("x-host").as_deref()), (101, Some("-")));
     client.send(HELLO);
     assert_eq!(client.read_exactly(HELLO.len()), HELLO);

@@ -1,4 +1,4 @@
-//! The balancer of these tests, and a client by another library that does what it is told.
+//! The balancer's configuration for these tests, and a scripted client based on another library.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ impl Http3Authority {
         Http3Authority { signer: authority, authority: file, pair, dir }
     }
 
-    /// A service that speaks HTTP/3, with these settings of it.
+    /// A service with HTTP/3 and these further keys of `http3`.
     pub fn setup(&self, servers: &[SocketAddr], http3: &str) -> BalancerConfig {
         self.setup_with(servers, http3, "")
     }
@@ -57,7 +57,7 @@ impl Http3Authority {
         self.connected(front, None)
     }
 
-    /// One that shows a certificate.
+    /// A connected client with a client certificate.
     pub fn client_with(&self, front: SocketAddr, certificate: &Path) -> Http3Client {
         self.connected(front, Some(certificate))
     }
@@ -68,7 +68,7 @@ impl Http3Authority {
         client
     }
 
-    /// One that may be refused.
+    /// A client whose handshake may fail.
     pub fn begin(&self, front: SocketAddr, certificate: Option<&Path>) -> Http3Client {
         let mut command = Command::new(tool("quic/bin/python3"));
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/client.py"));
@@ -88,18 +88,18 @@ pub struct Http3Client {
 }
 
 impl Http3Client {
-    /// Has it do something; what came of it.
+    /// Executes a command and returns its result.
     pub fn does(&mut self, order: Value) -> Value {
         self.told(&order);
         self.read()
     }
 
-    /// Asks for a path.
+    /// Sends a GET request for a path.
     pub fn get(&mut self, path: &str) -> Value {
         self.does(json!({ "do": "ask", "path": path }))
     }
 
-    /// Sends bytes on a stream of their own.
+    /// Sends raw bytes on a new stream.
     pub fn raw(&mut self, way: &str, bytes: &[u8], end: bool) -> Value {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.does(json!({ "do": "raw", "way": way, "hex": hex, "end": end }))

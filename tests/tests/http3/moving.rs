@@ -1,4 +1,5 @@
-//! Which address of a client is believed: not one that packets merely claim, on the wire or between processes.
+//! Validation of a client's address: an unvalidated address is not used, whether it is forged on the wire or between
+//! processes.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -13,7 +14,7 @@ use tests::skip::skip;
 
 use crate::authority::{Http3Authority, Http3Client};
 
-/// A service at all addresses, which sees whoever comes from 127.0.0.77 as an administrator.
+/// A service whose rule treats clients from 127.0.0.77 as administrators.
 fn guarded(ours: &Http3Authority, recorder: &RecordingServer) -> BalancerConfig {
     let rule = "rule = [\n\
         { name = \"admin\", when = { path = \"/admin\", not = { client = \"127.0.0.77\" } }, deny = true }]\n";

@@ -1,4 +1,4 @@
-//! Slow clients: heads and bodies that stop on the way, and answers that nobody takes.
+//! Slow clients: stalled heads and bodies, and responses that the client does not read.
 
 use api::types::Report;
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The judge lowers a busy server's weight, slow start lets one that comes back climb, and both are explained.
+//! The weight controller lowers a busy server's weight, slow start raises that of a returning server, and both are
+//! explained.
 
 use std::process::Command;
 
@@ -8,7 +9,7 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
-/// What `steelyard explain server` prints.
+/// The output of `steelyard explain server`.
 fn explained(balancer: &TestBalancer, what: &str) -> String {
     let mut command = Command::new(program());
     command.args(["explain", "server", what, "--socket"]).arg(balancer.dir().join("sock"));

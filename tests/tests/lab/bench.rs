@@ -109,7 +109,7 @@ fn tls_is_spoken_with_and_without_resumption() {
     assert!(!result.complete, "nobody speaks TLS there");
 }
 
-/// nginx says good-bye on each connection after so many requests.
+/// nginx sends GOAWAY on each connection after `keepalive_requests` requests.
 #[test]
 fn streams_share_connections_and_follow_a_farewell() {
     let pair = CertificateAuthority::new("lab");
@@ -127,7 +127,7 @@ fn streams_share_connections_and_follow_a_farewell() {
         let answered = figure(run, "answered");
         let connections = figure(run, "connections");
         assert!(run.failed.is_empty() && answered >= 1_900.0, "{answered}: {:?}", run.failed);
-        // Those beside the last request that is allowed may be on the next connection.
+        // Streams beside the last allowed request may have to use the next connection.
         let fewest = answered / 100.0;
         assert!(
             (fewest..fewest * 1.5 + 4.0).contains(&connections),

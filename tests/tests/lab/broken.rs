@@ -1,5 +1,5 @@
-//! Targets that refuse, die, stall or answer garbage, and disks that are full: nothing that was measured is lost, and
-//! nobody takes it for whole.
+//! Targets that refuse, die, stall or send garbage, and full disks: no measurement is lost, and partial results are
+//! marked as such.
 
 use lab::origin::{OriginFault, OriginKind, OriginOptions, TestOrigin};
 use lab::port::ReservedPort;
@@ -132,7 +132,7 @@ fn a_full_disk_loses_nothing() {
     let (code, said) = said(&[&url(&origin), "-n", "50", "-o", "/dev/full"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("could not be written") && said.contains("\"answered\""), "{said}");
-    // A place that cannot be written to is found before anything is measured.
+    // An unwritable output path is detected before anything is measured.
     let before = origin.figures().requests;
     let (code, said) =
         crate::measured::said(&[&url(&origin), "-n", "50", "-o", "/nonexistent/x.json"]);

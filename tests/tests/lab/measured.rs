@@ -1,4 +1,4 @@
-//! Runs `bench http` and reads what it left.
+//! Runs `bench http` and parses its result.
 
 use std::process::{Command, Output};
 
@@ -13,12 +13,12 @@ pub fn bench(arguments: &[&str]) -> BenchResult {
     result
 }
 
-/// The exit code and the result of one that need not.
+/// The exit code and the result of a run that may fail.
 pub fn failing(arguments: &[&str]) -> (i32, BenchResult) {
     parsed(&command(arguments).arg("--json").output().unwrap())
 }
 
-/// The same, allowed so many descriptors.
+/// As `failing`, with a descriptor limit of `most`.
 pub fn with_descriptors(most: u64, arguments: &[&str]) -> (i32, BenchResult) {
     let mut command = command(arguments);
     command.arg("--json");

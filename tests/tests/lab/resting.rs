@@ -1,4 +1,4 @@
-//! How long a port rests after a connection that was closed from here: what forecasts reckon with, asked of the kernel.
+//! How long a port stays in TIME-WAIT after a local close. Measures the kernel's value that forecasts assume.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

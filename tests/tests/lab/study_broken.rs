@@ -1,4 +1,4 @@
-//! Studies whose balancer dies and whose page cannot be written: what was measured is there, marked as partial.
+//! Studies whose balancer dies or whose page cannot be written: the measurements are kept and marked as partial.
 
 use std::fs;
 use std::process::Command;

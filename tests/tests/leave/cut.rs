@@ -1,4 +1,4 @@
-//! What does not fit the drain limit, or is not given it: cut, told and counted.
+//! Work beyond the drain limit, or without one: it is cut, reported and counted.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -66,7 +66,7 @@ impl OngoingTraffic {
         OngoingTraffic { process, place, download, websocket, partial, idle, _origin: origin }
     }
 
-    /// Waits for the end; looks at what is said, what clients see, and what the log has.
+    /// Waits until the process ends, and checks its messages, the clients' view and the log.
     fn ends_cut(mut self) {
         assert!(self.process.wait().success(), "{}", self.process.output());
         wait::until("its last words", || self.process.output().contains("info left"));

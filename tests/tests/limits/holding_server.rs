@@ -1,4 +1,4 @@
-//! A server that keeps every request waiting until it is told to answer them all.
+//! A server that holds all requests until the test releases them.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ struct HeldConnections {
 }
 
 impl HoldingServer {
-    /// On a port of its own.
+    /// Starts on a free port.
     pub fn start() -> HoldingServer {
         let shared = Arc::new(HeldConnections::default());
         let held = shared.clone();

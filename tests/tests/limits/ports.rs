@@ -17,7 +17,7 @@ const RANGE: &str = "20000 20039";
 const PORTS: usize = 40;
 /// Towards the server from here.
 const SOURCES: [&str; 2] = ["127.0.0.10", "127.0.0.11"];
-/// Requests beyond what the ports allow.
+/// The number of requests beyond the ports' limit.
 const BEYOND: usize = 10;
 
 #[test]
@@ -35,13 +35,13 @@ fn ports_that_rest_are_in_use_and_warned_of_before_none_is_left() {
     in_a_namespace(rest);
 }
 
-/// Connections that we close first, one after the other: none is open, and their ports rest.
+/// Connections that the balancer closes first, one after the other: none is open, and their ports are in TIME-WAIT.
 fn rest() {
     let server = echo("a");
     let front = reserve_port();
     let at = front.address();
     let metrics = reserve_port();
-    // Clients come from outside the range: what they close is none of ours.
+    // Clients use ports outside the range, so their closed connections do not occupy it.
     let setup = BalancerConfig::tcp(&[server.address()])
         .listen(vec![front])
         .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
@@ -88,7 +88,7 @@ fn rest() {
     drop(process);
 }
 
-/// A connection whose server's side we close first: the client has said that it is done.
+/// A connection that the balancer closes first towards the server, because the client has shut down its sending side.
 fn closed_by_us(front: SocketAddr, from: u16) {
     use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -125,7 +125,8 @@ fn in_a_namespace(run: fn()) {
 }
 
 fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
-    // Whatever listens has its port before the range is made small; clients use several fronts for the same reason.
+    // Listeners bind before the port range is reduced. Clients use several frontends because their ports are limited
+    // too.
     let holding = HoldingServer::start();
     let spare = origin("spare");
     let fronts: Vec<_> = (0..4).map(|_| reserve_port()).collect();
@@ -166,13 +167,13 @@ fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     }
     assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
 
-    // Those that waited get their answers, and ports are free again.
+    // The held requests are answered, and their ports become free.
     holding.release();
     for client in &mut held {
         assert_eq!(client.read_answer().status(), 200);
     }
     drop(held);
-    // Ports of connections that we closed first rest for a second, ours and the clients'.
+    // Ports of connections that the balancer closed first stay in TIME-WAIT for a second, and so do the clients' ports.
     wait::until("the first server serves again", || {
         let client = HttpClient::try_connect(at[0]);
         client.is_ok_and(|mut client| client.get("/").field("x-origin").as_deref() == Some("held"))
