@@ -80,12 +80,13 @@ pub fn rate() -> u64 {
 }
 
 impl LinkTopology {
-    /// Both daemons with all links alive. `bundle`: further lines of it, such as its policy. None without root.
+    /// Starts both daemons and waits until all links are alive. `bundle`: further lines of the bundle, such as its
+    /// policy. `None` without root.
     pub fn open(delays: &[Duration], bundle: &str) -> Option<LinkTopology> {
         LinkTopology::lossy(delays, 0, bundle)
     }
 
-    /// The same over lines that lose one packet in so many; 0: none.
+    /// As `open`, over links that lose one packet in `lose_every`; 0: none.
     pub fn lossy(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<LinkTopology> {
         Some(LinkTopology::over(delays, lose_every, bundle)?.opened())
     }
@@ -198,7 +199,7 @@ impl LinkTopology {
         });
     }
 
-    /// Starts a daemon with a configuration that it refuses, and returns what it says.
+    /// Starts a daemon with an invalid configuration, and returns its output.
     pub fn ends(&mut self, who: LinkEnd, text: &str) -> String {
         self.launch(who, text);
         let mut daemon = self.host(who).daemon.take().unwrap();
@@ -239,7 +240,7 @@ impl LinkTopology {
         self.verb(who, &["apply", &file.display().to_string()])
     }
 
-    /// A link as it is written.
+    /// A link's entry in the configuration.
     fn link(&self, who: LinkEnd, number: u8) -> String {
         let [near, far] = ParallelLinks::addresses(number);
         let (via, six) = if who == Client { (far, 2) } else { (near, 1) };
@@ -274,7 +275,7 @@ impl LinkTopology {
         )
     }
 
-    /// SIGKILL to a daemon; its machine lives on.
+    /// Sends SIGKILL to a daemon; its host stays.
     pub fn kill9(&mut self, who: LinkEnd) {
         let mut daemon = self.host(who).daemon.take().unwrap();
         daemon.signal(Signal::KILL);
@@ -300,7 +301,7 @@ impl LinkTopology {
         run_command(command)
     }
 
-    /// What a daemon has said.
+    /// The output of a daemon.
     pub fn told(&mut self, who: LinkEnd) -> String {
         self.host(who).daemon.as_ref().unwrap().output()
     }
@@ -330,13 +331,13 @@ impl LinkTopology {
         &mut self.hosts[usize::from(who == Server)]
     }
 
-    /// How the bundle stands at a host, when its daemon answers.
+    /// The bundle's status at a host, if its daemon answers.
     pub fn try_status(&self, who: LinkEnd) -> Option<BundleStatus> {
         let api = &self.hosts[usize::from(who == Server)].api;
         self.runtime.block_on(api.status()).ok()?.links.into_iter().next()
     }
 
-    /// How the bundle stands at a host.
+    /// The bundle's status at a host.
     pub fn status(&self, who: LinkEnd) -> BundleStatus {
         self.try_status(who).expect("the daemon answers")
     }

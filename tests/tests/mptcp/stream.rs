@@ -1,4 +1,4 @@
-//! One stream into the service, and what comes of it at the far side.
+//! One stream into the service, and its throughput at the far end.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -11,14 +11,14 @@ use tests::e2e::wait;
 
 use super::topology::{MptcpTopology, SERVICE};
 
-/// What the client speaks.
+/// The client's transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientTransport {
     Plain,
     Multipath,
 }
 
-/// Ends the stream, whatever happens: the threads are waited for.
+/// Stops the stream on drop, also on a panic, because the test waits for its threads.
 struct StreamGuard<'a>(&'a AtomicBool);
 
 impl Drop for StreamGuard<'_> {
@@ -27,7 +27,7 @@ impl Drop for StreamGuard<'_> {
     }
 }
 
-/// Bytes after which a stream is under way: it has found what the lines carry.
+/// The bytes after which a stream has reached the links' rate.
 fn under_way() -> u64 {
     if is_long() { 60 << 20 } else { 4 << 20 }
 }

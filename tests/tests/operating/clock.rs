@@ -1,5 +1,5 @@
-//! The clock: servers drain and come back by daily hours. The daemon's wall clock is what its time zone makes of now, so
-//! a zone of the test's own gives it any hour.
+//! Daily hours: servers drain and return by the clock. The daemon's local time depends on its time zone, so the test
+//! sets a time zone that yields any hour.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use tests::e2e::wait;
 
 const DAY: u64 = 86_400;
 
-/// A daemon for which it is so many seconds after midnight now.
+/// A daemon whose local time is `second` seconds after midnight.
 fn started_at(place: &CliEnvironment, second: u64) -> ChildProcess {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % DAY;
     let ahead = (second + DAY - now) % DAY;

@@ -1,4 +1,4 @@
-//! Servers that are found: in a file, and under a name that the test itself answers for.
+//! Service discovery: servers from a file, and from a name that the test itself resolves.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ fn the_files_servers_stay_until_a_source_that_replaces_them_has_answered() {
     wait::until("what is found takes their place", || names(&place) == listed(&at[1..]));
 }
 
-/// Answers every question with A records, as long as it lives.
+/// A DNS server that answers every query with A records.
 struct Resolver {
     at: SocketAddr,
     last: Arc<Mutex<Option<Vec<u8>>>>,

@@ -1,4 +1,4 @@
-//! Orders about servers: added, cut, saved, recorded over a kill, taken back.
+//! Server commands: servers are added, cut, saved, logged in the audit across a SIGKILL, and restored.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! State that another user planted: the daemon reads none of it, says whose it is, and works.
+//! State files owned by another user: the daemon reads none of them, reports the owner, and works.
 
 use std::os::unix::fs::chown;
 

@@ -22,7 +22,7 @@ fn names(place: &CliEnvironment) -> Vec<String> {
     all
 }
 
-/// A zone with these services, and another serial for each version of it.
+/// A zone with these SRV records. Each version of the zone has another serial.
 fn zone(serial: u32, services: &[(u16, u16, u16)]) -> String {
     let mut text =
         format!("$TTL 1\n@ IN SOA ns a {serial} 60 60 60 1\n@ IN NS ns\nns IN A 127.0.0.1\n");

@@ -1,4 +1,4 @@
-//! A disk that takes nothing, and no place for the usual socket: the daemon works, and says so.
+//! A full disk, or a missing directory for the default socket: the daemon works and reports the problem.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,6 +1,6 @@
 //! The network and the pool change while clients are served.
 //!
-//! What survives must not fail at all; what cannot survive must be over soon.
+//! Connections that can survive a change must not fail. Other connections must end soon.
 
 use lab::load::{ConnectionReuse, LoadReport};
 use lab::net::SiteLayout;
@@ -26,7 +26,7 @@ fn unharmed(report: &LoadReport, plane: &PacketBalancer) {
     assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
-/// Waits until each kind of load has got so much further.
+/// Waits until each load has received `by` more responses.
 fn goes_on(loads: &[&lab::load::LoadRun], by: u64) {
     let aims: Vec<u64> = loads.iter().map(|load| load.report().answered + by).collect();
     wait::until("requests answered", || {

@@ -1,6 +1,6 @@
-//! What `convert` makes of files for IPVS and the dispatcher forwards real connections as those files say: each server
-//! gets the share of its weight, clients stay where persistence or a hash of their address keeps them, and servers that
-//! answer through the director see the client itself.
+//! Converted configurations of IPVS and the dispatcher forward real connections as the original files describe. Each
+//! server gets the share of its weight, and persistence or address hashing keeps clients on their servers. Servers that
+//! answer through the director see the client's address.
 //!
 //! The originals cannot run beside it: this kernel may lack IPVS, and the dispatcher's program is not to be had.
 
@@ -41,11 +41,11 @@ fn dispatcher(port: &str) -> String {
     )
 }
 
-/// Converts a file, lets the plane's daemon take up what was written, and counts the answers by server.
+/// Converts a file, applies the result to the plane's daemon, and counts the responses by server.
 fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<String, usize> {
     let file = plane.dir().write("original", text);
     if dialect == "keepalived" {
-        // What it would not take itself proves nothing.
+        // A file that keepalived itself rejects proves nothing.
         let mut original = Command::new(program("keepalived"));
         original.args(["--config-test", "--use-file"]).arg(&file);
         let taken = run_command(original);
@@ -54,7 +54,7 @@ fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<Stri
     let said = plane.run_verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
     assert_eq!(said.code, 0, "{said:?}\n{text}");
     let ours = std::fs::read_to_string(plane.dir().join("steelyard.toml")).unwrap();
-    // Of the plane's own configuration what is said of this machine: where packets are taken, and the control socket.
+    // The machine's settings from the plane's own configuration: interfaces and control socket.
     let (machine, _) = ours.split_once("[service.").unwrap();
     let whole = plane.dir().write("converted.toml", format!("{machine}{}", said.stdout));
     let applied = plane.run_verb(&["apply", whole.to_str().unwrap()]);

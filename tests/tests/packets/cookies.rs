@@ -1,4 +1,4 @@
-//! A flood that answers nothing: clients of `nat` are served through it by SYN cookies, whole and both ways.
+//! A flood of SYNs without ACKs: clients of `nat` are still served by SYN cookies, completely and in both directions.
 
 use lab::net::{ChecksumMode, SiteLayout};
 use tests::e2e::packet_balancer::{BOTH, IpVersion, ready};
@@ -17,7 +17,7 @@ const GUARDED: ForwardMethodCase = ForwardMethodCase {
     service: "guard = { half-open = 4, syn-cookies = true }\n",
 };
 
-/// An address that the client has and nobody knows the way to.
+/// An address of the client to which no route exists.
 fn nowhere(version: IpVersion) -> &'static str {
     match version {
         IpVersion::V4 => "198.18.0.9",
@@ -25,7 +25,7 @@ fn nowhere(version: IpVersion) -> &'static str {
     }
 }
 
-/// Clients whose answers are lost; they ask again and again.
+/// Clients whose responses are lost, so that they retransmit their SYNs.
 fn flood(world: &PacketTopology, version: IpVersion) -> Vec<ChildProcess> {
     let url = format!("http://{}/", version.service());
     let one = || {

@@ -1,4 +1,4 @@
-//! `steelyard decap` on a server: what comes wrapped in any way is answered, and what may not come is not.
+//! `steelyard decap` on a server: packets of every encapsulation are answered, and disallowed packets are not.
 //!
 //! Wrapped packets are made here by hand, so that no balancer is needed.
 
@@ -12,7 +12,7 @@ use tests::e2e::datagrams::DatagramServer;
 use tests::e2e::packet_balancer::{BOTH, IpVersion, PORT, PacketBalancer, ready};
 use tests::e2e::wait;
 
-/// How long an answer is waited for before the packet is sent again.
+/// How long to wait for a response before the packet is resent.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum OuterHeader {
     Ipip,
     Gre,
     Gue,
-    /// GUE with a header of its own.
+    /// GUE with a GUE header.
     GueHeader,
 }
 
@@ -229,7 +229,7 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
             client.run_inside(|| send_marked(outer, &inner)).unwrap();
         },
     );
-    // A kind that is off is nobody's: its packets go to the host, which has no use for them.
+    // Without a decapsulator for GUE, its packets reach the host, which has no listener for them.
     client.run_inside(|| send(OuterHeader::Gue, outer, &inner)).unwrap();
     answered(client, OuterHeader::Ipip, outer, IpVersion::V4);
     assert_eq!(server.shown()["unwrapped"]["gue"], 0);
@@ -244,7 +244,7 @@ fn send_marked(outer: IpAddr, inner: &[u8]) {
     sendto(&raw, inner, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
 }
 
-/// The mark of a router goes on to an inner packet that can carry it, in a sum that stays right.
+/// A router's congestion mark is copied to an inner packet that supports ECN, with a correct checksum.
 #[test]
 fn a_mark_of_congestion_is_handed_on() {
     if !ready() {

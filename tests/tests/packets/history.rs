@@ -1,4 +1,4 @@
-//! What services that forward packets did is kept, and told after a kill.
+//! The history of packet-forwarding services is stored, and is available after a SIGKILL.
 
 use lab::net::SiteLayout;
 use serde_json::Value;

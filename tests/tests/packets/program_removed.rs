@@ -1,4 +1,4 @@
-//! The packet plane's program is taken off its interface by somebody else: it is back before long.
+//! Another program detaches the packet plane's XDP program; the daemon attaches it once more.
 
 use std::path::{Path, PathBuf};
 

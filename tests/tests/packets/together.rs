@@ -29,7 +29,7 @@ fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Ngin
     (plane, nginx)
 }
 
-/// So many requests to an address, a connection each: codes that came, with how many of each.
+/// Sends requests to an address, each on a new connection, and counts the status codes.
 fn asked(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, usize> {
     let mut curl = plane.site.client.command(program("curl"));
     curl.args(["-sS", "-g", "--max-time", "8", "-H", "Connection: close"]);
@@ -76,7 +76,7 @@ fn nat_services_of_one_port_and_of_many_share_a_server() {
     }
 }
 
-/// An apply that gives a service one more port leaves old connections alone and new ones work at once.
+/// A reload that adds a port to a service keeps old connections, and new connections to the port work at once.
 #[test]
 fn a_port_more_keeps_a_nat_service_working() {
     if !ready() {
@@ -98,7 +98,7 @@ fn a_port_more_keeps_a_nat_service_working() {
     assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
-/// One service in both families before a pool of both: each client has a server of its own family.
+/// One service of both IP families with a pool of both: each client gets a server of its family.
 #[test]
 fn a_nat_service_of_both_families_chooses_within_them() {
     if !ready() {
@@ -115,7 +115,8 @@ fn a_nat_service_of_both_families_chooses_within_them() {
     assert!(!outcomes.iter().any(|one| one.name == "no-server"), "{outcomes:?}");
 }
 
-/// A datagram that does not fit is lost once; its sender is told, though it allows fragments, and then sends smaller ones.
+/// The first oversized datagram is lost. Its sender receives an ICMP error although it allows fragments, and then sends
+/// smaller ones.
 #[test]
 fn large_datagrams_come_through_tunnels() {
     if !ready() {
@@ -149,7 +150,7 @@ fn large_datagrams_come_through_tunnels() {
     }
 }
 
-/// `0.0.0.0:*` takes what passes through and leaves the balancer its own listeners, probes and connections.
+/// `0.0.0.0:*` takes transit packets only, and excludes the balancer's own listeners, health checks and connections.
 #[test]
 fn a_service_of_every_address_leaves_the_balancer_alone() {
     if !ready() {

@@ -1,4 +1,4 @@
-//! A capture beside the balancer, and what tshark counts in it.
+//! A capture beside the balancer, and tshark's counts of it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ pub struct CableCapture {
     file: PathBuf,
 }
 
-/// Whether the programs are here; says so if not.
+/// Whether the tools are installed. Reports a skip otherwise.
 pub fn have_tools() -> bool {
     let missing: Vec<&str> =
         ["tshark", "tcpdump"].into_iter().filter(|tool| !find(tool).is_file()).collect();
@@ -52,7 +52,7 @@ impl CableCapture {
         CableCapture { tcpdump, file }
     }
 
-    /// Ends it once nothing comes any more, with everything that passed.
+    /// Ends the capture once no more packets arrive. Returns the file.
     pub fn end(mut self) -> PathBuf {
         let mut size = 0;
         let mut same = 0;
@@ -83,6 +83,6 @@ pub fn count(file: &Path, filter: &str) -> u64 {
     fields(file, filter, "frame.number").len() as u64
 }
 
-/// Packets with a number that came before, as tshark sees them: sent again, or in another order.
+/// Packets with a repeated sequence number, as tshark classifies them: retransmitted or out of order.
 pub const REPAIRS: &str = "(tcp.analysis.retransmission || tcp.analysis.fast_retransmission || \
      tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)";

@@ -1,4 +1,4 @@
-//! Planted causes, told by the right side, with tshark's counts.
+//! Planted causes: each is attributed to the right side, with tshark's counts.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -22,13 +22,13 @@ fn shape() -> LinkShape {
     far(4)[0].clone()
 }
 
-/// What the balancer counted of some connections, and the captures of the clients' link and the servers'.
+/// The balancer's counts of some connections, and the captures of the clients' and the servers' link.
 struct CapturedRun {
     told: SlowPackets,
     files: [PathBuf; 2],
 }
 
-/// Captures both links until the counts of so many connections stand still; tshark's must agree with them.
+/// Captures both links until the counts of `begun` connections are stable. tshark's counts must agree.
 fn captured_run(world: &InsightTopology, begun: usize, run: impl FnOnce()) -> CapturedRun {
     let captures =
         ["front", "back"].map(|link| CableCapture::begin(&world.chain.between, link, world.dir()));
@@ -53,7 +53,7 @@ fn repairs(side: &PacketSide) -> u64 {
     side.lost_before + side.lost_behind + side.reordered
 }
 
-/// What tshark sees of clients at the front, and of servers at the back, is what is told.
+/// Checks the reported counts against tshark's: clients at the front link, servers at the back link.
 fn agree(told: &SlowPackets, [front, back]: &[PathBuf; 2]) {
     let side = |side: &PacketSide, file: &Path, who: &str| {
         let what = format!("{who}: {side:?}");
@@ -95,11 +95,11 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
     let [server, client, whole] =
         [told.handshakes.server_part, told.handshakes.client_part, told.handshakes.whole]
             .map(|part| part.unwrap());
-    // Both lines take their time both ways; what is above that is the machine's.
+    // Both links have a delay in each direction; any excess is the machine's.
     for (part, least) in [(server, 20.0), (client, 30.0), (whole, 50.0)] {
         assert!(part.count == 5 && part.median_ms >= least - 1.0, "{part:?}");
     }
-    // The same between the same packets where tshark sees them: SYN and SYN-ACK at the servers' side.
+    // The same times from tshark's view: SYN to SYN-ACK at the servers' side.
     let at = |flags: &str| -> Vec<f64> {
         let filter = format!(
             "(ip.src == {CHAIN_RETURN} || ip.dst == {CHAIN_RETURN}) && tcp.flags & 0x12 == {flags}"
@@ -213,7 +213,7 @@ fn resets_are_attributed_to_who_sent_them() {
                 set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
             }
         });
-        // What reaches a socket that was closed with a reset is answered with another one.
+        // A socket that was closed with a reset answers later packets with another reset.
         assert!(told.client.resets >= 2, "{forward}: {told:?}");
         assert_eq!(told.server.map(|it| it.resets), (forward == "nat").then_some(3), "{forward}");
         assert_eq!(told.balancer_resets, 0);
