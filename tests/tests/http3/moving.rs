@@ -44,7 +44,7 @@ fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
     let mut client = ours.client(balancer.front());
     assert_eq!(asks(&mut client, "/admin"), 403);
     let forge = |path: &str| json!({ "do": "forge", "from": "127.0.0.77", "path": path });
-    // The second one comes when the machine has followed the first.
+    // The second request arrives after QUIC has followed the first one to the forged address.
     let streams = ["/first", "/admin", "/last"].map(|path| client.does(forge(path)));
     let ends = streams.map(|stream| {
         let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
@@ -71,7 +71,7 @@ fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there()
     let mut client = ours.client(balancer.front());
     let begun = client.does(json!({ "do": "begin", "path": "/echo?begun" }));
     let port = client.does(json!({ "do": "move" }));
-    // Its first answers at the new port are what validates it.
+    // The first responses on the new path validate the new port.
     for _ in 0..3 {
         assert_eq!(asks(&mut client, "/bytes/5000"), 200);
     }

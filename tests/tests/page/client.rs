@@ -1,4 +1,5 @@
-//! A daemon that serves its API over TCP, tokens for it, and questions with any headers. It judges nothing.
+//! A daemon that serves its API over TCP, tokens for the API, and requests with any headers. This module asserts
+//! nothing.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -34,12 +35,12 @@ impl ApiListener {
         setup.control(&keys)
     }
 
-    /// Waits until somebody listens there.
+    /// Waits until the daemon listens.
     pub fn open(&self) {
         wait::until("the API listens on TCP", || HttpClient::try_connect(self.address()).is_ok());
     }
 
-    /// Asks on a connection of its own, with these further headers.
+    /// Sends a request on a new connection, with these further headers.
     pub fn ask(
         &self,
         method: &str,
@@ -88,7 +89,7 @@ pub fn request(
     text + "\r\n" + body
 }
 
-/// Makes a token with the program itself, in the file `tokens` of the directory.
+/// Creates a token with the program itself, in the file `tokens` of the directory.
 pub fn token(dir: &TestDir, role: Role) -> String {
     let mut command = Command::new(program());
     command.args(["token", role.name(), &format!("the-{}", role.name()), "--json", "--into"]);

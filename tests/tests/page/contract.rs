@@ -1,4 +1,4 @@
-//! What the running daemon answers, compared with the document that it serves.
+//! The running daemon's responses, compared with the OpenAPI document that it serves.
 
 use api::routes;
 use api::table::{ALL, RouteBody};

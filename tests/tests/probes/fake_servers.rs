@@ -1,4 +1,4 @@
-//! Peers of a test's own: they hang, crawl, talk rubbish, or say what they are told. And a look at a server's state.
+//! Scripted peers: they hang, respond slowly, send garbage or a given response. Also helpers for a server's state.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,15 +15,15 @@ use tests::e2e::wait;
 /// How a fake behaves; it may be changed while it runs.
 #[derive(Clone, Debug)]
 pub enum FakeBehaviour {
-    /// Accepts and says nothing.
+    /// Accepts connections and sends nothing.
     Hang,
-    /// Says this at once, and keeps the connection.
+    /// Sends these bytes at once, and keeps the connection open.
     Greet(Vec<u8>),
-    /// Reads something first, then says this and closes.
+    /// Reads some bytes, then sends these bytes and closes.
     Reply(Vec<u8>),
-    /// Says this a byte at a time, slowly.
+    /// Sends these bytes slowly, one at a time.
     Dribble(Vec<u8>),
-    /// Reads something first, then says this to every second connection and that to the others.
+    /// Reads some bytes, then sends the first text to every second connection and the second text to the others.
     Alternate(Vec<u8>, Vec<u8>),
 }
 
@@ -101,7 +101,7 @@ fn behave(mut stream: TcpStream, manner: &FakeBehaviour) {
             }
         }
     }
-    // Until the prober goes.
+    // Until the health checker closes the connection.
     while matches!(stream.read(&mut buffer), Ok(1..)) {}
 }
 
@@ -140,7 +140,7 @@ pub fn wait_for_state(balancer: &TestBalancer, state: ServerState, text: &str) -
     }
 }
 
-/// How often this kind of event was told.
+/// The number of events of this kind.
 pub fn count_events(balancer: &TestBalancer, what: &str) -> usize {
     events(balancer, what).len()
 }

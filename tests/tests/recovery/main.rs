@@ -1,4 +1,5 @@
-//! Servers that die, misbehave, close when it suits them, or have no address: what clients notice, and how it mends.
+//! Servers that die, misbehave, close connections at any time, or have no address: the effect on clients, and the
+//! recovery.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +27,7 @@ fn server<'r>(report: &'r Report, name: &str) -> &'r ServerReport {
     pool.and_then(|pool| pool.servers.iter().find(|server| server.name == name)).unwrap()
 }
 
-/// What went wrong at a server, in all.
+/// The number of all failures at a server.
 fn wrong_at(report: &Report, name: &str) -> u64 {
     server(report, name).causes.iter().map(|cause| cause.count.total).sum()
 }

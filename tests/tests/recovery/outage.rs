@@ -1,4 +1,4 @@
-//! No server at all, and the moment when the first is back.
+//! A pool without any server, and the return of the first server.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tests::e2e::wait;
 
 use super::ended_by;
 
-/// What a client may wait at most after the first server is back.
+/// The longest wait of a client after the first server has returned.
 const BACK: Duration = Duration::from_millis(300);
 
 #[test]

@@ -1,4 +1,4 @@
-//! Orders by the command line: back to an earlier configuration, servers taken out, changes of two people at once.
+//! Commands of the command line: rollback to an earlier configuration, removed servers, and concurrent changes.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -107,7 +107,7 @@ fn a_change_made_for_another_generation_is_refused() {
     let process = place.start();
     let front = setup.fronts()[0];
     let seen = place.status().generation.to_string();
-    // Somebody else was faster.
+    // Another change comes first.
     apply(&place, &setup.clone().pool("balance = \"random\""));
     let mine = setup.without_server("a").server("b", at[1], "");
     let file = place.write(&mine).display().to_string();

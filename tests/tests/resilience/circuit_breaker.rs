@@ -1,5 +1,5 @@
-//! Circuit breakers of the built program: over all workers together, told of in status, report and metrics, and closed again
-//! by themselves.
+//! Circuit breakers of the built program: shared by all workers, shown in status, report and metrics, and closed again
+//! automatically.
 
 use api::types::{BreakerStatus, PoolStatus};
 use lab::origin::OriginFault;
@@ -23,7 +23,7 @@ fn breaker(balancer: &TestBalancer, bound: BreakerResource) -> BreakerStatus {
     web(balancer).breakers.into_iter().find(|it| it.bound == bound).unwrap()
 }
 
-/// Clients whose requests servers hold, as many as said.
+/// `count` clients whose requests the servers hold.
 fn hold(balancer: &TestBalancer, count: u32) -> Vec<HttpClient> {
     let held: Vec<HttpClient> = (0..count).map(|_| balancer.client()).collect();
     held.iter().for_each(|client| {
@@ -46,7 +46,7 @@ fn requests_are_limited_over_all_workers_and_the_breaker_is_reported() {
     let closed = breaker(&balancer, BreakerResource::Requests);
     assert_eq!((closed.open, closed.since_unix_ms, closed.limit), (false, started, 4));
     let held = hold(&balancer, 4);
-    // Whichever worker they come to.
+    // Every worker rejects requests.
     for _ in 0..8 {
         let mut client = balancer.client();
         assert_eq!(refusal(client.send_get("/")), (503, "circuit-open".into()));

@@ -1,5 +1,5 @@
-//! One of three servers is bad in some way, all are, or all are full: what clients see, what servers get, who is put out or
-//! refused and told so.
+//! One of three servers fails in some way, all fail, or all are full: the effects on clients and servers, and the
+//! reported ejections and rejections.
 
 #![allow(
     clippy::unwrap_used,
@@ -45,7 +45,7 @@ fn of_pool(report: &Report, name: &str) -> u64 {
     pool.counts.iter().find(|it| it.name == name).map_or(0, |it| it.count.total)
 }
 
-/// What a verb says of this balancer.
+/// The output of a command about this balancer.
 fn steelyard(balancer: &TestBalancer, words: &[&str]) -> String {
     let mut command = Command::new(program());
     command.args(words).arg("--socket").arg(balancer.dir().join("sock"));

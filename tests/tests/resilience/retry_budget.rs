@@ -1,5 +1,5 @@
-//! Every server fails half of its requests: servers get no more than the budget allows, clients get what that can give, and
-//! nobody is put out for what all suffer.
+//! Every server fails half of its requests. Servers get no more retries than the budget allows, clients get the benefit
+//! of those, and no server is ejected for failures that all share.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tests::e2e::recording_server::ScriptedServer;
 
 use super::{of_pool, rate, steady};
 
-/// Answers every other request, and closes without a word for the others.
+/// Answers every second request, and closes the connection without a response for the others.
 fn half(got: Arc<AtomicU64>) -> ScriptedServer {
     let own = AtomicU64::new(0);
     ScriptedServer::start(move |stream| {

@@ -1,4 +1,5 @@
-//! A pool that is full: requests wait by class, are shed when the queue stands, and lower classes before higher ones.
+//! A full pool: requests wait by class, are shed when the queue persists, and lower classes are shed before higher
+//! ones.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ fn waiting(balancer: &TestBalancer) -> u32 {
     balancer.status().pools.iter().map(|pool| pool.waiting).sum()
 }
 
-/// A balancer whose only slot is taken, until the client that is returned goes.
+/// A balancer whose only slot is occupied until the returned client closes.
 fn busy(setup: BalancerConfig, pool: &str) -> (lab::origin::TestOrigin, TestBalancer, HttpClient) {
     let origin = origin("a");
     let name = "a";
@@ -99,14 +100,14 @@ fn a_queue_that_stands_is_shed_at_once_by_class_and_reported() {
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nX-Class: {class}\r\n\r\n"));
         client
     };
-    // The server takes nothing: all but one of the highest class go as soon as that is known.
+    // The server accepts no request. Once that is noticed, all waiting requests but one of the highest class are shed.
     let mut low: Vec<HttpClient> = (0..4).map(|_| ask(1)).collect();
     let mut high = ask(7);
     for client in &mut low {
         assert_eq!(refusal(client), (503, "overload-shed".into()));
     }
     wait::until("one waits", || waiting(&balancer) == 1);
-    // Whoever comes now is refused at once, or takes that place.
+    // A new request is rejected at once, or displaces the waiting one.
     assert_eq!(refusal(&mut ask(7)), (503, "overload-shed".into()));
     let mut higher = ask(9);
     assert_eq!(refusal(&mut high), (503, "overload-shed".into()));

@@ -1,4 +1,4 @@
-//! Clients keep their servers: by our cookie, by one that is learned, by a field, and what happens when a server goes.
+//! Sticky sessions: by the balancer's cookie, by a learned cookie or by a field, and the loss of a server.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -51,13 +51,13 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
     let others: std::collections::BTreeSet<String> =
         (0..12).map(|_| by(&ask(balancer.front(), ""))).collect();
     assert_eq!(others.len(), 3, "new clients are shared out");
-    // A change of something else, and a server that finishes what it has: its clients stay.
+    // Sticky clients stay across an unrelated reload, and while their server drains.
     balancer.reload(&setup.clone().global("drain = \"20s\""));
     balancer.order_server(&server, ServerAction::Drain);
     assert_eq!(by(&ask(balancer.front(), &with)), server);
     let fresh: Vec<String> = (0..6).map(|_| by(&ask(balancer.front(), ""))).collect();
     assert!(!fresh.contains(&server), "{fresh:?}");
-    // Without it, another one for good, and the client is told.
+    // If the server is disabled, the client gets another server permanently, and a new cookie.
     balancer.order_server(&server, ServerAction::Disable);
     let moved = ask(balancer.front(), &with);
     assert_ne!(by(&moved), server);
@@ -113,7 +113,7 @@ fn the_first_answer_after_a_server_died_has_another_cookie() {
     let with = format!("Cookie: {}\r\n", cookie(&first).unwrap());
     let dead = by(&first);
     let [a, b] = origins;
-    // The other one lives on.
+    // The other server keeps running.
     let (gone, _lives) = if dead == "a" { (a, b) } else { (b, a) };
     drop(gone);
     let moved = ask(balancer.front(), &with);

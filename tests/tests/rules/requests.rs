@@ -1,4 +1,4 @@
-//! Each action of a rule, as curl sees it, and what the program says of it.
+//! Each action of a rule, as curl sees it and as the program reports it.
 
 use lab::origin::TestOrigin;
 use tests::e2e::balancer::TestBalancer;
@@ -175,7 +175,7 @@ fn hostile_requests_cost_a_refusal_and_nothing_more() {
     assert_ne!(HttpClient::connect(balancer.front()).get(&deep).status(), 0);
 }
 
-/// What a refused client reads.
+/// Reads the rest of a rejected client's connection.
 trait ReadRemaining {
     fn rest_of(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! Rules see requests of HTTP/2 as they see those of HTTP/1: each stream by itself, whatever its connection carries.
+//! Rules apply to HTTP/2 requests as to HTTP/1 requests, for each stream separately.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

@@ -1,4 +1,4 @@
-//! Clients that ask over TLS, and over HTTP/2: a whole answer, as quickly or as slowly as they are told.
+//! Clients over TLS and over HTTP/2, which read a whole response as fast or as slowly as a test needs.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use tokio::runtime::Builder;
 
 use super::setup::{PIECE, whole};
 
-/// What an exchange with the balancer goes through.
+/// The protocol of an exchange with the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeTransport {
     Tls,
     Http2,
 }
 
-/// Such a way, with what it takes.
+/// A protocol with its certificates.
 pub struct ExchangeRoute {
     kind: ExchangeTransport,
     ca: PathBuf,
@@ -31,13 +31,13 @@ pub struct ExchangeRoute {
     _dir: TestDir,
 }
 
-/// Where nothing but TCP's window is to hold a stream up, bytes.
+/// A window so large that only TCP's window can limit a stream, in bytes.
 const WIDE: u32 = 16 << 20;
 /// A window as most clients have it, bytes.
 const USUAL: u32 = 65_535;
 
 impl ExchangeRoute {
-    /// With certificates of its own.
+    /// Creates new certificates.
     pub fn new(kind: ExchangeTransport) -> ExchangeRoute {
         let authority = CertificateAuthority::new("test authority");
         let dir = TestDir::new();
@@ -62,7 +62,7 @@ impl ExchangeRoute {
         }
     }
 
-    /// Reads an answer as quickly as it comes; its length.
+    /// Reads a response as fast as possible, and returns its length.
     pub fn fetch(&self, front: SocketAddr, target: &str) -> usize {
         self.ask(TcpStream::connect(front).unwrap(), target, Duration::ZERO)
     }

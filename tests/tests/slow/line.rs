@@ -18,7 +18,7 @@ use super::setup::{blamed, fetch, logged, server, server_at, times};
 /// How far the far end is.
 pub const FAR: Duration = Duration::from_millis(20);
 
-/// The line; `None`: it cannot be laid here.
+/// An emulated link. `None` if it cannot be created here.
 pub fn far(shape: LinkShape) -> Option<EmulatedLink> {
     let back = LinkShape { delay: shape.delay, ..LinkShape::default() };
     match EmulatedLink::open(back, shape) {
@@ -68,7 +68,7 @@ fn a_path_that_loses_packets() {
         ..LinkShape::default()
     };
     let Some(line) = far(shape) else { return };
-    // The client has room for all of it.
+    // The client's receive buffer holds the whole response.
     line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
     let (_origin, balancer) = beyond(&line, "");
     for _ in 0..times() {

@@ -1,17 +1,17 @@
-//! Reads the tables of cases; their form is described at the top of `http1.txt`. It sends nothing.
+//! Reads the tables of cases; the top of `http1.txt` describes their format. This module sends nothing.
 
 use fuzz::corpus::unescape;
 
 #[derive(Clone, Debug)]
 pub struct SmugglingCase {
     pub name: String,
-    /// What must happen, in the order of the requests.
+    /// The expected results, in the order of the requests.
     pub expect: Vec<ExpectedOutcome>,
-    /// What follows `>>>`, as written.
+    /// The text after `>>>`, unchanged.
     pub text: String,
 }
 
-/// What must become of one request.
+/// The expected result of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpectedOutcome {
     /// It reaches a server whole.
@@ -33,7 +33,7 @@ pub struct ForwardedRequest {
     pub nonstandard: bool,
     /// It may also be cut.
     pub optional: bool,
-    /// Nothing after it is read.
+    /// No bytes after this request are read.
     pub last: bool,
 }
 
