@@ -1,5 +1,5 @@
-//! A flood of 2,000 clients plus 200 new ones a second, which are silent or never complete a QUIC handshake, against
-//! the default configuration with one worker. Counts how many of 1,000 honest requests fail, and compares their
+//! A flood of 2,000 clients plus 200 new ones a second against the default configuration with one worker. The clients
+//! are silent, or never complete a QUIC handshake. Counts how many of 1,000 honest requests fail, and compares their
 //! latencies. Runs only with STEELYARD_LONG (`tests/prove admission`).
 
 use std::io::{Read, Write};

@@ -18,7 +18,7 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::tools::{curl_text, program};
 use tests::e2e::wait::DEADLINE;
 
-/// An authority with a directory for what it signs.
+/// A certificate authority and a directory for its certificates.
 pub struct TlsAuthority {
     pub authority: CertificateAuthority,
     pub ca: PathBuf,
@@ -107,7 +107,8 @@ impl ResumingClient {
         StreamOwned::new(connection, stream)
     }
 
-    /// Asks once, on a connection of its own: whether its session was resumed, and the answer; `None`: it was refused.
+    /// Sends one request on a new connection. Returns whether the session was resumed, and the response. `None` if the
+    /// handshake or the request was rejected.
     pub fn ask(&self, front: SocketAddr, name: &str) -> Option<(bool, String)> {
         let mut stream = self.open(front, name);
         let ask = b"GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
@@ -119,7 +120,7 @@ impl ResumingClient {
     }
 }
 
-/// `openssl s_client` to this front, with nothing to say; everything it printed.
+/// The output of `openssl s_client` to this frontend, without input.
 pub fn s_client(front: SocketAddr, more: &[&str]) -> String {
     let mut command = Command::new(program("openssl"));
     command.args(["s_client", "-connect", &front.to_string()]).args(more);

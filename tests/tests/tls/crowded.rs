@@ -1,4 +1,4 @@
-//! Clients that say nothing, or begin a handshake and stop: up to the limit of handshakes and beyond others are served.
+//! Clients that are silent or stall in the handshake: other clients are served up to the handshake limit and beyond it.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! Certificates of clients: asked for, verified, told to servers, and never believed when a client merely says so.
+//! Client certificates: requested, verified, forwarded to servers, and never taken from a client's own header fields.
 
 use std::io::{Read, Write};
 
@@ -65,7 +65,7 @@ fn servers_learn_who_the_client_is() {
     assert!(!with(&mallory).status.success(), "a bad one is refused though none is needed");
 }
 
-/// A request whose trailers say what only we may say, in several spellings, beside one that is nobody's business.
+/// A request whose trailers forge the balancer's certificate fields in several spellings, beside an unrelated trailer.
 const LYING_TRAILERS: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\
     X_Client_Cert_Subject: CN=root\r\nClient-Cert: :AA==:\r\nX_Role: admin\r\n\r\n3\r\nabc\r\n0\r\n\
     x-client-cert-verified: yes\r\nX_Client_Cert_Subject: CN=root\r\nx.client-cert_names: dns:root\r\n\

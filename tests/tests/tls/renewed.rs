@@ -1,4 +1,4 @@
-//! Certificates that change while they serve: a good pair is taken up, a bad one is told and kept out.
+//! Certificates that change at run time: a valid pair is loaded, an invalid pair is reported and ignored.
 
 use std::process::Command;
 

@@ -9,7 +9,7 @@ use crate::authority::TlsAuthority;
 fn nginx(ours: &TlsAuthority, names: &[&str], more: &str) -> Nginx {
     let pair = ours.pair("server.pem", names);
     let pair = pair.display();
-    // Its own listen directive stands before these; `ssl on` of old is spelled as a parameter today.
+    // The `listen` directive with the `ssl` parameter precedes these lines.
     Nginx::tls("a", &format!("ssl_certificate {pair}; ssl_certificate_key {pair};\n{more}"))
 }
 

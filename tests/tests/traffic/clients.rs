@@ -1,4 +1,4 @@
-//! What clients of others do, and that they get what the servers have.
+//! Common HTTP clients receive exactly what the servers have.
 
 use std::io::Write;
 

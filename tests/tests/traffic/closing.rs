@@ -1,4 +1,5 @@
-//! Connections to servers that are not kept: the server is told, closes first, and has the wait after closing.
+//! Server connections without reuse: the request asks the server to close, so the server closes first and has the
+//! TIME-WAIT.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use tests::e2e::wait;
 
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// A server that closes where it is told to, and keeps the heads that it got.
+/// A server that closes after a request with `Connection: close`, and records the heads it received.
 fn server() -> (SocketAddr, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

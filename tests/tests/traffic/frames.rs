@@ -1,5 +1,5 @@
-//! WebSockets by the classes of RFC 6455: whatever frames either side sends, sound or not, the other side gets the same bytes,
-//! and the end of one side ends the other. A balancer judges no frames: what is wrong with them is between the two ends.
+//! WebSockets by the sections of RFC 6455: the peer receives the same bytes, valid or not, and the end of one side ends
+//! the other. A balancer does not validate frames.
 //!
 //! In HTTP/1.1 and, from the client, in HTTP/2 (RFC 8441).
 
@@ -53,7 +53,7 @@ fn cases() -> Vec<(String, Vec<u8>)> {
         }
         add(format!("{what} in pieces"), [frame(kind, b"a"), frame(FINAL, b"b")].concat());
     }
-    // §7.4: codes of a close, allowed and not, with a reason and with one that is no UTF-8.
+    // §7.4: close codes, allowed and not, with a reason and with one that is not UTF-8.
     for code in [0, 999, 1000, 1001, 1005, 1006, 1015, 1100, 2999, 3000, 4999, 5000, 65_535] {
         let code = u16::to_be_bytes(code);
         add(format!("close with {code:?}"), frame(FINAL | 8, &code));

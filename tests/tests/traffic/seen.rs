@@ -1,4 +1,4 @@
-//! What the operator sees of traffic: the log, the report's sums, the scrape.
+//! The operator's view of traffic: the log, the report's sums, and the metrics.
 
 use std::io::Write;
 
@@ -260,7 +260,7 @@ fn sums_hold_while_load_runs() {
     let mut looks = 0;
     while !load.is_finished() {
         let requests = balancer.report().total.requests;
-        // What moves while the slots are read one after another.
+        // The counters of the slots change while they are read one after another.
         assert!(requests.unaccounted.abs() <= 64, "{requests:?}");
         looks += 1;
     }

@@ -118,7 +118,7 @@ fn an_upgrade_with_a_body_switches_once_the_server_has_it() {
         let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
         let head =
             "POST /exec/1/start HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n";
-        // In one piece, and with the last byte of the body on its own.
+        // In one segment, and with the last byte of the body in a separate one.
         for cut in [body.len(), body.len() - 1] {
             let mut client = balancer.client();
             client.send(format!("{head}{}", &body[..cut]));

@@ -1,4 +1,4 @@
-//! Upgrades that fail: the old process goes on as if nothing had been tried.
+//! Failed upgrades: the old process keeps working.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     let sockets = listening_at(old.pid(), front);
     let steady = SteadyTraffic::start(front);
 
-    // One that ends at once; one that is no program; none at all.
+    // A program that exits at once, a file that is not a program, and a missing file.
     for (number, replacement) in
         (1..).zip([Some("#!/bin/sh\nexit 3\n"), Some("no program\n"), None])
     {

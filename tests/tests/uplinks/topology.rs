@@ -5,7 +5,7 @@
 //!  inside ── lan0 host │                        ├ server
 //!                      └ eth2 ── second router ─┘
 //! ```
-//! Nobody but the host knows the way to what is inside.
+//! Only the host has a route to the machine inside.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ use tests::e2e::wait;
 use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
-/// Both uplinks as most tests want them.
+/// The configuration of both uplinks for most tests.
 pub const BOTH: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = \"10.61.1.1\"\nweight = 3\nPROBE4\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = \"10.61.2.1\"\nPROBE4\n";
 /// The same for both families.
@@ -53,7 +53,7 @@ pub struct UplinkTopology {
 }
 
 impl UplinkTopology {
-    /// The network without a daemon; none without root.
+    /// The network without a daemon. `None` without root.
     pub fn new() -> Option<UplinkTopology> {
         let made = |role| match NetworkNamespace::new(role) {
             Ok(namespace) => Some(namespace),
@@ -165,12 +165,12 @@ impl UplinkTopology {
         run_command(command)
     }
 
-    /// What the daemon has said.
+    /// The output of the daemon.
     pub fn told(&self) -> String {
         self.daemon.as_ref().unwrap().output()
     }
 
-    /// Waits until the daemon has said so: what it reports through its API may be known a moment before.
+    /// Waits until the daemon's output contains a text, which may follow a moment after the API's report.
     pub fn tells(&self, what: &str) {
         wait::until(what, || self.told().contains(what));
     }
@@ -180,7 +180,7 @@ impl UplinkTopology {
         self.runtime.block_on(self.api.status()).ok()?.uplinks
     }
 
-    /// How one stands, in one family.
+    /// The status of one uplink in one IP family.
     pub fn one(&self, name: &str, family: &str) -> UplinkStatus {
         let all = self.all().expect("the daemon answers");
         let found = all.uplinks.into_iter().find(|one| one.name == name && one.family == family);
@@ -192,7 +192,7 @@ impl UplinkTopology {
         wait::until(&format!("{name} is {state}"), || self.one(name, "ipv4").state == state);
     }
 
-    /// Whether a router sends on what is not its own.
+    /// Sets whether a router forwards packets.
     pub fn forwards(&self, router: usize, forwards: bool) {
         let word = if forwards { "1" } else { "0" };
         let settings = [("net/ipv4/ip_forward", word), ("net/ipv6/conf/all/forwarding", word)];
@@ -208,7 +208,7 @@ impl UplinkTopology {
             run_command(command).stdout
         };
         let routes = ["ip route show table all", "ip -6 route show table all"].map(run).concat();
-        // What the kernel keeps of neighbours for a while is none of ours.
+        // Cached routes of the kernel are not the daemon's.
         let routes: Vec<&str> = routes.lines().filter(|line| !line.contains("cache")).collect();
         let rules = ["ip rule show", "ip -6 rule show"].map(run).concat();
         format!("{rules}{}\n{}", routes.join("\n"), run("nft list ruleset"))

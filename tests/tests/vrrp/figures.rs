@@ -1,5 +1,4 @@
-//! How long the address does not answer after a crash, and after the same crash of a keepalived: measured and printed,
-//! not judged.
+//! How long the address does not answer after a crash, compared with keepalived. The times are printed, not asserted.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +95,7 @@ fn tell(program: &str, what: &str, of: (u32, ClientFamily), gap: (Duration, u64)
     );
 }
 
-/// The time between the crash and the first connection at the other member, and how often that was tried.
+/// The time from the crash to the first connection at the other member, and the number of attempts.
 fn gap(
     world: &mut VrrpTopology,
     version: ClientFamily,

@@ -1,5 +1,5 @@
-//! Beside keepalived: either may be the better one, either may fail, over both versions of IP, with the older version of
-//! VRRP, and where each is told of the other instead of the multicast group.
+//! A pair with keepalived: either may have the higher priority and either may fail. Covers both IP versions, VRRP
+//! version 2, and unicast advertisements.
 
 use rustix::process::{Pid, Signal};
 use tests::e2e::balancer::is_long;
@@ -9,7 +9,7 @@ use tests::skip::skip;
 
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// How the members speak to each other.
+/// How the members exchange advertisements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AdvertisementMode {
     /// To the multicast group, version 3 of VRRP.
@@ -37,7 +37,7 @@ impl AdvertisementMode {
         if self.is_old(version) { "1" } else { "0.3" }
     }
 
-    /// Lines of a group of ours.
+    /// Lines of a Steelyard group.
     fn ours(self, who: MemberIndex, version: ClientFamily) -> String {
         let old = self.is_old(version);
         let mut lines = if old { "version = 2\n" } else { "advertise = \"300ms\"\n" }.to_owned();
@@ -100,11 +100,11 @@ impl Keepalived {
 }
 
 impl Keepalived {
-    /// SIGKILL to all of it, which leaves the addresses.
+    /// Sends SIGKILL to both processes of keepalived, which leaves the addresses.
     fn kill9(mut self, world: &VrrpTopology, who: MemberIndex) {
         let child = std::fs::read_to_string(world.dir(who).join("v.pid")).unwrap();
         let child = child.trim().parse().ok().and_then(Pid::from_raw).unwrap();
-        // Whoever would begin another one, or tell it to end well, is kept from that.
+        // The parent is stopped first, so that it neither restarts the child nor shuts down cleanly.
         self.0.signal(Signal::STOP);
         rustix::process::kill_process(child, Signal::KILL).unwrap();
         self.0.signal(Signal::KILL);

@@ -1,8 +1,9 @@
-//! 10,000 connections of each method, held at once, through planned hand-overs, a daemon that is killed and a machine that is
-//! lost, with a member that joins under load. Only with `STEELYARD_LONG=1`; `STEELYARD_CONNECTIONS` of each method and
-//! family, 5,000 unless set.
+//! 10,000 simultaneous connections of each method, through planned hand-overs, a killed daemon and a lost machine, with
+//! a member that joins under load. Runs only with `STEELYARD_LONG=1`. `STEELYARD_CONNECTIONS` sets the number per
+//! method and family; the default is 5,000.
 //!
-//! Clients and one of the servers are of this process, which may open 20,000 descriptors; the other server is an nginx.
+//! The clients and one of the servers run in this process, which needs 20,000 descriptors. The other server is an
+//! nginx.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -66,7 +67,7 @@ fn outlive(name: &str, port: u16) {
     assert_eq!(replication(world, First).unwrap().untold.len(), 0);
 }
 
-/// The second server is a process of its own.
+/// The second server runs as a separate process.
 fn elsewhere(pair: &mut ReplicatedPair) -> (ChildProcess, TestDir) {
     pair.origins.clear();
     let dir = TestDir::new();
@@ -134,7 +135,7 @@ fn until_active(world: &VrrpTopology, who: MemberIndex) {
     }
 }
 
-/// Connections that begin one after the other until this ends.
+/// Opens connections one after the other until it is dropped.
 struct ShortConnections {
     end: Sender<()>,
     thread: JoinHandle<Vec<(Instant, ClientSession)>>,

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The last part of the shared ones.
+/// The last byte of the shared addresses.
 pub const SHARED: u8 = 10;
 
 /// One of the two.

@@ -1,5 +1,5 @@
-//! Connections that outlive the member that began them: the other one was told, forwards them to the same servers, and
-//! uses none of their ports for others.
+//! Connections that survive the loss of their member: the other member has their records, forwards them to the same
+//! servers, and does not reuse their ports.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 
 const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
-/// The ports of the services, and of that of `mac` whose clients keep their servers.
+/// The ports of the services. `STICKY` is a `mac` service with persistence.
 pub const NAT: u16 = 81;
 pub const MAC: u16 = 8080;
 pub const TUNNEL: u16 = 8083;
@@ -44,7 +44,7 @@ pub struct ReplicatedPair {
     _pins: BpfFs,
 }
 
-/// Two members, none of them begun, with two servers behind each method in both families.
+/// Two members, both not started, with two servers behind each method in both families.
 pub fn wire(more: &str) -> ReplicatedPair {
     let mut world = VrrpTopology::new(GROUP);
     let server = host(&world.hub, "server", SERVERS[1], "server2");
@@ -92,7 +92,7 @@ pub fn wire(more: &str) -> ReplicatedPair {
     ReplicatedPair { world, server, origins: origins.into(), _origins: first.into(), _pins: pins }
 }
 
-/// A server takes what comes wrapped.
+/// Loads the decapsulators on a server.
 fn unpack(server: &NetworkNamespace, pins: &BpfFs) {
     let mut command = server.command(program());
     command.args([
@@ -161,7 +161,7 @@ pub fn until_follows(world: &VrrpTopology) {
     }
 }
 
-/// Connections that a member has in its tables, of every service that forwards packets.
+/// The number of connections in a member's tables, over all services that forward packets.
 pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
     let said = world.verb(who, &["report", "--json"]);
     let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
@@ -215,7 +215,7 @@ pub fn ends(ports: &[u16]) -> Vec<SocketAddr> {
     ips.into_iter().flat_map(of).collect()
 }
 
-/// So many connections to each of these ports in each family.
+/// Opens `each` connections to each of these ports in each family.
 pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSession> {
     let mut talks = Vec::new();
     for to in ends(ports) {
@@ -228,7 +228,7 @@ pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSessi
     talks
 }
 
-/// The servers that answer new connections of a client that keeps its server, in both families.
+/// The servers that answer new connections of a sticky client, in both families.
 fn kept(world: &VrrpTopology) -> [String; 2] {
     [V4, V6].map(|version| {
         let to = SocketAddr::new(version.shared(), STICKY);
@@ -237,7 +237,7 @@ fn kept(world: &VrrpTopology) -> [String; 2] {
     })
 }
 
-/// Every connection goes on.
+/// Panics unless every connection still works.
 pub fn go_on(talks: &mut [ClientSession], what: &str) {
     let all = talks.len();
     let broken = talks.iter_mut().filter_map(|talk| talk.asks().is_none().then_some(talk.to));
@@ -266,7 +266,7 @@ fn connections_outlive_the_member_that_began_them() {
     talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
     let all = talks.len();
     let keeps = kept(world);
-    // What is told after its client was: then that has come, too.
+    // This later request was answered by the same server, so the record exists.
     assert_eq!(kept(world), keeps, "a client that keeps its server");
     wait::until("the other member has every connection", || flows(world, Second) >= all + 4);
     hand_over(world);
@@ -287,7 +287,7 @@ fn connections_outlive_the_member_that_began_them() {
     reported(world);
 }
 
-/// What was counted, and why it moved, is in the report, as text too.
+/// The report contains the counters and the reasons of failovers, also as text.
 fn reported(world: &mut VrrpTopology) {
     let said = world.verb(First, &["report", "--json"]);
     let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
@@ -316,7 +316,7 @@ pub fn hand_over(world: &mut VrrpTopology) {
     }
 }
 
-/// The second member begins while connections come and go, and waits for those that are there.
+/// The second member starts under load, and synchronises the existing connections.
 pub fn join_under_load(world: &mut VrrpTopology) {
     let mut load = world.client.command(tools::program("sh"));
     let url = format!("http://{}:{NAT}/", V4.shared());
