@@ -1,6 +1,6 @@
 //! Every counter is used: each counter, cause and defect has a user outside the file that lists it.
 //!
-//! By name in product code. Other tests check that each is counted at the right moment.
+//! Uses are found by name in product code. Other tests check that each counter increases at the right moment.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@
 use crate::lexer::RustToken;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// The crate that makes them.
+/// The only crate that may create files.
 const MAKER: &str = "crates/files/";
 
 /// Files that write to kernel settings below `/proc` and `/sys`.
@@ -57,10 +57,10 @@ const MAKES: [(&str, Option<&str>); 10] = [
     ("CREATE", Some("OFlags")),
 ];
 
-/// Places where everybody may make files.
+/// Directories in which every user may create files.
 const SHARED: [&str; 3] = ["\"/tmp", "\"/var/tmp", "\"/dev/shm"];
 
-/// Other ways to read, in the daemon.
+/// Calls in the daemon that read a path without the crate `files`.
 pub fn read_offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     let daemons = |file: &&SourceFile| DAEMONS.iter().any(|crate_| file.path.starts_with(crate_));
@@ -92,7 +92,8 @@ fn file_reads(file: &SourceFile) -> Vec<RuleBreach> {
         .collect()
 }
 
-/// Other ways to make files and directories, and predictable names where everybody may make files.
+/// Calls that create files or directories without the crate `files`, and predictable names in world-writable
+/// directories.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let others = || tree.rust().filter(|file| !file.path.starts_with(MAKER));
     let mut out: Vec<RuleBreach> = others().flat_map(temporary_paths).collect();

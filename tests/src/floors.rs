@@ -1,4 +1,4 @@
-//! Crates stand on floors and import only downwards.
+//! Crates are on floors, and import only from lower floors.
 //!
 //! The rule reads the manifests. Normal and build dependencies count, test dependencies do not. Cycles between files
 //! are the job of another rule (`imports`).

@@ -73,7 +73,7 @@ fn of_c(tokens: &[RustToken<'_>]) -> Vec<FunctionExtent> {
     out
 }
 
-/// `function name(…) {` and `const name = (…) => {`, wherever they stand.
+/// `function name(…) {` and `const name = (…) => {`, at any position.
 fn of_typescript(tokens: &[RustToken<'_>]) -> Vec<FunctionExtent> {
     let mut out = Vec::new();
     for at in 1..tokens.len() {
@@ -121,7 +121,7 @@ fn without_texts(text: &str) -> String {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             '`' => rest[1..].find('`').map_or(rest.len(), |end| end + 2),
-            // An apostrophe in the prose of an element closes nowhere on its line.
+            // An apostrophe in the text of an element has no closing quote on its line.
             '"' | '\'' => {
                 let line = rest.split('\n').next().unwrap_or(rest);
                 line[1..].find(first).map_or(1, |end| end + 2)

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crate::path_uses;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// One offence for each set of files that import each other in circles.
+/// One breach for each set of files that import each other in a cycle.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
     crates.into_iter().flat_map(|name| offences_of_crate(tree, name)).collect()
@@ -30,7 +30,7 @@ fn offences_of_crate(tree: &SourceTree, name: &str) -> Vec<RuleBreach> {
     components(&graph).iter().map(|component| describe(&graph, component)).collect()
 }
 
-/// Names one shortest way around, and how many files hang together by such ways.
+/// Describes a shortest cycle, and the number of files in the component.
 fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     let ways = component.iter().filter_map(|from| way_around(graph, from));
     let ring = ways.min_by_key(Vec::len).unwrap_or_default();
@@ -83,7 +83,7 @@ fn module_of(path: &str) -> Vec<String> {
     stem.split('/').map(str::to_owned).collect()
 }
 
-/// The files that `file` imports, each with the first line that does.
+/// The files that `file` imports, each with the line of its first import.
 fn imports<'t>(
     file: &SourceFile,
     modules: &BTreeMap<Vec<String>, &'t str>,

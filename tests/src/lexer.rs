@@ -206,7 +206,7 @@ fn string_literal(rest: &str) -> Option<usize> {
     Some(prefix.len() + escaped(body, '"'))
 }
 
-/// A character, a byte's character never reaches here with its `b`, or a lifetime.
+/// A character literal or a lifetime. Byte characters are handled before, because of their `b`.
 fn quote(rest: &str) -> (usize, bool) {
     let mut after = rest[1..].chars();
     let first = after.next();

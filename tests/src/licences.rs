@@ -42,7 +42,7 @@ struct CargoPackage {
 ///
 /// # Errors
 ///
-/// When the text is not that output.
+/// The text is not the output of `cargo metadata`.
 pub fn offences(metadata: &str) -> serde_json::Result<Vec<RuleBreach>> {
     let metadata: CargoMetadata = serde_json::from_str(metadata)?;
     let judged = metadata.packages.iter().map(|package| (package, package.license.as_deref()));

@@ -23,7 +23,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Pages that are read as a map of the source.
+/// Pages that serve as a map of the source.
 const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/glossary.md"];
 /// How a path in backticks begins.
 const FOLDERS: [&str; 3] = ["crates/", "tests/", "docs/"];

@@ -12,7 +12,7 @@ pub struct NamedPath {
     pub line: usize,
 }
 
-/// Every path of the crate that `tokens`, standing in `module`, names. `children` are the file's own modules.
+/// Every path of the crate that `tokens` in `module` name. `children` are the file's child modules.
 pub fn named_paths(
     tokens: &[RustToken<'_>],
     module: &[String],
@@ -28,7 +28,7 @@ pub fn named_paths(
 }
 
 struct PathReader<'c> {
-    /// The file's module and the inline modules around the place that is read.
+    /// The file's module, and the inline modules around the current position.
     module: Vec<String>,
     children: &'c [String],
     /// Index of the token that closes each inline module.
@@ -134,7 +134,7 @@ fn tree<'t>(
                 return at + 1;
             }
             "as" => at += 2,
-            // `a::{self}` is `a`, `a::*` is everything of `a`.
+            // `a::{self}` means `a`, and `a::*` means everything in `a`.
             "self" if depth > 0 && prefix.len() == depth => {
                 out.push(prefix.clone());
                 at += 1;

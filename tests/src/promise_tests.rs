@@ -5,12 +5,12 @@
 
 use crate::tree::{RuleBreach, SourceTree};
 
-/// The page all of whose promises are rows.
+/// The page on which every promise must be a row of a table.
 const THREAT_MODEL: &str = "docs/security.md";
 
 const PROMISING: [&str; 4] = ["always", "never", "refused", "rejected"];
 
-/// Rows without a test that exists, and promises of the threat model outside its tables.
+/// Rows that name no existing test, and promises of the threat model outside its tables.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {

@@ -1,13 +1,14 @@
 //! The lowest crates read no clock and use no socket, file, thread or process.
 //!
-//! By the names that such code cannot do without. `Duration` and addresses are values and welcome.
+//! The rule finds the types and functions that such code needs, by name. `Duration` and addresses are plain values and
+//! allowed.
 
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// Crates that must stay pure.
 const CRATES: [&str; 6] = ["wire", "model", "probe", "ha", "names", "convert"];
 
-/// Names of things that act on or ask the world.
+/// Names of types and modules that read or change the environment.
 const WORLD: [&str; 11] = [
     "Instant",
     "SystemTime",

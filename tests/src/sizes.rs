@@ -21,7 +21,7 @@ pub const FUNCTION_LINES: usize = 70;
 /// Lines of a function that the ratchet lists as a sequential shell.
 pub const SHELL_LINES: usize = 100;
 
-/// File name endings that the limit on files holds for.
+/// File name endings to which the limit applies.
 const SOURCES: [&str; 10] =
     [".rs", ".py", ".c", ".h", ".sh", ".ts", ".tsx", ".js", ".css", ".html"];
 
@@ -67,7 +67,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Entries of the list that no function needs.
+/// Entries of the list that no function needs any longer.
 fn needless_shells(listed: &[String], shells: &[ItemLength]) -> Vec<RuleBreach> {
     let needed = |key: &&String| shells.iter().any(|s| s.key == **key && s.lines > FUNCTION_LINES);
     let needless = listed.iter().filter(|key| !needed(key));

@@ -23,7 +23,7 @@ pub const FILES: &[&str] = &[
 /// How many lines above a block its SAFETY note may begin.
 const NOTE_LINES: usize = 8;
 
-/// Unsafe code elsewhere, blocks without a note, and entries that need no permission.
+/// Unsafe code in other files, blocks without a note, and listed files without unsafe code.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.rust() {

@@ -1,5 +1,5 @@
-//! The Autobahn test suite for WebSockets through the balancer: the suite's client in front, an echo server by the same
-//! library behind.
+//! The Autobahn test suite for WebSockets through the balancer: the suite's client in front, and an echo server of the
+//! same library behind.
 //!
 //! The suite is written in Python 2, which current systems lack, and takes minutes. It therefore runs only on request:
 //! `tests/prove autobahn` installs an interpreter and runs the cases `*`. The gate runs the cases of

@@ -20,7 +20,7 @@ fn help(words: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Commands that a help lists.
+/// The commands that a help text lists.
 fn listed(help: &str) -> Vec<String> {
     let after = help.split_once("\nCommands:\n").map_or("", |(_, after)| after);
     let lines = after.lines().take_while(|line| !line.is_empty());

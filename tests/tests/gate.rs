@@ -36,7 +36,7 @@ fn gate(second: u8) -> Output {
     Command::new(path.join(".ci/run")).arg("test").env("PATH", paths).output().unwrap()
 }
 
-// One test: a program that one thread writes cannot be run while another thread starts something.
+// A single test, because a program that one thread writes cannot be run while another thread starts a process.
 #[test]
 fn a_test_that_fails_once_fails_the_gate_and_is_named() {
     for (second, named) in [(0, true), (1, false)] {

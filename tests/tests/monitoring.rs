@@ -40,7 +40,7 @@ const ELSEWHERE: [&str; 10] = [
     "_uplink",
     "_replication",
 ];
-/// Labels whose values have a row only once they happened.
+/// Labels whose values only have a row after their first occurrence.
 const HAPPENED: [(&str, &str); 4] = [
     ("steelyard_events_total", "what"),
     ("steelyard_server_causes_total", "cause"),
@@ -199,7 +199,7 @@ impl ExpressionChecker {
         Ok(labels)
     }
 
-    /// In the scrape; where it has no such row yet, in the source.
+    /// Looks for the value in the scrape, or in the source if the scrape has no such row yet.
     fn is_value(&self, name: &str, label: &str, value: &str) -> bool {
         let shown = find_family(&self.shown, name).and_then(|metric| metric.labels.get(label));
         let closed = !HAPPENED.iter().any(|(of, on)| *of == name && *on == label);

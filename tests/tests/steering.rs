@@ -1,7 +1,7 @@
 //! Network processing on several processors: a single busy one is reported under real load, spread on request, and
 //! restored.
 //!
-//! One test alone: packets are counted for the whole machine. It needs root and two processors.
+//! This program has a single test, because packets are counted for the whole machine. It needs root and two processors.
 
 #![allow(
     clippy::expect_used,
@@ -24,7 +24,7 @@ use tests::skip::skip;
 
 /// Flows of the load: enough for any hash to use two processors.
 const FLOWS: usize = 64;
-/// Packets of a flow at a time.
+/// Consecutive packets of one flow.
 const BURST: usize = 16;
 
 /// Runs `steelyard doctor cores` inside the namespace. Returns its exit code and its output.
@@ -36,7 +36,7 @@ fn cores(
     cores_of(inside, "eth0", kept, arguments)
 }
 
-/// The same of another interface.
+/// As `cores`, for another interface.
 fn cores_of(
     inside: &NetworkNamespace,
     interface: &str,
@@ -103,7 +103,7 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     create_veth(beside(&source), beside(&sink), 1500, ChecksumMode::Offloaded).unwrap();
     source.ip("addr add 10.77.0.1/24 dev eth0\n").unwrap();
     sink.ip("addr add 10.77.0.2/24 dev eth0\n").unwrap();
-    // The flood's answers would be work too.
+    // ICMP errors caused by the flood would be network work too.
     sink.write_sysctls(&[("net/ipv4/icmp_ratelimit", "1000"), ("net/ipv4/icmp_ratemask", "8")])
         .unwrap();
     let dir = TestDir::new();

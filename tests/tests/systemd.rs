@@ -1,6 +1,6 @@
 //! The shipped unit under a separate systemd: each packet plane works with its drop-in, and does not work without it.
 //!
-//! systemd runs as the first process of namespaces that go with it. It needs root, and systemd's package.
+//! systemd runs as the first process of separate namespaces. The test needs root, and systemd's package.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use tests::skip::skip;
 
 const SYSTEMD: &str = "/lib/systemd/systemd";
 const UNIT: &str = "steelyard.service";
-/// Where the daemon's files are inside.
+/// The path of the daemon's program inside.
 const PROGRAM: &str = "/run/program/steelyard";
 /// The mount point of the test's cgroups, independent of other mounts.
 const GROUPS: &str = "/run/groups";
@@ -113,7 +113,7 @@ impl SystemdMachine {
         SystemdMachine { systemd, dir, groups, _host: host, _far: far }
     }
 
-    /// The process of systemd, the first one inside.
+    /// The process ID of systemd, the first process inside.
     fn first(&self) -> Option<String> {
         let mut pid = self.systemd.pid().to_string();
         loop {
@@ -169,7 +169,7 @@ fn empty_group(groups: &Path) -> String {
     )
 }
 
-/// The unit as shipped, but for where its program and files are.
+/// The shipped unit, with changed paths of its program and files.
 fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/systemd");
     let unit = fs::read_to_string(shipped.join(UNIT)).unwrap();

@@ -1,6 +1,6 @@
 //! Applies every repository rule to this repository, and to a small bad example that the rule must find.
 //!
-//! The rules themselves are in the library of this package.
+//! The rules are in the library of this package.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 

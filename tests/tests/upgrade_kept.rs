@@ -15,7 +15,7 @@ use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 const OTHERS: usize = 9;
-/// The bar for the long run.
+/// The limit of the long run.
 const WITHIN: Duration = Duration::from_millis(50);
 
 #[test]

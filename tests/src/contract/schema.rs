@@ -1,4 +1,4 @@
-//! Converts a type's definition into a JSON Schema (2020-12) as serde writes it, with its documentation.
+//! Converts a type's definition to a JSON Schema (2020-12) of its serde format, with its documentation.
 //!
 //! Only the attributes that the contract uses are supported.
 
@@ -36,7 +36,7 @@ impl<'s> SchemaSet<'s> {
         SchemaSet { source, schemas: BTreeMap::new() }
     }
 
-    /// Where types are looked for.
+    /// The source of the types.
     pub fn source(&self) -> &'s TypeIndex {
         self.source
     }
@@ -156,7 +156,7 @@ impl<'s> SchemaSet<'s> {
                 }
                 _ => self.object(&fields, &plain, told.kebab_fields, &variant.attrs, path)?,
             };
-            // The variant's name is beside the fields, or around them.
+            // The variant's name is a key beside the fields, or the key around them.
             if let Some(tag) = &told.tag {
                 form["properties"][tag] = json!({ "const": name });
                 let mut needs = form["required"].as_array().cloned().unwrap_or_default();

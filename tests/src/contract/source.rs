@@ -1,6 +1,6 @@
 //! Finds the serialised types: structs and enums with serde's derives, by name, in the source of `api` and `model`.
 //!
-//! It reads the definitions and does not interpret them.
+//! This module reads the definitions without interpreting them.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use syn::{Attribute, Item, UseTree};
 
 use crate::tree::SourceTree;
 
-/// A type with its place.
+/// A type and its definition.
 #[derive(Clone)]
 pub struct SerdeType {
-    /// Its name in the document.
+    /// The type's name in the document.
     pub name: String,
     /// The file that defines it.
     pub path: String,
     pub item: Item,
 }
 
-/// All types that travel.
+/// All serialised types.
 #[derive(Default)]
 pub struct TypeIndex {
     /// Types by name. Types of the same name are distinguished by their file.
@@ -28,10 +28,10 @@ pub struct TypeIndex {
 }
 
 impl TypeIndex {
-    /// Reads both crates.
+    /// Reads the types of both crates.
     ///
     /// # Errors
-    /// A file is no Rust.
+    /// A file is not valid Rust.
     pub fn read(tree: &SourceTree) -> Result<TypeIndex, String> {
         let mut source = TypeIndex::default();
         let travels = |path: &str| {
@@ -90,14 +90,14 @@ impl TypeIndex {
         }
     }
 
-    /// A type of `model` with the name of one of `api` gets its file's name as a prefix.
+    /// If a type of `model` and a type of `api` have the same name, the former gets its file's name as a prefix.
     fn rename(&mut self) {
         for found in self.types.values_mut().filter(|found| found.len() > 1) {
             let own = |found: &SerdeType| crate_of(&found.path) == "api";
             let contested = found.iter().any(own) || found.len() > 1;
             for one in found.iter_mut().filter(|one| contested && !own(one)) {
                 let stem = one.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-                // `Finding` of `finding.rs` is the type that this name means.
+                // `Finding` in `finding.rs` needs no prefix.
                 if pascal(stem) != one.name {
                     one.name = format!("{}{}", pascal(stem), one.name);
                 }
@@ -131,7 +131,7 @@ fn derives_serde(attributes: &[Attribute]) -> bool {
     found
 }
 
-/// The public name of a type where a serde attribute changes it.
+/// The public name of a type, if a serde attribute changes it.
 fn public_name(attributes: &[Attribute]) -> Option<String> {
     let mut name = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {

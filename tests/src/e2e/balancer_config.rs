@@ -1,6 +1,6 @@
 //! The configuration of a test's balancer: one service and one pool unless more is added.
 //!
-//! It builds text and reserves ports; `balancer` runs it.
+//! This module builds text and reserves ports; `balancer` runs the program.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub struct BalancerConfig {
 }
 
 impl BalancerConfig {
-    /// An `http` service `shop` on a port of the loopback, before a pool `web` of these servers: `a`, `b`, …
+    /// An `http` service `shop` on a port of the loopback, with a pool `web` of these servers: `a`, `b`, …
     pub fn http(servers: &[SocketAddr]) -> BalancerConfig {
         BalancerConfig::new("http", servers)
     }
@@ -103,7 +103,7 @@ impl BalancerConfig {
         self
     }
 
-    /// Logs every request there.
+    /// Logs every request to this file.
     pub fn log_to(mut self, path: &'static str) -> BalancerConfig {
         self.log = Some(path);
         self

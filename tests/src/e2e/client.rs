@@ -20,7 +20,7 @@ impl HttpClient {
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
     }
 
-    /// To this address, which may refuse.
+    /// Connects to an address that may refuse the connection.
     pub fn try_connect(address: SocketAddr) -> io::Result<HttpClient> {
         let stream = TcpStream::connect_timeout(&address, DEADLINE)?;
         stream.set_nodelay(true)?;
@@ -29,7 +29,7 @@ impl HttpClient {
         Ok(HttpClient::from_stream(stream))
     }
 
-    /// Over a connection that was made already, with deadlines.
+    /// Uses an existing connection, with deadlines.
     pub fn from_stream(stream: TcpStream) -> HttpClient {
         HttpClient { reader: HttpReader::new(stream) }
     }
@@ -79,7 +79,7 @@ impl HttpClient {
         answer
     }
 
-    /// The next answer's head alone.
+    /// The head of the next response, without its body.
     pub fn read_answer_head(&mut self) -> ReceivedMessage {
         let head = self.reader.head().unwrap_or_else(|error| panic!("no answer: {error}"));
         head.unwrap_or_else(|| panic!("the connection ended where an answer was expected"))
@@ -115,12 +115,12 @@ impl HttpClient {
         self.reader.take_buffered()
     }
 
-    /// Everything to the end, which must come in order.
+    /// Reads to the end of the connection, which must be closed in order.
     pub fn read_to_end(&mut self) -> Vec<u8> {
         self.reader.read_to_end().unwrap()
     }
 
-    /// Everything to the end, in order or by a reset.
+    /// Reads to the end of the connection, which may be reset.
     pub fn read_to_end_or_reset(&mut self) -> io::Result<Vec<u8>> {
         self.reader.read_to_end()
     }

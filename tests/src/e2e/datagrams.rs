@@ -1,4 +1,4 @@
-//! Servers that send every datagram back with their name before it, and a client that counts who answered.
+//! Servers that return every datagram with their name in front, and a client that counts the responses by server.
 //!
 //! Each address has a separate socket, so that a response leaves from the address that received the request.
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lab::net::NetworkNamespace;
 
-/// Between two looks at whether to stop.
+/// The interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 /// A client waits this long for a response before it resends, because datagrams may be lost.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -25,7 +25,7 @@ pub struct DatagramServer {
 }
 
 impl DatagramServer {
-    /// On these addresses of a namespace.
+    /// Starts a server on these addresses of a namespace.
     pub fn start(
         inside: &NetworkNamespace,
         name: &str,

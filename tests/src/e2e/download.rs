@@ -1,6 +1,6 @@
 //! A download that lasts as long as a test needs: slow until the test calls `finish`.
 //!
-//! The server must send `-` throughout, as `lab::origin` does at `/bytes/N`; every byte is looked at.
+//! The server must send `-` throughout, as `lab::origin` does at `/bytes/N`. Every byte is checked.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -63,7 +63,7 @@ impl Download {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Whether it has ended, whole or not.
+    /// Whether the download has ended, complete or not.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }

@@ -24,7 +24,7 @@ pub enum SourceAddresses {
 }
 
 impl SourceAddresses {
-    /// The address of the client of this number.
+    /// The address of the client with this number.
     pub fn address_of(self, number: usize) -> Ipv4Addr {
         match self {
             SourceAddresses::One => Ipv4Addr::new(127, 9, 9, 9),
@@ -36,7 +36,7 @@ impl SourceAddresses {
     }
 }
 
-/// A connection from this address.
+/// Connects from this address.
 ///
 /// # Errors
 /// The kernel's error.
@@ -143,7 +143,7 @@ impl QuicFlood {
 
 impl Drop for QuicFlood {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Ignored: the process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! A client that sends single HTTP/2 frames (RFC 9113 §4.1): for input that no correct client sends.
+//! A client that sends single HTTP/2 frames (RFC 9113 §4.1), for input that no correct client sends.
 //!
 //! Field blocks are sent without compression (RFC 7541 §6.2.2), so that a test sees the bytes it sends. Every read has
 //! a deadline. This module tracks no streams and checks nothing.
@@ -49,12 +49,12 @@ pub struct FrameClient {
 }
 
 impl FrameClient {
-    /// To this address; the preface and empty settings are sent.
+    /// Connects to this address, and sends the preface and empty settings.
     pub fn connect(address: SocketAddr) -> FrameClient {
         FrameClient::connect_with(address, &[])
     }
 
-    /// To this address; the preface and these settings are sent.
+    /// Connects to this address, and sends the preface and these settings.
     pub fn connect_with(address: SocketAddr, settings: &[(u16, u32)]) -> FrameClient {
         let mut frames = FrameClient::connect_bare(address);
         let mut payload = Vec::new();
@@ -169,7 +169,7 @@ pub fn fields<'a>(fields: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> V
     out
 }
 
-/// The same of any bytes.
+/// As `fields`, for names and values of any bytes.
 pub fn byte_fields(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {

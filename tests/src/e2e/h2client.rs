@@ -24,7 +24,7 @@ pub struct H2Request {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// An answer, or how its stream ended.
+/// A response, or the error of its stream.
 #[derive(Clone, Debug, Default)]
 pub struct H2Response {
     /// The response's status; 0 means that no response arrived.
@@ -32,7 +32,7 @@ pub struct H2Response {
     pub fields: HeaderMap,
     pub body: Vec<u8>,
     pub trailers: HeaderMap,
-    /// Why it was not whole.
+    /// The reason why the response is incomplete.
     pub error: Option<String>,
 }
 
@@ -95,7 +95,7 @@ async fn exchange(
     }
     let mut send = send.ready().await?;
     let (answer, body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
-    // Both directions at once: an answer may begin before its request has ended.
+    // Both directions run at once, because a response may begin before its request has ended.
     let (gave, got) = tokio::join!(send_body(body, asked), read_response(answer, into));
     got.and(gave)
 }

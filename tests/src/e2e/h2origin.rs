@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 pub struct H2OriginCounts {
     pub connections: AtomicU64,
     pub requests: AtomicU64,
-    /// Streams that it refused.
+    /// Streams that the server refused.
     pub refused: AtomicU64,
 }
 
@@ -52,14 +52,14 @@ pub struct H2Origin {
 #[derive(Clone, Copy, Debug)]
 pub struct H2Behaviour {
     pub name: &'static str,
-    /// Streams at a time.
+    /// Concurrent streams of a connection.
     pub streams: u32,
-    /// How often `/refuse` is refused.
+    /// How many requests to `/refuse` are refused first.
     pub refusals: u64,
 }
 
 impl H2Origin {
-    /// On a port of the loopback.
+    /// Starts on a port of the loopback.
     pub fn start(manner: H2Behaviour) -> H2Origin {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -93,7 +93,7 @@ impl H2Origin {
         self.address
     }
 
-    /// From now on this is wrong with it.
+    /// Sets the fault from now on.
     pub fn fault(&self, fault: H2Fault) {
         self.fault.store(fault as u8, Ordering::Relaxed);
     }
@@ -171,7 +171,7 @@ async fn answer(
     };
     if parts.extensions.get::<h2::ext::Protocol>().is_some() || parts.uri.path() == "/echo" {
         let Ok(send) = respond.send_response(head(200).body(()).unwrap(), false) else { return };
-        // The peer may leave in the middle.
+        // Ignored: the peer may disconnect at any time.
         let _ = echo(body, send).await;
         return;
     }

@@ -17,7 +17,7 @@ pub struct Haproxy {
 }
 
 impl Haproxy {
-    /// Starts it with these sections, and waits until it accepts at `front`.
+    /// Starts HAProxy with these sections, and waits until it accepts connections at `front`.
     pub fn start(sections: &str, front: SocketAddr) -> Haproxy {
         let dir = TestDir::new();
         let file = dir.write(

@@ -1,10 +1,10 @@
 //! A small independent HTTP/1.1 reader for tests, so that the product's codec is not tested against itself.
 //!
-//! It accepts only well-formed messages, and reports the error of any other.
+//! The reader accepts only well-formed messages, and returns an error for any other.
 
 use std::io::{self, Read};
 
-/// A request or an answer.
+/// A request or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedMessage {
     pub start: String,
@@ -20,7 +20,7 @@ impl ReceivedMessage {
         status.unwrap_or_else(|| panic!("no status in {:?}", self.start))
     }
 
-    /// The value of a field; several are joined by a comma.
+    /// The value of a field. Several values are joined by a comma.
     pub fn field(&self, name: &str) -> Option<String> {
         let found = self.fields.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
         let values: Vec<&str> = found.map(|(_, value)| value.as_str()).collect();
@@ -114,7 +114,7 @@ impl<S: Read> HttpReader<S> {
         Ok(self.buffered.drain(..length).collect())
     }
 
-    /// Everything to the end.
+    /// Reads to the end of the stream.
     pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
         while self.fill_buffer()? {}
         Ok(std::mem::take(&mut self.buffered))
@@ -130,7 +130,7 @@ impl<S: Read> HttpReader<S> {
             let line = self.line()?;
             let size = usize::from_str_radix(&line, 16).map_err(io::Error::other)?;
             if size == 0 {
-                // Trailers, to the empty line.
+                // Skips trailers up to the empty line.
                 while !self.line()?.is_empty() {}
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! The listening sockets of a process, by the number that the kernel gives each.
+//! The listening sockets of a process, identified by their inode numbers.
 //!
 //! The sockets are read from /proc. Sockets of other users' processes are not visible.
 
@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 
-/// Numbers of sockets by the port they listen on.
+/// Inode numbers of sockets by port.
 pub type SocketsByPort = BTreeMap<u16, BTreeSet<u64>>;
 
-/// All that this process has.
+/// All listening sockets of this process.
 pub fn listening(pid: u32) -> SocketsByPort {
     let own: BTreeSet<u64> = links(pid).iter().filter_map(|link| number(link)).collect();
     let mut found = SocketsByPort::new();
@@ -39,7 +39,7 @@ fn number(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// Port and number of a listening socket's row (proc(5), /proc/net/tcp: state 0A).
+/// Port and inode number of a listening socket's row (proc(5), /proc/net/tcp: state 0A).
 fn row(line: &str) -> Option<(u16, u64)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     if *fields.get(3)? != "0A" {

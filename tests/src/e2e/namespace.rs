@@ -14,14 +14,14 @@ use super::tools::program;
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// The namespace; gone with its files when dropped.
+/// A namespace, which is removed with its files on drop.
 #[derive(Debug)]
 pub struct TestNamespace {
     name: String,
 }
 
 impl TestNamespace {
-    /// Makes a new one, or reports why it cannot.
+    /// Creates a namespace, or returns the reason why that is impossible.
     pub fn new() -> Result<TestNamespace, String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-{}-{number}", std::process::id());
@@ -61,7 +61,7 @@ impl TestNamespace {
         TestNamespace::command_in(&self.name, program)
     }
 
-    /// A program inside the namespace of this name.
+    /// Runs a program inside the namespace of this name.
     pub fn command_in(name: &str, inside: &Path) -> Command {
         let mut command = Command::new(program("ip"));
         command.args(["netns", "exec", name]).arg(inside);

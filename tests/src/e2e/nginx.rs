@@ -27,7 +27,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it and waits until it accepts.
+    /// Starts nginx, and waits until it accepts connections.
     pub fn start(name: &str) -> Nginx {
         Nginx::with(name, "")
     }
@@ -39,27 +39,27 @@ impl Nginx {
         nginx
     }
 
-    /// The same behind TLS; `directives` name its certificate.
+    /// As `with`, behind TLS. `directives` name the certificate.
     pub fn tls(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl")
     }
 
-    /// The same with HTTP/2.
+    /// As `tls`, with HTTP/2.
     pub fn http2(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl http2")
     }
 
-    /// The same with HTTP/2 and without TLS.
+    /// As `with`, with HTTP/2 and without TLS.
     pub fn prior_knowledge(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "http2")
     }
 
-    /// The same behind TLS, whose connections begin with a header of the PROXY protocol.
+    /// As `tls`, where connections begin with a PROXY protocol header.
     pub fn tls_proxied(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl proxy_protocol")
     }
 
-    /// The same, whose connections begin with a header of the PROXY protocol.
+    /// As `with`, where connections begin with a PROXY protocol header.
     pub fn proxied(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "proxy_protocol")
     }
@@ -73,7 +73,7 @@ impl Nginx {
         nginx
     }
 
-    /// The same inside a namespace, where this process cannot see whether it accepts.
+    /// As `with`, inside a namespace. This process cannot check there whether nginx accepts connections.
     pub fn within(namespace: &TestNamespace, name: &str, address: SocketAddr) -> Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")
     }
@@ -108,7 +108,7 @@ impl Nginx {
         std::fs::read(self.dir.join("root/upload").join(name)).ok()
     }
 
-    /// SIGKILL; its port stays reserved.
+    /// Sends SIGKILL. The port stays reserved.
     pub fn kill(&mut self) {
         let mut process = self.process.take().unwrap();
         process.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! A site with servers that answer, a daemon between them and its client, and its queries.
+//! A site with servers, a client and a daemon between them, and queries to the daemon.
 //!
 //! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has a separate BPF file
 //! system. This module asserts nothing about the product's behaviour.
@@ -30,7 +30,7 @@ pub const PORT: u16 = 80;
 /// Bytes of the headers around an encapsulated IPv4 segment: inner IPv4 and TCP (40), outer IPv6 (40) and GUE (8).
 const OUTER: u32 = 40 + 40 + 8;
 
-/// A version of the Internet protocol.
+/// A version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
     V4,
@@ -67,7 +67,7 @@ pub struct PacketBalancer {
 }
 
 impl PacketBalancer {
-    /// Builds the site, starts servers and the daemon, and waits until every server is up.
+    /// Builds the site, starts the servers and the daemon, and waits until every server is up.
     pub fn open(layout: &SiteLayout, words: PacketConfig) -> PacketBalancer {
         let mut plane = PacketBalancer::open_without_daemon(layout, words);
         plane.serve();
@@ -76,7 +76,7 @@ impl PacketBalancer {
         plane
     }
 
-    /// Builds the site without servers' programs and without the daemon.
+    /// Builds the site without the servers' programs and without the daemon.
     pub fn open_without_daemon(layout: &SiteLayout, words: PacketConfig) -> PacketBalancer {
         let site = TestSite::open(layout).unwrap_or_else(|error| panic!("no site: {error:?}"));
         let pins = BpfFs::mount().unwrap_or_else(|error| panic!("no pins: {error:?}"));
@@ -96,7 +96,7 @@ impl PacketBalancer {
         plane
     }
 
-    /// Starts a program for HTTP and one for datagrams on every server.
+    /// Starts an HTTP server and a datagram server on every server.
     pub fn serve(&mut self) {
         for number in 0..self.site.servers.len() {
             self.origins.push(None);
@@ -165,7 +165,7 @@ impl PacketBalancer {
         self.start_command(command);
     }
 
-    /// Another process takes over from the daemon, which ends.
+    /// Another process takes over from the daemon, which then ends.
     pub fn take_over(&mut self) {
         let mut command = self.site.balancer.command(program());
         command.arg("run").arg("--takeover");
@@ -203,7 +203,7 @@ impl PacketBalancer {
         self.daemon.as_ref().unwrap()
     }
 
-    /// SIGKILL, and its end.
+    /// Sends SIGKILL to the daemon, and waits for its end.
     pub fn kill9(&mut self) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(Signal::KILL);
@@ -250,7 +250,7 @@ impl PacketBalancer {
         self.dir.write("steelyard.toml", text);
     }
 
-    /// Where its bpf file system is.
+    /// The path of the BPF file system.
     pub fn pins(&self) -> &std::path::Path {
         self.pins.path()
     }
@@ -286,12 +286,12 @@ impl PacketBalancer {
         wait::until_some("packets are counted", || self.report().packets)
     }
 
-    /// Waits until both of two servers answer: verdicts about them may be a moment old.
+    /// Waits until both of two servers answer, because health verdicts may be outdated for a moment.
     pub fn wait_for_both_servers(&self, version: IpVersion) {
         wait::until("both servers answer", || self.curl(version, 8).len() == 2);
     }
 
-    /// How often this kind of event was logged.
+    /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
         let events = self.runtime.block_on(self.api.events());
         let events = events.unwrap_or_else(|error| panic!("no events: {error}")).events;

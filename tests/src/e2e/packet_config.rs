@@ -1,6 +1,6 @@
-//! The configuration of a plane's daemon: one service a version of the Internet protocol, before one pool each.
+//! The configuration of a packet-forwarding daemon: for each IP version one service with one pool.
 //!
-//! It writes text; `plane` runs it.
+//! This module writes text; `packet_balancer` runs the daemon.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,13 +14,13 @@ pub struct PacketConfig {
     pub forward: &'static str,
     /// Numbers of the servers in the pools.
     pub servers: Vec<usize>,
-    /// How many return addresses of each version.
+    /// The number of return addresses of each IP version.
     pub returns: usize,
     /// Interfaces that receive the packets. Empty: the balancer's interfaces.
     pub links: Vec<&'static str>,
     /// Whether to configure a return address that no host has: 10.10.0.77.
     pub foreign_return: bool,
-    /// Lines of `[packets]` besides.
+    /// Further lines of `[packets]`.
     pub packets: String,
     /// Lines of the services.
     pub service: String,
@@ -31,7 +31,7 @@ pub struct PacketConfig {
 }
 
 impl PacketConfig {
-    /// Forwarding by this method to these servers.
+    /// Forwards by this method to these servers.
     pub fn new(forward: &'static str, servers: &[usize]) -> PacketConfig {
         PacketConfig {
             forward,
@@ -52,25 +52,25 @@ impl PacketConfig {
         self
     }
 
-    /// With these lines in the services.
+    /// Adds these lines to the services.
     pub fn service(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.service);
         self
     }
 
-    /// With these lines in the pools instead of a probe.
+    /// Sets these lines in the pools in place of the health check.
     pub fn pool(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.pool);
         self
     }
 
-    /// With these lines in `[packets]`.
+    /// Adds these lines to `[packets]`.
     pub fn packets(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.packets);
         self
     }
 
-    /// With these tables after the others.
+    /// Appends these tables.
     pub fn with_tables(mut self, tables: &str) -> PacketConfig {
         tables.clone_into(&mut self.extra_tables);
         self

@@ -13,7 +13,7 @@ use super::target::tool;
 use super::tools::curl_text;
 use super::wait;
 
-/// The authority with its name server.
+/// Pebble with its name server.
 #[derive(Debug)]
 pub struct Pebble {
     process: ChildProcess,
@@ -23,18 +23,18 @@ pub struct Pebble {
     dir: TestDir,
 }
 
-/// Where it looks, and how long its certificates are good.
+/// The validation ports, and the validity of certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct PebbleOptions {
     /// The port of its HTTP-01 requests.
     pub http: SocketAddr,
-    /// The port that it shakes hands with.
+    /// The port of its TLS-ALPN-01 handshakes.
     pub tls: SocketAddr,
     pub validity: u32,
 }
 
 impl Pebble {
-    /// Starts both and waits until they answer.
+    /// Starts both programs, and waits until they answer.
     pub fn start(terms: PebbleOptions) -> Pebble {
         let dir = TestDir::new();
         let [asked, managed, names, names_managed] = [(); 4].map(|()| servers::reserve_port());
@@ -84,7 +84,7 @@ impl Pebble {
         }
     }
 
-    /// The URL of its directory.
+    /// The URL of the ACME directory.
     pub fn directory(&self) -> &str {
         &self.directory
     }

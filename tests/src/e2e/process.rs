@@ -50,7 +50,7 @@ impl ChildProcess {
         kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if the process has ended.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().unwrap();
@@ -58,7 +58,7 @@ impl ChildProcess {
         self.ended
     }
 
-    /// Waits for its end.
+    /// Waits until the process has ended.
     pub fn wait(&mut self) -> ExitStatus {
         let what = format!("the end of {}", self.name);
         wait::until_some(&what, || self.try_wait())
@@ -68,7 +68,7 @@ impl ChildProcess {
         self.memory("VmRSS:")
     }
 
-    /// Resident memory without pages of files: of the program's own file more or fewer are mapped each time.
+    /// Resident memory without file-backed pages, because the number of mapped pages of the program's file varies.
     pub fn private_bytes(&self) -> u64 {
         self.memory("RssAnon:")
     }
@@ -99,14 +99,14 @@ impl Drop for ChildProcess {
             println!("-- {} said:\n{}--", self.name, self.output());
             return;
         }
-        // Children of the child go a moment later.
+        // Child processes end a moment after their parent.
         wait::until(&format!("everything of {} gone", self.name), || {
             test_kill_process_group(group).is_err()
         });
     }
 }
 
-/// The same command, killed when the thread that starts it ends.
+/// The same command, which is killed when the starting thread ends.
 fn die_with_parent(command: &Command) -> Command {
     let mut tied = Command::new(program("setpriv"));
     tied.args(["--pdeathsig", "KILL"]).arg(command.get_program()).args(command.get_args());

@@ -1,6 +1,6 @@
 //! Servers whose behaviour a test scripts, and one that records every byte it receives.
 //!
-//! A thread for each connection, blocking, with deadlines. `lab::origin` is for load; these are for looking closely.
+//! Each connection has a blocking thread with deadlines. For load, use `lab::origin`.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::http::{ExpectedBody, HttpReader, ReceivedMessage};
 use super::wait::{self, DEADLINE};
 
-/// A server whose connections are handled by a function of the test's.
+/// A server with a test's function as its connection handler.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -25,7 +25,7 @@ impl ScriptedServer {
         ScriptedServer::start_at("127.0.0.1:0".parse().unwrap(), serve)
     }
 
-    /// The same on this address.
+    /// As `start`, at this address.
     pub fn start_at(
         address: SocketAddr,
         serve: impl Fn(TcpStream) + Send + Sync + 'static,
@@ -63,7 +63,7 @@ impl ScriptedServer {
         server
     }
 
-    /// Answers every connection's first bytes with these, and closes.
+    /// Sends these bytes after the first bytes of each connection, and closes.
     pub fn answering(bytes: &'static [u8]) -> ScriptedServer {
         ScriptedServer::start(move |stream| {
             let mut reader = HttpReader::new(&stream);
@@ -92,7 +92,7 @@ impl ScriptedServer {
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // So that `accept` returns and looks.
+        // Wakes up `accept`, so that the thread sees the stop flag.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -100,7 +100,7 @@ impl Drop for ScriptedServer {
 /// The requests and bytes that a server received.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedTraffic {
-    /// Whole requests in the order in which they ended.
+    /// Complete requests, in the order of their ends.
     pub requests: Vec<ReceivedMessage>,
     /// Every byte of each connection.
     pub connections: Vec<Vec<u8>>,

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use lab::port::ReservedPort;
 
-/// An HTTP origin; its answer to `/` has 128 bytes and each answer names it in `x-origin`.
+/// An HTTP origin. Its response to `/` has 128 bytes, and every response has the name in `x-origin`.
 pub fn origin(name: &str) -> TestOrigin {
     start_with(OriginOptions::new(name, OriginKind::Http { body: 128 }))
 }
@@ -27,7 +27,7 @@ pub fn reserve_port() -> ReservedPort {
     reserve_port_at(Ipv4Addr::LOCALHOST.into())
 }
 
-/// The same on another address.
+/// As `reserve_port`, at another address.
 pub fn reserve_port_at(ip: IpAddr) -> ReservedPort {
     ReservedPort::new(ip).unwrap_or_else(|error| panic!("no port of {ip}: {error}"))
 }

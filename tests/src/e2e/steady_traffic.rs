@@ -52,7 +52,7 @@ impl SteadyTraffic {
         steady
     }
 
-    /// Waits until every kind has got further than it is now.
+    /// Waits until every kind has made progress.
     pub fn wait_for_progress(&self) {
         let kept = self.keep_alive.report().answered + 50;
         let fresh = self.connect_each.report().answered + 10;
@@ -66,7 +66,7 @@ impl SteadyTraffic {
         });
     }
 
-    /// Ends it in order.
+    /// Ends all kinds in order.
     pub fn stop(self) -> TrafficFailures {
         let echoes = self.websockets.echoes();
         let mut broken = self.websockets.stop();
@@ -84,7 +84,7 @@ pub fn keep_alive_load(front: SocketAddr) -> LoadRun {
     load(front, "/", ConnectionReuse::KeepAlive, KEEP_ALIVE_CONNECTIONS, Duration::from_millis(4))
 }
 
-/// A connection for each request.
+/// Requests with a connection each.
 pub fn connect_each_load(front: SocketAddr) -> LoadRun {
     load(front, "/", ConnectionReuse::PerRequest, 4, Duration::from_millis(8))
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The build's folder: test programs stand in `target/PROFILE/deps/`.
+/// The build's folder. Test programs are in `target/PROFILE/deps/`.
 ///
 /// # Panics
 ///
@@ -18,7 +18,7 @@ pub fn target() -> PathBuf {
 ///
 /// # Panics
 ///
-/// When it is not there.
+/// The tool is not installed.
 pub fn tool(name: &str) -> PathBuf {
     let tool = target().join("tools").join(name);
     assert!(tool.is_file(), "{tool:?} is not there: run tests/setup test");

@@ -1,4 +1,4 @@
-//! Clients of others: curl, ab and wrk, run with a deadline and their figures read.
+//! Third-party clients: curl, ab and wrk, run with a deadline, and their parsed figures.
 //!
 //! A tool that is not installed fails the test: `tests/setup test` installs them.
 
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Where a program is; `PATH` and the places for administrators are searched.
+/// The path of a program, found in `PATH` and in the administrators' folders.
 pub fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

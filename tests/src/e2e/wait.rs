@@ -1,16 +1,16 @@
-//! Waiting for something to become so, with a deadline.
+//! Waits for a condition, with a deadline.
 //!
 //! The condition is polled every few milliseconds, because the awaited events happen in other processes and send no
 //! notification.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a busy machine before it counts as never.
+/// The longest duration of any operation on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Looks until there is something, and returns it.
+/// Polls until there is a value, and returns it.
 ///
 /// # Panics
 ///
@@ -26,7 +26,7 @@ pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Looks until it is so.
+/// Polls until the condition holds.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! WebSockets that stay open and are used all the time, so that a break is noticed when it happens.
+//! WebSockets that stay open and in constant use, so that a break is noticed when it occurs.
 //!
 //! The peer must echo frames, as `lab::origin` does at `/ws`. Implements only the part of RFC 6455 that an echo needs.
 
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use super::client::HttpClient;
 
-/// Between two messages on one connection.
+/// The pause between two messages on one connection.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A request for one, with the key of RFC 6455 §1.3.
+/// An upgrade request with the key of RFC 6455 §1.3.
 pub const REQUEST: &str = "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\n\
      Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-/// The answer to that key.
+/// The `Sec-WebSocket-Accept` value for that key.
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// Opens a WebSocket. Panics unless the peer accepts the upgrade.
@@ -35,7 +35,7 @@ pub fn open(front: SocketAddr) -> HttpClient {
 /// The error, or the bytes received instead of the echo.
 pub fn echo(client: &mut HttpClient, number: u64) -> Result<(), String> {
     let payload = number.to_be_bytes();
-    // Final, binary, masked with zeros.
+    // The final fragment, binary, masked with zeros.
     let mut frame = vec![0x82, 0x80 | 8, 0, 0, 0, 0];
     frame.extend_from_slice(&payload);
     client.try_send(&frame).map_err(|error| format!("message {number} not sent: {error}"))?;

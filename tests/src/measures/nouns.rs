@@ -13,7 +13,8 @@ const NOT_NOUNS: &str = "
     take taken takes tell told took tried undone use uses wake want was went woken would written wrote answers carries
     differs eject emit expect fail follow operate receive replicate rewrite serve wait waits watch compress fold";
 
-/// Participles and verbs in form, nouns in use: the result set, the test run, message framing, a content coding (RFC 9110).
+/// Words with the form of participles or verbs that are used as nouns: result set, test run, message framing, content
+/// coding (RFC 9110).
 const NOUNS: &str = "
     string ring king thing wing spring listing setting heading timing routing binding mapping encoding reading feed seed
     speed need bed padding warning finding header greeting building meeting drawing rating spelling wiring bearing

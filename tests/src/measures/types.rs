@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::measures::{nouns, thousandths};
 use crate::tree::SourceFile;
 
-/// Names that mean the same wherever they stand.
+/// Names that have the same meaning in every crate.
 const IDIOMS: [&str; 4] = ["Error", "Config", "State", "Args"];
 
 /// Shares of all types, in thousandths.

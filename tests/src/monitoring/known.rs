@@ -1,23 +1,23 @@
-//! Metrics as a scrape shows them, as the page's tables have them, and as the daemon's source names them.
+//! Metrics in a scrape, in the page's tables, and in the daemon's source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::{SourceFile, SourceTree};
 
-/// Where the daemon writes its metrics.
+/// The folder of the daemon's metrics.
 const SOURCE: &str = "crates/daemon/src/observability/metrics";
-/// Units that end a name, as the format has them.
+/// Units that are suffixes of metric names.
 const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownMetric {
     /// `counter`, `gauge`, `histogram` or `info`.
     pub kind: String,
-    /// Its unit; empty: a number of things.
+    /// The unit; empty for a number of things.
     pub unit: String,
     /// Labels, without a histogram's `le`. The values come from a scrape; a page lists none.
     pub labels: BTreeMap<String, BTreeSet<String>>,
-    /// Whether it has a row.
+    /// Whether the metric has a row.
     pub has_row: bool,
 }
 
@@ -106,7 +106,7 @@ pub fn stem<'n>(name: &'n str, metric: &KnownMetric) -> &'n str {
     unit.and_then(|unit| name.strip_suffix(*unit)?.strip_suffix('_')).unwrap_or(name)
 }
 
-/// Names that the source writes whole, and the file of each.
+/// Names that occur in full in the source, with the file of each.
 pub fn metric_names_in_source(tree: &SourceTree) -> BTreeMap<&str, &SourceFile> {
     let mut out = BTreeMap::new();
     for file in

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricSelector {
     pub name: String,
-    /// Labels and the values they are compared with, one by one for `a|b`.
+    /// Labels and the values they are compared with. `a|b` gives two values.
     pub matchers: Vec<(String, Vec<String>)>,
 }
 
@@ -17,7 +17,7 @@ pub struct ExpressionNames {
     pub selectors: Vec<MetricSelector>,
     /// Labels of an aggregation's `by`; the result keeps only these.
     pub by: BTreeSet<String>,
-    /// Labels that it joins on.
+    /// Labels in `on`, by which the expression joins.
     pub on: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ const JOINS: [&str; 4] = ["on", "ignoring", "group_left", "group_right"];
 ///
 /// # Errors
 ///
-/// The place that is not understood.
+/// The part that is not understood.
 pub fn parse_expression(text: &str) -> Result<ExpressionNames, String> {
     let mut out = ExpressionNames::default();
     let mut rest = text;
@@ -93,7 +93,7 @@ pub fn parse_expression(text: &str) -> Result<ExpressionNames, String> {
     if depth == 0 { Ok(out) } else { Err(format!("brackets are not in pairs: {text}")) }
 }
 
-/// A selector for every name that `__name__` may be.
+/// A selector for each name that `__name__` matches.
 fn named_selectors(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<MetricSelector>, String> {
     let at =
         all.iter().position(|(label, _)| label == "__name__").ok_or("a selector without a name")?;

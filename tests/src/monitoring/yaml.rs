@@ -1,5 +1,5 @@
-//! A strict reader of the YAML that rules files are written in: block mappings and sequences, plain and double-quoted
-//! scalars, literal blocks, comments. Everything else is refused, so that no file means two things to two readers.
+//! A strict parser of the YAML in rules files: block mappings and sequences, plain and double-quoted scalars, literal
+//! blocks, comments. Everything else is rejected, so that no two parsers read a file differently.
 //!
 //! Scalars are always strings.
 
@@ -37,7 +37,7 @@ impl YamlReader {
         Err(format!("line {}: {why}: {line}", self.at + 1))
     }
 
-    /// Passes blank lines and comments.
+    /// Skips blank lines and comments.
     fn skip(&mut self) -> Result<(), String> {
         while let Some(line) = self.lines.get(self.at) {
             let text = line.trim_start_matches(' ');
@@ -52,7 +52,7 @@ impl YamlReader {
         Ok(())
     }
 
-    /// The line that is next and how far it is indented.
+    /// The next line and its indentation.
     fn peek(&self) -> Option<(usize, &str)> {
         self.lines.get(self.at).map(|line| (indent(line), line.trim_start_matches(' ')))
     }
@@ -119,7 +119,7 @@ impl YamlReader {
         Ok(Value::Object(out))
     }
 
-    /// Lines further in than `at`, as they are.
+    /// The lines that are indented further than `at`, unchanged.
     fn literal(&mut self, at: usize) -> Result<Value, String> {
         let first = self.lines.get(self.at).map_or(0, |line| indent(line));
         if first <= at {
@@ -148,7 +148,7 @@ fn key(text: &str) -> Option<(&str, &str)> {
 
 fn scalar(text: &str) -> Option<String> {
     if text.starts_with('"') {
-        // A string of JSON is one of YAML.
+        // A JSON string is also a YAML string.
         return serde_json::from_str(text).ok();
     }
     let special = text.starts_with(|c: char| "&*!|>%@`{}[]'#,?-:".contains(c));
