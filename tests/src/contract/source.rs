@@ -90,7 +90,7 @@ impl TypeIndex {
         }
     }
 
-    /// If a type of `model` and a type of `api` have the same name, the former gets its file's name as a prefix.
+    /// If several types have the same name, those outside `api` get their file's name as a prefix.
     fn rename(&mut self) {
         for found in self.types.values_mut().filter(|found| found.len() > 1) {
             let own = |found: &SerdeType| crate_of(&found.path) == "api";

@@ -18,7 +18,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::pebble::Pebble;
 use tests::e2e::tools::curl_text;
 
-/// `tls.acme` of a service.
+/// The `tls.acme` setting of a service.
 fn acme(pebble: &Pebble, names: &[&str], more: &str) -> String {
     let directory = pebble.directory();
     let ca = pebble.ca();
@@ -27,7 +27,7 @@ fn acme(pebble: &Pebble, names: &[&str], more: &str) -> String {
     )
 }
 
-/// A service without TLS whose rules refuse everything.
+/// A service without TLS whose rules deny everything.
 fn plain(at: SocketAddr) -> String {
     format!(
         "[service.plain]\nlisten = \"{at}\"\nforward = \"http\"\npool = \"web\"\n\

@@ -25,10 +25,10 @@ pub struct ProxyRequest {
     pub front: usize,
     pub protocol: RequestProtocol,
     pub method: &'static str,
-    /// Its host, or the name in TLS.
+    /// The host, or the SNI of TLS.
     pub host: &'static str,
     pub path: &'static str,
-    /// More fields, as lines.
+    /// Further fields, as lines.
     pub more: &'static str,
 }
 
@@ -38,7 +38,7 @@ pub struct ProxyAnswer {
     /// The status; 0 if there is none.
     pub status: u16,
     pub server: Option<String>,
-    /// Where it is sent, as a browser resolves it.
+    /// The redirect target, as a browser resolves it.
     pub location: Option<String>,
 }
 
@@ -176,7 +176,7 @@ pub struct NamingServer {
 }
 
 impl NamingServer {
-    /// On a port of the loopback.
+    /// Starts on a port of the loopback.
     pub fn start(name: &'static str) -> NamingServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

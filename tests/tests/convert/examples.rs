@@ -8,21 +8,21 @@ pub struct ConvertExample {
     pub file: &'static str,
     /// Replacements for both sides. DIR is the test's directory.
     pub replacements: &'static [(&'static str, &'static str)],
-    /// Where it listens, and the same with PORT for a free port of the loopback.
+    /// The listen addresses in the file, and their replacements with PORT for a free port of the loopback.
     pub fronts: &'static [(&'static str, &'static str)],
-    /// Addresses of its servers, and their names as `pool/server`.
+    /// Addresses of the servers, and their names as `pool/server`.
     pub servers: &'static [(&'static str, &'static str)],
     /// The protocol of the servers.
     pub origin_protocol: OriginProtocol,
     pub requests: &'static [RequestMatrix],
-    /// How each pool's requests are shared out.
+    /// The expected balancing of each pool.
     pub balance_checks: &'static [(&'static str, BalanceComparison)],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginProtocol {
     Http,
-    /// HTTP/1.1, but HTTP/2 without TLS where they are of this pool.
+    /// HTTP/1.1, but HTTP/2 without TLS for the servers of this pool.
     Http2Of(&'static str),
     /// Servers respond with their name to any byte.
     Bytes,
@@ -36,15 +36,15 @@ pub enum RequestProtocol {
     Tls2,
     /// HTTP/2 by prior knowledge.
     Http2,
-    /// The beginning of TLS, with the host as its name.
+    /// A ClientHello with the host as SNI.
     Hello,
     Bytes,
 }
 
-/// How two balancers may differ in sharing out the same requests.
+/// How the distribution of the same requests may differ between the balancers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalanceComparison {
-    /// Not: as many for each server, give or take who is first in turn for each of the workers.
+    /// No difference: equal shares, with a tolerance for the first turn of each worker.
     RoundRobin,
     /// By a key: the same request always reaches the same server, and all servers are used.
     ByKey,
@@ -54,12 +54,12 @@ pub enum BalanceComparison {
 
 /// Requests to one listener: every host with every path and every method, `times` times.
 pub struct RequestMatrix {
-    /// Which of the fronts.
+    /// The index of the frontend.
     pub front: usize,
     pub protocol: RequestProtocol,
     pub hosts: &'static [&'static str],
     pub paths: &'static [&'static str],
-    /// Methods and more fields.
+    /// Methods and further fields.
     pub methods: &'static [(&'static str, &'static str)],
     pub times: usize,
 }
@@ -231,7 +231,7 @@ pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
             times: 80,
         },
     ],
-    // One client has one address: `rabbit` always finds one server, which need not be the same on both sides.
+    // With one client address, `rabbit` always selects one server, which may differ between both sides.
     balance_checks: &[
         ("postgres", BalanceComparison::RoundRobin),
         ("redis", BalanceComparison::RoundRobin),
@@ -242,7 +242,7 @@ pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
 pub const HAPROXY_LIMITS: ConvertExample = ConvertExample {
     file: "haproxy-limits.cfg",
     replacements: &[
-        // Left out by the converter, and they would decide.
+        // Left out by the converter, and they would affect the result.
         ("lua-load /etc/haproxy/x.lua", ""),
         ("http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }", ""),
         ("use_backend %[req.hdr(host),lower,map(/etc/haproxy/hosts.map,web)]", ""),

@@ -1,4 +1,4 @@
-//! The same table for nginx.
+//! The table of nginx examples.
 //!
 //! `examples` documents the fields.
 
@@ -106,7 +106,7 @@ pub const NGINX_HOSTS: ConvertExample = ConvertExample {
             "old.example",
             "unknown.example",
         ],
-        // Below /ghost/ and /secret stand-ins would need TLS and a password.
+        // Paths below /ghost/ and /secret are left out: the stand-ins have no TLS and no password.
         paths: &[
             "/",
             "/page",
@@ -126,7 +126,7 @@ pub const NGINX_HOSTS: ConvertExample = ConvertExample {
         methods: BOTH,
         times: 2,
     }],
-    // One client has one address: `wiki` always finds one server, which need not be the same on both sides.
+    // With one client address, `wiki` always selects one server, which may differ between both sides.
     balance_checks: &[("blog", BalanceComparison::RoundRobin)],
 };
 
@@ -195,7 +195,7 @@ pub const NGINX_DUMP: ConvertExample = ConvertExample {
             methods: BOTH,
             times: 10,
         },
-        // As many as go at once.
+        // As many requests as the rate limit allows at once.
         RequestMatrix {
             front: 0,
             protocol: RequestProtocol::Plain,
@@ -222,9 +222,9 @@ pub const NGINX_DUMP: ConvertExample = ConvertExample {
 pub const NGINX_STREAM: ConvertExample = ConvertExample {
     file: "nginx-stream.conf",
     replacements: &[
-        // Left out: datagrams are forwarded as packets.
+        // Left out: Steelyard forwards datagrams as packets.
         ("server { listen 53 udp; proxy_pass dns; }", ""),
-        // Where clients of the test come from.
+        // The addresses of the test's clients.
         ("allow 10.0.0.0/8;", "allow 127.0.0.0/8;"),
     ],
     fronts: &[

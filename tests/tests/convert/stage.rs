@@ -20,7 +20,7 @@ use tests::e2e::wait;
 use super::client::{NamingServer, ProxyAnswer, ProxyClient, ProxyRequest};
 use super::examples::{BalanceComparison, ConvertExample, OriginProtocol};
 
-/// Where the converter's examples are.
+/// The folder of the converter's examples.
 pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/convert/tests/data")
 }
@@ -79,7 +79,7 @@ impl ComparedBalancer<'_> {
         }
     }
 
-    /// The answer without the server's own name, which is counted.
+    /// The response without the server's name, which is counted.
     fn ask(&mut self, question: &ProxyRequest) -> ProxyAnswer {
         let mut seen = self.client.ask(self.fronts[question.front].address(), question);
         if let Some(server) = seen.server.take() {
@@ -98,7 +98,7 @@ impl ComparedBalancer<'_> {
     }
 }
 
-/// How the same requests were shared out on both sides.
+/// Compares the distribution of the same requests on both sides.
 fn check_balance(
     file: &str,
     pool: &str,
@@ -144,7 +144,7 @@ fn questions(example: &ConvertExample) -> Vec<ProxyRequest> {
     all
 }
 
-/// Waits until each listener's first question is answered by both.
+/// Waits until both sides answer each listener's first request.
 fn wait_until_ready(sides: &[ComparedBalancer<'_>; 2], questions: &[ProxyRequest]) {
     let mut known = BTreeSet::new();
     for question in questions.iter().filter(|question| known.insert(question.front)) {
@@ -239,7 +239,7 @@ fn write(
     dir.write(example.file, text);
 }
 
-/// Files that examples name; the authority's certificate is returned.
+/// Writes the files that the examples name, and returns the authority's certificate.
 fn files(dir: &TestDir) -> PathBuf {
     let authority = CertificateAuthority::new("test authority");
     let names = ["shop.example", "*.shop.example", "*.example"];
@@ -301,7 +301,7 @@ pub fn for_nginx(dir: &TestDir, text: &str) -> String {
 
 const ALONE: &str = "daemon off; master_process off; error_log stderr crit;\n";
 
-/// Where Debian has nginx's `stream`; others build it in.
+/// Debian's file of nginx's `stream` module. Other builds include the module.
 const STREAM: &str = "/usr/lib/nginx/modules/ngx_stream_module.so";
 
 /// Runs `steelyard convert` and then the converted configuration.

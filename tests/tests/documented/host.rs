@@ -15,7 +15,7 @@ use tests::e2e::{tools, wait};
 /// Folders that are covered by a bind mount, and the local files that are copied into them.
 const FOLDERS: [(&str, &str); 5] =
     [("/etc", "/etc/."), ("/run", ""), ("/var/lib", ""), ("/var/log", ""), ("/tmp", "")];
-/// Where commands are typed.
+/// The working directory of the commands.
 pub const HERE: &str = "/tmp/here";
 /// The home directory of the user who runs the commands.
 pub const HOME: &str = "/tmp/home";
@@ -88,19 +88,19 @@ impl DocumentHost {
         Ok(DocumentHost { keeper, _servers: servers.into(), _namespace: namespace, dir })
     }
 
-    /// Where a path of that machine is on this one.
+    /// The local path of a file on the machine.
     pub fn place(&self, path: &str) -> PathBuf {
         place(&self.dir, path)
     }
 
-    /// Writes a file of that machine; a path without a folder is where commands are typed.
+    /// Writes a file on the machine. A relative path is in the working directory.
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.place(&absolute(path));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    /// A line of a shell on that machine, which is ended after a minute.
+    /// A shell command on the machine, which is killed after a minute.
     pub fn shell(&self, line: &str, socket: Option<&str>) -> Command {
         let limited = Command::new(tools::program("timeout"));
         self.inside(limited, &["-s", "KILL", "60", "nsenter"], line, socket)
@@ -140,7 +140,7 @@ impl DocumentHost {
         self.shell(&format!(": > seen && {{ {press}; }} | {script}"), socket)
     }
 
-    /// Runs a line to its end, which must be good.
+    /// Runs a command, which must succeed.
     pub fn done(&self, line: &str) -> Output {
         done(&mut self.shell(line, None))
     }

@@ -9,7 +9,7 @@ use tests::tree::{SourceTree, top};
 
 use crate::host::{DocumentHost, HOME};
 
-/// The configuration of the machine that pages other than the README and the ten minutes are about.
+/// The configuration of the installed machine, to which all pages but the README and the ten-minute guide refer.
 const INSTALLED: &str = r#"
 [global]
 control = { listen = "192.0.2.5:9443", certificate = "/etc/steelyard/control.pem", tokens = "/etc/steelyard/tokens",
@@ -183,7 +183,7 @@ impl<'w> DocumentStage<'w> {
     }
 }
 
-/// Captures under the names of the pages.
+/// Captures with the file names that the pages use.
 fn captures(world: &DocumentHost) {
     let read = |name: &str| {
         let file = top().join("crates/trace/tests/captures").join(name);

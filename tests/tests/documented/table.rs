@@ -1,11 +1,11 @@
 //! Commands of the pages that are run differently or skipped, each with its treatment and reason.
 //!
-//! A row that no page has is an error, so the table cannot outlive its commands.
+//! A row whose command is on no page is an error, so that the table stays up to date.
 
 /// The treatment of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum CommandTreatment {
-    /// It is run and ends with one of these codes, because its answer is about the machine.
+    /// The command runs and ends with one of these codes, which depend on the machine.
     ExitCodes(&'static [i32]),
     /// The command is replaced by a faster equivalent, or by one with the values that the page leaves to the reader.
     Replaced(&'static str),
@@ -15,7 +15,7 @@ pub enum CommandTreatment {
     Until(&'static str),
     /// The command prints this text and keeps running, because later commands need it.
     KeepsRunning(&'static str),
-    /// It is not run here.
+    /// The command is not run.
     Skipped(&'static str),
 }
 

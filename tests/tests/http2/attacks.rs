@@ -23,7 +23,8 @@ impl AttackedBalancer {
         AttackedBalancer { balancer, _origin: origin }
     }
 
-    /// The attack ended with this limit, which is logged and counted once, and the next client is served.
+    /// Checks that the attack ended at this limit, that the limit was logged and counted once, and that the next client
+    /// is served.
     fn ended(&self, last: &[Http2Frame], limit: &str, counter: &str) {
         let goaway = last.iter().rfind(|frame| frame.kind == kind::GOAWAY);
         assert_eq!(goaway.map(Http2Frame::code), Some(CALM), "{last:?}");
@@ -121,7 +122,7 @@ fn streams_that_we_are_made_to_reset_meet_the_same_limit() {
     for at in 0..500 {
         let stream = 2 * at + 1;
         client.get(stream, "/delay/600000");
-        // More than any window may be (RFC 9113 §6.9.1).
+        // Larger than the maximum window (RFC 9113 §6.9.1).
         client.send(kind::WINDOW, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     }
     attacked.ended(&client.read_to_end(), "malformed-requests", "http2-malformed");
@@ -169,7 +170,7 @@ fn a_head_without_end_is_cut() {
     let last = client.read_to_end();
     assert!(last.iter().all(|frame| frame.kind != kind::HEADERS), "{last:?}");
     attacked.serves();
-    // Slowly: the head's own time ends it.
+    // A slow head ends at the header timeout.
     let mut client = FrameClient::connect(attacked.balancer.front());
     client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
     assert!(client.read_to_end().iter().any(|frame| frame.kind == kind::GOAWAY));
@@ -205,7 +206,7 @@ fn heads_beyond_their_limit_get_431() {
 fn a_bomb_of_compressed_heads_does_not_go_off() {
     let attacked = AttackedBalancer::new("");
     let mut client = FrameClient::connect(attacked.balancer.front());
-    // One long field enters the table; a byte repeats it after that.
+    // One long field is added to the dynamic table; after that, a single byte repeats the field.
     let value = "x".repeat(3_500);
     let mut block = head("GET", "/", &[]);
     block.extend([0x40, 4]);

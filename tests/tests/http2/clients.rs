@@ -1,4 +1,4 @@
-//! Decent clients: curl, h2load and the library's own, with and without TLS.
+//! Standard clients: curl, h2load and the library's client, with and without TLS.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! How connections end: in order and in two steps, or at their limits.
+//! How connections end: gracefully in two steps, or at their limits.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

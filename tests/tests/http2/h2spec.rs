@@ -1,4 +1,4 @@
-//! h2spec, strictly: every case of its suite over the sections of RFC 9113 and RFC 7541.
+//! h2spec in strict mode: every case of its suite over the sections of RFC 9113 and RFC 7541.
 //!
 //! Runs under TLS, where ALPN selects HTTP/2 from the first byte. On a cleartext port that also accepts HTTP/1.1, an
 //! invalid preface gets an HTTP/1.1 response, which one of the cases parses as frames.

@@ -1,5 +1,4 @@
-//! HTTP/2 towards the servers that people run: nginx, Apache httpd, Go, Node, hypercorn and Envoy, in TLS and by prior
-//! knowledge.
+//! HTTP/2 with common servers: nginx, Apache httpd, Go, Node, hypercorn and Envoy, over TLS and by prior knowledge.
 
 use std::fs::Permissions;
 use std::net::SocketAddr;
@@ -19,14 +18,14 @@ use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-/// How the names of Envoy's settings begin.
+/// The common prefix of Envoy's type names.
 const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
 const LARGE: usize = 1_000_000;
 
 /// A server and its capabilities.
 struct Http2Peer {
     address: SocketAddr,
-    /// It sends a request's body back.
+    /// The server returns the request's body.
     echoes: bool,
     trails: bool,
     _process: Box<dyn std::any::Any>,
@@ -224,7 +223,7 @@ fn asks(peer: &Http2Peer, balancer: &TestBalancer) {
     }
     let empty = ask(H2Request { body: None, ..H2Request::post("/echo", b"") });
     assert_eq!((empty.status, empty.body.len()), (200, 0));
-    // Clients of HTTP/1.1 too, whose requests have a Host.
+    // HTTP/1.1 clients too, whose requests have a Host field.
     let mut client = balancer.client();
     assert_eq!(client.get("/hello").body, b"hello");
     assert_eq!(client.post("/echo", b"body").status(), 200);

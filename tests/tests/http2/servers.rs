@@ -28,7 +28,7 @@ fn many_requests_share_a_connection() {
         answers.iter().all(|answer| answer.status == 200 && answer.body == b"one"),
         "{answers:?}"
     );
-    // Clients of HTTP/1 share it too.
+    // HTTP/1 clients share the connection too.
     let mut client = balancer.client();
     for _ in 0..20 {
         assert_eq!(client.get("/").body, b"one");

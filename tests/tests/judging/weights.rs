@@ -68,7 +68,7 @@ fn a_server_that_comes_back_climbs() {
     });
     let mut client = balancer.client();
     let answers = (0..110).map(|_| client.get("/").field("x-origin").unwrap().to_owned());
-    // A worker takes the new schedule up between two of its events: it may be within these answers.
+    // A worker adopts the new schedule between two of its events, perhaps during these requests.
     let b = answers.filter(|name| name == "b").count();
     assert!((9..=11).contains(&b), "a tenth of a's share is {b} of 110");
     assert!(explained(&balancer, "web/b").contains("10 % of its share by slow start"));

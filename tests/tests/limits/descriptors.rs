@@ -19,11 +19,11 @@ const DESCRIPTORS: u64 = 400;
 const SOON: Duration = Duration::from_millis(300);
 /// The descriptors that workers reserve for the control socket.
 const KEPT: u64 = 8;
-/// Clients that use their connection all the time.
+/// Clients that send requests throughout the test.
 const BUSY: usize = 8;
 /// Long timeouts, so that idle clients stay connected.
 const PATIENT: &str = "timeout.header = \"5m\"\ntimeout.idle = \"5m\"";
-/// As many clients as descriptors allow, and more.
+/// More clients than descriptors allow.
 const ENDLESS: &str = "connections = 100000";
 
 #[test]
@@ -65,7 +65,7 @@ fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() 
         for _ in 0..20 {
             match HttpClient::try_connect(run.front) {
                 Ok(client) => idle.push(client),
-                // The reset was there before we had connected, as we see it.
+                // The reset arrived before `connect` returned.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => reset += 1,
                 Err(error) => panic!("{error}"),
             }
@@ -92,7 +92,7 @@ struct DescriptorRun {
 }
 
 impl DescriptorRun {
-    /// With clients that are served.
+    /// Starts the daemon, with clients that are served.
     fn new(
         setup: fn(&[SocketAddr]) -> BalancerConfig,
         global: &str,

@@ -12,7 +12,7 @@ use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// Bytes of the disk, as mount(8) reads them.
+/// The size of the disk, in the format of mount(8).
 const DISK: &str = "64k";
 /// Mounts a disk of that size at $0 and runs the rest there.
 const MOUNT: &str = r#"mount -t tmpfs -o size="$1" none "$0" && shift && exec "$@""#;

@@ -25,7 +25,7 @@ impl HoldingServer {
     pub fn start() -> HoldingServer {
         let shared = Arc::new(HeldConnections::default());
         let held = shared.clone();
-        // A connection that breaks off ends its thread.
+        // A broken connection ends its thread.
         HoldingServer {
             server: ScriptedServer::start(move |stream| drop(held.serve(&stream))),
             shared,
@@ -40,7 +40,7 @@ impl HoldingServer {
         self.shared.held.load(Ordering::Relaxed)
     }
 
-    /// Answers all that wait, and all that come, at once.
+    /// Answers all held requests and all later ones at once.
     pub fn release(&self) {
         *self.shared.open.lock().unwrap() = true;
         self.shared.opened.notify_all();

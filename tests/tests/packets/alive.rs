@@ -1,6 +1,7 @@
-//! The plane outlives its daemon: reloads, restarts, kills, stops and take-overs under load, with no connection lost.
+//! The packet plane outlives its daemon: reloads, restarts, kills, stops and takeovers under load, without a lost
+//! connection.
 //!
-//! `stop` removes every trace, `stop --detach` leaves the plane at work.
+//! `stop` removes the plane completely; `stop --detach` leaves it running.
 
 use lab::load::{ConnectionReuse, LoadRun};
 use lab::net::SiteLayout;
@@ -69,7 +70,7 @@ fn nobody_notices(forward: &'static str) {
     no_trace(&plane);
 }
 
-/// No pin, and no program on the link.
+/// Checks that no pin and no program is left.
 fn no_trace(plane: &PacketBalancer) {
     let left = |dir: &std::path::Path| match std::fs::read_dir(dir) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>(),

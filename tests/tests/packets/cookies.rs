@@ -8,9 +8,9 @@ use tests::e2e::wait;
 
 use super::topology::{ForwardMethodCase, PacketTopology};
 
-/// Requests of each version.
+/// Requests of each IP version.
 const EACH: usize = 8;
-/// Clients that are nowhere; from four half-open connections on cookies are given.
+/// The number of unreachable clients. From four half-open connections on, SYN cookies are sent.
 const FLOOD: usize = 6;
 const GUARDED: ForwardMethodCase = ForwardMethodCase {
     forward: "nat",

@@ -1,4 +1,4 @@
-//! Packets through the whole: client, router, balancer and servers in namespaces, with programs of others.
+//! End-to-end packet forwarding: client, router, balancer and servers in namespaces, with third-party programs.
 //!
 //! Each test has a separate site and needs root; without root it is skipped, which fails in the gate.
 

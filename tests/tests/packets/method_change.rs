@@ -15,10 +15,10 @@ use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
 
-/// Connections at a time.
+/// Concurrent connections.
 const CONNECTIONS: usize = 4;
 
-/// From which method to which.
+/// The previous and the next method of each change.
 const WAYS: [(&str, &str); 6] = [
     ("mac", "nat"),
     ("nat", "tunnel"),

@@ -1,4 +1,5 @@
-//! Every method in both versions, in four kinds of networks: pages of a real nginx, bulk both ways, datagrams.
+//! Every method with both IP versions, in four kinds of networks: pages of a real nginx, bulk transfers both ways, and
+//! datagrams.
 //!
 //! In each network, one service changes from method to method. The servers' side checks the addresses that a method
 //! promises.
@@ -16,7 +17,7 @@ use super::topology::{ForwardMethodCase, GRE, GUE, IPIP, METHODS, NAT, PacketTop
 /// Requests and datagrams of each kind.
 const EACH: usize = 8;
 
-/// Every server answers, whole, and every packet is accounted for.
+/// Checks that every server answers completely, and that every packet is accounted for.
 fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
     let plane = &world.plane;
     let largest = usize::try_from(plane.site.layout().mtu).unwrap() - 200;
@@ -260,7 +261,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
     }
 }
 
-/// A server of the balancer's own, beside one elsewhere.
+/// A server on the balancer's host, beside a remote one.
 #[test]
 fn a_server_on_the_balancer_itself_has_its_share() {
     if !ready() {

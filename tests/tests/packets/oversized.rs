@@ -58,7 +58,7 @@ fn arrive_whole(layout: &SiteLayout, packets: &str) {
         let cross = SocketAddr::new(SERVICE_V4.into(), CROSS);
         let cross = send_datagrams(&plane.site.client, cross, EACH, BYTES);
         assert_eq!(cross["cross"], EACH, "{method:?}");
-        // Two of three fragments do not fit with an outer header around them.
+        // With an outer header, two of three fragments exceed the MTU.
         wait::until("all are counted", || {
             outcome(&plane, "fragmented") >= 4 * EACH as u64 && plane.packets().unaccounted == 0
         });
@@ -84,7 +84,7 @@ fn large_datagrams_reach_their_server_whole_in_the_generic_hook() {
     }
 }
 
-/// The process that makes fragments may be another one at any time.
+/// Another process can take over fragmentation at any time.
 #[test]
 fn another_process_goes_on_making_fragments() {
     if !ready() {

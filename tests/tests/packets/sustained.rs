@@ -1,6 +1,6 @@
 //! Source ports of `nat` are reused after the closing time, and no connection fails meanwhile.
 //!
-//! The long variant measures how many connections a second go on and on with the clients closing first.
+//! The long variant measures the sustained rate of connections when clients close first.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -19,9 +19,9 @@ use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
 
-/// Ports of a return address towards a server and port.
+/// The ports of a return address towards one server and port.
 const PORTS: f64 = 64_510.0;
-/// The closing time that is measured with, seconds.
+/// The closing time of the measurement, in seconds.
 const FIN: u32 = 15;
 /// The number of concurrent clients per server where only connections are measured. A client whose SYN is dropped
 /// because no port is free waits a second for the retransmission.
@@ -58,7 +58,7 @@ fn ports_come_around_and_no_connection_fails() {
     let words = words.packets("flows = 4096\n").service("fin-timeout = \"2s\"\n");
     let plane =
         PacketBalancer::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
-    // More than there are ports: of 4,096 records the two shares of a service and protocol have 1,024 at most.
+    // More connections than ports: of 4,096 records, the two shares of a service and protocol have 1,024 at most.
     let load = relentless(&plane, 32);
     wait::until("more connections than there are ports", || load.report().answered >= 2_000);
     let report = stop_load(load);
@@ -124,7 +124,7 @@ fn connect(plane: &PacketBalancer, clients: usize, stop: &AtomicBool, connects: 
 fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
     let fd = socket(AddressFamily::INET, SocketType::STREAM, None)?;
     set_socket_timeout(&fd, Timeout::Send, Some(wait::DEADLINE))?;
-    // Its port is chosen when the far end is known.
+    // The port is chosen at connect time, when the destination is known.
     lab::sys::choose_port_late(&fd)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
     bind(&fd, &SocketAddr::from((source, 0)))?;

@@ -1,5 +1,5 @@
-//! Services beside each other, and families beside each other: `nat` services that share a server and a return address,
-//! pools of both families, datagrams that do not fit a tunnel, and a service of every address.
+//! Several services and both IP families: `nat` services that share a server and a return address, pools of both
+//! families, datagrams that exceed a tunnel's MTU, and a wildcard service.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tests::e2e::wait;
 /// Requests of each kind.
 const EACH: usize = 12;
 
-/// A plane whose servers run nginx at 80 and 8080.
+/// A plane whose servers run nginx on ports 80 and 8080.
 fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Nginx>) {
     let mut plane = PacketBalancer::open_without_daemon(layout, words);
     let nginx = |(number, node): (usize, &lab::net::SiteHost)| {
@@ -48,7 +48,7 @@ fn all_answered(plane: &PacketBalancer, to: &str) {
     assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.daemon_output());
 }
 
-/// A service of two ports before the server and return address of a service of one.
+/// A service of two ports, with the same server and return address as a service of one port.
 fn beside(listen: &str) -> String {
     format!(
         "[service.beside]\nlisten = \"{listen}\"\nforward = \"nat\"\npool = \"beside\"\n\
@@ -175,7 +175,7 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
     });
     let at = SocketAddr::new(plane.site.balancer.host.v4.into(), own.unwrap());
     assert_eq!(asked(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
-    // Probes of the pool are answered: they were all up, and stay so.
+    // Health checks of the pool still succeed: all servers were up and stay up.
     plane.wait_until_all_up();
     BOTH.into_iter().for_each(|version| {
         assert_eq!(plane.curl(version, EACH).len(), 1, "{}", plane.daemon_output());

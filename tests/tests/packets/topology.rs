@@ -1,4 +1,4 @@
-//! A site with a real nginx, iperf3 and a datagram echo on every server, and a service that moves between the methods.
+//! A site with a real nginx, iperf3 and a datagram echo on every server, and a service whose forwarding method changes.
 //!
 //! This module reports what arrives; the tests check it.
 
@@ -28,7 +28,7 @@ pub struct ForwardMethodCase {
 
 pub const MAC: ForwardMethodCase = ForwardMethodCase { forward: "mac", service: "" };
 pub const NAT: ForwardMethodCase = ForwardMethodCase { forward: "nat", service: "" };
-/// Bare IP around a packet.
+/// IP in IP.
 pub const IPIP: ForwardMethodCase =
     ForwardMethodCase { forward: "tunnel", service: "tunnel = \"ipip\"\n" };
 pub const GRE: ForwardMethodCase =
@@ -46,7 +46,7 @@ pub struct PacketTopology {
 }
 
 impl PacketTopology {
-    /// Builds it; the service is forwarded by `mac`. `packets`: lines of `[packets]`.
+    /// Builds the site with a service of the method `mac`. `packets`: lines of `[packets]`.
     pub fn open(layout: &SiteLayout, packets: &str) -> PacketTopology {
         let servers: Vec<usize> =
             (0..usize::from(layout.local_servers + layout.remote_servers)).collect();
@@ -98,7 +98,7 @@ impl PacketTopology {
         }
     }
 
-    /// A page of three megabytes, whole.
+    /// Downloads a page of three megabytes.
     pub fn downloads(&self, version: IpVersion) {
         let mut curl = self.plane.site.client.command(program("curl"));
         let url = format!("http://{}/page", version.service());
@@ -136,11 +136,11 @@ impl PacketTopology {
         answer.stdout.trim().parse().unwrap()
     }
 
-    /// iperf3 to the server and back: bytes that arrived.
+    /// Runs iperf3 to the server and back. Returns the received bytes.
     pub fn bulk(&self, version: IpVersion) -> [f64; 2] {
         [&[][..], &["-R"]].map(|direction| {
             let ip = version.service().ip().to_string();
-            // Its server takes one client at a time, and may not have done with the one before.
+            // iperf3's server accepts one client at a time, and may still be busy with the previous one.
             let answer = wait::until_some("iperf3's server takes a client", || {
                 let mut iperf = self.plane.site.client.command(program("iperf3"));
                 // Small buffers: iperf3 does not count bytes that its server has not read when the client ends.

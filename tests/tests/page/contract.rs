@@ -46,7 +46,7 @@ fn answers_are_as_the_document_says() {
                 ("", balancer.setup().pool("balance = \"random\"").text(balancer.dir().path()))
             }
             _ if route.method == "PATCH" => ("", "{}".to_owned()),
-            // They end the daemon, or are of things that this one does not have.
+            // These routes end the daemon, or need objects that this daemon lacks.
             routes::STOP
             | routes::TAKEOVER
             | routes::ROLLBACK

@@ -66,7 +66,7 @@ fn found(at: SocketAddr, more: &[&str]) {
     let document = format!("http://{at}{}", routes::OPENAPI);
     let mut command = Command::new(tool("venv/bin/python3"));
     command.args(["-m", "schemathesis.cli", "run", &document, "-H", "Connection: close"]);
-    // The same requests each time.
+    // The same requests in each run.
     command.args(["--phases", "coverage", "--generation-deterministic", "--continue-on-failure"]);
     command.args(["--no-color", "--request-timeout", "20"]).args(more);
     let dir = TestDir::new();
@@ -117,7 +117,7 @@ fn relay<W: DuplexStream>(mut open: impl FnMut() -> Option<W> + Send + 'static) 
     address
 }
 
-/// One direction; its end ends both.
+/// Copies one direction. Its end closes both directions.
 fn pass(mut from: impl DuplexStream, mut to: impl DuplexStream) {
     let _ = std::io::copy(&mut from, &mut to);
     from.end();

@@ -1,4 +1,5 @@
-//! The program on one machine and the daemon on another: over TLS, known by a token or a certificate, each with its role.
+//! The program and the daemon on different machines: over TLS, authenticated by a token or a certificate, each with its
+//! role.
 
 use std::path::Path;
 use std::process::Command;
@@ -92,7 +93,7 @@ fn a_daemon_elsewhere_is_known_by_who_signed_it_or_by_its_fingerprint() {
         2,
         &["cannot reach", "control.listen"],
     );
-    // By the environment, and by a name of the client's file.
+    // The daemon is selected by the environment, and by a name in the client's configuration.
     let mut command = it.command("status --json");
     command.env("STEELYARD_REMOTE", it.door.address().to_string()).env("STEELYARD_PIN", &print);
     assert_eq!(run_command(command).code, 0);

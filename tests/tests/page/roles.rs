@@ -11,7 +11,7 @@ use tests::e2e::wait;
 
 use crate::client::{ApiListener, problem, token};
 
-/// An operation of the document that the daemon serves.
+/// An operation in the daemon's OpenAPI document.
 struct ApiOperation {
     method: String,
     path: String,
@@ -147,7 +147,7 @@ fn an_order_over_tcp_is_recorded_with_whose_token_it_was() {
     }
     let audit = door.with(&operate, "GET", routes::AUDIT, "").text();
     assert!(audit.contains("token the-operate from 127.0.0.1"), "{audit}");
-    // A token is as long good as its line is there.
+    // A token is valid as long as its line exists.
     balancer.dir().write("tokens", "");
     assert_eq!(door.with(&operate, "GET", routes::STATUS, "").status(), 401);
 }

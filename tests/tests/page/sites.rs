@@ -11,7 +11,7 @@ use tests::e2e::wait;
 
 use crate::client::{ApiListener, problem, token};
 
-/// Headers, and the status and the problem that they are answered with.
+/// Request headers, and the expected status and problem.
 type SiteCase<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
 
 #[test]
@@ -63,7 +63,7 @@ fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
         door.on(BalancerConfig::http(&addresses(&origins)), ", certificate = \"DIR/control.pem\"");
     let balancer = TestBalancer::start(&setup);
     let read = token(balancer.dir(), Role::View);
-    // The daemon runs before its certificate is there.
+    // The daemon starts before its certificate exists.
     let dir = balancer.dir();
     let ask = |authority: &CertificateAuthority| {
         let ca = authority.write(dir.join("ca.pem"));

@@ -12,7 +12,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::wait;
 
-/// How a fake behaves; it may be changed while it runs.
+/// The behaviour of a fake server. A test may change it at run time.
 #[derive(Clone, Debug)]
 pub enum FakeBehaviour {
     /// Accepts connections and sends nothing.
@@ -27,7 +27,7 @@ pub enum FakeBehaviour {
     Alternate(Vec<u8>, Vec<u8>),
 }
 
-/// A listener with manners.
+/// A listener with scripted behaviour.
 pub struct FakeServer {
     address: SocketAddr,
     behaviour: Arc<Mutex<FakeBehaviour>>,
@@ -39,7 +39,7 @@ impl FakeServer {
         FakeServer::start_at("127.0.0.1:0".parse().unwrap(), manner)
     }
 
-    /// Starts it at this address.
+    /// Starts the server at this address.
     pub fn start_at(at: SocketAddr, manner: FakeBehaviour) -> FakeServer {
         let listener = TcpListener::bind(at).unwrap();
         let address = listener.local_addr().unwrap();
@@ -68,7 +68,7 @@ impl FakeServer {
         self.address
     }
 
-    /// It behaves otherwise from now on.
+    /// Changes the behaviour from now on.
     pub fn change(&self, manner: FakeBehaviour) {
         *self.behaviour.lock().unwrap() = manner;
     }
@@ -105,7 +105,7 @@ fn behave(mut stream: TcpStream, manner: &FakeBehaviour) {
     while matches!(stream.read(&mut buffer), Ok(1..)) {}
 }
 
-/// A balancer of bytes before one server `a`, probed like this and often.
+/// A TCP balancer with one server `a` and frequent health checks of this kind.
 pub fn balancer(address: impl std::fmt::Display, probe: &str) -> TestBalancer {
     let settings = format!(", probe = {{ {probe}, {TIMES} }}");
     TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", address, &settings))

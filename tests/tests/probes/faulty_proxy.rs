@@ -14,9 +14,9 @@ use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 #[derive(Clone, Copy, Debug)]
 enum LineFault {
     Intact,
-    /// Longer than a probe of these tests waits.
+    /// Later than the timeout of the tests' health checks.
     Delayed,
-    /// Other bytes, in lines as long as before.
+    /// Corrupted bytes, in lines of the same length.
     Corrupted,
 }
 
@@ -60,7 +60,7 @@ impl Drop for FaultyProxy {
     }
 }
 
-/// In one direction, in a thread that ends with either side.
+/// Copies one direction, on a thread that ends with either side.
 fn carry(mut from: TcpStream, mut to: TcpStream, line: LineFault) {
     let _ = from.set_read_timeout(Some(Duration::from_secs(5)));
     std::thread::spawn(move || {

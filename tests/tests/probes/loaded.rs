@@ -69,7 +69,7 @@ fn known(balancer: &TestBalancer, loads: [Option<f64>; 2]) {
     });
 }
 
-/// How many of 400 requests `a` answers.
+/// The number of 400 requests that `a` answers.
 fn answered_by_a(balancer: &TestBalancer) -> usize {
     let mut client = balancer.client();
     (0..400).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count()

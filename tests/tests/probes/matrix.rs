@@ -87,7 +87,7 @@ impl ProbedServers {
         wait::until("all are down", || {
             all().iter().all(|server| server.state == ServerState::Down)
         });
-        // A busy machine makes an answer late now and then: the evidence of some turn is as expected.
+        // On a busy machine a response may be late once, so the expected evidence may come in a later check.
         let mut missing = self.servers.clone();
         wait::until("each with its evidence", || {
             let now = all();

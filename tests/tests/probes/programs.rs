@@ -60,7 +60,7 @@ fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
 fn what_leaves_in_silence_is_found_now_and_then() {
     let dir = TestDir::new();
     let notes = TestDir::new();
-    // Long enough to pile up, short enough to be gone when the test is.
+    // Long enough to accumulate, and short enough to end with the test.
     let word = format!("20.{}", std::process::id());
     let runs = notes.join("runs");
     let quiet = "< /dev/null > /dev/null 2>&1 &";

@@ -18,7 +18,7 @@ use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 /// An unprivileged user: some servers do not run as root.
 pub const NOBODY: u32 = 65_534;
 
-/// A port that was free a moment ago: these servers cannot be handed a socket.
+/// A port that was free a moment ago, because these servers cannot inherit a socket.
 pub fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

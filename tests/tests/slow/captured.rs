@@ -1,4 +1,4 @@
-//! Captures that make themselves: a slow server is planted, the capture appears, and `explain trace` names the server.
+//! Automatic captures: with a slow server, the capture appears, and `explain trace` names the server.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tests::skip::skip;
 
 use super::setup::server;
 
-/// A secret that must be in no file.
+/// A secret that no file may contain.
 const SECRET: &str = "c2VjcmV0LW9mLXRoZS10ZXN0";
 
 fn captures(place: &CliEnvironment) -> Captures {
@@ -22,7 +22,7 @@ fn captures(place: &CliEnvironment) -> Captures {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
 }
 
-/// The one capture of a rule, once it is there.
+/// The only capture of a rule, once it exists.
 fn captured(place: &CliEnvironment, rule: &str) -> (PathBuf, String) {
     wait::until_some(&format!("a capture by {rule}"), || {
         let found = captures(place);
@@ -142,7 +142,7 @@ fn by_hand_and_by_failures(place: &CliEnvironment, setup: &BalancerConfig) {
     assert!(about.contains("exchanges failed in 10 s, above 50 %"), "{about}");
 }
 
-/// Nanoseconds on a processor of the thread of this name.
+/// The processor time of the thread of this name, in nanoseconds.
 fn ran(pid: u32, name: &str) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let mut of_name = tasks.filter(|task| {

@@ -1,4 +1,4 @@
-//! Servers that are slow on purpose, clients that are, and how often the balancer names who was.
+//! Slow servers and slow clients, and a check of how often the balancer names the right owner.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,7 +10,7 @@ use tests::e2e::http::{ExpectedBody, HttpReader};
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::wait::{self, linger};
 
-/// How often a cause is planted.
+/// The number of repetitions of each cause.
 pub fn times() -> usize {
     if is_long() { 200 } else { 6 }
 }
@@ -21,7 +21,7 @@ pub fn server(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> ScriptedS
     ScriptedServer::start(answers(prepare))
 }
 
-/// The same at this address.
+/// As `server`, at this address.
 pub fn server_at(
     address: SocketAddr,
     prepare: impl Fn(&TcpStream) + Send + Sync + 'static,
@@ -64,7 +64,7 @@ fn answers(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> impl Fn(TcpS
     }
 }
 
-/// Bytes after which a slow client pauses.
+/// The bytes after which a slow client pauses.
 pub const PIECE: usize = 64 * 1024;
 
 /// Requests a target and reads the whole response, with a pause after each piece.
@@ -73,7 +73,7 @@ pub fn fetch(stream: &TcpStream, target: &str, pause: Duration) -> usize {
     whole(stream, target, pause)
 }
 
-/// The same over anything that carries bytes.
+/// As `fetch`, over any stream.
 pub fn whole(mut stream: impl Read + Write, target: &str, pause: Duration) -> usize {
     let request =
         format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n");

@@ -49,13 +49,13 @@ fn replay(behind: &SmugglingOrigin) {
     figure(format!("smuggling in HTTP/1: {} cases, no disagreement", sent.len()));
 }
 
-/// Sends a case with the request that follows it, and the one on another connection.
+/// Sends a case with a following request on the same connection, and a request on another connection.
 fn one(balancer: &TestBalancer, case: SmugglingCase) -> CaseRun {
     let mut client = balancer.client();
     let address = client.stream().local_addr().unwrap();
     let mut bytes = case.bytes();
     bytes.extend_from_slice(get(&case.same()).as_bytes());
-    // A refusal may come before all is sent.
+    // Ignored: the balancer may reject the request before all bytes are sent.
     let _ = client.try_send(&bytes);
     let _ = client.stream().shutdown(std::net::Shutdown::Write);
     let answers = client.read_to_end_or_reset().unwrap_or_default();

@@ -158,7 +158,7 @@ enum FollowUpOutcome {
     Answered,
     /// Another status, or a reset that does not guarantee that the request was not processed.
     Otherwise,
-    /// Its connection ended first.
+    /// The connection ended first.
     Gone,
 }
 
@@ -166,7 +166,7 @@ enum FollowUpOutcome {
 fn answers(client: &mut FrameClient) -> (bool, FollowUpOutcome) {
     // `:status: 200` is the eighth field of the static table (RFC 7541, appendix A).
     let good = |frame: &Http2Frame| frame.payload.first() == Some(&0x88);
-    // 100, as a text or in Huffman's code (RFC 7541, appendix B).
+    // Status 100, as a plain or Huffman-coded string (RFC 7541, appendix B).
     let goes_on = |frame: &Http2Frame| {
         let rest = frame.payload.get(1..).unwrap_or_default();
         rest.starts_with(b"\x03100") || rest.starts_with(&[0x82, 0x08, 0x01])

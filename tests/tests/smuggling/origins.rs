@@ -72,7 +72,7 @@ impl SmugglingOrigin {
         SmugglingOrigin::Apache { _process: process, address: port.address(), dir }
     }
 
-    /// Node; `lenient`: with its careless parser.
+    /// Node. `lenient` selects its insecure parser.
     pub fn node(lenient: bool) -> SmugglingOrigin {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/smuggling/server.js");
         let mut command = Command::new(program("node"));

@@ -14,9 +14,9 @@ use super::table::{ExpectedOutcome, ForwardedRequest, SmugglingCase};
 #[derive(Debug)]
 pub struct CaseRun {
     pub case: SmugglingCase,
-    /// The client of the attack.
+    /// The address of the case's client.
     pub client: SocketAddr,
-    /// The request that followed on its connection was answered.
+    /// Whether the following request on the connection was answered.
     pub answered_after: bool,
     /// Mistakes in the responses.
     pub mistakes: Vec<String>,
@@ -80,9 +80,9 @@ fn is_odd(expect: &ExpectedOutcome) -> bool {
 
 /// The balancer's log about a case's connection.
 struct ForwardedCase {
-    /// Requests that it passed on whole.
+    /// Completely forwarded requests.
     whole: Vec<(String, String)>,
-    /// Requests of which it passed on a part.
+    /// Partly forwarded requests.
     begun: Vec<(String, String)>,
     wrong: Vec<String>,
 }
@@ -147,7 +147,7 @@ fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
     found
 }
 
-/// Where the server saw something else than was passed on.
+/// The difference between the forwarded requests and those that the server saw.
 fn disagreement(
     sent: &CaseRun,
     whole: &[(String, String)],

@@ -55,7 +55,7 @@ pub fn explained(place: &CliEnvironment) -> UsersService {
     })
 }
 
-/// The same once this is so.
+/// As `explained`, once the report satisfies a condition.
 pub fn when(
     place: &CliEnvironment,
     what: &str,
@@ -68,7 +68,7 @@ pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
     users.promises.iter().find(|it| it.what == what).unwrap_or_else(|| panic!("{users:?}"))
 }
 
-/// The sentence of the first event of this kind about an alarm of a promise.
+/// The text of the first event of this kind about an alarm of an objective.
 pub fn told(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -> Option<String> {
     let events = place.events().events;
     let about = |event: &&api::types::Event| {

@@ -37,7 +37,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     let users = explained(&place);
     assert!(users.hour.slow >= 16, "{users:?}");
     assert_eq!((promise(&users, "available").bad, users.hour.failed), (0, 0), "slow is not failed");
-    // A server that is gone.
+    // The server is gone.
     drop(origin);
     wait::until("nobody listens there", || std::net::TcpStream::connect(address).is_err());
     ask(&place, 30, "/200", 502);
@@ -59,7 +59,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     assert!(available.budget_left_percent < 0.0, "of 366 three may fail: {available:?}");
 }
 
-/// Clients that reset while their answer is awaited, and one whose request is no request.
+/// Clients that reset the connection while they wait for a response, and one that sends a malformed request.
 fn leave(place: &CliEnvironment) {
     let front = place.setup().fronts()[0];
     when(place, "those that stayed", |users| promise(users, "available").operations == 20);
@@ -80,7 +80,7 @@ fn leave(place: &CliEnvironment) {
     assert_eq!((place.count_events("budget-burning"), users.causes.len()), (0, 0));
 }
 
-/// The same in every place where it is shown.
+/// Checks the figures in every report that shows them.
 fn shown(place: &CliEnvironment) {
     let users = explained(place);
     assert_eq!((users.causes[0].cause.as_str(), users.causes[0].count), ("server-refused", 30));

@@ -10,7 +10,7 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 
-/// A capture under way, at the far end of one of the middle's cables.
+/// A running capture, at the far end of one of the middle host's links.
 pub struct CableCapture {
     tcpdump: ChildProcess,
     file: PathBuf,
@@ -27,7 +27,7 @@ pub fn have_tools() -> bool {
 }
 
 impl CableCapture {
-    /// Begins; `link` is `front` or `back`.
+    /// Starts a capture. `link` is `front` or `back`.
     pub fn begin(between: &NetworkNamespace, link: &str, dir: &TestDir) -> CableCapture {
         let file = dir.join(&format!("{link}.pcap"));
         let mut command = between.command(find("tcpdump"));
@@ -69,7 +69,7 @@ impl CableCapture {
     }
 }
 
-/// Values of a field in the frames that fit.
+/// The values of a field in the frames that match a filter.
 pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
     let mut tshark = Command::new(find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
@@ -78,7 +78,7 @@ pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
     said.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
-/// How many frames fit.
+/// The number of frames that match a filter.
 pub fn count(file: &Path, filter: &str) -> u64 {
     fields(file, filter, "frame.number").len() as u64
 }

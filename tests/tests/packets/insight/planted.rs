@@ -13,7 +13,7 @@ use tests::e2e::packet_balancer::ready;
 use super::capture::{CableCapture, REPAIRS, count, fields, have_tools};
 use super::topology::{InsightTopology, ask, far};
 
-/// Loses each so-many-th large packet of one direction.
+/// A link that loses every `every`-th large packet of one direction.
 fn lossy(every: u64) -> LinkShape {
     LinkShape { drop_every: every, ..shape() }
 }
@@ -33,14 +33,14 @@ fn captured_run(world: &InsightTopology, begun: usize, run: impl FnOnce()) -> Ca
     let captures =
         ["front", "back"].map(|link| CableCapture::begin(&world.chain.between, link, world.dir()));
     run();
-    // The last packets come after the last call: they belong to the captures, too.
+    // The last packets arrive after the last call, and belong to the captures too.
     let told = world.settled(begun);
     let files = captures.map(CableCapture::end);
     agree(&told, &files);
     CapturedRun { told, files }
 }
 
-/// Whose packets are whose; the daemon's own connections to the server come from another address.
+/// Filters for the packets of each side. The daemon's own connections to the server have another source address.
 fn client() -> String {
     format!("ip.src == {CHAIN_CLIENT}")
 }
@@ -57,7 +57,7 @@ fn repairs(side: &PacketSide) -> u64 {
 fn agree(told: &SlowPackets, [front, back]: &[PathBuf; 2]) {
     let side = |side: &PacketSide, file: &Path, who: &str| {
         let what = format!("{who}: {side:?}");
-        // A capture may begin or end a packet apart.
+        // A capture may start or end one packet earlier or later.
         let packets = count(file, &format!("tcp && {who}"));
         assert!(side.packets.abs_diff(packets) <= 1, "{packets} packets of {what}");
         let again = count(file, &format!("{who} && {REPAIRS}"));
@@ -127,7 +127,8 @@ fn losses_are_attributed_to_the_side_that_they_are_on() {
     if !ready() || !have_tools() {
         return;
     }
-    // On the server's line its data is lost before us, on the client's behind us.
+    // The server's data is lost before the balancer if the server's link is lossy, and behind the balancer if the
+    // client's link is lossy.
     let rows = [([shape(), lossy(40)], far(4), false), (far(4), [shape(), lossy(40)], true)];
     for (near, beyond, before) in rows {
         let world = InsightTopology::open("nat", near, beyond);
@@ -137,7 +138,7 @@ fn losses_are_attributed_to_the_side_that_they_are_on() {
         let lost = [server.lost_before, server.lost_behind];
         let (there, elsewhere) = if before { (lost[0], lost[1]) } else { (lost[1], lost[0]) };
         assert!(there >= 4, "{server:?}");
-        // A tail that was not lost may be sent once too often.
+        // A tail that was not lost may be retransmitted unnecessarily.
         assert!(elsewhere * 4 <= there, "{server:?}");
         assert!(
             of(&told, "network", "LOSS") > 0.0
@@ -167,7 +168,7 @@ fn what_clients_send_is_reported_with_every_method() {
     }
 }
 
-/// A client with little room that does not read.
+/// A client with a small buffer that does not read.
 fn small(socket: &OwnedFd) {
     set_socket_recv_buffer_size(socket, 8 * 1024).unwrap();
 }

@@ -27,14 +27,14 @@ pub struct InsightTopology {
     pub chain: LinkChain,
 }
 
-/// A line that only takes its time.
+/// A link with a delay and without loss.
 pub fn far(ms: u64) -> [LinkShape; 2] {
     let shape = LinkShape { delay: Duration::from_millis(ms), ..LinkShape::default() };
     [shape.clone(), shape]
 }
 
 impl InsightTopology {
-    /// The service is forwarded by `forward`; lines on both sides of the daemon.
+    /// Builds the chain with a service of method `forward`, and links on both sides of the daemon.
     pub fn open(
         forward: &'static str,
         near: [LinkShape; 2],
@@ -58,7 +58,7 @@ impl InsightTopology {
         world
     }
 
-    /// The server takes the outer header away, and its segments leave room for it.
+    /// Loads a decapsulator on the server, and limits its segment size.
     fn unwraps(&self) {
         let pins = self.pins.path().join("server");
         let mut command = self.chain.server.command(program());
@@ -80,7 +80,7 @@ impl InsightTopology {
         self.chain.server.ip(&format!("route change default via {gateway} advmss 1400\n")).unwrap();
     }
 
-    /// Writes the configuration with this `insight`.
+    /// Writes the configuration with this value of `insight`.
     pub fn configure(&self, insight: &str) {
         let dir = self.dir.path().display();
         let pins = self.pins.path().display();
@@ -98,7 +98,7 @@ impl InsightTopology {
         self.dir.write("steelyard.toml", text);
     }
 
-    /// Takes the configuration up.
+    /// Reloads the configuration.
     pub fn reload(&self) {
         let file = self.dir.join("steelyard.toml");
         let done = self.verb(&["apply", file.to_str().unwrap()]);
@@ -128,7 +128,7 @@ impl InsightTopology {
         });
     }
 
-    /// SIGKILL, and its end.
+    /// Sends SIGKILL, and waits for the end.
     pub fn kill(&mut self) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(Signal::KILL);
@@ -176,7 +176,7 @@ impl InsightTopology {
                 last = counts;
                 since = Instant::now();
             }
-            // Two readings of the table lie between.
+            // Two reads of the table happen in this time.
             now.filter(|_| since.elapsed() > Duration::from_millis(2_500))
         })
     }
@@ -185,7 +185,7 @@ impl InsightTopology {
         self.connect_with(|_| ())
     }
 
-    /// A connection of a client's socket that was prepared.
+    /// Connects a client's socket after `prepare`.
     pub fn connect_with(&self, prepare: fn(&OwnedFd)) -> TcpStream {
         let stream = self.chain.client.run_inside(|| {
             let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
