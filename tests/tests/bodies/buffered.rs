@@ -46,7 +46,7 @@ fn no_server_is_taken_before_the_body_is_whole() {
     assert!(first.body == body && first.field("expect").is_none(), "{:?}", first.fields);
     assert!(got.iter().any(|request| request.start.starts_with("GET /next")));
     drop(client);
-    // In chunks, and in HTTP/2.
+    // The request uses chunked encoding, HTTP/2 or HTTP/1.0.
     let data = format!("@{}", balancer.dir().write("data", &body).display());
     let ways = [&["-H", "Transfer-Encoding: chunked"][..], &["--http2-prior-knowledge"], &["-0"]];
     for (at, how) in ways.into_iter().enumerate() {
@@ -181,7 +181,7 @@ fn a_server_is_free_before_a_slow_client_has_its_answer() {
     assert_eq!(page.len(), 3_000_000);
     drop(slow);
     assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
-    // Without it, and where there is no memory for it, the second client waits in vain.
+    // Without response buffering, or without memory for it, the second client waits in vain.
     for buffer in ["response = \"off\"", "response = \"8MiB\", memory = \"64KiB\""] {
         let balancer = started(buffer);
         let slow = lazy(&balancer);

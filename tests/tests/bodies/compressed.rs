@@ -1,4 +1,5 @@
-//! Compressed answers: whole for every client and coding, never where they must not be, never cut unseen, never stalled.
+//! Compressed responses: complete for every client and coding, omitted where not allowed, never truncated unnoticed,
+//! never stalled.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -61,7 +62,7 @@ fn answer(mut to: &TcpStream, target: &str) -> Option<()> {
         }
         "/endless" => {
             write!(to, "{html}\r\n{text}").ok()?;
-            // Until the balancer has had enough.
+            // Waits until the balancer closes the connection.
             let _ = to.read(&mut [0]);
             None
         }
@@ -214,7 +215,7 @@ fn a_body_that_was_cut_is_an_error_for_the_client() {
     balancer.wait_for_log_line("the cause", |line| line["cause"] == "server-cut");
 }
 
-/// One chunk of an answer.
+/// Reads one chunk of a response.
 fn chunk(client: &mut HttpClient) -> Vec<u8> {
     let mut size = Vec::new();
     while !size.ends_with(b"\r\n") {
@@ -226,7 +227,7 @@ fn chunk(client: &mut HttpClient) -> Vec<u8> {
     bytes
 }
 
-/// As much as can be read of the beginning of a compressed body.
+/// Decodes as much as possible of a compressed body's start.
 fn so_far(coded: &[u8]) -> String {
     let mut reader = flate2::read::GzDecoder::new(coded);
     let mut out = Vec::new();

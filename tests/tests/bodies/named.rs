@@ -13,7 +13,7 @@ use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::{echo, origin, reserve_port};
 use tests::e2e::tools::{curl, curl_text};
 
-/// From the loopback, where the tests are.
+/// Accepts headers from the loopback, which the tests use.
 const OURS: &str = "accept-proxy = { from = \"127.0.0.0/8\", time = \"400ms\" }\n";
 
 const LINE: &[u8] = b"PROXY TCP4 203.0.113.9 198.51.100.1 4444 80\r\n";
@@ -36,14 +36,14 @@ fn whoever_a_header_names_is_the_client_everywhere() {
         client.send([header, ASK, ASK].concat());
         assert_eq!((client.read_answer().status(), client.read_answer().status()), (200, 200));
     }
-    // In pieces of one byte.
+    // The header arrives one byte at a time.
     let mut slow = balancer.client();
     slow.stream().set_nodelay(true).unwrap();
     for byte in [LINE, ASK].concat() {
         slow.send([byte]);
     }
     assert_eq!(slow.read_answer().status(), 200);
-    // A connection of the proxy's own has the proxy's address.
+    // A LOCAL connection of the proxy itself has the proxy's address.
     let mut own = balancer.client();
     own.send([b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", ASK].concat());
     assert_eq!(own.read_answer().status(), 200);
@@ -164,7 +164,7 @@ fn bytes_that_pass_through_begin_behind_the_header() {
     balancer.wait_for_log_line("the client", |line| line["client"] == "203.0.113.9:4444");
 }
 
-/// Checks of a load balancer in front that only connects are no failures.
+/// Health checks that only connect, from a load balancer in front, do not count as failures.
 #[test]
 fn who_leaves_without_a_word_is_no_failure() {
     let origin = origin("a");

@@ -1,4 +1,4 @@
-//! Counts beside tshark's and tcptrace's.
+//! Comparison of counts with tshark and tcptrace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn have_tools() -> bool {
     missing.is_empty()
 }
 
-/// Frames and connections as tshark counts them.
+/// The numbers of frames and connections, as tshark counts them.
 fn tshark(file: &Path) -> (u64, u64) {
     let mut tshark = Command::new(lab::net::find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
@@ -40,7 +40,7 @@ fn tcptrace(file: &Path) -> Vec<BTreeMap<String, String>> {
     rows.map(|row| names.iter().cloned().zip(row).collect()).collect()
 }
 
-/// Both sides of a connection beside tcptrace's a and b.
+/// Compares both sides of a connection with tcptrace's a and b.
 fn compare(one: &Value, theirs: &BTreeMap<String, String>, clean: bool) {
     let is_a = |end: &Value| {
         end["address"].as_str() == Some(&theirs["host_a"])
@@ -113,7 +113,7 @@ fn the_study_s_counts_are_exact() {
     }
     let dir = tests::e2e::dir::TestDir::new();
     for packed in study() {
-        // tcptrace unpacks by another program's help, which may be missing.
+        // tcptrace needs an external program to decompress, which may be missing.
         let mut whole = Vec::new();
         let mut file = flate2::read::GzDecoder::new(std::fs::File::open(&packed).unwrap());
         std::io::Read::read_to_end(&mut file, &mut whole).unwrap();

@@ -1,5 +1,5 @@
-//! Trace analysis beside other programs: counts against tshark and tcptrace on the recreated study and on real
-//! connections with planted causes, and the verb.
+//! Trace analysis compared with other programs: counts against tshark and tcptrace, on the recreated study and on real
+//! connections with planted causes. Also the command `explain trace`.
 //!
 //! Without tshark and tcptrace the comparison is skipped, which fails in the gate.
 

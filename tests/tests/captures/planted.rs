@@ -1,7 +1,7 @@
 //! Causes planted in real TCP connections over an emulated long link, recorded at both ends. The first reported cause
 //! is the planted one, the counts equal those of tshark and tcptrace, and both ends agree.
 //!
-//! They need root for namespaces.
+//! The tests need root for namespaces.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,11 +22,11 @@ const fn ms(ms: u64) -> Duration {
 
 /// A connection to record.
 struct PlantedCase {
-    /// How far it is in one direction.
+    /// The one-way delay.
     delay: Duration,
     /// The shape of the link that carries the responses, besides the delay.
     downlink: LinkShape,
-    /// Bytes that the client takes at most; 0: plenty.
+    /// The client's receive buffer in bytes; 0 for a large one.
     receive_buffer: u32,
     controls: &'static [&'static str],
     server: ServerScript,
@@ -87,7 +87,7 @@ enum LossMode {
     Lossy,
 }
 
-/// Congestion controls of this kernel among these.
+/// The congestion controls among these that the kernel supports.
 fn controls(wanted: &[&'static str]) -> Vec<&'static str> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let known = std::fs::read_to_string(file).unwrap();
@@ -108,7 +108,7 @@ const PACED: &[&str] = &["bbr"];
 /// three captures must show the planted cause.
 const TRIES: usize = 3;
 
-/// Records a case and finds the planted cause at both ends, under each congestion control.
+/// Records a case, and finds the planted cause at both ends under each congestion control.
 fn check_planted(
     case: &PlantedCase,
     way: LossMode,
@@ -158,7 +158,7 @@ fn alike([client, server]: &[Value; 2]) {
             ("server", &near["server_seconds"], &far["server_seconds"]),
         ];
         let seconds = |value: &Value| value.as_f64().unwrap();
-        // Near the server the end of the answer has its queue still before it.
+        // Near the server, the end of the response has not passed the queue yet.
         let response =
             |of: &Value| seconds(&of["response"]["seconds"]) + seconds(&of["tail_seconds"]);
         let pairs = pairs.map(|(name, a, b)| (name, seconds(a), seconds(b)));
@@ -199,7 +199,7 @@ fn a_client_that_stops_reading() {
     check_planted(&case, LossMode::Lossless, (&["ZERO_WINDOW"], "client", "response"));
 }
 
-/// Whether its window closes or only stays full is a matter of moments.
+/// Whether the window closes or stays nearly full depends on timing.
 #[test]
 fn a_client_that_reads_slowly() {
     let ask = ClientScript { reads: ms(20), ..ClientScript::once() };

@@ -13,7 +13,7 @@ pub struct ServerScript {
     pub bytes: usize,
     /// The pause before the response.
     pub think: Duration,
-    /// After each piece of 16 KiB.
+    /// The pause after each piece of 16 KiB.
     pub interval: Duration,
     /// Head and body are written separately, as two small segments. Nagle's algorithm holds back the second one.
     pub separate_head: bool,
@@ -27,7 +27,7 @@ impl ServerScript {
         ServerScript { bytes, ..ServerScript::default() }
     }
 
-    /// Answers requests until the client has no more.
+    /// Answers requests until the client closes the connection.
     pub fn serve(self, mut stream: TcpStream) {
         if self.send_buffer > 0 {
             rustix::net::sockopt::set_socket_send_buffer_size(&stream, self.send_buffer).unwrap();
@@ -64,7 +64,7 @@ pub struct ClientScript {
     pub stop: (usize, Duration),
     /// The pause after each 16 KiB of the response.
     pub reads: Duration,
-    /// It acknowledges late from the first packet on, as clients do in a dialogue.
+    /// The client delays its acknowledgements from the first packet on, as interactive clients do.
     pub delays: bool,
 }
 

@@ -25,13 +25,13 @@ impl ApiAnswer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The kind of a refusal.
+    /// The type of an error response.
     pub fn problem(&self) -> String {
         self.json()["type"].as_str().unwrap().trim_start_matches("/problems/").to_owned()
     }
 }
 
-/// A socket to ask at.
+/// A control socket for requests.
 #[derive(Clone, Debug)]
 pub struct ApiSocket(PathBuf);
 
@@ -66,7 +66,7 @@ impl ApiSocket {
         Ok(ApiAnswer { status, fields, body: body.to_owned() })
     }
 
-    /// The same, which must be answered.
+    /// As `try_ask`, for requests that must be answered.
     pub fn ask(&self, line: &str, fields: &[(&str, &str)], body: &str) -> ApiAnswer {
         self.try_ask(line, fields, body).unwrap_or_else(|error| panic!("{line}: {error}"))
     }

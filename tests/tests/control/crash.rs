@@ -63,7 +63,7 @@ enum CrashOutcome {
     NotKilled,
 }
 
-/// A change with the daemon killed at its n-th call.
+/// Makes a change, during which the daemon is killed at its n-th call.
 fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let control = format!(", write-back = \"{how}\"");
     let before = BalancerConfig::http(&at[..1]).control(&control);
@@ -74,7 +74,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let mut process = place.start();
     let socket = ApiSocket::at(&place.dir().join("sock"));
     let old = before.text(place.dir().path());
-    // Another server, and a listener that is opened.
+    // The change replaces a server and opens a listener.
     let new = old.replace(&at[0].to_string(), &at[1].to_string())
         + &format!("[service.two]\nlisten = \"{second}\"\nforward = \"tcp\"\npool = \"web\"\n");
     let pid = place.pid().unwrap();
@@ -113,7 +113,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     if is_new { CrashOutcome::New } else { CrashOutcome::Old }
 }
 
-/// Attached to every thread.
+/// Attaches strace to every thread.
 fn strace(pid: u32, n: usize) -> ChildProcess {
     let mut command = Command::new("strace");
     command.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);

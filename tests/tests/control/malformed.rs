@@ -1,4 +1,4 @@
-//! Heads that several readers would understand differently: refused by the API over the unix socket and over TCP.
+//! Ambiguous request heads: the API rejects them over the Unix socket and over TCP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -54,7 +54,7 @@ fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
         (head("Host: a, b\r\n"), "not a host"),
         (head("Host: user@127.0.0.1\r\n"), "not a host"),
         (post("Transfer-Encoding: gzip, chunked\r\n"), "`chunked` alone"),
-        // The library's own refusals.
+        // Requests that the HTTP library rejects.
         (head(&format!("{host}X-A: b\r\n c\r\n")), ""),
         (head(&format!("{host}X-A : b\r\n")), ""),
         (post("Content-Length: 5\r\nContent-Length: 6\r\n"), ""),

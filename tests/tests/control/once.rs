@@ -19,7 +19,7 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
     let json = ("content-type", "application/json");
     let first = socket.ask("POST /v1/servers/web/c", &[json, key("\"one\"")], add);
     assert_eq!((first.status, first.field("idempotency-replayed")), (200, None), "{first:?}");
-    // With or without the quotes it is the same key.
+    // The key is the same with or without quotes.
     let again = socket.ask("POST /v1/servers/web/c", &[json, key("one")], add);
     assert_eq!((again.status, &again.body), (200, &first.body));
     assert_eq!(again.field("idempotency-replayed"), Some("true"));
@@ -28,7 +28,7 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
     assert_eq!((without.status, without.problem().as_str()), (409, "server-exists"));
     let other = socket.ask("POST /v1/servers/web/d", &[json, key("one")], add);
     assert_eq!((other.status, other.problem().as_str()), (422, "idempotency-key"));
-    // A refusal is an answer too.
+    // An error response is replayed too.
     let bad = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
     let same = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
     assert_eq!((bad.status, same.status, &bad.body), (422, 422, &same.body));
@@ -114,7 +114,7 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
     let done = put(&global);
     assert_eq!((done.status, done.json()["generation"].as_u64()), (200, Some(2)), "{done:?}");
     assert_eq!(socket.config().0, global);
-    // Back is the way that it always is.
+    // A rollback still works as usual.
     assert_eq!(socket.ask("POST /v1/rollback", &[], "").status, 200);
     assert_eq!(balancer.client().get("/").status(), 200);
 }

@@ -49,7 +49,7 @@ fn of_two_hundred_writers_none_is_lost_and_none_mixes_two() {
     figure(format!("writers: {} at once, {again} refused and repeated", PATCHING + REPLACING));
 }
 
-/// One pool more; its generation.
+/// Adds a pool, and returns the new generation.
 fn write(socket: &ApiSocket, writer: usize, again: &AtomicUsize) -> u64 {
     let address = format!("10.1.0.1:{}", 1000 + writer);
     if writer < PATCHING {

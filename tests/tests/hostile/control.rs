@@ -11,7 +11,7 @@ use tests::e2e::flood::{self, ConnectionFlood, SourceAddresses};
 use tests::e2e::servers::{self, origin};
 use tests::e2e::wait;
 
-/// More than the socket has places.
+/// More connections than the socket's limit.
 const MANY: usize = 100;
 
 fn hold(balancer: &TestBalancer, word: &[u8]) -> Vec<UnixStream> {
@@ -33,7 +33,7 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
         b"GET /v1/sta",
         b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n",
-        // A body that does not come.
+        // A request whose body never arrives.
         b"PUT /v1/config HTTP/1.1\r\nHost: x\r\nIf-Match: *\r\nContent-Length: 50000\r\n\r\n#",
     ];
     for word in words {
@@ -90,10 +90,10 @@ fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
     }
 }
 
-/// A request whose body has begun and never ends.
+/// A request with an incomplete body.
 const BEGUN: &[u8] = b"POST /v1/explain/request HTTP/1.1\r\nHost: 127.0.0.1\r\n\
     Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{";
-/// More than one address may have places for.
+/// More connections than the limit for one address.
 const BODIES: usize = 200;
 
 #[test]

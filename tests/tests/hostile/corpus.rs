@@ -17,7 +17,7 @@ enum SendMode {
     Dribbled,
 }
 
-/// Longer cases are not dribbled.
+/// Cases longer than this are not sent byte by byte.
 const DRIBBLED: usize = 600;
 
 #[test]
@@ -80,7 +80,7 @@ fn one(
     let connects = balancer.report_when_settled().pools[0].servers[0].connects.total;
     let passed = untold(recorder.take_after(connects).connections.concat());
     let wanted = as_seen_here(&case.passed, balancer);
-    // Of a body that breaks off only a beginning may have been passed on, and never its end.
+    // An incomplete body may be forwarded in part, but never to its end.
     let right = if in_a_body(case) { wanted.starts_with(&passed) } else { wanted == passed };
     (!right).then(|| {
         let [passed, wanted] = [passed, wanted].map(|bytes| bytes.escape_ascii().to_string());
@@ -99,7 +99,7 @@ fn untold(mut passed: Vec<u8>) -> Vec<u8> {
     passed
 }
 
-/// The statuses that a case is answered with.
+/// The expected statuses of a case.
 fn expected(case: &CorpusCase) -> Vec<u16> {
     let accepted = case.expect.iter().filter(|line| line.starts_with("accepted")).count();
     let whole = accepted - usize::from(in_a_body(case));
@@ -107,7 +107,7 @@ fn expected(case: &CorpusCase) -> Vec<u16> {
     std::iter::repeat_n(200, whole).chain(refused).collect()
 }
 
-/// Whether the stream breaks off, or a rule, within a body.
+/// Whether the stream ends, or a rule is broken, within a body.
 fn in_a_body(case: &CorpusCase) -> bool {
     match case.expect.as_slice() {
         [.., last] if last.starts_with("refused-body") => true,
@@ -116,7 +116,7 @@ fn in_a_body(case: &CorpusCase) -> bool {
     }
 }
 
-/// Every answer until the connection ends.
+/// All responses until the connection ends.
 fn answers(mut client: HttpClient) -> Vec<ReceivedMessage> {
     std::iter::from_fn(|| client.answer_or_end()).collect()
 }

@@ -41,7 +41,7 @@ fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
     }
 }
 
-/// Descriptors that the daemon may open in the tests below.
+/// The daemon's descriptor limit in the following tests.
 const FEW: u32 = 200;
 
 /// Sends requests until a server answers one.
@@ -80,7 +80,7 @@ fn by_default_silent_clients_give_way_before_descriptors_run_out() {
 #[test]
 fn without_descriptors_those_inside_are_served_and_others_refused() {
     let origin = origin("a");
-    // More clients are admitted than there are descriptors.
+    // The limit of clients is higher than the number of descriptors.
     let setup =
         BalancerConfig::http(&[origin.address()]).global("connections = 10000\nworkers = 1");
     let balancer = TestBalancer::start_with_descriptors(FEW, &setup);

@@ -23,7 +23,7 @@ fn from(balancer: &TestBalancer, last: u8) -> HttpClient {
     )
 }
 
-/// The status that a new client from there gets.
+/// The status that a new client at this address receives.
 fn asked(balancer: &TestBalancer, last: u8) -> (u16, String) {
     let mut client = from(balancer, last);
     client.send(ASK);

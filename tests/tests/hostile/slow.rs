@@ -8,13 +8,13 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{echo, origin};
 use tests::e2e::wait;
 
-/// How often this cause ended something.
+/// The number of requests and connections that this cause ended.
 fn ended_by(report: &Report, cause: &str) -> u64 {
     let causes = &report.total.causes;
     causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)
 }
 
-/// Others are served while slow clients hold their connections.
+/// Checks that other clients are served while slow clients hold their connections.
 fn nobody_waits(balancer: &TestBalancer) {
     let mut client = balancer.client();
     for _ in 0..20 {

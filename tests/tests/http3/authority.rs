@@ -14,7 +14,7 @@ use tests::e2e::target::tool;
 /// The name of the service.
 pub const NAME: &str = "shop.example";
 
-/// An authority, and the certificate of the service.
+/// A certificate authority, and the certificate of the service.
 pub struct Http3Authority {
     signer: CertificateAuthority,
     authority: PathBuf,
@@ -36,7 +36,7 @@ impl Http3Authority {
         self.setup_with(servers, http3, "")
     }
 
-    /// The same with more lines of the service.
+    /// As `setup`, with further lines of the service.
     pub fn setup_with(&self, servers: &[SocketAddr], http3: &str, lines: &str) -> BalancerConfig {
         let tls = format!("tls = {:?}\nhttp3 = {{ offer = \"on\"{http3} }}\n", self.pair);
         BalancerConfig::http(servers).service(&format!("{tls}{lines}"))
@@ -52,7 +52,7 @@ impl Http3Authority {
             .pair(self.dir.join(&format!("{name}.pem")), &certificate_for(&[NAME]).client(name))
     }
 
-    /// A client that is connected.
+    /// A connected client without a client certificate.
     pub fn client(&self, front: SocketAddr) -> Http3Client {
         self.connected(front, None)
     }
@@ -105,12 +105,12 @@ impl Http3Client {
         self.does(json!({ "do": "raw", "way": way, "hex": hex, "end": end }))
     }
 
-    /// The code with which its connection has ended.
+    /// The error code with which the connection ended.
     pub fn ended(&mut self) -> Value {
         self.does(json!({ "do": "ended" }))
     }
 
-    /// Gives an order without waiting.
+    /// Sends a command without waiting for its result.
     pub fn told(&mut self, order: &Value) {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
     }

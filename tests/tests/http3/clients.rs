@@ -72,7 +72,7 @@ fn bodies_and_trailers_go_both_ways_whole() {
         assert_eq!((&answer["status"], &answer["length"]), (&json!(200), &json!(3_000_000)));
         echoed.push(answer["sha256"].clone());
     }
-    // Of the bytes 0 to 250 over and over, as the client sends them.
+    // Both bodies repeat the bytes 0 to 250, as the client sends them.
     assert_eq!(echoed[0], echoed[1]);
     let trailers =
         json!({ "do": "ask", "path": "/echo", "body": "x", "trailers": { "x-last": "1" } });

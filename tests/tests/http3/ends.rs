@@ -1,4 +1,4 @@
-//! How connections end: in order when the program stops or hands over, and at their limits.
+//! How connections end: gracefully when the program stops or hands over, and at their limits.
 
 use rustix::process::Signal;
 use serde_json::json;

@@ -63,7 +63,7 @@ fn heads_beyond_their_limits_are_refused_alone() {
     let stream = client.raw("both", &[1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0], false);
     let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
     assert_eq!(answer["status"], 431, "{answer}");
-    // Small on the way, large here: a field of the table, over and over.
+    // A small block that expands to a large head: one field of the table, repeated.
     let mut bomb = vec![1, 0x43, 0xea, 0, 0];
     bomb.extend([0xf9; 1_000]);
     let stream = client.raw("both", &bomb, true);
@@ -113,7 +113,7 @@ fn packets_of_noise_are_answered_with_little() {
     let mut sent = 0;
     for (at, piece) in bytes.chunks(1_200).enumerate() {
         let mut packet = piece.to_vec();
-        // Every fourth looks like the beginning of a connection.
+        // Every fourth packet resembles a QUIC Initial packet.
         if at % 4 == 0 && packet.len() > 20 {
             packet[..6].copy_from_slice(&[0xc3, 0, 0, 0, 1, 8]);
             packet[14] = 0;

@@ -26,7 +26,7 @@ fn asks(client: &mut Http3Client, path: &str) -> Value {
     client.get(path)["status"].clone()
 }
 
-/// Clients in the log's lines for a path.
+/// The clients' addresses in the log's lines for a path.
 fn logged(balancer: &TestBalancer, path: &str, count: usize) -> Vec<String> {
     let of = |line: &Value| line["target"] == path;
     balancer.wait_for_log_line(path, |line| {
@@ -87,7 +87,7 @@ fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there()
     );
 }
 
-/// Names of the sockets through which endpoints of this process get packets from others.
+/// Names of the sockets through which this process receives packets from other processes.
 fn relays(pid: u32) -> Vec<String> {
     let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
         .unwrap()

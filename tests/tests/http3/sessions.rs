@@ -12,7 +12,7 @@ use tests::e2e::wait;
 
 use crate::authority::{Http3Authority, Http3Client};
 
-/// The beginning of a message: final, binary, five bytes, masked with zeros.
+/// The start of a message: a final binary frame of five bytes, masked with zeros.
 const HELLO: &str = "828500000000";
 const WORD: &str = "68656c6c6f";
 
@@ -40,7 +40,7 @@ fn websockets_pass_to_servers_of_http_1() {
             assert_eq!(came["hex"], format!("8205{WORD}").repeat(round), "{came}");
         }
     }
-    // Requests go on beside them.
+    // Requests on other streams are still served.
     assert_eq!(client.get("/")["status"], 200);
     for stream in &streams {
         write(&mut client, stream, "", true);
@@ -61,7 +61,7 @@ fn websockets_pass_to_servers_of_http_2() {
     let setup = ours.setup(&[origin.address()], "").global("workers = 1\n");
     let balancer = TestBalancer::start(&setup.pool("http2 = \"only\"\n"));
     let mut client = ours.client(balancer.front());
-    // The connection must be there before its settings can be known.
+    // The server connection must exist before its settings are known.
     assert_eq!(client.get("/")["status"], 200);
     let stream = websocket(&mut client);
     write(&mut client, &stream, &format!("{HELLO}{WORD}"), false);

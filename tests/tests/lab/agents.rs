@@ -62,7 +62,7 @@ impl AgentNetwork {
         command
     }
 
-    /// This program on a host.
+    /// Runs this program on a host.
     fn on(&self, host: &str, words: &[&str]) -> Command {
         let own = program().display().to_string();
         self.command(&[&["exec", host, "--", &own, "bench"], words].concat())
@@ -136,7 +136,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     until("a line of progress, and both make load", || two.output().contains("10.67.1.1"));
     until("requests go out", || {
         let text = fs::read_to_string(format!("/proc/{}/net/snmp", serve.pid())).unwrap();
-        // Some hundred segments: the second run is on its way.
+        // After some hundred segments, the second run is in progress.
         let line = text.lines().filter(|line| line.starts_with("Tcp:")).nth(1).unwrap();
         line.split_whitespace().nth(10).unwrap().parse::<u64>().unwrap() > 1_900
     });

@@ -1,4 +1,4 @@
-//! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
+//! `bench http` against nginx: counts, connection closing, scenarios, TLS, steps and files.
 
 use lab::result_note::NoteSeverity;
 use tests::e2e::balancer::TestBalancer;
@@ -19,7 +19,7 @@ fn every_request_is_counted_and_kept_with_its_origin() {
     let run = &result.runs[0];
     assert_eq!((figure(run, "answered"), figure(run, "failed")), (2_000.0, 0.0));
     assert_eq!(figure(run, "status-2xx"), 2_000.0);
-    // nginx ends a connection after a thousand requests.
+    // By default, nginx closes a connection after a thousand requests.
     assert!((8.0..=12.0).contains(&figure(run, "connections")));
     let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
     assert_eq!(counted, 2_000);

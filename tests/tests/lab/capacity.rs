@@ -104,7 +104,7 @@ fn what_two_members_share_must_fit_into_one() {
         let (code, _) = capacity(&pair, &words);
         (code, capacity(&pair, &[&words[..], &["--json"]].concat()).0)
     };
-    // A worker carries 10,000 requests a second of 100 microseconds each.
+    // A worker achieves 10,000 requests a second of 100 microseconds each.
     assert_eq!(of(["left=4000", "right=4000"]), (0, 0));
     assert_eq!(of(["left=4000", "right=7000"]), (1, 1));
     assert_eq!(of(["left=4000", "wrong=1"]), (2, 2));

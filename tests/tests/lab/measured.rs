@@ -25,14 +25,14 @@ pub fn with_descriptors(most: u64, arguments: &[&str]) -> (i32, BenchResult) {
     parsed(&process::with_descriptors(most, &command).output().unwrap())
 }
 
-/// The exit code and everything it printed.
+/// The exit code and the whole output.
 pub fn said(arguments: &[&str]) -> (i32, String) {
     let output = command(arguments).output().unwrap();
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// To run it otherwise.
+/// The command of a run, for other ways to run it.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(["bench", "http"]).args(arguments);

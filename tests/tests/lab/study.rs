@@ -9,7 +9,7 @@ use tests::e2e::balancer::program;
 use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 
-/// Holds others off: two studies at once would measure each other.
+/// Serialises the studies, because two at once would disturb each other's measurements.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -35,7 +35,7 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Option<Value> {
     Some(report)
 }
 
-/// Whether a claim that begins so holds.
+/// The verdict on the claim that begins with `begins`.
 fn holds(report: &Value, begins: &str) -> Option<bool> {
     let verdicts = report["verdicts"].as_array().unwrap().iter();
     let mut found =
@@ -48,7 +48,7 @@ fn claims(report: &Value) -> impl Iterator<Item = &str> {
     report["verdicts"].as_array().unwrap().iter().map(|verdict| verdict["claim"].as_str().unwrap())
 }
 
-/// Our figure of a row, and its forecast.
+/// The measured figure of a row, and its forecast.
 fn beside(report: &Value, what: &str) -> (f64, Option<f64>) {
     let mut rows = report["beside"].as_array().unwrap().iter();
     let row =
@@ -56,7 +56,7 @@ fn beside(report: &Value, what: &str) -> (f64, Option<f64>) {
     (row["ours"].as_f64().unwrap(), row["forecast"].as_f64())
 }
 
-/// A place of a section's table.
+/// A cell of a section's table.
 fn cell(report: &Value, row: usize, column: &str) -> f64 {
     let table = &report["sections"][0]["table"];
     let at = table["columns"].as_array().unwrap().iter().position(|name| name == column);
@@ -117,7 +117,7 @@ fn nat_capacity_finds_planted_ports_and_closing_times() {
     let Some(report) = of("ports=520", "closing=2s", "rounds=3") else { return };
     let (few, forecast) = beside(&report, "connections a second, 1 return address, 2 s");
     assert_eq!(forecast, Some(260.0), "{report:#}");
-    // It cannot be more than the ports allow; a busy machine carries less.
+    // The ports are the upper limit; a busy machine achieves less.
     assert!(few <= 260.0 * 1.1 && few > 50.0, "{few} a second");
     let methods = report["sections"][2]["table"]["rows"].as_array().unwrap();
     assert!(methods.len() == 3 && methods.iter().all(|row| row[1] == 3.0), "three turns each");
@@ -220,7 +220,7 @@ fn four_nics_decides_by_the_planted_interfaces_and_processors() {
     let of = |more: &[&str]| study("four-nics", &[&quick[..], more].concat(), &[]);
     let uneven = "Clients that ask a name use the interfaces unevenly";
     let gained = "Evenly used interfaces and processors answer more requests";
-    // One client has one of the interfaces.
+    // A single client uses only one of the interfaces.
     let Some(report) = of(&["repeats=1", "clients=1"]) else { return };
     assert_eq!(holds(&report, uneven), Some(true), "{:#}", report["verdicts"]);
     assert_eq!(holds(&report, gained), None, "one run proves nothing: {:#}", report["verdicts"]);

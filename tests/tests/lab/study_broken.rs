@@ -22,7 +22,7 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Command {
     command
 }
 
-/// Processes that this one has started.
+/// The child processes of a process.
 fn children(of: u32) -> Vec<Pid> {
     let about = |entry: fs::DirEntry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;

@@ -80,7 +80,7 @@ fn a_network_is_made_used_listed_and_taken_down() {
     let all = namespaces(&network);
     assert!(all.len() == 4 && all.iter().all(|name| stands(name)), "{network:#}");
 
-    // Through the line, the router and the bridge, and back: twice 40 ms.
+    // The path goes through the long link, the router and the bridge, and back: twice 40 ms.
     let own = program().display().to_string();
     let mut serve = Command::new(program());
     serve.args(["lab", "exec", "server", "--", &own, "bench", "serve", "10.66.2.2:7007"]);
@@ -103,7 +103,7 @@ fn a_network_is_made_used_listed_and_taken_down() {
     assert_eq!(code, Some(2));
     assert!(err.contains("is up already") && err.contains("lab down wan"), "{err}");
 
-    // A second one beside it, of the same addresses.
+    // A second network with the same addresses.
     let second = up(&dir, WAN, &["--name", "second"]).unwrap();
     let (code, _, err) = order(&dir, &["exec", "client", "--", "true"]);
     assert_eq!(code, Some(2));

@@ -10,7 +10,7 @@ use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::{wait, websocket};
 
-/// More than any buffer on the way holds.
+/// More bytes than all buffers on the path hold.
 const BYTES: u64 = 256 << 20;
 
 #[test]
@@ -37,7 +37,7 @@ fn a_stop_by_the_command_line_may_set_the_limit() {
     started.ends_cut();
 }
 
-/// A download, a WebSocket, a half-sent request and an idle connection under way.
+/// A download, a WebSocket, a partial request and an idle connection in progress.
 struct OngoingTraffic {
     process: ChildProcess,
     place: CliEnvironment,

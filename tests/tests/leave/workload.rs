@@ -10,7 +10,7 @@ use tests::e2e::download::Download;
 use tests::e2e::steady_traffic::{connect_each_load, keep_alive_load, load, stop_load};
 use tests::e2e::wait;
 
-/// Connections with a request under way nearly all the time.
+/// Connections that have a request in progress nearly all the time.
 const WAITING: usize = 32;
 const DOWNLOADS: usize = 4;
 const BYTES: u64 = 64 << 20;
@@ -27,7 +27,7 @@ pub struct LeaveWorkload {
 pub struct LeaveOutcome {
     /// Requests that were answered.
     pub answered: u64,
-    /// Requests that were sent and not answered whole.
+    /// Requests that were sent and not answered completely.
     pub broken: u64,
     /// Refused connections, which do not count as failures.
     pub refused: u64,

@@ -87,7 +87,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
     });
     let told = world.told(Client);
     assert!(told.contains("link-down: bundle up: "), "{told}");
-    // The far end has a link without a carrier now: both agree.
+    // The far end's link has no carrier either, so both ends agree.
     wait::until("the far end sees it", || world.status(Server).state == "degraded");
     stream(&world, "cubic", Duration::from_millis(100), || ());
     world.lines.client.ip("link del dev up\n").unwrap();
@@ -171,7 +171,7 @@ fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
 
 #[test]
 fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
-    // The shorter link's packets are held by the daemon: without it they go at once.
+    // The daemon holds the shorter link's packets; without a daemon they are sent at once.
     let delays = [NEAR, Duration::from_millis(6)];
     let Some(mut world) = LinkTopology::open(&delays, "policy = \"round-robin\"") else { return };
     wait::until("packets are held", || world.status(Client).links[0].held_us > 0);

@@ -11,7 +11,7 @@ use super::traffic::{datagrams, requests};
 
 const NEAR: Duration = Duration::from_millis(1);
 
-/// Ports whose flows the hash gives to the first link twelve times of sixteen.
+/// Client ports of sixteen flows, twelve of which the hash assigns to the first link.
 fn skewed() -> Vec<u16> {
     let turn = ScheduledLink { alive: true, capacity: 0 };
     let schedule = LinkSchedule::from_policy(LinkPolicy::Hash, &[turn, turn]);

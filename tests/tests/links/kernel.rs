@@ -16,7 +16,7 @@ pub struct KernelCounters {
     spurious: u64,
     /// Segments that arrived before an earlier one.
     out_of_order: u64,
-    /// Time of all processors, and of that the idle part, in the kernel's ticks.
+    /// The time of all CPUs in the kernel's ticks, and the idle part of it.
     time: u64,
     idle: u64,
 }
@@ -36,7 +36,7 @@ impl KernelCounters {
             spurious: named(&netstat, "TcpExt:", "TCPDSACKRecvSegs"),
             out_of_order: named(&there, "TcpExt:", "TCPOFOQueue"),
             time: times.iter().sum(),
-            // Idle, and idle while disks work.
+            // Idle time, and idle time while waiting for disks.
             idle: times[3] + times[4],
         }
     }

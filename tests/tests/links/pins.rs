@@ -1,4 +1,4 @@
-//! Whose pins are: two daemons of one machine with the same `packets.pins`, and pins that do not outlive their process.
+//! Ownership of pins: two daemons of one machine with the same `packets.pins`, and pins that vanish with their process.
 
 use std::fs;
 use std::os::unix::fs::symlink;

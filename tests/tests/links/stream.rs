@@ -7,14 +7,14 @@ use lab::net::find;
 use super::topology::{Client, LinkTopology, long, mtu, rate};
 use super::traffic::{StreamFigures, stream, stream_six};
 
-/// Both links, one way.
+/// The one-way delay of both links.
 pub const NEAR: Duration = Duration::from_millis(2);
 /// A round trip that is 17 ms longer.
 pub const FAR: Duration = Duration::from_micros(2_000 + 8_500);
 
 pub const ONE: &str = "policy = \"failover\"";
 pub const BOTH: &str = "policy = \"round-robin\"";
-/// The same, with each packet chosen for.
+/// Round robin with a selection for each packet.
 const EACH: &str = "policy = \"round-robin\"\nburst = 1";
 pub const NAIVE: &str = "policy = \"round-robin\"\nburst = 1\nequalise = false";
 
@@ -93,7 +93,7 @@ fn one_stream_of_ipv6_takes_both_links_too() {
             "proof: {how}, round robin: IPv4 {:.0} Mbit/s, IPv6 {:.0} Mbit/s",
             four.mbit, six.mbit
         );
-        // More than one link can carry.
+        // The rate exceeds that of one link.
         assert!(six.mbit > rate() as f64, "{six:?}");
     }
 }

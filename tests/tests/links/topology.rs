@@ -1,4 +1,4 @@
-//! Two hosts with lines between them, and on each a daemon with the bundle `up` over all lines.
+//! Two hosts with several links between them. A daemon on each host has the bundle `up` over all links.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use tests::e2e::wait;
 use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
-/// The hosts' addresses on their bundles.
+/// The hosts' addresses on the bundle.
 pub const CLIENT: [u8; 4] = [10, 50, 0, 1];
 pub const SERVER: [u8; 4] = [10, 50, 0, 2];
 
-/// The same of IPv6.
+/// The hosts' IPv6 addresses on the bundle.
 pub const CLIENT6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 1);
 pub const SERVER6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 2);
 
-/// Both ends of the lines.
+/// The two ends of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEnd {
     Client,
@@ -42,36 +42,36 @@ pub struct LinkHost {
 
 pub struct LinkTopology {
     hosts: [LinkHost; 2],
-    /// The network; after the daemons, which go first.
+    /// The network. It is declared after the daemons, which must be dropped first.
     pub lines: ParallelLinks,
     runtime: Runtime,
     bundle: String,
     count: u8,
-    /// Links are written as next hops alone.
+    /// Whether links are configured by next hop only.
     hops: bool,
     /// Further keys of the last link.
     last: &'static str,
 }
 
-/// Whether runs are as long as figures need.
+/// Whether to run the long variants, which yield reliable figures.
 pub fn long() -> bool {
     std::env::var_os("STEELYARD_LONG").is_some()
 }
 
-/// A line of this length, one way, and rate; its queue holds 20 ms.
+/// A link with this one-way delay and rate, and a queue of 20 ms.
 pub fn line(delay: Duration, mbit: u64) -> LinkShape {
     let bits_per_second = mbit * 1_000_000;
     let queue_bytes = bits_per_second / 8 / 50;
     LinkShape { delay, bits_per_second, queue_bytes, ..LinkShape::default() }
 }
 
-/// The largest packet of a line, bytes: `STEELYARD_MTU`, or Ethernet's.
+/// The largest packet of a link in bytes: `STEELYARD_MTU`, or Ethernet's.
 pub fn mtu() -> u32 {
     let set = std::env::var("STEELYARD_MTU").ok();
     set.map_or(1_500, |set| set.parse().expect("STEELYARD_MTU is a number"))
 }
 
-/// The rate of a line in Mbit/s.
+/// The rate of a link in Mbit/s.
 pub fn rate() -> u64 {
     let set = std::env::var("STEELYARD_RATE").ok();
     set.map_or(if long() { 500 } else { 40 }, |set| {
@@ -91,12 +91,12 @@ impl LinkTopology {
         Some(LinkTopology::over(delays, lose_every, bundle)?.opened())
     }
 
-    /// The same with next hops in place of interfaces.
+    /// As `open`, with next hops in place of interfaces.
     pub fn by_hops(delays: &[Duration], bundle: &str) -> Option<LinkTopology> {
         Some(LinkTopology { hops: true, ..LinkTopology::over(delays, 0, bundle)? }.opened())
     }
 
-    /// The same with further keys of the last link.
+    /// As `open`, with further keys of the last link.
     pub fn with_last(
         delays: &[Duration],
         bundle: &str,
@@ -208,7 +208,7 @@ impl LinkTopology {
         daemon.output()
     }
 
-    /// Has a process as a host's daemon.
+    /// Sets the daemon process of a host.
     pub fn put(&mut self, who: LinkEnd, daemon: ChildProcess) {
         self.host(who).daemon = Some(daemon);
     }
@@ -222,7 +222,7 @@ impl LinkTopology {
         self.host(who).dir.write(name, text)
     }
 
-    /// Where a host's pins lie.
+    /// The directory of a host's pins.
     pub fn pins(&mut self, who: LinkEnd) -> PathBuf {
         self.host(who).pins.path().to_owned()
     }
@@ -234,7 +234,7 @@ impl LinkTopology {
         self.text(who).replace(&own.display().to_string(), &client.display().to_string())
     }
 
-    /// `steelyard apply` of this configuration.
+    /// Runs `steelyard apply` with this configuration.
     pub fn apply(&mut self, who: LinkEnd, text: &str) -> CommandOutput {
         let file = self.write(who, "applied.toml", text);
         self.verb(who, &["apply", &file.display().to_string()])
@@ -282,7 +282,7 @@ impl LinkTopology {
         daemon.wait();
     }
 
-    /// SIGTERM to a daemon, as before another one starts.
+    /// Sends SIGTERM to a daemon, before another one starts.
     pub fn stop(&mut self, who: LinkEnd) {
         let mut daemon = self.host(who).daemon.take().unwrap();
         daemon.signal(Signal::TERM);
@@ -294,7 +294,7 @@ impl LinkTopology {
         self.host(who).daemon.take().unwrap().wait();
     }
 
-    /// A verb of the program at this host.
+    /// Runs a command of the program at this host.
     pub fn verb(&mut self, who: LinkEnd, words: &[&str]) -> CommandOutput {
         let mut command = self.namespace(who).command(program());
         command.args(words).env("STEELYARD_SOCKET", self.host(who).dir.join("sock"));
@@ -342,7 +342,7 @@ impl LinkTopology {
         self.try_status(who).expect("the daemon answers")
     }
 
-    /// Bytes that the client gave to each link.
+    /// The bytes that the client sent over each link.
     pub fn bytes(&self) -> Vec<u64> {
         self.status(Client).links.iter().map(|link: &LinkStatus| link.bytes).collect()
     }

@@ -13,7 +13,7 @@ use super::topology::{CLIENT, LinkEnd, LinkTopology, SERVER, SERVER6, Server, lo
 /// The receiver's figures of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamFigures {
-    /// Payload bits a second, after it had got under way.
+    /// Payload bits a second, after the start-up time.
     pub mbit: f64,
     /// The longest time without a byte.
     pub gap: Duration,
@@ -26,7 +26,7 @@ fn under_way_after() -> Duration {
     if long() { Duration::from_secs(3) } else { Duration::from_millis(400) }
 }
 
-/// Between two datagrams at least: the lines are made in user space, which takes its time for each packet.
+/// The minimum interval of two datagrams. The emulated links run in user space and need time for each packet.
 fn least() -> Duration {
     Duration::from_micros(if long() { 20 } else { 250 })
 }
@@ -44,7 +44,7 @@ pub fn stream(
     stream_to(Server, world, how, time, during)
 }
 
-/// The same over IPv6.
+/// As `stream`, over IPv6.
 pub fn stream_six(world: &LinkTopology, how: &str, time: Duration) -> StreamFigures {
     stream_at(Server, SERVER6.into(), world, how, time, || ())
 }
@@ -155,7 +155,8 @@ fn receive(
     }
 }
 
-/// Requests of many connections, each answered before the next, with pauses between; from these ports of the client.
+/// Requests on many connections from these client ports. Each request is answered before the next, with pauses in
+/// between.
 pub fn requests(world: &LinkTopology, ports: &[u16], bytes: usize, rounds: usize, pause: Duration) {
     let server = IpAddr::from(SERVER);
     let to = SocketAddr::new(server, 9_000);
@@ -206,7 +207,7 @@ pub struct DatagramArrivals {
     pub overtaken: u32,
     /// The largest reordering: the distance to the highest number that had arrived before.
     pub depth: u32,
-    /// Bits a second that they took on the links, headers included.
+    /// Bits a second on the links, headers included.
     pub mbit: f64,
 }
 

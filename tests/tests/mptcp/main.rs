@@ -26,7 +26,7 @@ use stream::{ClientTransport, rate};
 use topology::MptcpTopology;
 
 const NEAR: Duration = Duration::from_millis(1);
-/// 17 ms more of a round trip.
+/// A round trip that is 17 ms longer.
 const FAR: Duration = Duration::from_micros(9_500);
 
 #[test]
@@ -63,7 +63,7 @@ fn requests_are_taken_by_it_and_carried_on_by_it() {
     };
     let answer = world.lines.client.run_inside(ask).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    // The connection between them waits for further requests.
+    // The persistent connection between the balancers stays open.
     wait::until("it is shown with both its subflows", || {
         let shown = world.server().connections;
         let at = SocketAddr::from(topology::REQUESTS);

@@ -36,7 +36,7 @@ fn time() -> Duration {
     Duration::from_secs(if is_long() { 5 } else { 2 })
 }
 
-/// Mbit/s of one stream once it is under way; `during` runs then.
+/// The rate of one stream in Mbit/s. `during` runs while the stream is measured.
 pub fn rate(world: &MptcpTopology, kind: ClientTransport, during: impl FnOnce()) -> f64 {
     let to = SocketAddr::new(IpAddr::from(SERVICE.0), SERVICE.1);
     let protocol = if kind == ClientTransport::Plain { ipproto::TCP } else { ipproto::MPTCP };

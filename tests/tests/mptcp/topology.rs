@@ -130,7 +130,7 @@ impl MptcpTopology {
         self.try_server().expect("the daemon answers")
     }
 
-    /// A verb of the program at the server.
+    /// Runs a command of the program at the server.
     pub fn verb(&self, words: &[&str]) -> CommandOutput {
         let mut command = self.lines.server.command(program());
         command.args(words).env("STEELYARD_SOCKET", self.dirs[1].join("sock"));

@@ -1,4 +1,4 @@
-//! Connections over TCP: many queries at once, limits, silence.
+//! DNS over TCP: many concurrent queries, limits, and idle connections.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -68,7 +68,7 @@ fn one_client_has_a_quarter_of_the_connections() {
         assert_eq!(answer(stream), Some(7));
     }
     let mut third = connect(&world);
-    // Closed at once, whether the query still went or not.
+    // Ignored: the connection is closed at once, perhaps before the query is sent.
     let _ = third.write_all(&query(8));
     assert_eq!(answer(&mut third), None);
     let metric = "steelyard_names_connections_total{what=\"refused-client\"} 1";

@@ -1,15 +1,15 @@
-//! A change of the configuration loses no socket and no query.
+//! A reload loses no socket and no query.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::setup::{AT, NameServerSetup, ZONE, setup};
 
-/// Queries that are under way at a time.
+/// The number of concurrent queries.
 const WINDOW: usize = 32;
 const CHANGES: usize = 6;
 
-/// A query for the address of `ns.gslb.example` with this number.
+/// A query for the address of `ns.gslb.example` with this ID.
 fn query(id: u16) -> Vec<u8> {
     let mut bytes = id.to_be_bytes().to_vec();
     bytes.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -64,7 +64,7 @@ fn under_load_nothing_is_lost_while_the_configuration_changes() {
             let more =
                 format!("{text}[name.\"n{change}.gslb.example\"]\naddresses = \"192.0.2.9\"\n");
             world.balancer.reload(&setup(&more));
-            // Some queries see each.
+            // Some queries are answered under each configuration.
             let before = answered.load(Ordering::Relaxed);
             tests::e2e::wait::until("queries go on", || {
                 answered.load(Ordering::Relaxed) > before + 500

@@ -17,7 +17,7 @@ use tests::skip::skip;
 pub const AT: &str = "127.0.0.1:53";
 const RESOLVER: u16 = 5300;
 
-/// The server, the zone, and names for the pool `web`.
+/// The listener, the zone, and names for the pool `web`.
 pub const ZONE: &str = r#"
 [names]
 listen = "127.0.0.1:53"
@@ -52,7 +52,7 @@ answers = 32
 /// Two origins behind a balancer, in a namespace.
 pub struct NameServerSetup {
     pub balancer: TestBalancer,
-    /// Its servers: `a` at 127.0.0.11, `b` at 127.0.0.12.
+    /// The servers: `a` at 127.0.0.11, `b` at 127.0.0.12.
     pub origins: Vec<Option<TestOrigin>>,
     pub namespace: NetworkNamespace,
     _dir: TestDir,
@@ -150,7 +150,7 @@ impl NameServerSetup {
         })
     }
 
-    /// A socket of a client.
+    /// A UDP socket of a client inside the namespace.
     pub fn socket(&self) -> UdpSocket {
         let socket = self.namespace.run_inside(|| UdpSocket::bind("127.0.0.1:0")).unwrap().unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -158,7 +158,7 @@ impl NameServerSetup {
     }
 }
 
-/// The configuration: an HTTP pool of two with probes, and the zone.
+/// The configuration: an HTTP pool of two servers with health checks, and the zone.
 pub fn setup(zone: &str) -> BalancerConfig {
     BalancerConfig::http(&["127.0.0.11:8080".parse().unwrap(), "127.0.0.12:8080".parse().unwrap()])
         .pool("probe = { http = \"/\", every = \"1s\", timeout = \"1s\", rise = 1, fall = 2 }")

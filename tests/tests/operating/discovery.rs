@@ -99,7 +99,7 @@ impl Drop for Resolver {
     }
 }
 
-/// 127.0.0.N for each, for a second; without any: that the server has failed.
+/// A response with 127.0.0.N for each host and a TTL of a second. Without hosts: SERVFAIL.
 fn answer(question: &[u8], hosts: Option<Vec<u8>>) -> Vec<u8> {
     let mut out = question.to_vec();
     let code = if hosts.is_some() { 0 } else { 2 };

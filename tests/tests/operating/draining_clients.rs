@@ -91,7 +91,7 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
     let who = format!("web/{own}");
     place.run_verb_ok(&["server", "quiesce", &who, "--for", "1h"]);
     wait::until("one is left", || {
-        // Each visit begins its time anew.
+        // Each request restarts the client's timeout.
         assert_eq!(by(&ask(front, "")), own);
         let server = server(&place, &own);
         server.keeps.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
@@ -107,7 +107,7 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
     assert_eq!(server(&place, &own).state, ServerState::Up);
 }
 
-/// Who answers a client at another address of the loopback.
+/// The server that answers a client at another address of the loopback.
 fn from(source: &str, front: SocketAddr) -> String {
     let url = format!("http://{front}/");
     let shown = "%header{x-origin}";

@@ -78,7 +78,7 @@ fn programs_that_hang_fork_and_flood_are_held() {
 #[test]
 fn what_runs_short_is_reported_once_and_once_that_it_does_not() {
     let origins = [origin("a")];
-    // The clients of this test share an address.
+    // All clients of this test share one address.
     let limit = "limit = { connections = 10, connections-per-client = 10 }";
     let setup = BalancerConfig::http(&addresses(&origins)).service(limit);
     let place = CliEnvironment::new(&setup);

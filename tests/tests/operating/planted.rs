@@ -9,7 +9,7 @@ use tests::e2e::wait;
 use tests::skip::skip;
 
 const OTHER: u32 = 12_345;
-/// Files of the state directory that each start reads.
+/// Files of the state directory that every start reads.
 const FILES: [&str; 4] = ["audit.jsonl", "servers.json", "mptcp.json", "generations/00000007.json"];
 
 #[test]

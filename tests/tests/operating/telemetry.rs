@@ -24,7 +24,7 @@ impl RequestCollector {
         let heard = Arc::<Mutex<Vec<ReceivedMessage>>>::default();
         let kept = Arc::clone(&heard);
         let server = ScriptedServer::start(move |stream| {
-            // A connection that ends is over.
+            // Ignored: a broken connection needs no report.
             let _ = listen(&stream, &kept);
         });
         RequestCollector { server, messages: heard }

@@ -13,7 +13,7 @@ use tests::e2e::load;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::{tools, wait};
 
-/// The first number of the line that begins with this name: its rate.
+/// The first number in the line that begins with this name, which is its rate.
 fn rate(frame: &str, name: &str) -> f64 {
     let line = frame.lines().find(|line| line.starts_with(&format!("{name} ")));
     let line = line.unwrap_or_else(|| panic!("no line of {name}: {frame}"));
@@ -72,7 +72,7 @@ const SIZE: (u16, u16) = (30, 140);
 impl Terminal {
     fn open(place: &CliEnvironment) -> Terminal {
         let top = format!("{} top --every 200ms", balancer::program().display());
-        // The settings of the terminal before and after, the number of the process and its exit code.
+        // Prints the terminal's settings before and after, the process ID and the exit code.
         let shell = format!(
             "stty rows {} cols {}; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
              echo code $?; echo after $(stty -g)",
@@ -103,19 +103,19 @@ impl Terminal {
         Terminal { script, keys, seen }
     }
 
-    /// Presses keys, and waits until this is on the screen.
+    /// Presses keys, and waits until the screen shows `expected`.
     fn press(&mut self, keys: &str, expected: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.sees(expected);
     }
 
-    /// Waits until this is on the screen.
+    /// Waits until the screen shows `expected`.
     fn sees(&self, expected: &str) {
         let shows = || self.seen.lock().unwrap().screen.screen().contents().contains(expected);
         wait::until(&format!("{expected:?} on the screen"), shows);
     }
 
-    /// All that was written.
+    /// The whole output of the terminal.
     fn seen(&self) -> String {
         self.seen.lock().unwrap().written.clone()
     }

@@ -65,7 +65,7 @@ struct PathBalancer {
 
 /// The result of a request.
 enum PathResult {
-    /// It was refused for this cause.
+    /// The request was rejected for this cause.
     Refused(String),
     /// The server's response, with the areas it reported.
     Areas(BTreeSet<(String, String)>),
@@ -82,7 +82,7 @@ impl PathBalancer {
         });
         let setup =
             BalancerConfig::http(&[behind.address()]).global("workers = 1\n").service(settings);
-        // The ports are given up when they are listened on.
+        // The reserved ports are released once the balancer listens on them.
         let fronts = ports.map(|(name, _, port)| (name, port.address())).to_vec();
         PathBalancer {
             balancer: TestBalancer::start(&setup.with_tables(&services.concat())),
@@ -139,7 +139,7 @@ fn reaches_admin(came: &PathResult) -> bool {
     matches!(came, PathResult::Areas(areas) if areas.iter().any(|(_, area)| area == "admin"))
 }
 
-/// Where a request that passed must not lead.
+/// The areas that an accepted request must not reach.
 fn find_bypass(service: &str, came: &PathResult) -> Option<String> {
     let PathResult::Areas(areas) = came else { return None };
     // A server that does not decode paths does not find needlessly encoded ones.

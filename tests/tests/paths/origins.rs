@@ -41,7 +41,7 @@ impl PathOrigin {
         PathOrigin::told(command)
     }
 
-    /// Python: `wsgi` or `params`.
+    /// A Python server: `wsgi` or `params`.
     pub fn python(which: &str) -> PathOrigin {
         let mut command = Command::new(program("python3"));
         command.arg(here("server.py")).arg(which);

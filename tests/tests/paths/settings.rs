@@ -111,7 +111,7 @@ fn each_setting_does_what_it_says() {
             assert_eq!(get(&balancer, target), want, "{setting} {target}");
         }
     }
-    // Without rules, too.
+    // The setting also applies without rules.
     for (setting, want) in
         [("refuse", ambiguous()), ("normal-form", came("/b")), ("all-readings", came("/a/../b"))]
     {

@@ -96,7 +96,7 @@ pub fn hostile() -> Vec<String> {
     all
 }
 
-/// Paths of ordinary programs, below `/public/`.
+/// Ordinary paths, below `/public/`.
 pub fn ordinary() -> Vec<String> {
     let paths = [
         "",

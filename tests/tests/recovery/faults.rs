@@ -1,4 +1,4 @@
-//! Servers that misbehave in one answer: each way has its cause, and is mended where that is allowed.
+//! Servers that fail in one response: each fault has a cause, and requests are retried where that is allowed.
 
 use lab::origin::OriginFault;
 use tests::e2e::balancer::TestBalancer;

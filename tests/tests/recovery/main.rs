@@ -15,7 +15,7 @@ mod outage;
 
 use api::types::{Report, ServerReport};
 
-/// How often this cause ended a client's request.
+/// The number of requests that this cause ended.
 fn ended_by(report: &Report, cause: &str) -> u64 {
     let causes = &report.total.causes;
     causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)

@@ -11,7 +11,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
-/// Enough requests in a row to meet every server that takes work.
+/// Enough consecutive requests to reach every available server.
 const MANY: usize = 40;
 
 #[test]
@@ -68,7 +68,7 @@ fn orders_about_servers_act_and_outlive_reload_and_restart() {
         is_so(&place, "at once");
         workers += 1;
         let generation = place.status().generation;
-        // Something of the same pool changes.
+        // The change affects another setting of the same pool.
         place.write(
             &setup
                 .clone()
@@ -126,7 +126,7 @@ fn apply(place: &CliEnvironment, setup: &BalancerConfig) {
     place.run_verb_ok(&["apply", &file]);
 }
 
-/// Who answers, over many connections.
+/// The servers that answer, over many connections.
 fn answering(front: SocketAddr) -> BTreeSet<String> {
     let answers = (0..MANY).map(|_| HttpClient::connect(front).get("/"));
     answers.filter(|answer| answer.status() == 200).filter_map(|it| it.field("x-origin")).collect()

@@ -14,7 +14,7 @@ use tests::e2e::listening_sockets::listening;
 use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
-/// Each line that is marked holds one mistake.
+/// Each marked line contains one mistake.
 const TEN_MISTAKES: &str = r#"
 [global]
 drain = "30"                                 # mistake: no unit

@@ -13,7 +13,7 @@ use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::steady_traffic::{KEEP_ALIVE_CONNECTIONS, SteadyTraffic};
 use tests::e2e::wait;
 
-/// Between two reloads of the long run.
+/// The interval of reloads in the long run.
 const EVERY: Duration = Duration::from_millis(55);
 
 #[test]

@@ -21,7 +21,7 @@ fn server(begins: &'static str) -> (SocketAddr, Arc<AtomicU32>) {
     spawn(move || {
         for stream in listener.incoming().flatten() {
             let count = count.clone();
-            // A peer that leaves ends it.
+            // Ignored: the peer may disconnect at any time.
             spawn(move || drop(serve(&stream, begins, &count)));
         }
     });

@@ -31,7 +31,7 @@ fn rate() -> u64 {
     if is_long() { 1_000 } else { 100 }
 }
 
-/// GET at that rate by the clock, until it is stopped.
+/// GET requests at a fixed rate, until the load is stopped.
 fn steady(front: SocketAddr) -> LoadRun {
     let mut plan = load::get_plan(front, "/", 64);
     plan.pace = LoadModel::Open { per_second: rate() as f64, connections: 256 };
@@ -39,7 +39,7 @@ fn steady(front: SocketAddr) -> LoadRun {
     load::start(plan)
 }
 
-/// A count of the pool `web`.
+/// A counter of the pool `web`.
 fn of_pool(report: &Report, name: &str) -> u64 {
     let pool = report.pools.iter().find(|pool| pool.name == "web").unwrap();
     pool.counts.iter().find(|it| it.name == name).map_or(0, |it| it.count.total)
@@ -54,7 +54,7 @@ fn steelyard(balancer: &TestBalancer, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The status and the cause of the next answer.
+/// The status and the cause of the next response.
 fn refusal(client: &mut HttpClient) -> (u16, String) {
     let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())

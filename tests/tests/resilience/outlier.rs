@@ -19,7 +19,7 @@ use super::{rate, steady};
 pub(super) const POOL: &str = "timeout = { first-byte = \"1s\", between-bytes = \"2s\" }\nretry = { on = [500, \"502-504\"], on-timeout = true }\n\
                     eject = { on = \"500-504\" }";
 
-/// How long a server is bad, in seconds at the rate.
+/// The duration of the fault in seconds.
 fn seconds() -> u64 {
     if is_long() { 60 } else { 4 }
 }
@@ -37,7 +37,7 @@ pub(super) fn bad_in(
 ) {
     let balancer = TestBalancer::start(setup);
     let load = steady(balancer.front());
-    // The 99th percentile second by second: one busy second of the machine's is then one of many.
+    // The 99th percentile of each second, so that a busy second of the machine affects only one of many values.
     let second = |p99s: &mut Vec<f64>| {
         let from = load.report();
         load::wait_for_answers(&load, rate());

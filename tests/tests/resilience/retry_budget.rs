@@ -38,7 +38,7 @@ fn the_budget_bounds_what_servers_get_and_is_used() {
     let got = Arc::new(AtomicU64::new(0));
     let servers: Vec<ScriptedServer> = (0..3).map(|_| half(got.clone())).collect();
     let addresses: Vec<_> = servers.iter().map(ScriptedServer::address).collect();
-    // The floor of ten a second is a tenth of the load of the short run: there it is one.
+    // The default minimum of ten retries a second is a tenth of the short run's load, so that run uses one.
     let retry = if is_long() { "" } else { "retry = { at-least = 1 }" };
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses).pool(retry).quiet());
     let load = steady(balancer.front());

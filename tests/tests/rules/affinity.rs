@@ -25,7 +25,7 @@ fn by(answer: &ReceivedMessage) -> String {
     answer.field("x-origin").unwrap_or_default()
 }
 
-/// `NAME=VALUE` of the cookie that an answer sets.
+/// `NAME=VALUE` of the cookie that a response sets.
 fn cookie(answer: &ReceivedMessage) -> Option<String> {
     answer.field("set-cookie").map(|line| line.split(';').next().unwrap().to_owned())
 }
@@ -156,7 +156,7 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
         assert_eq!((&by(&answer), cookie(&answer)), (server, None));
         assert!(cookie(&ask(alone.front(), &with(kept))).is_some_and(|own| own != *kept));
     }
-    // Another secret with the old one behind it: clients stay, and get new cookies.
+    // After a rotation with the old secret second, clients keep their servers and get new cookies.
     write(&format!("{new}\n{old}\n"));
     wait::until("the file is in force", || members[1].count_events("sticky-secret-renewed") == 1);
     let (server, kept) = &cookies[0];
@@ -247,7 +247,7 @@ fn when_its_server_is_gone_a_client_gets_what_was_set() {
     assert_eq!(by(&ask(balancer.front(), "x-user: one\r\n")), server);
 }
 
-/// A server whose answers set a cookie of its application.
+/// A server whose responses set an application cookie.
 fn application(name: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! The rules about lengths, the module graph and the language of names, each with its bad example.
+//! The rules about lengths, the module graph and names, each with its bad example.
 //!
 //! Helpers shared with the other rules are in `tests/tests/tidy.rs`.
 

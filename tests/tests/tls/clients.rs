@@ -1,4 +1,4 @@
-//! Clients of several kinds find the certificate of the name that they ask for, and their requests are served.
+//! Several kinds of clients receive the certificate of their SNI, and their requests are served.
 
 use std::io::{Read, Write};
 

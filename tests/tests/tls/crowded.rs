@@ -16,7 +16,7 @@ fn is_served(ours: &TlsAuthority, balancer: &TestBalancer) -> bool {
     let mut client = ours.client(balancer.front(), "shop.example");
     let mut answer = Vec::new();
     let sent = client.write_all(ASK).and_then(|()| client.flush());
-    // How the connection ends is of no interest here.
+    // Ignored: the end of the connection does not matter here.
     let _ = sent.and_then(|()| client.read_to_end(&mut answer));
     answer.starts_with(b"HTTP/1.1 200")
 }

@@ -82,7 +82,7 @@ fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
     let client = format!("client = {{ ca = {ca:?}, verify = \"optional\" }}");
     let tls = format!("tls = {{ certificates = {pair:?}, {client} }}\n");
     let rule = "rule = [{ when = { path = \"/*\" }, rewrite = { set = [\"X-Role: guest\"] } }]\n";
-    // Another service, without certificates of clients, before the same servers.
+    // Another service with the same servers, without client certificates.
     let beside = format!(
         "[service.plain]\nlisten = \"{}\"\nforward = \"http\"\npool = \"beside\"\nhttp2 = \"always\"\n\
          [pool.beside]\nservers = [\"{}\"]\n",

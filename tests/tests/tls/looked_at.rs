@@ -94,7 +94,7 @@ fn sslyze_finds_nothing() {
     assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
-/// As public authorities issue them: P-256, and not for years.
+/// A certificate as public authorities issue it: P-256, with a short validity.
 fn certificate() -> String {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();

@@ -13,7 +13,7 @@ use tests::e2e::wait;
 use crate::authority::TlsAuthority;
 
 const NAME: &str = "shop.example";
-/// A file that is larger than anything that is read, and takes no place.
+/// The size of a sparse file, larger than any file that the daemon reads.
 const ENDLESS: u64 = 1 << 40;
 
 /// Creates a pipe without a writer.

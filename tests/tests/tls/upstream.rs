@@ -1,4 +1,4 @@
-//! Servers behind TLS: verified before they get anything, refused with a cause, their sessions resumed.
+//! Upstream TLS: servers are verified before they receive data, rejected with a cause, and their sessions resumed.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

@@ -13,8 +13,8 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::h2client::{self, H2Request};
 use tests::e2e::wait;
 
-/// A server that takes everybody for whom its connection was authenticated for. It answers with the number of its
-/// connection and that name.
+/// A server that authenticates connections instead of requests. It responds with the number of the connection and the
+/// authenticated name.
 struct AuthenticatingServer {
     address: SocketAddr,
     open: Arc<AtomicU32>,
@@ -40,7 +40,7 @@ impl AuthenticatingServer {
                 let open = count.clone();
                 open.fetch_add(1, Ordering::SeqCst);
                 spawn(move || {
-                    // A peer that leaves ends it.
+                    // Ignored: the peer may disconnect at any time.
                     let _ = serve(&stream, number, scheme, (status, field));
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
@@ -110,7 +110,7 @@ fn an_authenticated_connection_is_its_clients_alone() {
         let mut alice = balancer.client();
         let first = ask(&mut alice, "");
         let own = first.split(' ').next().unwrap().to_owned();
-        // The challenge and its answer go over one connection, and so does all that follows.
+        // The challenge, its response and all later requests use the same connection.
         assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} hello\r\n")), first);
         let named = format!("{own} alice");
         assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} alice\r\n")), named);

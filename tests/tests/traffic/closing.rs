@@ -21,7 +21,7 @@ fn server() -> (SocketAddr, Heads) {
     spawn(move || {
         for stream in listener.incoming().flatten() {
             let heads = kept.clone();
-            // A peer that leaves ends it.
+            // Ignored: the peer may disconnect at any time.
             spawn(move || serve(&stream, &heads));
         }
     });
@@ -49,7 +49,7 @@ fn serve(mut stream: &TcpStream, heads: &Heads) -> std::io::Result<()> {
     }
 }
 
-/// Connections in TIME_WAIT that the server closed first, and that its peer did.
+/// The numbers of connections in TIME-WAIT that the server closed first, and that the balancer closed first.
 fn time_wait(at: SocketAddr) -> (usize, usize) {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", at.port());
@@ -64,7 +64,7 @@ fn a_server_whose_connections_are_not_kept_closes_first() {
     let (at, heads) = server();
     let setup = BalancerConfig::http(&[at]).global("workers = 1\n").pool("limit = { idle = 0 }\n");
     let balancer = TestBalancer::start(&setup);
-    // The port may have been another server's a moment ago.
+    // Another server may have used the port a moment ago.
     let before = time_wait(at);
     let mut client = balancer.client();
     for _ in 0..10 {

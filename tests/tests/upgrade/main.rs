@@ -1,4 +1,4 @@
-//! One process after another on the same sockets, while clients go on.
+//! Consecutive processes on the same sockets, with continuous traffic.
 //!
 //! `tests/tests/upgrade_kept.rs` tests the restart by systemd after a crash.
 

@@ -9,7 +9,7 @@ use tests::e2e::wait;
 use super::server::{ServerConnection, V4, V6, lines, serve, shares};
 use super::topology::{BOTH, DUAL, UplinkTopology, own, own6};
 
-/// Three questions in a row, one each 100 ms, of which the last is given up after 100 ms.
+/// Three consecutive probes, one every 100 ms, the last of which times out after 100 ms.
 const LEFT: Duration = Duration::from_millis(600);
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -123,7 +123,7 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
     assert_ne!(world.traces(), before);
     world.stop();
     assert_eq!(world.traces(), before);
-    // And by taking them out of the file.
+    // The same happens when the uplinks are removed from the configuration.
     world.start(&uplinks);
     world.until("one", "up");
     world.apply("");

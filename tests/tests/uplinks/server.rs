@@ -20,7 +20,7 @@ pub struct ServerConnection {
     pub from: IpAddr,
 }
 
-/// Serves at an address of the server's until the test ends.
+/// Serves at an address of the server until the test ends.
 pub fn serve(host: &NetworkNamespace, ip: IpAddr) -> SocketAddr {
     let listener = host.run_inside(|| TcpListener::bind((ip, 0)).unwrap()).unwrap();
     let at = listener.local_addr().unwrap();
@@ -68,7 +68,7 @@ pub fn lines(host: &NetworkNamespace, at: SocketAddr, count: usize) -> Vec<Serve
         .collect()
 }
 
-/// How many come from each address.
+/// The number of connections from each source address.
 pub fn shares(lines: &[ServerConnection]) -> BTreeMap<IpAddr, usize> {
     let mut shares = BTreeMap::new();
     for line in lines {

@@ -1,4 +1,4 @@
-//! Connections take uplinks by weight and priority, and stay on them.
+//! Connections use uplinks by weight and priority, and stay on them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

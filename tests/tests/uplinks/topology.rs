@@ -23,7 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 /// The configuration of both uplinks for most tests.
 pub const BOTH: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = \"10.61.1.1\"\nweight = 3\nPROBE4\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = \"10.61.2.1\"\nPROBE4\n";
-/// The same for both families.
+/// The configuration of both uplinks for both IP families.
 pub const DUAL: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = [\"10.61.1.1\", \"fd61:1::1\"]\nPROBE\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = [\"10.61.2.1\", \"fd61:2::1\"]\nPROBE\n";
 const TERMS: &str = "every = \"100ms\", timeout = \"100ms\", rise = 2, fall = 3";
@@ -33,7 +33,7 @@ pub fn own(uplink: u8) -> IpAddr {
     IpAddr::from([10, 61, uplink, 10])
 }
 
-/// The same, of IPv6.
+/// The host's IPv6 address on an uplink.
 pub fn own6(uplink: u16) -> IpAddr {
     IpAddr::from([0xfd61, uplink, 0, 0, 0, 0, 0, 0x10])
 }
@@ -41,7 +41,7 @@ pub fn own6(uplink: u16) -> IpAddr {
 pub struct UplinkTopology {
     daemon: Option<ChildProcess>,
     pub inside: NetworkNamespace,
-    /// Where the daemon is.
+    /// The host of the daemon.
     pub host: NetworkNamespace,
     /// The first router and the second.
     pub routers: [NetworkNamespace; 2],
@@ -95,7 +95,7 @@ impl UplinkTopology {
         })
     }
 
-    /// With a daemon whose uplinks are all up.
+    /// The network with a daemon whose uplinks are all up.
     pub fn open(uplinks: &str) -> Option<UplinkTopology> {
         let mut world = UplinkTopology::new()?;
         world.start(uplinks);
@@ -145,20 +145,20 @@ impl UplinkTopology {
         self.dir.write("steelyard.toml", text).display().to_string()
     }
 
-    /// A signal to the daemon, which ends by it.
+    /// Sends a signal to the daemon, and waits for its end.
     pub fn end(&mut self, signal: Signal) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(signal);
         daemon.wait();
     }
 
-    /// `steelyard stop`, until it has ended.
+    /// Runs `steelyard stop`, and waits until the daemon has ended.
     pub fn stop(&mut self) {
         assert_eq!(self.verb(&["stop"]).code, 0);
         self.daemon.take().unwrap().wait();
     }
 
-    /// A verb of the program at the host.
+    /// Runs a command of the program at the host.
     pub fn verb(&self, words: &[&str]) -> CommandOutput {
         let mut command = self.host.command(program());
         command.args(words).env("STEELYARD_SOCKET", self.dir.join("sock"));
@@ -175,7 +175,7 @@ impl UplinkTopology {
         wait::until(what, || self.told().contains(what));
     }
 
-    /// How uplinks stand, when the daemon answers.
+    /// The status of all uplinks, if the daemon answers.
     pub fn all(&self) -> Option<UplinksStatus> {
         self.runtime.block_on(self.api.status()).ok()?.uplinks
     }
@@ -187,7 +187,7 @@ impl UplinkTopology {
         found.expect("the uplink is there")
     }
 
-    /// Waits until an uplink is in a state, in IPv4.
+    /// Waits until an uplink is in this state in IPv4.
     pub fn until(&self, name: &str, state: &str) {
         wait::until(&format!("{name} is {state}"), || self.one(name, "ipv4").state == state);
     }
@@ -199,7 +199,7 @@ impl UplinkTopology {
         self.routers[router].write_sysctls(&settings).unwrap();
     }
 
-    /// Rules, routes and translations at the host, as text.
+    /// Rules, routes and NAT rules at the host, as text.
     pub fn traces(&self) -> String {
         let run = |line: &str| {
             let mut words = line.split(' ');

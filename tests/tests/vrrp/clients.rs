@@ -12,7 +12,7 @@ use super::replicated::BACK;
 use super::topology::{ClientFamily, V4, V6, VrrpTopology};
 
 const STEP: Duration = Duration::from_millis(1);
-/// Connections of a step, steps from a SYN to its ACK, and from there to its FIN.
+/// Connections per step, steps from a SYN to its ACK, and steps from the ACK to the FIN.
 pub const EACH: u32 = 20;
 const ACK: u32 = 5;
 const FIN: u32 = 100;
@@ -29,7 +29,7 @@ pub struct RawClients {
 }
 
 impl RawClients {
-    /// Of the service at this port of the shared address.
+    /// Clients of the service at this port of the shared address.
     pub fn new(world: &VrrpTopology, version: ClientFamily, port: u16) -> RawClients {
         let family = if version == V4 { AddressFamily::INET } else { AddressFamily::INET6 };
         let raw = || socket(family, SocketType::RAW, Some(ipproto::RAW)).unwrap();
@@ -60,7 +60,7 @@ impl RawClients {
         late
     }
 
-    /// Connections with these numbers begin, and stay.
+    /// Opens connections with these numbers and leaves them open.
     pub fn open(&self, numbers: std::ops::Range<u32>) {
         for number in numbers {
             [SYN, ACKNOWLEDGE].into_iter().for_each(|flags| self.send(number, flags));

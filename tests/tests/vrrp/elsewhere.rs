@@ -60,7 +60,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
         );
         wait::until("it is alone again", || world.told(First).contains(&sole));
     }
-    // Moving the address between members is no double.
+    // A planned move of the address does not count as a duplicate.
     assert_eq!(world.verb(Second, &["takeover"]).code, 0);
     for version in [V4, V6] {
         world.until(Second, version, "active");

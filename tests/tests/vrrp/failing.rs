@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use super::topology::{First, Second, V4, V6, VrrpTopology, rootless};
 
-/// A group that takes over in a second: slow enough for a busy machine.
+/// A group with a failover time of a second, which suits a busy machine.
 const GROUP: &str = "advertise = \"300ms\"";
 
 #[test]

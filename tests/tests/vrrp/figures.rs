@@ -10,7 +10,7 @@ use tests::e2e::wait;
 use super::keepalived::{Keepalived, until_has};
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
-/// How long one attempt to connect may take.
+/// The timeout of one connection attempt.
 const ATTEMPT: Duration = Duration::from_millis(20);
 const EVERY: [(u32, ClientFamily); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
 
@@ -78,7 +78,7 @@ fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
     }
 }
 
-/// The first member's machine is gone as far as anybody can see.
+/// Disconnects the first member's machine completely.
 fn gone(world: &mut VrrpTopology) -> Instant {
     world.hub.ip("link set p1 down\n").unwrap();
     Instant::now()

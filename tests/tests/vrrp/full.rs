@@ -13,9 +13,9 @@ use super::lag::{ReplicationLoad, SHORT};
 use super::replicated::{ClientSession, MAC, begin, flows, replication, until_follows, wire};
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// The number of the first connection that stays.
+/// The number of the first permanent connection.
 const FIRST: u32 = 12_000_000;
-/// Steps of connections that come and go.
+/// The steps of short connections.
 const STEPS: u32 = 15_000;
 
 fn many() -> u32 {
@@ -115,7 +115,7 @@ fn follows(world: &VrrpTopology, who: MemberIndex) -> bool {
     replication(world, who).is_some_and(|one| one.state == "following")
 }
 
-/// How long exchanges take until it is so, three seconds at least.
+/// The durations of exchanges until `done`, for at least three seconds.
 fn worst(talk: &mut ClientSession, mut done: impl FnMut() -> bool) -> Vec<Duration> {
     let begun = Instant::now();
     let mut took = Vec::new();

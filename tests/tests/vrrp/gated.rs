@@ -10,14 +10,14 @@ use tests::e2e::{tools, wait};
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
-/// The ports of the services that forward packets: translated, and to another link address.
+/// The ports of the packet-forwarding services: `nat` and `mac`.
 const NAT: u16 = 81;
 const MAC: u16 = 8080;
 
-/// Both members with a service of `nat` and one of `mac` at the shared address.
+/// Starts both members with a service of `nat` and one of `mac` at the shared address.
 pub fn open(group: &str) -> VrrpTopology {
     let mut world = VrrpTopology::new(group);
-    // With `mac` the server has the address too, and is silent about it.
+    // With `mac`, the server has the address too, and does not answer ARP for it.
     world
         .server
         .write_sysctls(&[
@@ -80,7 +80,7 @@ pub fn until_answers(world: &VrrpTopology, what: &str) {
     }
 }
 
-/// Everything that a member's link carries to the server, line by line.
+/// Captures the packets of a member's link to the server.
 fn listen(world: &VrrpTopology, who: MemberIndex) -> ChildProcess {
     let mut capture: Command = world.server.command(tools::program("tcpdump"));
     let last = who.host();

@@ -16,7 +16,7 @@ fn name(who: MemberIndex) -> (&'static str, &'static str) {
     if who == First { ("first", "second") } else { ("second", "first") }
 }
 
-/// Writes the file of keys of a member.
+/// Writes a member's key file.
 fn keys(world: &VrrpTopology, who: MemberIndex, text: &str, mode: u32) {
     let file = world.dir(who).join("keys");
     let _ = std::fs::remove_file(&file);
@@ -26,8 +26,8 @@ fn keys(world: &VrrpTopology, who: MemberIndex, text: &str, mode: u32) {
     std::fs::rename(new, file).unwrap();
 }
 
-/// A second bridge, and a link to it for each member; their heartbeats, which are not begun. The first path is over the
-/// service network.
+/// Adds a second bridge with a link for each member, and configures the heartbeats without starting the members. The
+/// first path is over the service network.
 pub fn wire(group: &str, more: &str) -> VrrpTopology {
     let mut world = VrrpTopology::new(group);
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
@@ -56,7 +56,7 @@ pub fn wire(group: &str, more: &str) -> VrrpTopology {
     world
 }
 
-/// Both daemons, the first active, all paths up.
+/// Starts both daemons, and waits until the first is active and all paths are up.
 fn open(group: &str, more: &str) -> VrrpTopology {
     let mut world = wire(group, more);
     world.start(First);
@@ -80,7 +80,7 @@ fn beats(world: &VrrpTopology, who: MemberIndex) -> Option<HeartbeatStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()
 }
 
-/// Waits until a member's heartbeat is so.
+/// Waits until a member's heartbeat satisfies a condition.
 pub fn until_beats(
     world: &VrrpTopology,
     who: MemberIndex,
@@ -237,7 +237,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
             && path.refused.get("wrong-signature").is_some_and(|count| *count > 2)
             && path.reason == "what comes by it is refused: wrong-signature"
     });
-    // Advertisements decide as without a heartbeat.
+    // Without a heartbeat, advertisements decide.
     for version in [V4, V6] {
         world.until(First, version, "active");
         world.until(Second, version, "standby");
@@ -249,7 +249,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
 
     keys(&world, Second, &format!("1 {SECRET}\n"), 0o600);
     settled(&world);
-    // A new key: second on both, then first on both, then alone.
+    // A key rotation: the new key is second on both members, then first, then the only one.
     let rounds = [
         (format!("1 {SECRET}\n2 {OTHER}\n"), vec![1, 2]),
         (format!("2 {OTHER}\n1 {SECRET}\n"), vec![2, 1]),

@@ -12,11 +12,11 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 /// How the members exchange advertisements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AdvertisementMode {
-    /// To the multicast group, version 3 of VRRP.
+    /// Multicast, VRRP version 3.
     Group,
-    /// To each other alone.
+    /// Unicast between the members.
     Unicast,
-    /// Version 2 of VRRP, which has IPv4 and whole seconds alone; with IPv6 version 3.
+    /// VRRP version 2, which only supports IPv4 and whole seconds. IPv6 uses version 3.
     Old,
     OldUnicast,
 }
@@ -32,7 +32,7 @@ impl AdvertisementMode {
         matches!(self, Unicast | OldUnicast)
     }
 
-    /// Between two advertisements, as keepalived has it.
+    /// The advertisement interval, in keepalived's format.
     fn every(self, version: ClientFamily) -> &'static str {
         if self.is_old(version) { "1" } else { "0.3" }
     }
@@ -48,7 +48,7 @@ impl AdvertisementMode {
         lines
     }
 
-    /// Lines of an instance of theirs.
+    /// Lines of a keepalived instance.
     fn theirs(self, who: MemberIndex, version: ClientFamily) -> String {
         let number = if self.is_old(version) { 2 } else { 3 };
         let mut lines = format!(" version {number}\n advert_int {}\n", self.every(version));
@@ -60,7 +60,7 @@ impl AdvertisementMode {
     }
 }
 
-/// A keepalived that shares the same addresses in the same groups.
+/// A keepalived with the same addresses and groups.
 pub struct Keepalived(ChildProcess);
 
 impl Keepalived {
@@ -68,7 +68,7 @@ impl Keepalived {
         Keepalived::with(world, who, |version| speech.theirs(who, version))
     }
 
-    /// With these lines of each instance.
+    /// Starts keepalived with these lines in each instance.
     pub fn with(
         world: &VrrpTopology,
         who: MemberIndex,
@@ -112,7 +112,7 @@ impl Keepalived {
     }
 }
 
-/// Waits until keepalived has the address, or has not.
+/// Waits until keepalived has the address, or has released it.
 pub fn until_has(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, has: bool) {
     wait::until(&format!("keepalived has {}: {has}", version.shared()), || {
         world.has(who, version) == has
@@ -138,7 +138,7 @@ fn both_ways(ours: MemberIndex, speech: AdvertisementMode) {
         until_has(&world, theirs, version, theirs == better);
         world.until_answers(version, &[better]);
     }
-    // The better one ends; the worse one takes over, and gives the address back.
+    // The member with the higher priority ends, and the other takes over and later gives the address back.
     if ours == better {
         world.stop(ours);
         for version in [V4, V6] {

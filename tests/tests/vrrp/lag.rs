@@ -21,7 +21,7 @@ const BYTES: f64 = 90.0;
 const STEPS: u32 = 10_000;
 const PERIOD: u32 = 30_000;
 
-/// Services whose closed connections give their ports back soon.
+/// A setting that frees the ports of closed connections early.
 pub const SHORT: &str = "timeout = { half-closed = \"1s\" }";
 
 #[test]
@@ -72,7 +72,7 @@ fn at_a_rate(pair: &ReplicatedPair, (name, version, port): (&str, ClientFamily, 
 /// A member's replication counters, and the processor time of both members' replication threads.
 pub struct ReplicationLoad {
     at: Instant,
-    /// Seconds since the one before.
+    /// The seconds since the previous totals.
     pub seconds: f64,
     pub counts: BTreeMap<String, u64>,
     cpu_nanos: [u64; 2],

@@ -23,9 +23,9 @@ use super::replicated::{
 };
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// How old a connection is at most that may break in a crash.
+/// The maximum age of connections that a crash may break.
 const DELAY: Duration = Duration::from_millis(50);
-/// Between two new connections while a member crashes.
+/// The interval of new connections while a member crashes.
 const PACE: Duration = Duration::from_millis(1);
 
 fn many() -> usize {
@@ -90,7 +90,7 @@ fn elsewhere(pair: &mut ReplicatedPair) -> (ChildProcess, TestDir) {
     (ChildProcess::start(nginx), dir)
 }
 
-/// The second member begins, under load, and has everything.
+/// The second member joins under load, and synchronises all connections.
 fn join(world: &mut VrrpTopology, all: usize) {
     let begun = Instant::now();
     join_under_load(world);
@@ -99,7 +99,7 @@ fn join(world: &mut VrrpTopology, all: usize) {
     println!("proof: a member that joins under load has them all {took:.1} s after it began");
 }
 
-/// The second member, which is active, is lost while connections begin.
+/// The active second member is lost while connections are opened.
 fn crash(
     world: &mut VrrpTopology,
     (port, talks): (u16, &mut [ClientSession]),

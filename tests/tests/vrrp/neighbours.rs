@@ -9,14 +9,14 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 
 /// Members only announce at the end of a split.
 const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
-/// Each ends at another point of the members' intervals.
+/// Each split ends at another point of the members' intervals.
 const SPLITS: u64 = 4;
 
 fn link(who: MemberIndex) -> String {
     format!("02:00:00:00:00:{:02x}", who.number())
 }
 
-/// The members' ports reach everybody but each other, or each other too.
+/// Isolates the members' ports from each other, or connects them. Other hosts still reach both.
 fn apart(world: &VrrpTopology, apart: bool) {
     for who in [First, Second] {
         let word = if apart { "on" } else { "off" };

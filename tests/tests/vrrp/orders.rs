@@ -49,7 +49,7 @@ fn nobody_takes_what_is_handed_over_and_it_comes_back() {
     assert!(changes.iter().any(|one| one.reason == "it was ordered to hand over"), "{changes:?}");
 }
 
-/// A second bridge where the server is, and a link to it for each member.
+/// A second bridge with the server, and a link to it for each member.
 fn behind(world: &VrrpTopology) {
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
     let hosts = [(world.namespace(First), 1), (world.namespace(Second), 2), (&world.server, 50)];

@@ -11,7 +11,7 @@ use tests::skip::skip;
 use super::topology::{First, MemberIndex, Second, VrrpTopology};
 
 const GROUP: &str = "advertise = \"200ms\"";
-/// Where the second member's API is.
+/// The address of the second member's API.
 const DOOR: &str = "10.9.0.2:9443";
 
 /// Starts both members. The second one's API listens, and the first one has a token for it.
@@ -34,7 +34,7 @@ fn open() -> VrrpTopology {
     );
     world.start(First);
     world.start(Second);
-    // A daemon serves before its groups stand.
+    // A daemon's API answers before its groups are set up.
     wait::until("both members' groups stand", || {
         let stand = |who| world.whole_status(who).is_some_and(|status| !status.vrrp.is_empty());
         stand(First) && stand(Second)
@@ -42,7 +42,7 @@ fn open() -> VrrpTopology {
     world
 }
 
-/// Applies this to both, by the first member's user.
+/// Applies a configuration to both members, from the first member.
 fn apply(world: &mut VrrpTopology, text: &str, more: &[&str]) -> CommandOutput {
     let file = world.dir(First).write("new.toml", text).display().to_string();
     let dir = world.dir(Second);
@@ -55,12 +55,12 @@ fn generation(world: &VrrpTopology, who: MemberIndex) -> u64 {
     world.whole_status(who).unwrap().generation
 }
 
-/// The generations of both.
+/// The generations of both members.
 fn both(world: &VrrpTopology) -> [u64; 2] {
     [First, Second].map(|who| generation(world, who))
 }
 
-/// Which servers both have in the pool.
+/// The servers in the pools of both members.
 fn servers(world: &VrrpTopology) -> [Vec<String>; 2] {
     [First, Second].map(|who| {
         let pools = world.whole_status(who).unwrap().pools;

@@ -26,11 +26,11 @@ pub const MAC: u16 = 8080;
 pub const TUNNEL: u16 = 8083;
 const STICKY: u16 = 8085;
 pub const PORTS: [u16; 3] = [MAC, TUNNEL, STICKY];
-/// The last parts of the second server's and of the return addresses.
+/// The last bytes of the servers' addresses and of the return addresses.
 const SERVERS: [u8; 2] = [50, 51];
 pub const BACK: u8 = 60;
 
-/// Connections of each service and family in each step.
+/// The number of connections of each service and family in each step.
 fn many() -> usize {
     let text = std::env::var("STEELYARD_CONNECTIONS").ok();
     text.and_then(|text| text.parse().ok()).unwrap_or(40)
@@ -169,20 +169,20 @@ pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
     services.iter().map(|service| service.flows as usize).sum()
 }
 
-/// A connection of a client, and where it leads.
+/// A client's connection and its destination.
 pub struct ClientSession {
     stream: TcpStream,
     pub to: SocketAddr,
 }
 
 impl ClientSession {
-    /// A new one on which a request was answered.
+    /// Opens a connection, and checks that a request on it is answered.
     pub fn open(client: &NetworkNamespace, to: SocketAddr) -> Option<ClientSession> {
         let mut talk = client.run_inside(|| ClientSession::connect(to)).unwrap()?;
         talk.asks().map(|_| talk)
     }
 
-    /// A new one from where this runs.
+    /// Opens a connection from the current namespace.
     pub fn connect(to: SocketAddr) -> Option<ClientSession> {
         let time = Duration::from_secs(5);
         let stream = TcpStream::connect_timeout(&to, time).ok()?;
@@ -190,7 +190,7 @@ impl ClientSession {
         Some(ClientSession { stream, to })
     }
 
-    /// The name of the server that answers a request on it, whole.
+    /// Sends a request. Returns the name of the server whose complete response arrived.
     pub fn asks(&mut self) -> Option<String> {
         self.stream.write_all(b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n").ok()?;
         let mut answer = Vec::new();
@@ -208,7 +208,7 @@ impl ClientSession {
     }
 }
 
-/// Where connections to these ports lead, in both families.
+/// The destinations of connections to these ports, in both families.
 pub fn ends(ports: &[u16]) -> Vec<SocketAddr> {
     let ips = [V4, V6].map(ClientFamily::shared);
     let of = |ip: IpAddr| ports.iter().map(move |port| SocketAddr::new(ip, *port));
@@ -304,7 +304,7 @@ fn reported(world: &mut VrrpTopology) {
     }
 }
 
-/// The second member takes everything over.
+/// The second member takes over all groups.
 pub fn hand_over(world: &mut VrrpTopology) {
     for version in [V4, V6] {
         let said = world.verb(Second, &["takeover", version.group()]);

@@ -21,7 +21,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::host::host;
 pub use super::members::{ClientFamily, First, MemberIndex, Second, V4, V6};
 
-/// The last parts of the hosts' addresses.
+/// The last bytes of the hosts' addresses.
 const SERVER: u8 = 50;
 const CLIENT: u8 = 100;
 /// A member's host and its processes.
@@ -38,27 +38,27 @@ pub struct VrrpTopology {
     capture: ChildProcess,
     _origin: TestOrigin,
     runtime: Runtime,
-    /// Where they are answered.
+    /// The host of the server.
     pub server: NetworkNamespace,
-    /// Where requests come from.
+    /// The host of the client.
     pub client: std::sync::Arc<NetworkNamespace>,
-    /// Where the bridge is.
+    /// The host of the bridge.
     pub hub: NetworkNamespace,
     /// Lines of each group.
     group: String,
     /// Whether the first member's priority is higher in one IP family and lower in the other.
     pub crossed: bool,
-    /// Lines of single groups of a member.
+    /// Lines of single groups of each member.
     pub only: [Vec<(ClientFamily, String)>; 2],
     /// The last lines of each member's file, and the lines of its packet plane.
     pub tail: [String; 2],
     pub plane: [String; 2],
-    /// Lines of `[global.control]` of each.
+    /// Lines of `[global.control]` of each member.
     pub control: [String; 2],
 }
 
 impl VrrpTopology {
-    /// Builds it without any daemon. `group`: lines of each group, such as `advertise = "200ms"`.
+    /// Builds the network without a daemon. `group`: lines of each group, such as `advertise = "200ms"`.
     pub fn new(group: &str) -> VrrpTopology {
         let hub = NetworkNamespace::new("hub").unwrap();
         hub.ip("link add br0 type bridge mcast_snooping 0\nlink set br0 up\n").unwrap();
@@ -104,7 +104,7 @@ impl VrrpTopology {
         }
     }
 
-    /// Both daemons; the first is active.
+    /// Starts both daemons, and waits until the first is active.
     pub fn open(group: &str) -> VrrpTopology {
         let mut world = VrrpTopology::new(group);
         world.start(First);
@@ -117,7 +117,7 @@ impl VrrpTopology {
         world
     }
 
-    /// Another process takes over from the daemon that runs, which ends.
+    /// Another process takes over from the running daemon, which then ends.
     pub fn upgrade(&mut self, who: MemberIndex) {
         let mut old = self.member(who).daemon.take().unwrap();
         self.start_with(who, &["--takeover"]);
@@ -190,7 +190,7 @@ impl VrrpTopology {
         self.member(who).daemon.take().unwrap().wait();
     }
 
-    /// A signal to the daemon.
+    /// Sends a signal to the daemon.
     pub fn signal(&mut self, who: MemberIndex, signal: Signal) {
         self.member(who).daemon.as_ref().unwrap().signal(signal);
     }
@@ -201,14 +201,14 @@ impl VrrpTopology {
         daemon.wait();
     }
 
-    /// The machine is gone, with its daemon.
+    /// Removes the host, with its daemon.
     pub fn unplug_power(&mut self, who: MemberIndex) {
         self.hub.ip(&format!("link del {}\n", who.port())).unwrap();
         self.kill9(who);
         self.member(who).namespace = None;
     }
 
-    /// A verb of the program at this member.
+    /// Runs a command of the program at this member.
     pub fn verb(&mut self, who: MemberIndex, words: &[&str]) -> CommandOutput {
         let member = self.member(who);
         let mut command = member.namespace.as_ref().unwrap().command(program());
@@ -225,12 +225,12 @@ impl VrrpTopology {
         self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
     }
 
-    /// Where a member's programs are pinned.
+    /// The directory of a member's pins.
     pub fn pins(&self, who: MemberIndex) -> PathBuf {
         self.members[usize::from(who.number() - 1)].pins.path().to_owned()
     }
 
-    /// A directory of a member's own.
+    /// The directory of a member's files.
     pub fn dir(&self, who: MemberIndex) -> &TestDir {
         &self.members[usize::from(who.number() - 1)].dir
     }
@@ -305,7 +305,7 @@ impl VrrpTopology {
             .unwrap();
     }
 
-    /// Waits until exactly these answer, and looks several times more whether it stays so.
+    /// Waits until exactly these members answer, and checks several times that this does not change.
     pub fn until_answers(&self, version: ClientFamily, who: &[MemberIndex]) {
         let who: BTreeSet<MemberIndex> = who.iter().copied().collect();
         wait::until(&format!("{who:?} answer for {}", version.shared()), || {
@@ -327,7 +327,7 @@ impl VrrpTopology {
     }
 }
 
-/// Whether no namespace can be made here, which is a test that was skipped.
+/// Whether the test lacks root, and was therefore skipped.
 pub fn rootless() -> bool {
     let rootless = !rustix::process::geteuid().is_root();
     if rootless {

@@ -21,7 +21,7 @@ fn link(version: ClientFamily) -> &'static str {
     }
 }
 
-/// Waits until the bridge has the virtual router at this member's port.
+/// Waits until the bridge has the virtual router's MAC address at this member's port.
 fn until_at(world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
     wait::until(&format!("the bridge has {} at {}", link(version), who.port()), || {
         let mut bridge = world.hub.command(tools::program("bridge"));
@@ -76,7 +76,7 @@ impl ReceivedByMember {
         shared.iter().filter(|(_, lines)| !lines.is_empty()).map(|(who, _)| *who).collect()
     }
 
-    /// Waits until this one alone answers, and looks several times more.
+    /// Waits until only this member answers, and checks several times that this does not change.
     fn until(&self, world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
         let alone = BTreeSet::from([who]);
         wait::until(&format!("{who:?} answers for {}", version.shared()), || {
@@ -88,7 +88,7 @@ impl ReceivedByMember {
     }
 }
 
-/// Whether any link of a member has the address.
+/// Whether any interface of a member has the address.
 fn has(world: &VrrpTopology, who: MemberIndex, version: ClientFamily) -> bool {
     let shown = world.namespace(who).ip("addr show\n").unwrap();
     shown.contains(&format!(" {}/", version.shared()))
@@ -180,7 +180,7 @@ fn neighbours_keep_what_they_know_and_a_killed_daemon_leaves_one_holder() {
     }
     let idle = seats(&world, Second);
     assert!(idle.len() == 2 && idle.iter().all(|link| link.contains("state DOWN")), "{idle:?}");
-    // Advertisements come from the virtual router, and from nowhere else.
+    // All advertisements have the virtual router's MAC address as their source.
     let said = heard.0[0].output();
     let adverts = |line: &&str| line.contains("VRRPv3");
     let others = said.lines().filter(adverts).filter(|line| !line.contains(" 00:00:5e:00:0"));

@@ -1,5 +1,5 @@
-//! Two members and a witness, another steelyard or an etcd: never two answer, and one does while two of the three reach
-//! each other.
+//! Two members and a witness, which is another Steelyard or an etcd. Two members never answer at once, and one does
+//! while two of the three reach each other.
 
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless
 const GROUP: &str = "advertise = \"200ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 
-/// The witness, on the server's machine.
+/// The witness, on the server's host.
 struct WitnessDaemon {
     _process: ChildProcess,
     _dir: TestDir,
@@ -30,7 +30,7 @@ fn secret(dir: &TestDir, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// Gives both members a heartbeat over the service network alone, and this witness.
+/// Configures both members with a heartbeat over the service network alone, and with this witness.
 fn pair(world: &mut VrrpTopology, witness: &str) {
     for (who, ours, theirs) in [(First, "first", "second"), (Second, "second", "first")] {
         let keys = secret(world.dir(who), "keys", &format!("1 {SECRET}\n"));
@@ -247,7 +247,7 @@ fn an_upgrade_goes_on_with_what_the_process_before_was_given() {
     world.start(Second);
     states(&world, "active", "standby");
     until_witness(&world, First, "held");
-    // Only the witness is left.
+    // The members only reach the witness.
     split(&world, true);
     wait::until("the second one wants it", || {
         world.status(Second, V4).is_some_and(|one| one.counts["withheld"] > 0)
