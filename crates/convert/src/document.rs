@@ -1,11 +1,11 @@
-//! The configuration that is being written: tables, their keys, and where each came from.
+//! The configuration that is written: tables, their keys, and the source line of each.
 //!
 //! It knows TOML's form and none of our keys. What may not stand is taken out again by `validation`.
 
 use crate::notes::shorten;
 use crate::source::Source;
 
-/// Tables of one document; what comes beyond is refused.
+/// The limit of tables in one document. Further tables are dropped.
 pub const TABLES: usize = 20_000;
 
 /// Tables in their order.
@@ -23,7 +23,7 @@ pub struct TomlTable {
     pub repeated: bool,
     pub source: Source,
     pub directive: String,
-    /// One mistake takes all of it out: a rule without its condition would take everything.
+    /// An invalid entry removes the whole table. A rule without its condition would match every request.
     pub atomic: bool,
     pub entries: Vec<TomlEntry>,
 }
@@ -62,10 +62,10 @@ pub struct WrittenEntry {
     pub text: String,
 }
 
-/// What stands on a line of the rendered text.
+/// The origin of a line of the rendered text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineContent {
-    /// Nothing that can be taken out.
+    /// A line that cannot be removed.
     Fixed,
     Table(usize),
     /// A key of a table.

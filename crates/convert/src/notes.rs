@@ -1,6 +1,6 @@
 //! What is reported of a conversion: what was left out, what means something else now, what is not needed.
 //!
-//! Bounded: beyond `LISTED` notes are only counted. It decides nothing.
+//! The list is bounded: notes beyond `LISTED` are only counted. This module makes no decisions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,33 +33,31 @@ pub enum NoteKind {
     NotNeeded,
 }
 
-/// One note.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionNote {
     /// What became of it.
     pub kind: NoteKind,
-    /// The file, as it was named.
+    /// The name of the source file.
     pub file: String,
     /// From 1; 0: the whole file.
     pub line: u32,
-    /// What stands there, shortened, without control characters.
+    /// The directive, shortened and without control characters.
     pub directive: String,
     /// What was written of it: `path.key = value`, several joined with "; ". Empty where nothing was.
     pub after: String,
     /// Why, and what follows from it.
     pub reason: String,
-    /// What to use instead; empty where there is nothing to do.
+    /// The replacement; empty if nothing needs to be done.
     pub instead: String,
     #[serde(skip)]
     source: Source,
 }
 
-/// Why something cannot be carried over, and what to use instead.
+/// The reason why a setting cannot be converted, and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedReason {
     pub reason: String,
-    /// What to use instead.
     pub instead: String,
 }
 
@@ -108,7 +106,7 @@ impl ConversionNotes {
         self.left_out(source, directive, reason, instead);
     }
 
-    /// Whether nothing may be written of the file.
+    /// Whether the file is unreadable, so that nothing may be written.
     pub fn is_unreadable(&self) -> bool {
         self.unreadable
     }

@@ -39,7 +39,7 @@ pub struct DispatcherCommand {
 }
 
 impl DispatcherCommand {
-    /// Reads a line; `None`: it holds no command.
+    /// Parses a line. `None` if it contains no command.
     pub fn read(text: &str, line: u32, notes: &mut ConversionNotes) -> Option<DispatcherCommand> {
         let mut words = split_words(text).into_iter().peekable();
         let first = words.peek()?.clone();
@@ -69,7 +69,7 @@ impl DispatcherCommand {
         }
     }
 
-    /// A word behind the object, or nothing.
+    /// An argument by its position, or an empty string.
     pub fn argument(&self, at: usize) -> &str {
         self.accounts.mark_read(at);
         self.arguments.get(at).map_or("", String::as_str)
@@ -98,7 +98,7 @@ impl DispatcherCommand {
         })
     }
 
-    /// What the target's parts stand for: `a+b:80` is two.
+    /// Expands the target: `a+b:80` is two targets.
     pub fn targets(&self) -> Vec<Vec<String>> {
         let target = self.argument(1);
         let separator = if target.contains('@') { '@' } else { ':' };
@@ -118,7 +118,7 @@ impl DispatcherCommand {
     }
 }
 
-/// Words between spaces; quotes keep them together.
+/// Splits a line at spaces outside quotes.
 fn split_words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word: Option<String> = None;

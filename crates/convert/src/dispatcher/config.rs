@@ -1,4 +1,4 @@
-//! What commands leave behind: clusters, ports, servers, rules, the manager's numbers and the advisors.
+//! The state after all commands: clusters, ports, servers, rules, the manager's settings and the advisors.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct PortObject {
     pub keys: KeywordSettings,
     /// Servers of a rule.
     pub servers: Vec<String>,
-    /// Taken down by hand.
+    /// Marked down by an operator.
     pub down: bool,
     /// Where it was added.
     pub source: Source,

@@ -1,4 +1,4 @@
-//! How servers of a port are judged: the manager's numbers and what its advisor asks.
+//! Health checks and dynamic weights of a port's servers, from its advisor and the manager's settings.
 
 use crate::notes::ConversionNotes;
 use crate::source::Source;
@@ -8,7 +8,7 @@ use super::config::{
     Advisor, Cluster, ClusterPort, DispatcherConfig, PortObject, inherited_keyword, keyword_value,
 };
 
-/// A port and what it belongs to.
+/// A port with its cluster and the whole configuration.
 pub struct PortChecks<'j> {
     pub config: &'j DispatcherConfig,
     pub cluster: &'j Cluster,
@@ -16,7 +16,7 @@ pub struct PortChecks<'j> {
 }
 
 impl PortChecks<'_> {
-    /// The manager's numbers; none where every weight is fixed or nobody started it.
+    /// The settings of dynamic weights. `None` if all weights are fixed, or if the manager was not started.
     pub fn dynamic_weights(
         &self,
         servers: &[&PortObject],

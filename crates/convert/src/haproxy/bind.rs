@@ -11,12 +11,12 @@ use super::lex::{ConfigLine, KeywordReader};
 pub struct BindLine {
     /// As `listen` writes them.
     pub listen: Vec<String>,
-    /// Ports, for servers that have none.
+    /// The ports, which servers without a port use.
     pub ports: Vec<u16>,
-    /// TLS, with what belongs to it.
+    /// The listener terminates TLS.
     pub tls: bool,
     pub certificates: Vec<String>,
-    /// Whom of its clients it wants to know.
+    /// The client certificates that the listener requests.
     pub client: Option<ClientCertDemand>,
     crl: Option<String>,
     /// Names without a certificate are refused.
@@ -30,16 +30,16 @@ pub struct BindLine {
     pub source: Source,
 }
 
-/// What a listener wants of its clients' certificates.
+/// Verification of client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertDemand {
     pub ca: String,
-    /// A client without one is let in.
+    /// Clients without a certificate are accepted.
     pub optional: bool,
     pub crl: Option<String>,
 }
 
-/// Words without a value that change nothing here.
+/// Options without a value that have no effect here.
 const ALONE: [&str; 11] = [
     "v4v6",
     "v6only",
@@ -53,7 +53,7 @@ const ALONE: [&str; 11] = [
     "defer-accept",
     "generate-certificates",
 ];
-/// Words with a value that change nothing here.
+/// Options with a value that have no effect here.
 const VALUED: [&str; 12] = [
     "name",
     "id",
@@ -280,7 +280,7 @@ impl BindLine {
             "" | "*" if v6 && v6_only => "[::]".to_owned(),
             "" | "*" if v6 => String::new(),
             "" | "*" | "0.0.0.0" => "0.0.0.0".to_owned(),
-            // As the kernel does unless it is told `v6only`: both families.
+            // Without `v6only` the kernel accepts both IP families.
             "::" if !v6_only => String::new(),
             host if host.contains(':') => format!("[{host}]"),
             host => host.to_owned(),
@@ -302,7 +302,7 @@ impl BindLine {
     }
 }
 
-/// Each address once: one of both families stands for that of IPv4 on the same port too.
+/// Writes each address once. An address of both families covers the IPv4 wildcard on the same port.
 pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
     let all: Vec<&String> = binds.iter().flat_map(|bind| &bind.listen).collect();
     let mut known: Vec<&String> = Vec::new();
@@ -318,7 +318,7 @@ pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
     }
 }
 
-/// A version of TLS as we name it; what is older than ours is ours.
+/// The name of a TLS version. `None` for versions older than Steelyard's minimum.
 pub fn tls_version(text: &str) -> Option<&'static str> {
     match text {
         "TLSv1.3" => Some("1.3"),

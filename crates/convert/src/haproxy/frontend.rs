@@ -21,7 +21,7 @@ use super::settings::ProxySettings;
 use super::stick_table;
 use super::tls;
 
-/// A frontend, and what it refers to.
+/// A frontend with its settings, and the backends it refers to.
 pub struct FrontendWriter<'a> {
     pub section: &'a HaproxySection,
     pub settings: &'a ProxySettings,
@@ -29,7 +29,7 @@ pub struct FrontendWriter<'a> {
     pub bases: &'a FileBases,
 }
 
-/// Networks that nobody is outside of.
+/// All networks of both IP families.
 const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
 impl FrontendWriter<'_> {
@@ -156,7 +156,7 @@ impl FrontendWriter<'_> {
         used
     }
 
-    /// A backend without servers: HAProxy answers what goes there with 503.
+    /// Whether a backend has no servers. HAProxy answers its requests with 503.
     fn is_empty_backend(&self, name: &str) -> bool {
         self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
     }
@@ -229,7 +229,7 @@ impl FrontendWriter<'_> {
         rules
     }
 
-    /// What becomes of the rest.
+    /// Adds the rule for requests that no other rule matches.
     fn push_default_rule(
         &self,
         own: &ProxyRules,
@@ -269,7 +269,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// What a backend does with its requests; nothing where it is this section itself.
+    /// The rules of a backend. None if the backend is this `listen` section itself.
     fn backend_rules(&self, name: &str, notes: &mut ConversionNotes) -> ProxyRules {
         let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {

@@ -20,7 +20,7 @@ pub struct CheckSettings {
     pub time_source: Vec<Source>,
 }
 
-/// What servers with `check` are asked.
+/// The health check of servers with `check`.
 pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> CheckSettings {
     let mut out = CheckSettings {
         timeout: settings.time("check").map(|(ms, _)| ms),
@@ -214,7 +214,7 @@ impl CheckSettings {
         }
     }
 
-    /// `tcp-check connect` with its words.
+    /// Parses `tcp-check connect` and its options.
     fn connect(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
         let mut tls = None;
         let mut words = line.keywords(2);

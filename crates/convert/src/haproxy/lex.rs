@@ -1,10 +1,10 @@
-//! Lines of HAProxy's files and their words: quotes, escapes and comments as section 2.2 of its manual has them.
+//! Lines of HAProxy's files and their words: quotes, escapes and comments by section 2.2 of its manual.
 
 use crate::ledger::{Ledger, WordAccounts};
 use crate::notes::NoteKind;
 use crate::source::{Source, SourceWords};
 
-/// A line that says something.
+/// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
     pub source: Source,
@@ -18,13 +18,13 @@ pub struct ConfigLine {
 }
 
 impl ConfigLine {
-    /// A word, or nothing.
+    /// A word by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.accounts.mark_read(at);
         self.words.get(at).map_or("", String::as_str)
     }
 
-    /// The words from one on.
+    /// The words from this position on.
     pub fn rest(&self, from: usize) -> &[String] {
         self.accounts.mark_read_from(from);
         self.words.get(from..).unwrap_or(&[])
@@ -145,7 +145,7 @@ fn line(text: &str) -> ConfigLine {
                     'r' => '\r',
                     other => other,
                 });
-                // An expression keeps the backslash before what it escapes itself.
+                // Other escapes belong to a regular expression, so the backslash stays.
                 let kept =
                     escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
                 let word = word.get_or_insert_default();

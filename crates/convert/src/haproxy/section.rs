@@ -8,7 +8,7 @@ use crate::source::Source;
 
 use super::lex::{ConfigLine, lines};
 
-/// What a section is.
+/// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
     Global,
@@ -21,7 +21,7 @@ pub enum SectionKind {
 #[derive(Clone, Debug)]
 pub struct HaproxySection {
     pub kind: SectionKind,
-    /// The word that begins it.
+    /// The keyword that begins the section.
     pub keyword: String,
     pub name: String,
     pub source: Source,
@@ -30,7 +30,7 @@ pub struct HaproxySection {
     pub lines: Vec<ConfigLine>,
 }
 
-/// Words that begin sections which are not carried over.
+/// Keywords of sections that are not converted.
 const OTHERS: [&str; 18] = [
     "userlist",
     "peers",
@@ -52,7 +52,7 @@ const OTHERS: [&str; 18] = [
     "stats-file",
 ];
 
-/// All sections but `defaults`, which are in those that inherit them.
+/// All sections except `defaults`, whose lines are in the sections that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
     let mut skipped: Option<(Source, u32)> = None;

@@ -1,4 +1,4 @@
-//! `server` lines: an address and many words.
+//! `server` lines: an address and its options.
 
 use crate::notes::ConversionNotes;
 use crate::source::Source;
@@ -73,10 +73,9 @@ pub struct HaproxyServer {
     pub http2: bool,
     /// Connections begin with a header of the PROXY protocol, of this version.
     pub header: Option<&'static str>,
-    /// It asks an agent at this port.
+    /// The port and the interval of the server's agent check.
     pub agent: Option<(String, Option<u64>)>,
     pub slow_start: Option<u64>,
-    /// Stands behind the others.
     pub backup: bool,
     /// It stands for all addresses of a name: `servers-from` of the pool.
     pub is_template: bool,

@@ -1,4 +1,4 @@
-//! Who keeps a client: cookies and tables of a backend, as the `sticky` of the service before it.
+//! Sticky sessions: cookies and stick tables of a backend become the service's `sticky`.
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
@@ -9,13 +9,13 @@ use super::lex::ConfigLine;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
 
-/// What a backend says of it.
+/// The stickiness of a backend.
 struct StickyLine {
     value: String,
     source: Source,
 }
 
-/// Writes that of the first backend which says so.
+/// Writes the stickiness of the first backend that has one.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,
@@ -54,7 +54,7 @@ fn backend_stickiness(
     found.map(|(value, line)| StickyLine { value, source: line.source })
 }
 
-/// `None`: cookies are not used so, which is noted.
+/// The `sticky` of a `cookie` line. `None`, with a note, for a mode that is not supported.
 fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
     let has = |word: &str| line.has_word(word);
     let name = ("name", value::quote(line.word(1)));

@@ -6,7 +6,7 @@ use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
-/// Lines that are kept.
+/// The limit of lines.
 const MOST: usize = 100_000;
 
 /// A line, and its block.

@@ -53,7 +53,7 @@ pub fn write(
             service.set_required("protocol", value::quote(&word.to_ascii_lowercase()), source)
         }
         Some(_) => {}
-        // Read as people mean it, and as it was once read; who relies on the other one is told.
+        // TCP was the default of earlier versions and is the likely intention. A note covers files that rely on UDP.
         None => notes.changed(
             node.source,
             &node.text(),
@@ -282,7 +282,7 @@ fn servers(
     }
 }
 
-/// Reports what else a real server names.
+/// Reports the other keywords of a real server.
 fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
     for inner in &real.inner {
         let word = inner.word(0);
@@ -290,7 +290,7 @@ fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
         {
             continue;
         }
-        // Times of checkers that stand outside of them count for these.
+        // Times outside a checker apply to the server's checkers.
         let reason = match word {
             "delay_loop" | "retry" | "delay_before_retry" | "warmup" | "alpha" => {
                 "times of a probe are written with its checker, or with the virtual server"
@@ -338,7 +338,7 @@ fn address(
     Some(std::net::SocketAddr::new(ip, port).to_string())
 }
 
-/// What else a virtual server may say.
+/// Reports the other keywords of a virtual server.
 fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
     for one in &node.inner {
         match one.word(0) {

@@ -6,7 +6,7 @@ use super::tree::Directive;
 
 type NginxDirective = (&'static [&'static str], NoteKind, &'static str, &'static str);
 
-/// Names; one that ends in `_` stands for all that begin so.
+/// Directive names. A name that ends in `_` is a prefix.
 const ROWS: &[NginxDirective] = &[
     (
         &[
@@ -377,7 +377,7 @@ const AS_HERE: [(&str, &str); 7] = [
     ("ignore_invalid_headers", "on"),
 ];
 
-/// Says what is known of a directive.
+/// Adds the note about a directive.
 pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let name = directive.name.as_str();
     let fits = |row: &&NginxDirective| {

@@ -121,8 +121,9 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
     (asks && demand(scope).is_none()).then_some(verify)
 }
 
-/// Certificates of clients. A service judges all of them alike, and asks all connections or those of some names: where the
-/// servers differ beyond that, clients are refused rather than let in.
+/// The verification of client certificates for the whole service. A service uses one authority, and requests
+/// certificates on all connections or for some names. Where the servers differ beyond that, clients are rejected rather
+/// than accepted.
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
@@ -161,7 +162,7 @@ fn client_verification(
             .map(|(scope, _)| names(scope))
             .collect::<Option<Vec<_>>>()
             .map(|all| all.concat());
-        // The first server takes what asks for no name of any.
+        // Connections without a known name belong to the first server.
         match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
             Some(names) => pairs.push(("names", value::quote_all(&names))),
             None => {
@@ -174,7 +175,7 @@ fn client_verification(
     Some((value::table(&pairs), source))
 }
 
-/// The names of a server as patterns of hosts; `None`: one is none.
+/// The names of a server as host patterns. `None` if a name is not a pattern.
 fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for name in scope.all("server_name").iter().flat_map(|one| one.args()) {

@@ -1,4 +1,4 @@
-//! nginx's grammar: words, `;`, blocks, quotes and comments, and the files within what `nginx -T` prints.
+//! nginx's grammar: words, `;`, blocks, quotes and comments, and the files in the output of `nginx -T`.
 
 use crate::ledger::{Ledger, WordAccounts};
 use crate::notes::{ConversionNotes, NoteKind};
@@ -112,7 +112,7 @@ struct Parser {
     peeked: Option<char>,
     line: u32,
     count: usize,
-    /// Where a quote begins that nothing closes.
+    /// The line of a quote that is never closed.
     open_quote: Option<u32>,
 }
 
@@ -267,7 +267,7 @@ impl Parser {
         out
     }
 
-    /// To the end of a block, whatever is in it.
+    /// Skips to the end of a block.
     fn skip(&mut self) {
         let mut depth = 1;
         while depth > 0 {
