@@ -13,6 +13,7 @@ const INFO: usize = 256;
 
 /// Where its fields lie.
 mod at {
+    // Byte offsets in `struct tcp_info` of the kernel's uapi header linux/tcp.h. The kernel only appends fields.
     pub const SND_MSS: usize = 16;
     pub const RTT: usize = 68;
     pub const SND_SSTHRESH: usize = 76;

@@ -74,6 +74,7 @@ impl ProducesTickets for LineageTicketer {
 /// A number that no other session has; without randomness all are one, and affinity is coarser.
 fn draw_lineage() -> u64 {
     let mut bytes = [0; 8];
+    // A failure leaves zeros, which all sessions then share.
     let _ = rustls::crypto::aws_lc_rs::default_provider().secure_random.fill(&mut bytes);
     u64::from_be_bytes(bytes)
 }

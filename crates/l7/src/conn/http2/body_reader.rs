@@ -160,6 +160,7 @@ impl<S: BodySource> BodyReader<S> {
 
     /// Releases this many consumed bytes.
     fn consume(&mut self, n: usize) {
+        // No result is ignored here: `split_to` returns the consumed bytes, which were copied before.
         let _ = self.piece.split_to(n);
         self.source.consumed(n);
     }
