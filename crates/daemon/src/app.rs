@@ -187,6 +187,7 @@ impl App {
         let (end, ended) = oneshot::channel::<()>();
         let events = self.control.events().clone();
         let until = async {
+            // An error means that the sender was dropped, which is the same request to end.
             let _ = ended.await;
         };
         let api = tokio::spawn(async move {
@@ -265,6 +266,7 @@ impl App {
             self.wait_idle(Instant::now() + RESET_GRACE).await;
         }
         if let Some((end, api)) = self.api.take() {
+            // Fails when the API task has already ended. Answers that outlast the limit end with the process.
             let _ = end.send(());
             let _ = tokio::time::timeout(FINISH_GRACE, api).await;
         }

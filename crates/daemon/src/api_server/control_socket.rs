@@ -107,6 +107,7 @@ pub fn bind(
         Ok(BoundControlSocket { listener, path: path.to_owned(), file: (file.dev(), file.ino()) })
     });
     if bound.is_err() {
+        // The binding error is reported; a file that stays is replaced at the next attempt of the same process.
         let _ = std::fs::remove_file(&first);
     }
     bound
@@ -132,6 +133,7 @@ impl SocketPath {
         let ours = std::fs::symlink_metadata(&self.path)
             .is_ok_and(|now| (now.dev(), now.ino()) == self.file);
         if ours {
+            // A file that stays is recognised as stale at the next start, because nothing listens behind it.
             let _ = std::fs::remove_file(&self.path);
         }
     }

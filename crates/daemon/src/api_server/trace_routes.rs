@@ -205,6 +205,7 @@ fn busy_problem() -> ApiProblem {
 
 /// Makes a capture's name, as the client sent it, safe to print and short.
 fn sanitize_name(name: &str) -> String {
+    // 120 characters hold a usual file name and keep a line readable.
     name.chars().filter(|c| !c.is_control()).take(120).collect()
 }
 

@@ -39,6 +39,8 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
 
 /// Client connections for which this many descriptors suffice: each may need one towards a server.
 fn connections(descriptors: u64) -> u32 {
+    // At least 16, so that a process with a tiny descriptor limit still serves someone; accepting waits when none is
+    // left.
     let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
     u32::try_from(connections).unwrap_or(u32::MAX)
 }

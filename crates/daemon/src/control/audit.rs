@@ -116,6 +116,7 @@ impl AuditLog {
         let mut entry = AuditEntry { record: AuditRecord { id, reversible, ..record }, reversal };
         let mut line = serde_json::to_vec(&entry).unwrap_or_default();
         if line.len() > RECORD_BYTES {
+            // A thousand characters of each text show the change and leave the record far below `RECORD_BYTES`.
             let short = |text: &String| text.chars().take(1_000).collect::<String>();
             let AuditRecord { before, after, .. } = &entry.record;
             let before = short(before);

@@ -152,6 +152,7 @@ impl NameSchedule {
         let lost = *failures > 0 && servers.iter().all(|facts| facts.resolved.address().is_none());
         let wait = interval(*failures, lost);
         let span = u64::try_from(wait.as_micros()).unwrap_or(u64::MAX) / 100 * JITTER;
+        // Half of the jitter is subtracted first, so the interval stays the same on average.
         let jitter = Duration::from_micros(self.rng.below(span.max(1)));
         self.schedule.set(name.to_owned(), now + (wait - Duration::from_micros(span / 2)) + jitter);
         servers.into_iter().filter_map(|facts| resolution_change(facts, &resolved)).collect()

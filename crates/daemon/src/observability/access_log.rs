@@ -118,6 +118,7 @@ impl AccessLogger {
 
     /// Closes and opens the target again, as after a rotation (SIGUSR1). The old one is used until the new one is open.
     pub fn reopen(&self) {
+        // Release pairs with the Acquire of the writer's thread, here and in `stop`.
         self.shared.reopen.store(true, Ordering::Release);
         self.wake();
     }
@@ -147,9 +148,11 @@ impl AccessLogger {
         let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return true;
         };
+        // Set before the wake-up message, so that the thread finds the flag when it handles the message.
         self.shared.stop.store(true, Ordering::Release);
         self.wake();
         if ended.recv_timeout(limit).is_err() {
+            // The flag ends the thread between two batches; it cannot interrupt a write that hangs.
             self.shared.give_up.store(true, Ordering::Release);
             return false;
         }

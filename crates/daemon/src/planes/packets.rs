@@ -98,6 +98,7 @@ impl PacketPlaneHandle {
         let Some(thread) = self.thread.take() else { return };
         self.commands.shut_down(end).await;
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

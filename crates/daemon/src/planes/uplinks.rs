@@ -59,9 +59,11 @@ impl UplinksHandle {
         let Some(thread) = self.thread.take() else { return };
         let (done, told) = oneshot::channel();
         if self.stop.send(UplinksShutdown { remove_routes: give, done }).await.is_ok() {
+            // After the limit the thread is left behind and ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

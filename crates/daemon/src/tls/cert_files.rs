@@ -175,6 +175,8 @@ pub fn file_stamps(paths: &[PathBuf]) -> FileStamps {
     for path in paths {
         if path.is_dir() {
             let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            // Each of the `FILES` certificates may have up to three files beside it, such as its key and its OCSP
+            // response.
             let mut files: Vec<_> = entries.map(|entry| entry.path()).take(4 * FILES).collect();
             files.sort();
             files.into_iter().for_each(&mut look);

@@ -109,6 +109,8 @@ impl EventLog {
                     // If standard error is closed or full, there is nowhere else to report it.
                     EventLogMessage::Line(line) => drop(to.write_all(&line)),
                     EventLogMessage::Flush(done) => {
+                        // A failed flush has no other place to be reported. The waiting side may have given up after
+                        // its limit.
                         drop(to.flush());
                         let _ = done.try_send(());
                     }
@@ -173,6 +175,7 @@ impl EventLog {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
         if queue.try_send(EventLogMessage::Flush(done)).is_ok() {
+            // After the limit the caller goes on; the thread still writes what is queued.
             let _ = wait.recv_timeout(FLUSH);
         }
     }

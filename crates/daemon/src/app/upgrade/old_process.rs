@@ -65,6 +65,7 @@ pub(super) async fn handle_attempt(
     let handed = match control.hand_over().await {
         Ok(handed) => handed,
         Err(error) => {
+            // The new process may have gone; the takeover has failed either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::Refused(error.to_string()))
                 .await;
             return None;
@@ -100,6 +101,7 @@ pub(super) async fn handle_attempt(
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),
         Ok(Err(error)) => error.to_string(),
         Err(_) => {
+            // The new process may have gone; the takeover is cancelled either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::TooLate).await;
             format!("it was not ready within {ready_within:?}")
         }

@@ -272,6 +272,7 @@ impl PoolWeights {
             Some(slow_start::next_step(passed, whole)?.saturating_sub(passed))
         });
         let least = look.into_iter().chain(step.min()).min()?;
+        // A millisecond at least: a step that is due now must not become a busy loop.
         Some(least.max(Duration::from_millis(1)))
     }
 }

@@ -214,6 +214,7 @@ impl HealthCheckers {
                         .config
                         .probe
                         .as_ref()
+                        // The second applies only when the configuration has just removed the probe.
                         .map_or(Duration::from_secs(1), |probe| probe.every);
                 self.schedule.set(ticket.server, next_probe);
                 return None;

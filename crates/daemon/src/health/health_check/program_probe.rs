@@ -92,6 +92,7 @@ pub(super) async fn run_program(
     }
     let left = silent.is_none() && timeout(SETTLE, &mut streams).await.is_err();
     drop(streams);
+    // Reaps the process. An error leaves nothing to do: there is no such child any more.
     let _ = child.wait().await;
     if left || ended.is_err() {
         // Processes that have left the group are found by their marker. If the task fails, the sweep finds them later.

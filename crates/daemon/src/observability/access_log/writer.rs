@@ -52,6 +52,7 @@ impl AccessLogWriter {
     /// Runs until it is stopped and the queue is empty, or until it must give up.
     pub(super) fn run(mut self, inbox: &Receiver<AccessLogMessage>) {
         loop {
+            // Loaded before the queue is read: lines that were queued before `stop` are still written.
             let stopping = self.shared.stop.load(Ordering::Acquire);
             let message = if stopping { inbox.try_recv().ok() } else { inbox.recv().ok() };
             let Some(message) = message else { return };
@@ -68,6 +69,7 @@ impl AccessLogWriter {
 
     /// Reopens the target on request, and after a failure.
     fn handle_requests(&mut self) {
+        // A request during the swap sets the flag again and is handled in the next turn.
         let asked = self.shared.reopen.swap(false, Ordering::AcqRel);
         let missing = self.sink.is_none() && self.target != AccessLogTarget::Off;
         let again = missing && self.opened.elapsed() >= OPEN_AGAIN;

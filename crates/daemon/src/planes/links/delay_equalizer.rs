@@ -78,6 +78,7 @@ impl DelayEqualizer {
         let shared = Arc::<SharedEqualizer>::default();
         let mine = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("holder".to_owned()).spawn(move || {
+            // Without CAP_SYS_NICE the thread keeps its priority and holds packets less precisely.
             let _ = rustix::process::setpriority_process(None, NICE);
             run_thread(&socket, &ear, &lease, &mine);
         })?;
@@ -107,6 +108,7 @@ impl Drop for DelayEqualizer {
         // The thread sees the pipe's end.
         self.stop = None;
         if let Some(thread) = self.thread.take() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }
@@ -142,6 +144,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Shar
             None => break,
         }
     }
+    // If the lease cannot be cleared it expires after `LEASE`.
     let _ = lease.renew(MonotonicTime(0));
     while let Some(packet) = shelf.take_due(MonotonicTime::NEVER) {
         send_frame(socket, &packet, shared);

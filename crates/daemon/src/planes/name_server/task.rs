@@ -243,6 +243,7 @@ impl NameServerTask {
         self.assign_sockets(true);
         self.accepting.shutdown().await;
         for (_, thread) in self.mailboxes {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }
@@ -282,6 +283,7 @@ impl DnsTcpAcceptor {
                     continue;
                 }
             };
+            // Without TCP_NODELAY an answer may wait for the client's acknowledgement; it is still correct.
             let _ = stream.set_nodelay(true);
             let shared = Arc::clone(&self.state);
             let desk = Arc::clone(&self.responder);

@@ -110,6 +110,7 @@ pub(super) async fn run(
         }
         let waiting = ahead.as_mut().filter(|_| life.is_settled()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
+            // Fails only if the caller stopped waiting after its limit.
             let _ = done.send(());
         }
     }
@@ -298,6 +299,7 @@ impl PacketPlaneTask {
         self.facts.unavailable = None;
         self.facts.has_peer = !snapshot.config.heartbeats.is_empty();
         self.tables_changed = true;
+        // The second pass uses the addresses that the first one requested. More would repeat the same requests.
         for _ in 0..2 {
             self.needs_update = false;
             let Some(site) = &mut self.open_plane else { return };

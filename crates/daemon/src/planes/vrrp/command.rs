@@ -80,6 +80,7 @@ impl VrrpCommandSender {
     pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
         if self.0.send(VrrpCommand::Shutdown { give, done }).await.is_ok() {
+            // After the limit the caller stops waiting; the thread ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

@@ -132,6 +132,7 @@ impl HeartbeatSession {
         let era = self.epoch;
         let words = self.messages.clone();
         tokio::task::spawn_blocking(move || {
+            // Fails only if the thread has ended, which needs no digest.
             let _ = words.blocking_send(HeartbeatMessage::Digest(
                 era,
                 config_drift::config_digests(&config),
