@@ -4,6 +4,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 pub const BALANCE: KeySchema = KeySchema::new(
@@ -28,6 +29,7 @@ pub const JUDGE: KeySchema = KeySchema::new(
     "Weighs servers again and again by what they have to do and how they do it; `off`: weights stay as written.",
 );
 
+/// A second is the shortest ramp with more than one step; a day is longer than any cache takes to fill.
 pub const SLOW_START: KeySchema = KeySchema::new(
     "slow-start",
     ValueKind::time_or_keyword(1_000, DAY, "off"),
@@ -35,6 +37,7 @@ pub const SLOW_START: KeySchema = KeySchema::new(
     "How long a server that is new or was down takes from a tenth of its share to the whole.",
 );
 
+/// A share in percent. 0 would be `off`.
 pub const SPILL_OVER: KeySchema = KeySchema::new(
     "spill-over",
     ValueKind::count_or_keyword(1, 100, "off"),
@@ -60,6 +63,7 @@ pub const LOCALITY: KeySchema = KeySchema::new(
     "Where it is; `off`: near.",
 );
 
+/// Nine ranks, before those of backups and of last resort.
 pub const PRIORITY: KeySchema = KeySchema::new(
     "priority",
     ValueKind::count(1, 9),
@@ -114,12 +118,16 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             ),
             "The policy; the guide to the choice says which is for what.",
         ),
+        // Envoy's bound as well. The default is the largest prime below 2^14: the table fits the second-level cache of
+        // a core.
         KeySchema::new(
             "size",
             ValueKind::count(3, 5_000_011),
             DefaultValue::count(16_381),
             "`maglev`, `bounded-hash`: the table's size, a prime.",
         ),
+        // Below 101 percent no server could be above the mean. A quarter more moves few clients and leaves little
+        // imbalance.
         KeySchema::new(
             "load-factor",
             ValueKind::count(101, 1_000),
@@ -224,4 +232,5 @@ static JUDGE_TABLE: TableSchema = TableSchema {
     ],
 };
 
+/// A share in percent; 0 leaves a measure out.
 const SAY: ValueKind = ValueKind::count(0, 100);

@@ -38,6 +38,7 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
             ),
             "Of which media types; `text/*`: of all that begin so.",
         ),
+        // An answer of less than a kibibyte fits one packet either way.
         KeySchema::new(
             "min",
             ValueKind::size(1, 1 << 30),

@@ -36,6 +36,8 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::count(1),
             "Threads that answer over UDP, each with a socket of its own at every address. Takes a restart.",
         ),
+        // From what every resolver accepts (RFC 1035 §4.2.1) to the usual limit of resolvers. 1,232 bytes fit the least
+        // MTU of IPv6.
         KeySchema::new(
             "udp-size",
             ValueKind::size(512, 4_096),
@@ -74,6 +76,7 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::count(256),
             "TCP connections at a time; one client may have a quarter of them.",
         ),
+        // RFC 7766 §6.2.3 recommends an idle time in the order of seconds.
         KeySchema::new(
             "idle",
             ValueKind::time(100, 600_000),
@@ -99,6 +102,7 @@ pub static ZONE: TableSchema = TableSchema {
             DefaultValue::Derived("`hostmaster` at the zone"),
             "Mail address of who is responsible, for SOA.",
         ),
+        // Short, so that clients soon leave a server that went down. A week is longer than changing addresses allow.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
@@ -177,6 +181,7 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::count(1),
             "Addresses in one answer at most.",
         ),
+        // Bounded like the `ttl` of a zone.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
@@ -211,6 +216,7 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::Absent,
             "An HTTPS record with these protocols (RFC 9460).",
         ),
+        // The prefixes that RFC 7871 §11.1 recommends to resolvers: /24, and /56 of IPv6.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),

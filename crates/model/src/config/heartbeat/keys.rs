@@ -43,6 +43,7 @@ pub static HEARTBEAT: TableSchema = TableSchema {
             DefaultValue::count(7_694),
             "Port of UDP, the same on both members.",
         ),
+        // Below 10 ms a late timer looks like a loss. Beyond 10 s VRRP alone notices sooner.
         KeySchema::new(
             "every",
             ValueKind::time(10, 10_000),

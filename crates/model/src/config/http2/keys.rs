@@ -5,6 +5,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// The most that a window can be (RFC 9113 §6.9.1).
@@ -42,12 +43,14 @@ static SERVICE: TableSchema = TableSchema {
         STREAMS,
         WINDOW_FIRST,
         WINDOW_MOST,
+        // At least one frame of the default size, 16 KiB (RFC 9113 §4.2).
         KeySchema::new(
             "send-buffer",
             ValueKind::size(16 * 1_024, 16 * 1_024 * 1_024),
             DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
             "Bytes of one answer that wait for its client.",
         ),
+        // One hour, as nginx's keepalive_time: long-lived clients spread anew over workers and balancers.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
@@ -103,6 +106,7 @@ static POOL: TableSchema = TableSchema {
         STREAMS,
         WINDOW_FIRST,
         WINDOW_MOST,
+        // Servers of gRPC tolerate one PING in five minutes; half a minute more allows for clocks and delays.
         KeySchema::new(
             "ping",
             ValueKind::time_or_keyword(100, DAY, "off"),
@@ -113,6 +117,7 @@ static POOL: TableSchema = TableSchema {
     ],
 };
 
+/// RFC 9113 §6.5.2 recommends no fewer than 100. Each may hold a request's memory, so the bound is not open.
 const STREAMS: KeySchema = KeySchema::new(
     "streams",
     ValueKind::count(1, 10_000),
@@ -120,6 +125,7 @@ const STREAMS: KeySchema = KeySchema::new(
     "Requests at a time on one connection.",
 );
 
+/// At least the initial window of RFC 9113 §6.9.2, the client assumes it until it has read our settings.
 const WINDOW_FIRST: KeySchema = KeySchema::new(
     "window",
     ValueKind::size(65_535, WINDOW),
@@ -127,6 +133,7 @@ const WINDOW_FIRST: KeySchema = KeySchema::new(
     "Bytes of one body that may be on their way to us at first.",
 );
 
+/// 4 MiB carry about 330 Mbit/s over 100 ms. It is memory that one connection may take.
 const WINDOW_MOST: KeySchema = KeySchema::new(
     "window-most",
     ValueKind::size(65_535, WINDOW),

@@ -5,6 +5,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// A window of QUIC could be more; nothing here is.
@@ -29,12 +30,14 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::keyword("off"),
             "`on`: it is also spoken over UDP at the addresses of `listen`, which takes `tls`.",
         ),
+        // One day, the default of `ma` in RFC 7838 §3.1.
         KeySchema::new(
             "announce",
             ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
             DefaultValue::millis(DAY),
             "How long clients of HTTP/1 and HTTP/2, which answers tell of it (Alt-Svc), may remember that.",
         ),
+        // RFC 9114 §6.1 recommends no fewer than 100.
         KeySchema::new(
             "streams",
             ValueKind::count(1, 10_000),
@@ -59,6 +62,7 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
             "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
         ),
+        // One hour, as for HTTP/2: long-lived clients spread anew over workers and balancers.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),

@@ -15,6 +15,7 @@ static SHED_TABLE: TableSchema = TableSchema {
     description: "the shedding of a queue",
     exclusive_groups: &[],
     keys: &[
+        // A tenth of `interval`, the ratio of CoDel (RFC 8289: 5 to 10 percent).
         KeySchema::new(
             "target",
             ValueKind::time(1, 60_000),

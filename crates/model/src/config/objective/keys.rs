@@ -3,6 +3,7 @@
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use crate::config::value::ConfigValue;
 
+/// One hour, in milliseconds.
 const HOUR: u64 = 3_600_000;
 
 const DAY: u64 = 24 * HOUR;
@@ -47,6 +48,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             "Operations that are fast; those that fail are not.",
         )
         .http_only(),
+        // A month evens out the days of a week; three months are the longest usual reporting period.
         KeySchema::new(
             "window",
             ValueKind::time(DAY, 90 * DAY),
@@ -65,6 +67,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(64),
             "Networks of clients that are told apart; what is more is counted together.",
         ),
+        // The prefixes that RFC 7871 §11.1 recommends: networks that belong together, and no single subscribers.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),

@@ -53,6 +53,7 @@ static EJECT_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(5_000),
             "The first time out; each further one is twice as long, less a random share of a tenth.",
         ),
+        // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
         KeySchema::new(
             "most",
             ValueKind::time(100, 86_400_000),

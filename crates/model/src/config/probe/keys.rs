@@ -10,6 +10,7 @@ use crate::config::schema::{
 use crate::config::tls::{CRL, EXPIRED_CRL, MINIMUM};
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// Kinds that are a flag, each also a short form of the whole probe.
@@ -265,6 +266,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
              nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
         ),
+        // Here and below: `every`, `rise` and `fall` have the defaults of HAProxy's `inter`, `rise` and `fall`.
         KeySchema::new(
             "every",
             ValueKind::time(10, DAY),
@@ -295,6 +297,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(3),
             "Failures in a row until down.",
         ),
+        // Above a half, probes would come twice as often as written.
         KeySchema::new(
             "jitter",
             ValueKind::count(0, 50),

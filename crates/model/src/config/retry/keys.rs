@@ -15,6 +15,7 @@ static RETRY_TABLE: TableSchema = TableSchema {
     description: "the terms of further attempts",
     exclusive_groups: &[],
     keys: &[
+        // A fifth: servers that all fail get 1.2 times the load, not three times as with two free retries each.
         KeySchema::new(
             "budget",
             ValueKind::count_or_keyword(0, 100, "off"),
@@ -27,7 +28,9 @@ static RETRY_TABLE: TableSchema = TableSchema {
             DefaultValue::count(10),
             "Further attempts a second that are allowed besides, so that few requests have a budget too.",
         ),
+        // Ten seconds smooth a burst, and with the floor they allow a hundred retries at once.
         KeySchema::new("window", ValueKind::time(1_000, 60_000), DefaultValue::millis(10_000), "What is looked back on."),
+        // The first value of Envoy; its longest is ten times that, as below.
         KeySchema::new(
             "back-off",
             ValueKind::time(0, 60_000),

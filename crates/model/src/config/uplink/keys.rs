@@ -31,6 +31,7 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             "Which forwarded connections have the uplink's own address as their source; `off`: somebody else sees to \
              that, or the addresses are known beyond every uplink.",
         ),
+        // The mark takes five bits from here on, of 32.
         KeySchema::new(
             "mark-bit",
             ValueKind::count(0, 27),
@@ -43,6 +44,7 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             DefaultValue::count(7_800),
             "The routing table of all uplinks together; those of the single ones follow it. Nobody else may use them.",
         ),
+        // Below the kernel's rule of the main table (32,766), which would answer first.
         KeySchema::new(
             "rule",
             ValueKind::count(1, 32_000),
