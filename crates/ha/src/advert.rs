@@ -189,6 +189,7 @@ pub fn emit(advert: &VrrpAdvertisement, source: IpAddr, destination: IpAddr) -> 
     let count = u8::try_from(advert.addresses.len()).unwrap_or(u8::MAX);
     let (kind, interval) = match advert.version {
         VrrpVersion::V2 => {
+            // The interval field of version 2 is one byte of seconds (RFC 3768 §5.3.7).
             let seconds = advert.interval.as_secs().clamp(1, 255);
             (2 << 4 | ADVERTISEMENT, u16::try_from(seconds).unwrap_or(1))
         }

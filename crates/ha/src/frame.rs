@@ -9,6 +9,7 @@ use crate::checksum;
 /// An address of a link.
 pub type MacAddress = [u8; 6];
 
+/// Destination, source and EtherType: 6 + 6 + 2 bytes.
 const ETHERNET: usize = 14;
 const BROADCAST: MacAddress = [0xff; 6];
 /// Where the frame of `ff02::1` goes (RFC 2464 §7).
@@ -148,6 +149,7 @@ pub fn vrrp_frame(advert: &[u8], source: IpAddr, link: MacAddress) -> Vec<u8> {
 }
 
 fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
+    // The shortest frame of Ethernet, as ARP needs it; longer frames grow once.
     let mut out = Vec::with_capacity(64);
     out.extend(to);
     out.extend(from);

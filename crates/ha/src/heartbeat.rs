@@ -146,6 +146,7 @@ const WANTS_VOTE: u8 = 8;
 const IS_ACTIVE: u8 = 16;
 
 mod kind {
+    // The wire format of heartbeats. A number keeps its meaning: members of different versions talk to each other.
     pub const NAME: u8 = 1;
     pub const PRODUCT: u8 = 2;
     pub const CONFIG: u8 = 3;

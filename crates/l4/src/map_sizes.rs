@@ -294,6 +294,8 @@ fn entries(pool: &PoolConfig) -> usize {
         _ => {
             let weights: usize =
                 pool.servers.iter().map(|server| usize::from(server.weight.get())).sum();
+            // Room for eight turns a server, so that other weights fit without a new map; `TURNS` bounds every
+            // schedule.
             weights.max(8 * servers).min(TURNS as usize) + servers
         }
     }

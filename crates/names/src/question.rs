@@ -101,6 +101,7 @@ fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize>
 
 /// Reads the records after the question; at most one is OPT, and no bytes may follow.
 fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, QueryError> {
+    /// The type of the pseudo-record of EDNS (RFC 6891 §6.1.1).
     const OPT: u16 = 41;
     let mut edns = None;
     for _ in 0..count {

@@ -4,6 +4,7 @@ use regex::bytes::Regex;
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 
+/// Commands of RFC 854.
 const IAC: u8 = 255;
 const DONT: u8 = 254;
 const DO: u8 = 253;

@@ -153,6 +153,7 @@ fn http_response(head: &[u8], table: &MachineLoad) -> String {
 
 /// Writes as much as fits within a short timeout; a peer that does not read is dropped.
 async fn write_response(stream: &mut TcpStream, text: &[u8]) {
+    // A client that does not read, or that has gone, learns nothing; the next one is served.
     let _ = timeout(REQUEST, async {
         stream.write_all(text).await?;
         stream.shutdown().await

@@ -175,6 +175,7 @@ impl DemoEnvironment {
             clientele.load.stopper().stop();
         }
         let over = || self.web.load.is_finished() && self.echo.load.is_finished();
+        // 5 ms: short against the requests that end, and no load beside them.
         let mut tick = tokio::time::interval(Duration::from_millis(5));
         // The load ends by itself after its grace time.
         while !over() {

@@ -227,6 +227,7 @@ impl FlowHashTable {
         if let Some(at) =
             self.find(fingerprint).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)
         {
+            // An entry that changed meanwhile is another one, and stays.
             let _ = self.words.compare_exchange(at, fingerprint, 0);
         }
     }

@@ -136,6 +136,7 @@ impl ReplicaTables {
     ) -> PutResult {
         let entered = self.forward.put_free(connection.fingerprint, place);
         if let Some(server) = preserved_server.filter(|_| entered == PutResult::Done) {
+            // Without room for its reply the connection is still found from the client's side, as its result reports.
             let _ = self.forward.put_free(reply_fingerprint(connection, server, secret), place);
         }
         entered

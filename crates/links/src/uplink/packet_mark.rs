@@ -15,6 +15,7 @@ pub struct MarkBits {
 
 impl MarkBits {
     pub fn mask(self) -> u32 {
+        // 27 is the highest bit at which five bits fit into 32; the configuration allows no higher one.
         ((1 << (BITS + 1)) - 1) << self.bit.min(27)
     }
 

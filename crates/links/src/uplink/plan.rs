@@ -143,6 +143,7 @@ impl RoutingPlan {
             .iter()
             .filter_map(|one| {
                 let path = paths.iter().find(|path| path.candidate.number == one.number)?;
+                // The kernel holds a hop's weight in one byte, less one (rtnexthop of linux/rtnetlink.h).
                 let weight = one.weight.clamp(1, 256);
                 Some(Hop { ifindex: path.ifindex, gateway: path.gateway, weight })
             })

@@ -1,5 +1,6 @@
 //! The small character classes of RFC 9110 §5.6 and walks over comma lists. It gives no meaning to what it finds.
 
+/// The characters of a token (RFC 9110 §5.6.2), by byte.
 const TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;

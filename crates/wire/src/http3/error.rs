@@ -1,6 +1,7 @@
 //! What a peer can break, and the codes that tell it (RFC 9114 §8.1, RFC 9204 §6). It ends nothing.
 
 pub mod code {
+    /// H3_NO_ERROR (RFC 9114 §8.1).
     pub const NO_ERROR: u64 = 0x100;
     /// The peer broke a rule that no other code names.
     pub const GENERAL_PROTOCOL_ERROR: u64 = 0x101;

@@ -25,6 +25,7 @@ use super::method::DemoMethod;
 use super::table::MethodMeasurement;
 use crate::outcome::{CommandError, sentence};
 
+/// Enough that a server's share can be told from all and from half of the packets.
 const SERVERS: u8 = 4;
 /// The port of the service and of the servers.
 const PORT: u16 = 80;
@@ -137,6 +138,7 @@ impl PacketDemo {
 
     /// Stops the balancer gracefully, so that it removes its programs; everything else goes with the namespaces.
     pub async fn close(mut self) {
+        // A tenth of a second is enough: the measurement is over.
         if self.api.stop(Some(Duration::from_millis(100)), false).await.is_ok() {
             let begun = Instant::now();
             while self.daemon.check_alive().is_ok() && begun.elapsed() < PATIENCE {
@@ -245,6 +247,7 @@ impl DemoDaemon {
 
 impl Drop for DemoDaemon {
     fn drop(&mut self) {
+        // Fails only for a process that has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
