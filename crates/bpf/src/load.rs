@@ -89,6 +89,7 @@ struct AbiRecord {
 }
 
 impl MapValue for AbiRecord {
+    /// The version, four bytes of padding before the aligned fingerprint, and the fingerprint.
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {

@@ -112,9 +112,11 @@ impl Poller {
             match data.u64() {
                 ALARM => {
                     self.armed = MonotonicTime::NEVER;
+                    // The descriptors do not block: a failed read means that they were reset already.
                     let _ = rustix::io::read(&self.alarm, &mut [0u8; 8]);
                 }
                 WAKE => {
+                    // As above.
                     let _ = rustix::io::read(&self.waker.0, &mut [0u8; 8]);
                 }
                 token => ready.push(SocketReadiness {

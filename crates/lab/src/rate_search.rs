@@ -190,6 +190,7 @@ impl RateSearch {
                 // Below what gave way by a little first: a fall by half would throw the search away.
                 let factor =
                     if missed > self.terms.from { 1.0 - self.terms.precision * 2.0 } else { 0.5 };
+                // A step of 5 percent at least ends the search; more than a half could jump below a rate that holds.
                 self.next = missed * factor.clamp(0.5, 0.95);
                 if self.next < self.terms.from * LOWEST {
                     self.finish(SearchEnd::NeverHeld);

@@ -267,4 +267,5 @@ impl Analysis {
     }
 }
 
+/// A year: sums of such times stay far from the bounds of an `i64`, and longer captures have a wrong clock.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

@@ -234,6 +234,7 @@ fn write_common_settings(
         pool.set_required("send-proxy", value::quote(version), first.line);
     }
     if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
+        // The least `slow-start` that the configuration takes.
         pool.set("slow-start", duration::format_duration(ms.max(1_000)), first.line);
     }
     if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {

@@ -140,11 +140,13 @@ fn stick_table<'s>(
         let at = line.words.iter().position(|one| one == name)?;
         Some(line.word(at + 1))
     };
+    // HAProxy drops no entry without `expire`. An hour of inactivity outlasts a session; a second is our least.
     let time = word("expire")
         .and_then(|text| duration::parse_duration(text, 1))
         .unwrap_or(3_600_000)
         .max(1_000);
     let mut pairs = vec![("time", duration::format_duration(time))];
+    // The range of `entries` in the configuration.
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
     pairs.extend(size.map(|size| ("entries", size.to_string())));
     let fetch = line

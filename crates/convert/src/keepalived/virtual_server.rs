@@ -66,6 +66,7 @@ pub fn write(
             "udp" => {
                 service.set("timeout", value::table(&[("udp", duration::format_duration(*ms))]), 0)
             }
+            // A second is the least that the configuration takes for these times.
             key => service.set(key, duration::format_duration((*ms).max(1_000)), 0),
         }
     }

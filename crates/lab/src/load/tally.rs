@@ -195,6 +195,7 @@ impl LoadTally {
         span.idle_ended -= earlier.idle_ended;
         span.never_ended -= earlier.never_ended;
         for (left, earlier) in span.histograms_mut().into_iter().zip(earlier.histograms()) {
+            // Fails only for histograms of different ranges; all have the same.
             let _ = left.subtract(earlier);
         }
         span

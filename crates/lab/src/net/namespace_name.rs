@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// What all names begin with.
 const PREFIX: &str = "sylab";
 
+/// Makes names of one process differ; its identity makes them differ from those of others.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A process that made things, told from a later one with its number.

@@ -102,6 +102,7 @@ impl LinkEstimate {
 
     /// The time over which rates are compared, in nanoseconds.
     fn span_ns(&self) -> i64 {
+        // Twice the smallest queue that counts: shorter spans measure interrupts and timers.
         self.round_trip_ns.max(2 * QUEUE_NS)
     }
 
@@ -140,6 +141,7 @@ fn arrivals(sent: &[SentSegment]) -> Vec<(i64, i64)> {
 /// The 80th percentile of the rates of packets in a row: three, or as many as come within [`STEADY_NS`], because times of
 /// single packets waver by interrupts and schedulers.
 fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
+    // Half a round trip, so that a rate belongs to one flight of packets.
     let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);
     let steady_ns = STEADY_NS.min(round_trip_ns / 4);
     let stride = arrivals.len() / MAX_RATES + 1;

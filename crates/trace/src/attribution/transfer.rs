@@ -290,6 +290,7 @@ impl<'a> TransferSlicer<'a> {
 
     /// The sender had nothing outstanding, or let acknowledgements pass.
     fn classify_silence(&self, gap: &PacketGap<'_>, outstanding: i64) -> Limit {
+        // Two round trips: the last acknowledgement may be one away, and delayed.
         let long = RECOVERY_NS.max(2 * self.transfer.round_trip_ns);
         let lost =
             gap.later.jump && outstanding > 0 && gap.later.time_ns - gap.earlier.time_ns > long;
@@ -342,6 +343,7 @@ impl<'a> TransferSlicer<'a> {
 
     /// Whether a repair is so near that the time between belongs to it.
     fn is_lossy(&self, from_ns: i64, to_ns: i64) -> bool {
+        // Without SACK, recovery repairs one loss a round trip (RFC 6582), so several losses take several.
         let after = RECOVERY_NS.max(6 * self.transfer.round_trip_ns);
         let before = self.transfer.round_trip_ns;
         let first = self.repairs.partition_point(|repair| *repair + after < from_ns);

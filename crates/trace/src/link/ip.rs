@@ -15,6 +15,7 @@ pub enum IpPayload<'a> {
     Tunnel(FrameLayer, usize),
 }
 
+/// Numbers of IANA's registry of protocol numbers: TCP, and what a tunnel carries.
 const TCP: u8 = 6;
 const V4: u8 = 4;
 const V6: u8 = 41;

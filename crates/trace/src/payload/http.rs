@@ -208,6 +208,7 @@ fn may_become_head(side: ConnectionSide, bytes: &[u8]) -> bool {
     match side {
         ConnectionSide::Client => short || head::is_request(bytes),
         ConnectionSide::Server => {
+            // The length of `HTTP/1.`, as far as it was captured.
             let compared = bytes.len().min(7);
             bytes[..compared] == b"HTTP/1."[..compared]
         }

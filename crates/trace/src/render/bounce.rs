@@ -105,6 +105,7 @@ fn draw_arrow(
         _ => "full",
     };
     let mut class = format!("arrow {size}");
+    // Only the first three findings are marked; with more, most arrows would be.
     for (rank, finding) in findings.iter().enumerate().take(3) {
         let evidence = &finding.evidence;
         let within = evidence.connection == scene.number

@@ -52,6 +52,7 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
         let scaled = plot.name.starts_with("flight");
         let hidden = if plot.name.ends_with("-log") { " hidden" } else { "" };
         let class = if scaled { format!("plot scaled{hidden}") } else { "plot".to_owned() };
+        // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             page,
             "<div class=\"{class}\">{}<small>{}</small></div>",

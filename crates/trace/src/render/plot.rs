@@ -152,6 +152,7 @@ fn draw_limit_ribbon(
     for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases().filter(|(sender, _)| *sender == side) {
             for (limit, from, to) in &phase.stretches {
+                // A twentieth of a pixel keeps the shortest stretch visible when the page is zoomed.
                 let width = (span.x(*to) - span.x(*from)).max(0.05);
                 if width < 0.3 && drawn > MAX_POINTS {
                     continue;
@@ -218,6 +219,8 @@ pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
     let samples = [ConnectionSide::Client, ConnectionSide::Server].map(|side| path.samples(side));
     let longest = samples.iter().flat_map(|samples| samples.iter());
     let most = longest.map(|sample| sample.round_trip_ns).max().unwrap_or(0) as f64 / 1e9;
+    // A twentieth more, so that the highest point does not touch the edge. The least keeps an empty axis from dividing
+    // by 0.
     let scale = ValueAxis { most: (most * 1.05).max(1e-6), height: 120.0, log: false };
     let mut svg = Svg::default();
     for (class, samples) in ["client", "server"].iter().zip(samples) {
