@@ -267,6 +267,7 @@ impl ProgramHandle<'_> {
 }
 
 /// Bytes that a program may add to a packet in a test run.
+/// More than every tunnel's outer headers together.
 const ROOM: usize = 512;
 
 impl AsFd for ProgramHandle<'_> {

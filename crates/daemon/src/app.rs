@@ -53,8 +53,10 @@ use data_planes::DataPlanes;
 use running_planes::RunningPlanes;
 
 /// The interval between checks of what is still open.
+/// A shutdown may end this much late, which nobody notices.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for workers to log and count the connections that were reset, with their cause.
+/// Workers act within milliseconds; a second covers a busy host.
 const RESET_GRACE: Duration = Duration::from_secs(1);
 /// For the API to finish answers, and for the log to be written, at the end.
 const FINISH_GRACE: Duration = Duration::from_secs(2);

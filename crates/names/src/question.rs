@@ -7,6 +7,7 @@ use super::domain::NAME_MAX;
 use super::edns::EdnsOptions;
 
 /// Bytes of a message's header.
+/// RFC 1035 §4.1.1.
 pub const HEAD: usize = 12;
 /// Records that may follow the question: bounds the work for one query. OPT and a signature are usual.
 pub const ADDITIONAL_MAX: u16 = 4;

@@ -128,6 +128,7 @@ const WARM: Duration = Duration::from_millis(400);
 /// Of one counted run: all runs together are short enough to wait for.
 const TIME: Duration = Duration::from_millis(700);
 /// The median of them counts, so that one disturbed run has no part in it.
+/// Three is the least number with a median that is not an extreme.
 const RUNS: usize = 3;
 /// Beyond the time of a run: a machine that is this much slower cannot be calibrated.
 const PATIENCE: Duration = Duration::from_secs(12);

@@ -28,6 +28,7 @@ const SERVERS: [(&str, &str); 6] =
 /// Of those, the first so many answer HTTP: they are killed and revived.
 pub const WEB: usize = 4;
 /// How long the balancer may take until every server is up.
+/// Probes run every 500 ms and two good ones are needed; ten seconds cover a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// How long a request may take before it counts as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);

@@ -68,6 +68,7 @@ const VALUED: [&str; 12] = [
     "shards",
 ];
 /// Ports of one range.
+/// Each port becomes an address of the service's list; longer ranges are better served by packets.
 const RANGE: u32 = 256;
 
 /// Reads one; `None`: it cannot be listened there.

@@ -7,6 +7,7 @@ use crate::notes::ConversionNotes;
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
 /// Directives of one file, with its includes.
+/// A file of the largest size with short lines.
 const MOST: usize = 100_000;
 /// Includes within includes: files that include each other end here.
 const INCLUDED: usize = 8;

@@ -13,6 +13,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
 /// Connections that wait for the API's accept.
+/// A burst waits instead of failing.
 const BACKLOG: i32 = 128;
 /// Linux takes 107 bytes and a terminator (unix(7)); the name that it is bound under first is longer than the last.
 const PATH_BYTES_MAX: usize = 107 - ".4194304".len();

@@ -22,6 +22,7 @@ use crate::util::admin_listeners::connection_slots::{ConnectionSlot, track_reque
 use crate::util::atomic_file;
 
 /// Bytes of the system's list of users.
+/// Ten thousand local users; larger sets are in a directory service.
 const PASSWD_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

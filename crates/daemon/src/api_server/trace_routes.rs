@@ -34,6 +34,7 @@ const CONNECTIONS: usize = 20_000;
 /// Bounds the packets held in memory at once, for the same reason.
 const EVENTS: usize = 250_000;
 /// The lowest priority that there is.
+/// The analysis gives way to all other work of the host (setpriority(2)).
 const LAST: i32 = 19;
 /// How packed captures begin (RFC 1952 §2.3.1).
 const PACKED: [u8; 2] = [0x1f, 0x8b];

@@ -19,6 +19,7 @@ use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
 /// Records held in memory.
+/// A year of some dozen changes a day.
 const RECORDS: usize = 10_000;
 /// Bytes of one record; the texts of a longer one are cut.
 const RECORD_BYTES: usize = 64 * 1024;

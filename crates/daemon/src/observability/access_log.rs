@@ -25,8 +25,10 @@ use sink::AccessLogSink;
 use writer::AccessLogWriter;
 
 /// Batches that may wait for the thread.
+/// A batch has 32 KiB as a rule: 8 MiB of lines.
 pub const QUEUE_BATCHES: usize = 256;
 /// Bytes that may wait for the thread.
+/// A disk that stalls for a second at 50,000 lines of 300 bytes loses none.
 pub const QUEUE_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]

@@ -31,6 +31,7 @@ const DIAGNOSE: isize = 4;
 /// Between two looks: addresses come and go, connections too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Connections that are shown with their subflows.
+/// A page of `status`; counters have all connections.
 const MAX_LISTED_CONNECTIONS: usize = 64;
 /// How long others wait for the task to end.
 const WAIT: Duration = Duration::from_secs(2);

@@ -13,6 +13,7 @@ use l7::tls::key_purpose::CertificateUse;
 use l7::tls::revocation::RevocationError;
 
 /// Bytes of one file; a file of authorities may hold all of a system's.
+/// The set of Mozilla's authorities has about 200 KiB.
 const BYTES: u64 = 4 << 20;
 
 /// Files of one directory.

@@ -19,8 +19,10 @@ use crate::util::fd_passing;
 use crate::util::listeners::{SocketStore, fd_store_address};
 
 /// The first descriptor that is handed over.
+/// SD_LISTEN_FDS_START of sd_listen_fds(3).
 const FIRST: i32 = 3;
 /// How long a message may wait for a systemd that is busy.
+/// The message is lost then; the daemon must not wait for its supervisor.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
 /// Bounds the number of inherited descriptors; a larger number is taken for an error.
 const MOST: i32 = 65_536;

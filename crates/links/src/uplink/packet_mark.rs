@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 /// Uplinks at most; the same number as in the program.
 pub const UPLINKS: u8 = 8;
 /// Bits of a number.
+/// Three bits hold eight numbers; the fourth leaves 0 for packets without an uplink.
 const BITS: u32 = 4;
 
 /// The bits of a packet's mark that belong to us.

@@ -17,6 +17,7 @@ use super::packet_mark::MarkBits;
 use super::uplink_wheel::{UplinkCandidate, select_uplinks};
 
 /// Kinds of rules, each at its own priority.
+/// As many as the plan installs for each family.
 pub const RULES: u32 = 5;
 /// The kernel's main table (`RT_TABLE_MAIN`).
 const MAIN: u32 = 254;

@@ -30,8 +30,10 @@ const SERVERS: u8 = 4;
 /// The port of the service and of the servers.
 const PORT: u16 = 80;
 /// Connections of the client at a time.
+/// A hash spreads 16 connections over all servers with high probability.
 const CONNECTIONS: usize = 16;
 /// How long anything may take to become ready.
+/// Loading the programs may take seconds on a slow machine: the kernel verifies each of them.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -20,8 +20,10 @@ use crate::util::duration_text::format_duration;
 use crate::util::orphan_reaper::kill_marked;
 
 /// Programs that run at a time; more wait.
+/// Each is a process with its memory; a program takes milliseconds as a rule.
 pub(super) const MAX_PROGRAMS: usize = 64;
 /// Bytes that a program may write to each of its two streams.
+/// Evidence shows the first line; the rest must not fill the memory.
 const OUTPUT_BYTES: usize = 64 * 1024;
 /// The time for the streams to close after the program's group was killed. A stream that is open after that belongs to
 /// a process outside of the group.

@@ -15,8 +15,10 @@ use super::shared::{AccessLogMessage, NoticeCallback, SharedAccessLog, count_lin
 use super::sink::AccessLogSink;
 
 /// Each cause is logged at most once in this time.
+/// A minute: a disk that stays full is seen and does not fill the event log.
 const QUIET: Duration = Duration::from_secs(60);
 /// The delay before a target that did not open is tried again.
+/// A pipe without a reader or a full disk is noticed within a second of its repair.
 const OPEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.

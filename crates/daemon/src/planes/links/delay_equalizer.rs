@@ -27,8 +27,10 @@ const LEASE: Duration = Duration::from_millis(200);
 /// Between two renewals at most.
 const RENEW: Duration = Duration::from_millis(50);
 /// Bytes that may wait in the kernel for the thread.
+/// At 10 Gbit/s, 13 ms in which the thread may not run.
 const ROOM: i32 = 16 << 20;
 /// Frames read between two checks of due packets.
+/// A due packet waits for 64 reads at most.
 const BATCH: usize = 64;
 /// `struct virtio_net_hdr` before each frame.
 const HEADER: usize = 10;

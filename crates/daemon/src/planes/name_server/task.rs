@@ -26,8 +26,10 @@ use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
 
 /// Between two tries for an address that is not had.
+/// An address that appears is served within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// After a connection that could not be accepted, such as without descriptors.
+/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Follows snapshots until it is asked to end.

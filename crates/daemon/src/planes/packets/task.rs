@@ -29,14 +29,18 @@ use crate::util::event::EventLog;
 use crate::util::local_time::offset_seconds;
 
 /// Between two looks at next hops.
+/// Next hops are confirmed each second, so 200 ms is the delay of a change.
 const TICK: Duration = Duration::from_millis(200);
 /// Ticks between two sweeps.
+/// A sweep a second.
 const SWEEP_TICKS: u32 = 5;
 /// Ticks between two attempts at a plane that could not be opened.
+/// Every two seconds: an interface or a right may appear later.
 const REOPEN_TICKS: u32 = 10;
 /// How long a snapshot may be ahead of the active one.
 const EARLY_FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
+/// Every five seconds; it reads the kernel's table of sockets.
 const BUSY: u32 = 25;
 
 /// A snapshot that is forwarded before it is active elsewhere.

@@ -6,8 +6,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long others wait for the thread.
+/// Giving addresses up takes the kernel milliseconds; the process must end all the same.
 const WAIT: Duration = Duration::from_secs(5);
 /// Orders that may wait.
+/// Commands of operators; more wait at the sender.
 const QUEUE: usize = 16;
 
 /// How it is to change who is active.

@@ -40,6 +40,7 @@ use reach_targets::ReachTargets;
 use witness::WitnessClient;
 
 /// Each kind of packet defect is logged at most once in this time.
+/// A minute: a wrong key elsewhere stays visible and does not fill the log.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The heartbeat with another member.

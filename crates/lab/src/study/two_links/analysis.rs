@@ -126,7 +126,6 @@ fn bandwidth_delay(parameters: &Parameters) -> (Duration, f64) {
 }
 
 /// Shares of one link's rate, per cent: so links of any rate compare.
-/// The source has 10 Gbit/s, 8.5 ms of skew and jumbo frames.
 fn compare_with_source(parameters: &Parameters, cells: &[StreamCell]) -> Vec<SourceComparison> {
     let rate = parameters.rate("rate") as f64 / 1e6;
     let share = |layout, policy, carrier| {

@@ -12,6 +12,7 @@ use super::full_scan::FullScan;
 use super::record_codec::RecordCodec;
 
 /// Packets of one round; more wait for the next.
+/// 64 packets in 20 ms are 37 Mbit/s.
 const PACKETS: usize = 64;
 
 /// A round at work.
