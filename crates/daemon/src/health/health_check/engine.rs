@@ -38,21 +38,16 @@ use crate::util::random_seed::random_seed;
 /// As the slots of the workers' timer wheel: 4 ms late is early enough for any interval.
 const TURN: Duration = Duration::from_millis(4);
 /// Events read from epoll per call.
-/// More than are ready at once as a rule; the rest follows in the next call.
 const EVENTS: usize = 512;
 /// Bytes read at a time.
-/// The largest record of TLS.
 const BUFFER: usize = 16 * 1024;
 /// The token of the mailbox.
 const MAILBOX_TOKEN: u64 = u64::MAX;
 /// Between two tries to hand over verdicts that could not be.
-/// The actor handles a command within milliseconds, so a few tries are enough.
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// The interval between checks for processes that programs left behind.
-/// A program that left its group lives a second longer at most.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// While nothing else is to be done.
-/// Only a missed wake-up would be noticed by this.
 const IDLE: Duration = Duration::from_secs(5);
 
 /// A result for the control actor.

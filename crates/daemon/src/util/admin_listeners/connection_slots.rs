@@ -29,13 +29,10 @@ use tokio::time::Instant;
 use crate::util::admin_listeners::api_counters::{ApiCounters, ListenerKind};
 
 /// Places beyond the limit that are for requests alone.
-/// Some operators and a monitor at a time reach the daemon although clients hold every other place.
 pub(crate) const RESERVED: usize = 8;
 /// How long a connection may hold a reserved place.
-/// An operator's command takes seconds; longer use belongs in an ordinary place.
 pub(crate) const RESERVED_SLOT_LIFETIME: Duration = Duration::from_secs(30);
 /// How long a connection may take for its request before it counts as idle: requests and responses may be in flight.
-/// The round trip of a distant client is below a quarter of a second.
 const GRACE: Duration = Duration::from_millis(250);
 /// A listener is the only one of its table.
 const LISTENER_ID: ServiceId = ServiceId(0);
@@ -157,8 +154,7 @@ impl ConnectionSlots {
         if let Some(client) = pass.0.client {
             self.0.holders.remove(client);
         }
-        // Stored before the waker is taken, while `poll_evicted` leaves its waker before it loads: no eviction is
-        // missed.
+        // Stored before the waker is taken; `poll_evicted` leaves its waker before its last load.
         pass.0.is_evicted.store(true, Ordering::Release);
         let waker = pass.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
