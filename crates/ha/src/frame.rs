@@ -18,6 +18,7 @@ const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const TYPE_V4: [u8; 2] = [0x08, 0x00];
 const TYPE_V6: [u8; 2] = [0x86, 0xdd];
 const TYPE_ARP: [u8; 2] = [0x08, 0x06];
+/// The next-header number of ICMPv6 (RFC 4443 §1).
 const ICMP_V6: u8 = 58;
 /// Where frames to the group of VRRP go (RFC 1112 §6.4, RFC 2464 §7).
 const GROUP_LINK_V4: MacAddress = [0x01, 0, 0x5e, 0, 0, 18];

@@ -166,6 +166,7 @@ fn timespec(span: Duration) -> Timespec {
 const BATCH: usize = 256;
 /// Longer waits use the system call's own timeout, whose unit is a millisecond.
 const COARSE: Duration = Duration::from_millis(4);
+/// Nanoseconds of a second.
 const NANOS: u64 = 1_000_000_000;
 const ALARM: u64 = u64::MAX;
 const WAKE: u64 = u64::MAX - 1;

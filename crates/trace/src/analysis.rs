@@ -91,6 +91,7 @@ pub struct AnalysedCapture {
 }
 
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
+/// Two retransmissions of a lost last packet fit.
 const QUIET_NS: i64 = 2_000_000_000;
 
 impl Analysis {

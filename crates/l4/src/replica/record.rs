@@ -17,6 +17,7 @@ const HAND_WORDS: usize = abi::Hand::SIZE / 8;
 const ANSWERS: u32 = 0x2_0000;
 /// No next hop to the client is known; the kernel is asked at the first reply (`bpf/learn.h`).
 const NO_NEXT_HOP: u32 = 0xfff;
+/// LEARNED_TICKS of `bpf/learn.h`.
 const NEXT_HOP_TICKS: u32 = 4;
 
 impl ReplicaTables {

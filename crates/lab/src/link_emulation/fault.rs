@@ -46,6 +46,7 @@ impl LinkFault {
 
 /// Bytes of Ethernet's head.
 const LINK: usize = 14;
+/// IPPROTO_TCP, and below the flag SYN of RFC 9293 §3.1.
 const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 

@@ -386,4 +386,5 @@ const ACCEPTS: usize = 64;
 /// One hot buffer for received bytes.
 const SCRATCH: usize = 128 * 1024;
 /// When a connection was busy at its idle timeout, it is checked again after this time.
+/// Short beside the idle timeouts under test.
 const IDLE_RETRY: Duration = Duration::from_millis(5);

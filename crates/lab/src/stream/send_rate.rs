@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// Bytes of a frame's heads of Ethernet and IPv4, of a packet's payload, and of UDP's head.
 const HEADS: u64 = 14 + 20;
+/// 1,500 bytes less the header of IPv4.
 const FRAGMENT: u64 = 1_480;
 const UDP: u64 = 8;
 

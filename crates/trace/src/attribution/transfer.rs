@@ -45,6 +45,7 @@ pub struct TransferBreakdown {
 }
 
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
+/// A stack answers within microseconds; 3 ms allow for its scheduler.
 const TRIGGER_NS: i64 = 3_000_000;
 /// How much later than a round trip an acknowledgement comes that a timer held back, nanoseconds.
 const DELAYED_NS: i64 = 20_000_000;
@@ -53,6 +54,7 @@ const MANY_SEGMENTS: i64 = 4;
 /// Packets that leave at once where a sender paces itself, at most.
 const PACED_BURST: usize = 46;
 /// The least time after a loss that counts as recovery, in nanoseconds.
+/// The minimum retransmission timeout of Linux.
 const RECOVERY_NS: i64 = 200_000_000;
 
 pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {

@@ -22,6 +22,7 @@ const V6: u8 = 41;
 const GRE: u8 = 47;
 
 /// Extension headers that are skipped at most (RFC 8200, 4.1).
+/// The RFC recommends each at most once, and destination options twice.
 const MAX_EXTENSIONS: usize = 8;
 
 /// Reads the header; `wire`: bytes of the packet on the wire from here on, at most.

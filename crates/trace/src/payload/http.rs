@@ -42,6 +42,7 @@ const MAX_WAITING: usize = 1_024;
 /// The longest line of a chunk that is believed.
 const MAX_CHUNK_LINE: usize = 4_096;
 /// Characters of a request's first line that are stored.
+/// A title has one line.
 const MAX_TITLE: usize = 120;
 
 impl HttpDecoder {

@@ -13,12 +13,15 @@ use crate::scene::ConnectionScene;
 
 /// Width of a plot's frame and of its inside.
 pub const WIDTH: f64 = 1_000.0;
+/// The left margin holds the figures of the axis.
 const MARGIN_LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const INSIDE: f64 = WIDTH - MARGIN_LEFT - RIGHT;
 /// Points of a line that are drawn at most.
+/// Six for each pixel of the width: more are not seen.
 const MAX_POINTS: usize = 6_000;
 /// Bins of the throughput plot.
+/// Four pixels each.
 const BINS: usize = 240;
 
 /// A plot: markup and height.

@@ -5,6 +5,7 @@
 //! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
 
 /// A connection's window is this many stream windows.
+/// Several streams share a connection, and one alone must not be held up by it.
 const TOGETHER: u32 = 4;
 
 /// The estimate of one connection.
