@@ -134,6 +134,7 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(125),
             "`bounded-hash`: what a server may have in flight, percent of its share of all.",
         ),
+        // A client's whole address by default; a shorter mask makes one client of a network.
         KeySchema::new(
             "mask4",
             ValueKind::count(0, 32),
@@ -205,6 +206,7 @@ static JUDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(0),
             "Say of the load that servers report, percent. The four make 100.",
         ),
+        // As often as probes, which give the latencies.
         KeySchema::new(
             "every",
             ValueKind::time(100, DAY),
@@ -217,12 +219,14 @@ static JUDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(5),
             "Weights are published when they change by more than so many percent of their sum.",
         ),
+        // 100 is no smoothing.
         KeySchema::new(
             "smoothing",
             ValueKind::count(100, 10_000),
             DefaultValue::count(150),
             "In percent: a new weight goes the part 100/`smoothing` of the way.",
         ),
+        // Above 256 a weight would exceed the range of servers' own weights.
         KeySchema::new(
             "bound",
             ValueKind::count(2, 256),

@@ -51,6 +51,7 @@ pub static SERVER: TableSchema = TableSchema {
             "Answers of one kind a second to one network of clients (IPv4 /24, IPv6 /56) over UDP without a cookie; \
              `off`: as many as are asked for.",
         ),
+        // The range of BIND's `slip`, without 0.
         KeySchema::new(
             "slip",
             ValueKind::count_or_keyword(1, 10, "off"),
@@ -175,6 +176,7 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::Absent,
             "For `nearest`: which networks prefer which. The longest network counts.",
         ),
+        // 32 records of AAAA have 896 bytes and fit the default `udp-size`.
         KeySchema::new(
             "answers",
             ValueKind::count(1, 32),
@@ -223,6 +225,7 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::count(24),
             "For `sticky`: bits of an IPv4 client that count.",
         ),
+        // The prefix that RFC 7871 §11.1 recommends: /56.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),
@@ -248,6 +251,7 @@ static ADDRESS: TableSchema = TableSchema {
             DefaultValue::Derived("`a1`, `a2`, … by its position"),
             "Its name, for `near` and where it is told of.",
         ),
+        // The range of weights of servers.
         KeySchema::new(
             "weight",
             ValueKind::count(0, 256),

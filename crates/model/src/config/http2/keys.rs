@@ -58,6 +58,7 @@ static SERVICE: TableSchema = TableSchema {
             "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
              one, and what is under way ends in order.",
         ),
+        // Fifty a second: a user who leaves pages early stays below, a rapid reset exceeds it within a second.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),
@@ -65,6 +66,7 @@ static SERVICE: TableSchema = TableSchema {
             "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
              ended beyond.",
         ),
+        // A hundred a second: keep-alive PINGs and window settings of real clients are a few a minute.
         KeySchema::new(
             "control-frames",
             ValueKind::count(10, 1_000_000),
@@ -72,6 +74,7 @@ static SERVICE: TableSchema = TableSchema {
             "Frames in ten seconds that carry nothing: PING, SETTINGS, PRIORITY, empty and unknown ones. The connection \
              is ended beyond.",
         ),
+        // A hundred a second: real clients open windows of kilobytes.
         KeySchema::new(
             "tiny-frames",
             ValueKind::count(10, 1_000_000),
@@ -79,6 +82,7 @@ static SERVICE: TableSchema = TableSchema {
             "Pieces of less than 64 bytes in ten seconds that a client's windows cut its answers into. The connection \
              is ended beyond.",
         ),
+        // Ten a second: a correct client sends none.
         KeySchema::new(
             "malformed",
             ValueKind::count(1, 1_000_000),

@@ -44,12 +44,14 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::count(100),
             "Requests at a time on one connection.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "window",
             ValueKind::size(65_535, WINDOW),
             DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
             "Bytes of one body that may be on their way to us.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "window-most",
             ValueKind::size(65_535, WINDOW),
@@ -70,6 +72,7 @@ static SERVICE: TableSchema = TableSchema {
             "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
              one, and what is under way ends in order.",
         ),
+        // A worker completes many more handshakes a second; a hundred under way mean a flood or a slow path.
         KeySchema::new(
             "prove",
             ValueKind::count(0, 1_000_000),
@@ -77,6 +80,7 @@ static SERVICE: TableSchema = TableSchema {
             "Handshakes under way at a worker from which on a client must first prove that its address is its own \
              (Retry). How many there may be at all is `tls.handshakes`.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),

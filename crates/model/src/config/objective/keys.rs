@@ -55,6 +55,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(30 * DAY),
             "Over so much time. After a restart it is taken from the history.",
         ),
+        // Below ten, single accidents would raise alarms at night.
         KeySchema::new(
             "at-least",
             ValueKind::count(1, 1_000_000),
@@ -74,6 +75,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(24),
             "Bits of a network in IPv4.",
         ),
+        // The prefix that RFC 7871 §11.1 recommends: /56.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),

@@ -139,6 +139,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "Between two bytes of an answer, and between two reads by a server of its request.",
         )
         .http_only(),
+        // An hour without a message: streams of events send a comment or a ping more often.
         KeySchema::new(
             "stream",
             ValueKind::time(1, 7 * DAY),
@@ -148,6 +149,7 @@ static TIMEOUT: TableSchema = TableSchema {
         )
         .http_only(),
         QUEUE_TIME,
+        // A server's own limit is learned. A minute bounds what an idle connection costs the server.
         KeySchema::new(
             "idle",
             ValueKind::time(1, 7 * DAY),

@@ -209,6 +209,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             TextFormat::Digest,
             "`http`, `http2`: `\"sha256:HEX\"` of the whole body.",
         ),
+        // Evidence is in the first kilobytes of a page.
         KeySchema::new(
             "body",
             ValueKind::size(1, 16 * 1024 * 1024),
@@ -247,12 +248,14 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
             "`program`: its arguments. No shell reads them.",
         ),
+        // Enough for an interpreter such as Python; a leak must not take the host's memory.
         KeySchema::new(
             "memory",
             ValueKind::size(1024 * 1024, 1 << 40),
             DefaultValue::Literal(ConfigValue::Size(256 * 1024 * 1024)),
             "`program`: address space of each of its processes.",
         ),
+        // Enough for a shell's pipeline; a fork bomb must not take the host's processes.
         KeySchema::new(
             "processes",
             ValueKind::count(1, 10_000),
@@ -273,12 +276,14 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(2_000),
             "Between two probes.",
         ),
+        // A verdict after `fall` results comes within a second once a server is in doubt.
         KeySchema::new(
             "doubt",
             ValueKind::time(10, DAY),
             DefaultValue::millis(250),
             "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
         ),
+        // Half of `every`: a probe ends before the next one begins.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),

@@ -22,6 +22,7 @@ static RETRY_TABLE: TableSchema = TableSchema {
             DefaultValue::count(20),
             "Further attempts, percent of the requests of the window; `off`: as many as `retries` allows each.",
         ),
+        // Ten a second, so that pools with few requests can retry at all. linkerd has the same floor, share and window.
         KeySchema::new(
             "at-least",
             ValueKind::count(0, 100_000),
@@ -38,6 +39,7 @@ static RETRY_TABLE: TableSchema = TableSchema {
             "A random time up to this is waited before the second further attempt, and before the first if no other \
              server is up; each further time it is twice as long.",
         ),
+        // Ten times the first value, as Envoy.
         KeySchema::new(
             "back-off-most",
             ValueKind::time(0, 60_000),

@@ -187,6 +187,7 @@ static MIRROR_TABLE: TableSchema = TableSchema {
             DefaultValue::count(100),
             "Of how many requests.",
         ),
+        // A mirror that hangs holds no more than this many copies.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 10_000),

@@ -105,6 +105,7 @@ static TIMEOUT: TableSchema = TableSchema {
     exclusive_groups: &[],
     keys: &[
         HEADER,
+        // Each idle connection costs a descriptor, and a browser opens another one when it needs it.
         KeySchema::new(
             "idle",
             ValueKind::time(1, 7 * DAY),
@@ -112,6 +113,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "A keep-alive connection without a request.",
         )
         .http_only(),
+        // Half a minute without a byte outlasts four retransmissions (1 + 2 + 4 + 8 s).
         KeySchema::new(
             "between-bytes",
             ValueKind::time(1, 7 * DAY),

@@ -75,6 +75,7 @@ static SERVICE: TableSchema = TableSchema {
             "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
              `off`: no session is resumed.",
         ),
+        // Three retransmissions of a lost packet fit (1 + 2 + 4 s).
         KeySchema::new(
             "handshake",
             ValueKind::time(10, 600_000),

@@ -76,6 +76,7 @@ pub static UPLINK: TableSchema = TableSchema {
             DefaultValue::Derived("the interface's address in the gateway's network"),
             "What leaves by it has this address of this machine: one, or one of each family.",
         ),
+        // The kernel holds a weight in one byte, less one (rtnexthop of linux/rtnetlink.h).
         KeySchema::new(
             "weight",
             ValueKind::count(0, 256),
@@ -120,6 +121,7 @@ pub static PROBE: TableSchema = TableSchema {
             DefaultValue::count(1),
             "So many targets of a family must answer; all of them where there are fewer.",
         ),
+        // Below 20 ms probes would be a load on the provider's router.
         KeySchema::new(
             "every",
             ValueKind::time(20, 600_000),

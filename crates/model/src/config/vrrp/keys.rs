@@ -41,6 +41,7 @@ pub static VRRP: TableSchema = TableSchema {
             "Addresses that move with the group and that advertisements do not name, of either family and at any \
              interface: return addresses of `nat`, where servers find whoever is active.",
         ),
+        // RFC 3768 and RFC 9568.
         KeySchema::new(
             "version",
             ValueKind::count(2, 3),
@@ -68,6 +69,7 @@ pub static VRRP: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Flag(true)),
             "Take over from a lower priority. `false`: whoever is active stays, until it fails or `steelyard takeover`.",
         ),
+        // By default a better member takes over at once (RFC 9568 §6.1, Preempt_Mode).
         KeySchema::new(
             "preempt-delay",
             ValueKind::time(0, 3_600_000),
