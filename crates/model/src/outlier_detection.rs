@@ -27,7 +27,6 @@ use crate::monotonic_time::MonotonicTime;
 pub use evaluation::{EjectionReason, OutlierCounts, OutlierDecision, OutlierEvaluation};
 
 /// Time without an ejection after which one doubling is taken back.
-/// A minute without an ejection shows that the server recovered.
 const FORGIVENESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Jitter of the ejection time, percent: servers that were ejected together do not come back together.

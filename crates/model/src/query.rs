@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 /// How often a parameter may be encoded: as paths.
-/// Servers behind a proxy that decodes see one level less; three levels cover two of them.
 const LEVELS: usize = 3;
 
 /// The meaning of a `+`.

@@ -13,7 +13,6 @@ use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
 
 /// The length of a slice, nanoseconds.
-/// Ten seconds: a report of an incident of some minutes has enough of them.
 pub const SLICE: u64 = 10_000_000_000;
 /// Slow exchanges of one service that are stored of a slice; as the next, bounds the memory of a slice.
 const SLOW: usize = 256;
@@ -24,7 +23,6 @@ const MAX_EXCHANGES: usize = 32_768;
 /// An hour of slices.
 const SLICES: usize = 360;
 /// The threshold of slow exchanges while too little is known, nanoseconds.
-/// Nielsen's limit for an answer that feels immediate is 100 ms.
 pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
 /// Nothing faster is ever slow: it costs more to measure than it is worth.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
