@@ -12,7 +12,7 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::show::screen;
 
 /// How long the daemon may take.
-/// Completion runs while the user types; a longer wait would be felt as a hanging shell.
+/// Completion runs while the user types; after a longer wait the shell would seem to hang.
 const DEADLINE: Duration = Duration::from_millis(300);
 /// Names at most: more are not looked at by anybody.
 /// The most services, pools or servers of one file.

@@ -53,7 +53,7 @@ use data_planes::DataPlanes;
 use running_planes::RunningPlanes;
 
 /// The interval between checks of what is still open.
-/// A shutdown may end this much late, which nobody notices.
+/// A shutdown may end this much late, which users do not notice.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for workers to log and count the connections that were reset, with their cause.
 /// Workers act within milliseconds; a second covers a busy host.

@@ -20,7 +20,7 @@ use crate::state::{ControlHandle, DiscoveryResult};
 use crate::util::atomic_file;
 
 /// Between two looks at a file.
-/// A change is active within a second; a look costs one stat(2) call.
+/// A change is active within a second; a check costs one stat(2) call.
 const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The delay after an answer that was rejected.
 /// The answer will hardly be better a moment later, and an operator who mends it waits no longer than this.

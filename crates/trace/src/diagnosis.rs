@@ -14,7 +14,7 @@ use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
 use crate::sentence::{self, SentenceFacts};
 
 /// Less than one part in this many of the users' wait is insignificant.
-/// Two percent: nobody notices the gain.
+/// Two percent: users do not notice the gain.
 const INSIGNIFICANT: i64 = 50;
 /// Shorter sums are no bottleneck, in nanoseconds.
 /// 10 ms: users notice no less.

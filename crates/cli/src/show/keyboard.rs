@@ -78,7 +78,7 @@ fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Opt
         {
             Ok(Some(event)) => {
                 if let Some(key) = meaning(&event) {
-                    // A full queue means that the screen is `KEYS` inputs behind; the user presses the key again.
+                    // A full queue means that the screen is `KEYS` inputs behind; the user can repeat the key.
                     let _ = keys.try_send(key);
                 }
             }

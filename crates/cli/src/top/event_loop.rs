@@ -27,7 +27,7 @@ use crate::show::screen;
 /// As the daemon's answers take milliseconds, it hangs after five seconds.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 /// The longest pause before the daemon is called again after a failure.
-/// A daemon that restarts is shown again within a second.
+/// A restarted daemon is found within a second.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often the ages on the screen are updated.
 /// Ages are shown in seconds.

@@ -140,7 +140,8 @@ fn stick_table<'s>(
         let at = line.words.iter().position(|one| one == name)?;
         Some(line.word(at + 1))
     };
-    // HAProxy drops no entry without `expire`. An hour of inactivity outlasts a session; a second is our least.
+    // HAProxy drops no entry without `expire`. An hour of inactivity outlasts a session; a second is the least that
+    // `time` takes.
     let time = word("expire")
         .and_then(|text| duration::parse_duration(text, 1))
         .unwrap_or(3_600_000)

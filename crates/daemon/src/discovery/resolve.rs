@@ -26,7 +26,7 @@ use crate::state::{ControlHandle, ResolvedAddress, ServerFacts, ServerResolution
 /// The system's resolver hides the time to live; ten seconds bound how long a moved server is missed.
 pub const LOOKUP_INTERVAL: Duration = Duration::from_secs(10);
 /// After the first failure of a name without a good answer; doubles up to `EVERY`.
-/// A pool without an address serves nobody, so the first retry is soon.
+/// A pool without an address serves no client, so the first retry is soon.
 pub const RETRY: Duration = Duration::from_secs(1);
 /// The longest time between two lookups of a name whose last good answer is still used.
 /// The last good answer is used meanwhile; a minute spares a resolver that fails.

@@ -49,7 +49,7 @@ const SHARE: u64 = 16;
 /// Fewer would delay probes of even a small pool when a few servers hang.
 const AT_LEAST: usize = 16;
 /// Verdicts queued for the control actor.
-/// When more verdicts wait, the engine keeps them and tries again.
+/// When the queue is full, the engine retries later.
 const REPORT_QUEUE: usize = 1_024;
 
 /// Receives what workers observe about servers. Cheap to clone, never blocks.

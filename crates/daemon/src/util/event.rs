@@ -179,7 +179,7 @@ impl EventLog {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
         if queue.try_send(EventLogMessage::Flush(done)).is_ok() {
-            // After the limit the caller goes on; the thread still writes what is queued.
+            // After the limit the caller continues; the thread still writes the queued lines.
             let _ = wait.recv_timeout(FLUSH);
         }
     }

@@ -29,7 +29,7 @@ pub fn kill_marked(variables: &[String]) {
             let Some(process) = number.and_then(Pid::from_raw) else { continue };
             if has_marker(process, variables) {
                 found = true;
-                // A process that has just ended is gone; one that may not be killed is found again in the next sweep.
+                // A process that has just ended is gone; one that cannot be killed is found in the next sweep.
                 let _ = kill_process(process, Signal::KILL);
             }
         }

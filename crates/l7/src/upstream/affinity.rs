@@ -86,8 +86,8 @@ impl ClientAffinity {
             (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
                 let values =
                     input.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
-                // Our cookie holds `MAX_VALUE_LEN` tokens. Twice as many admit a second cookie of that name; the bound
-                // limits the lookups of a hostile request.
+                // A cookie of the balancer holds `MAX_VALUE_LEN` tokens. Twice as many admit a second cookie of that
+                // name; the bound limits the lookups of a hostile request.
                 words.extend(values.flat_map(cookie::parse_tokens).take(2 * MAX_VALUE_LEN));
                 let found = names().server_by_cookies(&words);
                 outdated = found.is_some_and(|(_, made)| made != CookieKeyAge::Current);

@@ -25,7 +25,7 @@ use super::method::DemoMethod;
 use super::table::MethodMeasurement;
 use crate::outcome::{CommandError, sentence};
 
-/// Enough that a server's share can be told from all and from half of the packets.
+/// With four servers, a server's share differs clearly from all and from half of the packets.
 const SERVERS: u8 = 4;
 /// The port of the service and of the servers.
 const PORT: u16 = 80;

@@ -20,7 +20,7 @@ use crate::util::listeners::{DuplicatedSockets, ListenerSet};
 /// Workers take a snapshot between two events, within milliseconds; after five seconds one hangs.
 pub const CONFIRM_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between checks whether workers have installed a snapshot.
-/// A change is confirmed within a millisecond or two; the look reads one counter for each worker.
+/// A change is confirmed within a millisecond or two; a check reads one counter for each worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Between two attempts at an address that workers are about to close.
 /// Workers close within `CLOSING_GRACE`, 200 ms.

@@ -15,7 +15,7 @@ use model::weight_controller::{self, WeightCalculation, WeightInput, WeightState
 use crate::state::{StateSnapshot, WeightShare};
 
 /// How long an ejected server takes from a tenth of its share to the whole, if `slow-start` sets nothing.
-/// A server that was out has cold caches and no connections; its full share at once could break it again.
+/// A server that was out has cold caches and no connections; its full share at once could overload it.
 const EJECTION_RAMP: Duration = Duration::from_secs(10);
 
 /// The counters of one server.

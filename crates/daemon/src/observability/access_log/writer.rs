@@ -71,7 +71,7 @@ impl AccessLogWriter {
 
     /// Reopens the target on request, and after a failure.
     fn handle_requests(&mut self) {
-        // A request during the swap sets the flag again and is handled in the next turn.
+        // A request after the swap sets the flag for the next turn.
         let asked = self.shared.reopen.swap(false, Ordering::AcqRel);
         let missing = self.sink.is_none() && self.target != AccessLogTarget::Off;
         let again = missing && self.opened.elapsed() >= OPEN_AGAIN;

@@ -12,7 +12,7 @@ use names::zone_data::ZoneData;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The end of the threads takes no longer.
-/// Threads look at least once a second.
+/// Threads check for the end at least once a second.
 pub const LAST: Duration = Duration::from_secs(2);
 
 /// State that the threads share.

@@ -70,7 +70,7 @@ impl PlaneCommandSender {
     pub async fn forward_early(self, snapshot: Arc<WorkerSnapshot>, config: Arc<Config>) {
         let (done, told) = oneshot::channel();
         if self.0.send(PlaneCommand::ForwardEarly { snapshot, config, done }).await.is_ok() {
-            // After the limit the caller goes on; the thread forwards as soon as it can.
+            // After the limit the caller continues; the thread forwards as soon as it can.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

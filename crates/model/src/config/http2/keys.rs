@@ -50,7 +50,7 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
             "Bytes of one answer that wait for its client.",
         ),
-        // One hour, as nginx's keepalive_time: long-lived clients spread anew over workers and balancers.
+        // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
@@ -66,7 +66,7 @@ static SERVICE: TableSchema = TableSchema {
             "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
              ended beyond.",
         ),
-        // A hundred a second: keep-alive PINGs and window settings of real clients are a few a minute.
+        // A hundred a second: real clients send a few PINGs and SETTINGS a minute.
         KeySchema::new(
             "control-frames",
             ValueKind::count(10, 1_000_000),
@@ -129,7 +129,7 @@ const STREAMS: KeySchema = KeySchema::new(
     "Requests at a time on one connection.",
 );
 
-/// At least the initial window of RFC 9113 §6.9.2, the client assumes it until it has read our settings.
+/// At least the initial window of RFC 9113 §6.9.2, the client assumes it until it has read the server's settings.
 const WINDOW_FIRST: KeySchema = KeySchema::new(
     "window",
     ValueKind::size(65_535, WINDOW),

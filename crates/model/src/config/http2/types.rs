@@ -87,7 +87,8 @@ impl Default for ClientHttp2 {
             window: 256 << 10,
             window_most: 4 << 20,
             send_buffer: 64 << 10,
-            // One hour, as nginx's keepalive_time: long-lived clients spread anew over workers and balancers.
+            // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an
+            // hour.
             age: Some(Duration::from_secs(3600)),
             flood: Http2FloodLimits {
                 resets: 500,

@@ -64,7 +64,7 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
             "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
         ),
-        // One hour, as for HTTP/2: long-lived clients spread anew over workers and balancers.
+        // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),

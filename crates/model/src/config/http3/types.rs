@@ -37,7 +37,7 @@ impl Default for ClientHttp3 {
             window: 256 << 10,
             window_most: 4 << 20,
             send_buffer: 1 << 20,
-            // One hour, as for HTTP/2: long-lived clients spread anew over workers and balancers.
+            // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
             age: Some(Duration::from_secs(3600)),
             prove: 100,
             resets: 500,

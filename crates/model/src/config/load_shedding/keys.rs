@@ -22,7 +22,7 @@ static SHED_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(50),
             "The longest wait that is still good.",
         ),
-        // Long enough for a burst to pass, short against the patience of users.
+        // Long enough for a burst to pass, and users hardly notice it.
         KeySchema::new(
             "interval",
             ValueKind::time(10, 600_000),
