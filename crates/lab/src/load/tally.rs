@@ -108,6 +108,7 @@ impl LoadTally {
         times: ResponseTimes,
         reused: bool,
     ) {
+        // Six classes: invalid codes below 100, 1xx to 5xx. Higher codes count as the last class.
         self.statuses[usize::from(status / 100).min(5)] += 1;
         match wrong {
             Some(fail) => self.record_failure(fail, reused),

@@ -63,6 +63,7 @@ impl AccessLogWriter {
                 self.shared.queued.fetch_sub(lines.len(), Ordering::Relaxed);
                 self.batch(&lines);
             }
+            // Checked after the batch, so that lines taken from the queue are written or counted.
             if self.shared.give_up.load(Ordering::Acquire) {
                 return;
             }
