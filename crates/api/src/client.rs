@@ -29,8 +29,10 @@ use crate::types::{
 };
 
 /// The default deadline of a call that reads.
+/// Answers take milliseconds; ten seconds cover a busy host and end the wait for one that hangs.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 /// The default deadline of an order: the daemon waits for its workers before it confirms one.
+/// Above the daemon's own limit for workers to confirm, so that its answer arrives first.
 pub const ORDER_DEADLINE: Duration = Duration::from_secs(60);
 /// The largest response that is read, in bytes: bounds the memory of the client.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -112,9 +112,11 @@ pub const JSON: &str = "application/json";
 pub const PROBLEM: &str = "application/problem+json";
 
 /// The largest configuration that is taken, in bytes.
+/// Four times the largest file that is loaded, since JSON escapes its text.
 pub const CONFIG_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The largest capture that is taken, in bytes.
+/// The capture is held in the memory of the balancing process while it is analysed.
 pub const CAPTURE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The path of [`SERVER`] for one selector.

@@ -18,6 +18,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dispatch.bpf.o"
 
 /// The directory of the pinned links, named after interfaces.
 const LINKS: &str = "links";
+/// XDP_FLAGS_SKB_MODE and XDP_FLAGS_DRV_MODE of the kernel's uapi header linux/if_link.h.
 const GENERIC: u32 = 1 << 1;
 const NATIVE: u32 = 1 << 2;
 

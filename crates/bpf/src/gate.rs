@@ -71,6 +71,7 @@ impl AddressKey {
 }
 
 impl MapValue for AddressKey {
+    /// An IPv6 address; IPv4 is mapped into it (RFC 4291 §2.5.5.2).
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {

@@ -92,8 +92,10 @@ impl NetworkInterface {
     }
 }
 
+/// NETDEV_XDP_ACT_BASIC and NETDEV_XDP_ACT_NDO_XMIT of the kernel's uapi header linux/netdev.h.
 const BASIC: u64 = 1;
 const SENDS: u64 = 4;
+/// XDP_ATTACHED_NONE and XDP_ATTACHED_SKB of the kernel's uapi header linux/if_link.h.
 const NONE: u8 = 0;
 const GENERIC: u8 = 2;
 

@@ -89,6 +89,7 @@ struct AbiRecord {
 }
 
 impl MapValue for AbiRecord {
+    /// The version, four bytes of padding before the aligned fingerprint, and the fingerprint.
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {
@@ -266,6 +267,7 @@ impl ProgramHandle<'_> {
 }
 
 /// Bytes that a program may add to a packet in a test run.
+/// More than every tunnel's outer headers together.
 const ROOM: usize = 512;
 
 impl AsFd for ProgramHandle<'_> {

@@ -26,6 +26,8 @@ impl MappedArray {
 
     /// The word at `index` (not bytes); 0 beyond the end.
     pub fn load(&self, index: usize) -> u64 {
+        // Acquire, and Release in the stores below: an entry's other words are written before the word that publishes
+        // it.
         self.region.word(index).map_or(0, |word| word.load(std::sync::atomic::Ordering::Acquire))
     }
 

@@ -13,7 +13,9 @@ use crate::pin_owner::{self, ClaimError, ClaimScope, PinOwner};
 
 /// The usual mount point of BPF file systems.
 const CUSTOM: &str = "/sys/fs/bpf";
+/// BPF_FS_MAGIC of the kernel's uapi header linux/magic.h.
 const MAGIC: u64 = 0xcafe_4a11;
+/// Numbers of capabilities, here and below, of the kernel's uapi header linux/capability.h.
 const NET_ADMIN: u32 = 12;
 /// `CAP_SYS_ADMIN`, which includes `CAP_BPF`.
 const SYS_ADMIN: u32 = 21;

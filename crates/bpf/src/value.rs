@@ -15,6 +15,7 @@ pub trait MapValue: Sized {
 }
 
 impl MapValue for u32 {
+    /// Bytes of the type.
     const SIZE: usize = 4;
 
     fn write(&self, out: &mut [u8]) {
@@ -27,6 +28,7 @@ impl MapValue for u32 {
 }
 
 impl MapValue for u64 {
+    /// Bytes of the type.
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {

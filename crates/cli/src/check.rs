@@ -117,6 +117,7 @@ fn check_secret_files(
             found: None,
             expected: None,
             suggestion: None,
+            // 160 characters are two lines of a usual terminal; a minified line must not fill the screen.
             excerpt: text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect(),
             width: 1,
         }

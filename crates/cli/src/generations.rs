@@ -52,6 +52,7 @@ fn render(stored: &Generations, width: usize, paint: Paint) -> String {
         } else {
             generation.from.clone()
         };
+        // Twelve hex digits, 48 bits: no two generations of one host share them by accident.
         let digest: String = generation.digest.chars().take(12).collect();
         let number = generation.generation.to_string();
         table.row(vec![

@@ -12,8 +12,10 @@ use crate::outcome::{CommandError, CommandOutcome, finish};
 use crate::show::screen;
 
 /// How long the daemon may take.
+/// Completion runs while the user types; after a longer wait the shell would seem to hang.
 const DEADLINE: Duration = Duration::from_millis(300);
 /// Names at most: more are not looked at by anybody.
+/// The most services, pools or servers of one file.
 const MOST: usize = 10_000;
 
 /// Print names of live objects.

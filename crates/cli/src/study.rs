@@ -195,6 +195,7 @@ fn text(report: &StudyReport) -> String {
     let (missing, notes): (Vec<&ResultNote>, Vec<&ResultNote>) =
         report.notes.iter().partition(|note| note.weight == NoteSeverity::Partial);
     for note in &missing {
+        // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(out, "PARTIAL: {}\n", note.text);
     }
     for ClaimResult { claim, holds, because } in &report.verdicts {

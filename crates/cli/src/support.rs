@@ -20,6 +20,7 @@ use crate::time_spec::now_ms;
 use self::archive::SupportArchive;
 
 /// How long the daemon may take for each answer.
+/// The archive is made most often when something is wrong: a hanging daemon must not stop it.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Write one archive for whoever helps: configuration, states, figures, events and facts of the machine, no secrets.

@@ -2,6 +2,7 @@
 
 /// A time in milliseconds as the configuration writes it.
 pub fn format_duration(ms: u64) -> String {
+    /// The units of the configuration in milliseconds, the largest first: the first that divides the time is written.
     const UNITS: [(u64, &str); 4] =
         [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let unit = UNITS.iter().find(|(size, _)| ms > 0 && ms.is_multiple_of(*size));
@@ -15,6 +16,7 @@ pub fn format_duration(ms: u64) -> String {
 /// Parses `10`, `10s` or `1m30s`. A number without a unit counts `bare` milliseconds. `None` if the text is not a
 /// duration, or is longer than a century.
 pub fn parse_duration(text: &str, bare: u64) -> Option<u64> {
+    /// No range of the configuration ends later; the bound keeps sums from overflow.
     const LONGEST: u64 = 100 * 366 * 86_400_000;
     let mut total = 0u64;
     let mut rest = text;
@@ -53,6 +55,7 @@ pub fn parse_seconds(text: &str) -> Option<u64> {
         return None;
     }
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    // Milliseconds are the finest time of the configuration.
     let part: String = part.chars().chain("000".chars()).take(3).collect();
     whole.checked_mul(1_000)?.checked_add(part.parse().ok()?)
 }

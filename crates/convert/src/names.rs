@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 /// Characters of a name; the rest is cut off.
+/// Keeps lines of reports readable; the configuration itself takes 255 characters.
 const LONGEST: usize = 48;
 
 /// Names that were given.

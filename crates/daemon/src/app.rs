@@ -53,8 +53,10 @@ use data_planes::DataPlanes;
 use running_planes::RunningPlanes;
 
 /// The interval between checks of what is still open.
+/// A shutdown may end this much late, which users do not notice.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for workers to log and count the connections that were reset, with their cause.
+/// Workers act within milliseconds; a second covers a busy host.
 const RESET_GRACE: Duration = Duration::from_secs(1);
 /// For the API to finish answers, and for the log to be written, at the end.
 const FINISH_GRACE: Duration = Duration::from_secs(2);
@@ -187,6 +189,7 @@ impl App {
         let (end, ended) = oneshot::channel::<()>();
         let events = self.control.events().clone();
         let until = async {
+            // An error means that the sender was dropped, which is the same request to end.
             let _ = ended.await;
         };
         let api = tokio::spawn(async move {
@@ -265,6 +268,7 @@ impl App {
             self.wait_idle(Instant::now() + RESET_GRACE).await;
         }
         if let Some((end, api)) = self.api.take() {
+            // Fails when the API task has already ended. Answers that outlast the limit end with the process.
             let _ = end.send(());
             let _ = tokio::time::timeout(FINISH_GRACE, api).await;
         }

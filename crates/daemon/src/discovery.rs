@@ -20,14 +20,18 @@ use crate::state::{ControlHandle, DiscoveryResult};
 use crate::util::atomic_file;
 
 /// Between two looks at a file.
+/// A change is active within a second; a check costs one stat(2) call.
 const FILE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The delay after an answer that was rejected.
+/// The answer will hardly be better a moment later, and an operator who mends it waits no longer than this.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// The shortest time to live that is respected.
+/// A time to live of 0 would ask the resolver without pause.
 const MIN_TTL: Duration = Duration::from_secs(1);
 /// A longer time to live would hide a server that moved for longer than an operator would wait.
 const MAX_TTL: Duration = Duration::from_secs(3600);
 /// Bytes of a file with servers.
+/// 10,000 servers with names and ports have about a megabyte.
 const FILE_BYTES: u64 = 4 << 20;
 
 /// Ends its task when the pool has another source, or none.

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use crate::safe_path::{PathError, PathStatus, resolve_path};
 
 /// Attempts at a path that changes meanwhile: bounds a race with another process.
+/// Each attempt fails only if another process won a race in between; eight in a row mean an attack.
 const TRIES: usize = 8;
 
 /// Makes a directory and its missing parents with this mode. An existing directory stays unchanged.

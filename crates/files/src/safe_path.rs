@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use thiserror::Error;
 
+/// S_IWOTH of stat(2).
 const EVERYBODY_WRITES: u32 = 0o002;
 /// The sticky bit: only the owner of an entry may rename or remove it.
 const STICKY: u32 = 0o1000;

@@ -10,6 +10,7 @@ use crate::checksum;
 use crate::defect::defects;
 
 /// VRRP's number among the protocols above IP.
+/// IANA's registry of protocol numbers.
 pub const PROTOCOL: u8 = 112;
 /// Where advertisements go, IPv4.
 pub const GROUP_V4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 18);
@@ -24,8 +25,10 @@ pub const RESIGNED: u8 = 0;
 pub const OWNER: u8 = 255;
 
 /// Bytes before the addresses.
+/// RFC 3768 §5.1 and RFC 9568 §5.1.
 const HEAD: usize = 8;
 /// Bytes of authentication data behind the addresses in version 2.
+/// RFC 3768 §5.3.10.
 const SECRET: usize = 8;
 /// Type 1: an advertisement; there is no other.
 const ADVERTISEMENT: u8 = 1;
@@ -189,6 +192,7 @@ pub fn emit(advert: &VrrpAdvertisement, source: IpAddr, destination: IpAddr) -> 
     let count = u8::try_from(advert.addresses.len()).unwrap_or(u8::MAX);
     let (kind, interval) = match advert.version {
         VrrpVersion::V2 => {
+            // The interval field of version 2 is one byte of seconds (RFC 3768 §5.3.7).
             let seconds = advert.interval.as_secs().clamp(1, 255);
             (2 << 4 | ADVERTISEMENT, u16::try_from(seconds).unwrap_or(1))
         }

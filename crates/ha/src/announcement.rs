@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
+/// The first is sent at once. The others reach neighbours that missed it: a port of a switch with spanning tree begins
+/// to forward after up to 30 s.
 const FOLLOW_UP_DELAYS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(100),

@@ -12,6 +12,7 @@ use model::monotonic_time::MonotonicTime;
 use crate::frame::MacAddress;
 
 /// The first probe goes out at most this long after the takeover, also where the probe interval is longer.
+/// The initial delay of RFC 5227 §1.1 (PROBE_WAIT).
 const FIRST: Duration = Duration::from_secs(1);
 /// We announce the address again when somebody else claims it, at most this often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
 const DEFEND: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ use crate::checksum;
 /// An address of a link.
 pub type MacAddress = [u8; 6];
 
+/// Destination, source and EtherType: 6 + 6 + 2 bytes.
 const ETHERNET: usize = 14;
 const BROADCAST: MacAddress = [0xff; 6];
 /// Where the frame of `ff02::1` goes (RFC 2464 §7).
@@ -17,6 +18,7 @@ const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const TYPE_V4: [u8; 2] = [0x08, 0x00];
 const TYPE_V6: [u8; 2] = [0x86, 0xdd];
 const TYPE_ARP: [u8; 2] = [0x08, 0x06];
+/// The next-header number of ICMPv6 (RFC 4443 §1).
 const ICMP_V6: u8 = 58;
 /// Where frames to the group of VRRP go (RFC 1112 §6.4, RFC 2464 §7).
 const GROUP_LINK_V4: MacAddress = [0x01, 0, 0x5e, 0, 0, 18];
@@ -148,6 +150,7 @@ pub fn vrrp_frame(advert: &[u8], source: IpAddr, link: MacAddress) -> Vec<u8> {
 }
 
 fn ethernet(to: MacAddress, from: MacAddress, kind: [u8; 2]) -> Vec<u8> {
+    // The shortest frame of Ethernet, as ARP needs it; longer frames grow once.
     let mut out = Vec::with_capacity(64);
     out.extend(to);
     out.extend(from);

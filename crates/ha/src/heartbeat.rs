@@ -21,10 +21,12 @@ pub const VERSION: u8 = 1;
 /// The oldest version that can read our packets.
 const LEAST: u8 = 1;
 const MAGIC: [u8; 4] = *b"SYHB";
+/// Bytes of the fixed fields, before the first field with a kind.
 const HEAD: usize = 52;
 /// The largest packet that is read: claims of every group in both families fit, with room for new fields.
 pub const LARGEST: usize = 8192;
 /// Bytes of a name or a version that are sent; longer texts are cut.
+/// The longest host name of Linux (HOST_NAME_MAX).
 pub const TEXT: usize = 64;
 /// Parts of the configuration that are compared between members.
 pub const PARTS: [&str; 4] = ["services", "pools", "shared addresses", "names"];
@@ -146,6 +148,7 @@ const WANTS_VOTE: u8 = 8;
 const IS_ACTIVE: u8 = 16;
 
 mod kind {
+    // The wire format of heartbeats. A number keeps its meaning: members of different versions talk to each other.
     pub const NAME: u8 = 1;
     pub const PRODUCT: u8 = 2;
     pub const CONFIG: u8 = 3;

@@ -19,6 +19,7 @@ use path::HeartbeatArrival;
 pub use path::PeerLinkPath;
 
 /// Rounds whose sending time is remembered for round trips: an echo of an older round gives none.
+/// At the least interval, 10 ms, more than a second.
 const SENT: usize = 128;
 
 /// The configuration of a heartbeat.

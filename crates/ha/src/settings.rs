@@ -48,6 +48,7 @@ impl VrrpSettings {
     /// fractions of a second, RFC 3768 §6.1).
     pub fn skew_time(&self, priority: u8, interval: Duration) -> Duration {
         let whole = match self.version {
+            // Version 2 counts the skew in fractions of a second, for every interval.
             VrrpVersion::V2 => Duration::from_secs(1),
             VrrpVersion::V3 => interval,
         };

@@ -29,6 +29,7 @@ const MARGIN: u32 = 16;
 /// same time.
 const RENEW: u32 = 3;
 /// A member that waits for the lease asks again after an eighth of it.
+/// A released lease is taken within an eighth of its length.
 const RETRY_DIVISOR: u32 = 8;
 /// The least time between two requests, which bounds the load on the witness with short leases.
 const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(50);

@@ -13,6 +13,7 @@ use crate::plan::encoding::{VipKey, from_mapped_bytes};
 use crate::plan::recovery::RecoveredMaps;
 
 /// Entries of one system call: bounds the buffer.
+/// One system call is enough for most changes.
 const BATCH: usize = 4_096;
 
 /// Entries of the next call.

@@ -212,6 +212,7 @@ impl RawDecapSettings {
 }
 
 impl MapValue for RawDecapSettings {
+    /// The bytes of the entry in the BPF program, which has the same layout.
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
@@ -245,6 +246,7 @@ impl DecapPrefix {
 }
 
 impl MapValue for DecapPrefix {
+    /// The prefix length and 16 bytes of address: the key of an LPM trie (BPF_MAP_TYPE_LPM_TRIE of linux/bpf.h).
     const SIZE: usize = 20;
 
     fn write(&self, out: &mut [u8]) {

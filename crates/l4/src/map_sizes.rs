@@ -20,6 +20,7 @@ use crate::plan::schedule::{TURNS, level_length};
 /// full.
 const FLOW_SLOTS: u32 = 2;
 /// Slots for each `nat` connection. Those connections are never evicted, so there is more room.
+/// A quarter full; an insertion that fails would refuse a connection.
 const RECORD_SLOTS: u32 = 4;
 
 /// Bytes of a bucket's entry, and of its owner note.
@@ -294,6 +295,8 @@ fn entries(pool: &PoolConfig) -> usize {
         _ => {
             let weights: usize =
                 pool.servers.iter().map(|server| usize::from(server.weight.get())).sum();
+            // Room for eight turns a server, so that other weights fit without a new map; `TURNS` bounds every
+            // schedule.
             weights.max(8 * servers).min(TURNS as usize) + servers
         }
     }

@@ -14,12 +14,16 @@ use thiserror::Error;
 use crate::abi::{Oversized, Wrap};
 
 /// Bytes of the IPv4 header without options, and the most with them.
+/// RFC 791 §3.1.
 const HEADER: usize = 20;
 /// The outer header of IPv6.
+/// RFC 8200 §3.
 const OUTER6: usize = 40;
 /// The hop limit of outer packets, as the datapath's.
+/// The default of Linux.
 const HOPS: u8 = 64;
 /// Bits of the flags and fragment offset field.
+/// RFC 791 §3.1.
 const MORE_FRAGMENTS: u16 = 0x2000;
 const DONT_FRAGMENT: u16 = 0x4000;
 const OFFSET: u16 = 0x1fff;

@@ -182,6 +182,8 @@ impl ReplicaTables {
         self.forward.clear();
         for place in 0..self.places(ReplicatedTable::Records) {
             if let Some(connection) = self.connection(place, tick, secret) {
+                // A table without room leaves the connection unknown, as on the peer that sent it: the datapath chooses
+                // anew.
                 let _ = self.add_keys(&connection, place, preserved_server(&connection), secret);
             }
         }

@@ -127,6 +127,7 @@ impl TableSweeper {
                 let fingerprint = self.sticky.load(at);
                 let word = self.sticky.load(at + BUCKET / 2);
                 if fingerprint > 1 && servers.contains(&((word & 0xfff_ffff) as u32)) {
+                    // An entry that changed meanwhile belongs to another client, and stays.
                     let _ = self.sticky.compare_exchange(at, fingerprint, 0);
                 }
             }

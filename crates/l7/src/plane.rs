@@ -133,6 +133,8 @@ impl RequestPlane {
             let mailbox = handle.mailbox.clone();
             handle.send_command(move |worker, _| {
                 worker.install(&snapshot);
+                // Release pairs with the Acquire load of `installed_version`: its reader also sees what `install`
+                // changed.
                 mailbox.installed.store(snapshot.version, Ordering::Release);
             });
         }
@@ -273,6 +275,7 @@ impl RequestPlane {
     pub fn stop(mut self) -> OpenCounts {
         let left = self.open_counts();
         for handle in &self.workers {
+            // Release pairs with the Acquire load of the worker's loop.
             handle.mailbox.stop.store(true, Ordering::Release);
             handle.mailbox.wake();
         }
@@ -358,6 +361,7 @@ async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, wak
         wake_event.source().clear(Readiness::READ);
         let orders = mailbox.take_commands();
         if orders.is_empty() {
+            // An eventfd reports no error and the wait has no deadline, so only a new command ends it.
             let _ = wake_event.readable(model::monotonic_time::MonotonicTime::NEVER).await;
         }
         for order in orders {

@@ -133,6 +133,7 @@ fn compare_results(
         warnings.push(format!("{} of `{}` is only in the result", sample.metric.name, sample.test));
     }
     let (rows, alone) = compare_samples(&pairs, rule, together);
+    // The advice is ten runs at least: fewer prove only large differences (decision 0008).
     if rows.iter().any(|row| row.status == ComparisonStatus::TooFewRuns) {
         let needed = runs_needed(alone);
         warnings.push(format!(

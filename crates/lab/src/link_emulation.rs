@@ -39,6 +39,7 @@ pub struct EmulatedLink {
     _between: NetworkNamespace,
 }
 
+/// Private addresses (RFC 1918) inside the link's own namespaces: nothing outside can have them.
 pub const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 1));
 pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 2));
 

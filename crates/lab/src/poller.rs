@@ -112,9 +112,11 @@ impl Poller {
             match data.u64() {
                 ALARM => {
                     self.armed = MonotonicTime::NEVER;
+                    // The descriptors do not block: a failed read means that they were reset already.
                     let _ = rustix::io::read(&self.alarm, &mut [0u8; 8]);
                 }
                 WAKE => {
+                    // As above.
                     let _ = rustix::io::read(&self.waker.0, &mut [0u8; 8]);
                 }
                 token => ready.push(SocketReadiness {
@@ -164,6 +166,7 @@ fn timespec(span: Duration) -> Timespec {
 const BATCH: usize = 256;
 /// Longer waits use the system call's own timeout, whose unit is a millisecond.
 const COARSE: Duration = Duration::from_millis(4);
+/// Nanoseconds of a second.
 const NANOS: u64 = 1_000_000_000;
 const ALARM: u64 = u64::MAX;
 const WAKE: u64 = u64::MAX - 1;

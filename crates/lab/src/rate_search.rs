@@ -191,6 +191,7 @@ impl RateSearch {
                 // Tries slightly below a missed rate first: halving would discard the progress of the search.
                 let factor =
                     if missed > self.terms.from { 1.0 - self.terms.precision * 2.0 } else { 0.5 };
+                // A step of 5 percent at least ends the search; more than a half could jump below a rate that holds.
                 self.next = missed * factor.clamp(0.5, 0.95);
                 if self.next < self.terms.from * LOWEST {
                     self.finish(SearchEnd::NeverHeld);

@@ -7,6 +7,7 @@ use crate::delay_equalizer::{ALIKE, LONGEST};
 use crate::packet_train::MeasuredRate;
 
 /// From this loss on a link is reported: TCP's rate falls with the square root of the loss.
+/// At one percent, the formula of Mathis and others gives 12 segments per round trip, independent of the link's rate.
 pub const LOSSY: f64 = 0.01;
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,6 +9,7 @@ use model::monotonic_time::MonotonicTime;
 const V4: (u8, u8) = (8, 0);
 const V6: (u8, u8) = (128, 129);
 /// Bytes before the payload: type, code, checksum, identifier, number.
+/// RFC 792 and RFC 4443 §4.1.
 const HEADER: usize = 8;
 /// Bytes of the payload: a token of our own and the send time.
 const PAYLOAD: usize = 16;

@@ -16,10 +16,13 @@ use model::monotonic_time::MonotonicTime;
 
 /// Round trips of which the least counts: queueing does not make a link slower, even while streams fill queues for the
 /// length of this window.
+/// At the default interval of 100 ms, 25 s.
 pub const WINDOW: usize = 256;
 /// Probes over which the loss is computed.
+/// A resolution below one percent; at the default interval of 100 ms, 13 s.
 pub const LOSS_WINDOW: usize = 128;
 /// Probes that wait for replies; an older one counts as lost.
+/// At the default interval, more than six seconds: longer than any usual timeout.
 const PENDING: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Netlink messages for subsystems without a client library here, and their replies. Pure.
 
 /// Bytes of a message's header.
+/// The size of `struct nlmsghdr` in the kernel's uapi header linux/netlink.h.
 pub const HEADER: usize = 16;
 /// `NLM_F_REQUEST`, `NLM_F_ACK`, of `linux/netlink.h`.
 pub const REQUEST: u16 = 1;

@@ -9,6 +9,7 @@ use model::monotonic_time::MonotonicTime;
 /// Packets of a train: enough to measure the gaps of the line, few enough for the queue of a slow one.
 pub const PACKETS: u16 = 40;
 /// Packets that must return; with fewer the result is noise.
+/// Seven gaps: the median of fewer is decided by one interrupt.
 const MIN_RECEIVED: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -128,6 +128,7 @@ pub struct BundleSlot {
 }
 
 impl MapValue for BundleSlot {
+    /// Two 32-bit words, as in the BPF program.
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
@@ -148,6 +149,7 @@ pub struct PacketCount {
 }
 
 impl MapValue for PacketCount {
+    /// Two 64-bit words, as in the BPF program.
     const SIZE: usize = 16;
 
     fn write(&self, out: &mut [u8]) {

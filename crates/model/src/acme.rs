@@ -63,6 +63,7 @@ impl RenewalSchedule {
 
     /// An order failed; `wait`: the authority accepts no other order before this time.
     pub fn record_failure(&mut self, now: u64, wait: Option<u64>, draw: u16) {
+        // The shift stays within the integer; `LONGEST` caps the wait long before.
         let doubled = self.retry.saturating_mul(1 << self.failures.min(31));
         let span = doubled.min(LONGEST.max(self.retry));
         self.failures = self.failures.saturating_add(1);

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+/// Seconds of a day; Unix time has no leap seconds.
 pub const DAY: i64 = 86_400;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -269,6 +269,7 @@ fn parse_weight(number: &[u8]) -> Option<u16> {
     if !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
+    // A quality value has at most three decimals (RFC 9110 §12.4.2), so thousandths are exact.
     let padded = digits.iter().chain(b"000").take(3);
     let part = padded.fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
     match (whole, part) {

@@ -300,6 +300,8 @@ impl OutlierServer {
     }
 
     fn eject(&mut self, terms: &OutlierDetectionConfig, now: MonotonicTime, draw: u64) -> Duration {
+        // Twenty doublings of the shortest `time` (100 ms) exceed the longest `most` (a day), and the shift cannot
+        // overflow.
         let whole = terms.time.saturating_mul(1 << self.ejections.min(20)).min(terms.most);
         let share = (whole.as_nanos() * JITTER / 100 * u128::from(draw)) >> 64;
         let time = whole - Duration::from_nanos(u64::try_from(share).unwrap_or(0));

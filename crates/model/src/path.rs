@@ -36,6 +36,7 @@ pub fn is_plain(path: &[u8]) -> bool {
     special == 0
 }
 
+/// Bits of a class. `AFTER_SLASH` must be twice `SLASH`: the loop above shifts one onto the other.
 const SLASH: u8 = 1;
 /// Not plain after a slash.
 const AFTER_SLASH: u8 = 2;

@@ -17,6 +17,7 @@ pub const CAPACITY: usize = 256;
 /// Limit for requests of one client: an IPv4 address, or a /64 of IPv6.
 pub const CLIENT_SHARE: usize = CAPACITY / 4;
 
+// A share of 0 would store nothing; the whole capacity would let one client push out all others.
 const _: () = assert!(CLIENT_SHARE > 0 && CLIENT_SHARE < CAPACITY);
 
 /// Whether a request with this cause was rejected for its form, and not for lack of a resource.

@@ -9,6 +9,7 @@ use crate::monotonic_time::MonotonicTime;
 /// A priority class, 0–9: a higher one leaves a queue first, a lower one is shed first.
 pub type PriorityClass = u8;
 
+/// One digit, so that a request's header field can carry the class.
 pub const HIGHEST_CLASS: PriorityClass = 9;
 
 /// The class of requests without a configured one.

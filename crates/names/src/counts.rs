@@ -65,6 +65,7 @@ fates! {
     Unsent = "unsent",
 }
 
+/// Sizes the counters; it follows the list above.
 const FATES: usize = Fate::ALL.len();
 
 impl Fate {

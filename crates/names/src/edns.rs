@@ -4,6 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// Option codes of EDNS: client subnet (RFC 7871 §6) and cookie (RFC 7873 §4).
 pub const SUBNET: u16 = 8;
 pub const COOKIE: u16 = 10;
 /// Smaller sizes mean this one (RFC 6891 §6.2.3).
@@ -107,6 +108,7 @@ impl EdnsSubnet {
         out.extend(family.to_be_bytes());
         out.extend([self.bits, scope]);
         match self.address {
+            // An address has 4 or 16 bytes; more bits than it has would be read past its end.
             IpAddr::V4(v4) => out.extend_from_slice(&v4.octets()[..length.min(4)]),
             IpAddr::V6(v6) => out.extend_from_slice(&v6.octets()[..length.min(16)]),
         }

@@ -14,6 +14,7 @@ const TRUNCATED: u16 = 0x0200;
 const COPIED: u16 = 0x0110;
 
 /// Bytes of our OPT record without options.
+/// Root name, type, size, extended code, version and flags, length (RFC 6891 §6.1.2).
 pub const OPT: usize = 11;
 
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use super::domain::NAME_MAX;
 use super::edns::EdnsOptions;
 
 /// Bytes of a message's header.
+/// RFC 1035 §4.1.1.
 pub const HEAD: usize = 12;
 /// Records that may follow the question: bounds the work for one query. OPT and a signature are usual.
 pub const ADDITIONAL_MAX: u16 = 4;
@@ -101,6 +102,7 @@ fn read_lowercase_name(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize>
 
 /// Reads the records after the question; at most one is OPT, and no bytes may follow.
 fn parse_additional(mut rest: &[u8], count: u16) -> Result<Option<EdnsOptions>, QueryError> {
+    /// The type of the pseudo-record of EDNS (RFC 6891 §6.1.1).
     const OPT: u16 = 41;
     let mut edns = None;
     for _ in 0..count {

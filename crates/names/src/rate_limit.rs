@@ -19,8 +19,10 @@ const _: () = assert!(SLOTS.is_multiple_of(SLOTS_PER_NETWORK));
 /// How far ahead a network may be: one second's answers may come at once.
 const BURST_NANOS: u64 = 1_000_000_000;
 /// Prefix length by which IPv4 clients are grouped.
+/// The prefix that RFC 7871 §11.1 recommends: addresses that one site shares.
 pub const MASK4: u8 = 24;
 /// Prefix length by which IPv6 clients are grouped.
+/// The prefix that RFC 7871 §11.1 recommends.
 pub const MASK6: u8 = 56;
 
 /// The class of an answer: a flood of one class does not limit the others.

@@ -11,6 +11,7 @@ use hickory_proto::serialize::binary::{BinEncodable, BinEncoder, NameEncoding};
 
 use super::domain::DomainName;
 
+/// Types of records: RFC 1035 §3.2.2, AAAA of RFC 3596 §2.1, SRV of RFC 2782, HTTPS of RFC 9460 §14.
 pub const A: u16 = 1;
 pub const NS: u16 = 2;
 pub const CNAME: u16 = 5;
@@ -23,6 +24,7 @@ pub const HTTPS_KIND: u16 = 65;
 /// Type ANY, which only questions have.
 pub const ANY: u16 = 255;
 
+/// The class of the Internet (RFC 1035 §3.2.4).
 pub const IN: u16 = 1;
 
 /// Refresh, retry and expire of SOA in seconds. Only secondary servers use them, and there are none (RFC 1912 §2.2).

@@ -13,6 +13,7 @@ use super::domain::{DomainName, LABEL_MAX, suffixes};
 use super::record;
 
 /// Aliases that are followed in a row: bounds the work for one query.
+/// A longer chain is a mistake or a loop.
 pub const ALIASES: usize = 8;
 
 #[derive(Debug, Default)]

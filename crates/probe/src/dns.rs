@@ -2,6 +2,7 @@
 
 use crate::dialogue::{DialogueStep, ProbeDialogue};
 
+/// The header of a message and flags in its second word: response, truncated, recursion desired (RFC 1035 §4.1.1).
 const HEADER: usize = 12;
 const QR: u16 = 0x8000;
 const TC: u16 = 0x0200;
@@ -19,6 +20,7 @@ impl DnsProbe {
     pub fn new(name: &str, record: u16, id: u16) -> DnsProbe {
         let mut question = Vec::new();
         for label in name.trim_end_matches('.').split('.').filter(|label| !label.is_empty()) {
+            // The longest label (RFC 1035 §2.3.4).
             let label = &label.as_bytes()[..label.len().min(63)];
             question.push(label.len() as u8);
             question.extend_from_slice(label);

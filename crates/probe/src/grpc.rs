@@ -45,6 +45,7 @@ async fn run_check(
     let mut body = Vec::new();
     while let Some(part) = stream.data().await {
         let part = part.map_err(|error| describe_error(&error))?;
+        // Fails only when more is released than was received.
         let _ = stream.flow_control().release_capacity(part.len());
         body.extend_from_slice(&part);
         if body.len() > MESSAGE_BYTES {

@@ -11,8 +11,10 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
 use crate::http_response::{ExpectedResponse, ResponseCheck};
 
 /// The largest response head that is read, informational responses included.
+/// As much as the request plane reads of a head at a time.
 const HEAD_BYTES: usize = 16 * 1024;
 /// Header fields of a head at most.
+/// More than real answers have, and a bound on the parser's table.
 const HEAD_COUNT: usize = 128;
 
 #[derive(Debug)]

@@ -4,7 +4,9 @@ use crate::ber;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a reply at most.
+/// A bind response has some dozen bytes, and a diagnostic message.
 const ANSWER_BYTES: usize = 16 * 1_024;
+/// Tags of BER: SEQUENCE (X.690), BindRequest and BindResponse (RFC 4511 §4.2).
 const SEQUENCE: u8 = 0x30;
 const BIND_REQUEST: u8 = 0x60;
 const BIND_RESPONSE: u8 = 0x61;

@@ -5,8 +5,11 @@
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a packet at most.
+/// A greeting has about 100 bytes, an error below 600.
 const PACKET_BYTES: usize = 4_096;
+/// CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41 and CLIENT_SECURE_CONNECTION of MySQL's protocol.
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000;
+/// utf8_general_ci, known to every version of MySQL and MariaDB.
 const CHARSET: u8 = 33;
 /// Refusals that only a working server sends: access denied, also to a database, and unknown authentication.
 const REFUSALS: [u16; 6] = [1044, 1045, 1049, 1251, 1698, 2059];

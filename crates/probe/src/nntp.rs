@@ -2,6 +2,7 @@
 
 use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
+/// Greetings 200 and 201: posting allowed or prohibited (RFC 3977 §5.1.1).
 pub static NNTP: ScriptProtocol = ScriptProtocol {
     name: "nntp",
     opening: "",

@@ -10,6 +10,7 @@ use crate::dialogue::{DialogueStep, ProbeDialogue};
 const V4: (u8, u8) = (8, 0);
 const V6: (u8, u8) = (128, 129);
 /// Bytes before the payload.
+/// Type, code, checksum, identifier and sequence number (RFC 792, RFC 4443 §4.1).
 const HEADER: usize = 8;
 
 #[derive(Debug)]

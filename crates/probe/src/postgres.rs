@@ -4,7 +4,9 @@
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a message at most.
+/// The answers to a startup message have a few hundred bytes as a rule.
 const MESSAGE_BYTES: usize = 16 * 1_024;
+/// Protocol 3.0: major 3 in the high half of the number.
 const VERSION: u32 = 196_608;
 /// Error classes and codes that prove a working server: invalid authorisation, unknown database.
 const AT_WORK: [&str; 3] = ["28000", "28P01", "3D000"];

@@ -5,6 +5,7 @@ use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue};
 use crate::md5::{hmac, md5};
 
+/// Codes of packets (RFC 2865 §4, RFC 2866 §4, RFC 5997) and the type of Message-Authenticator (RFC 3579 §3.2).
 const STATUS_SERVER: u8 = 12;
 const ACCESS_ACCEPT: u8 = 2;
 const ACCOUNTING_RESPONSE: u8 = 5;

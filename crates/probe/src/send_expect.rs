@@ -5,6 +5,7 @@ use regex::bytes::Regex;
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 
 /// Bytes of a stream that are searched at most.
+/// The expectation is in a greeting or a short answer; the search must not grow with a stream.
 const STREAM_BYTES: usize = 64 * 1_024;
 
 #[derive(Debug)]

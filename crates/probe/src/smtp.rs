@@ -2,6 +2,7 @@
 
 use crate::script::{ScriptProtocol, ScriptTurn, classify_code};
 
+/// Replies 220 to the connection and 250 to EHLO (RFC 5321 §4.3.2).
 pub static SMTP: ScriptProtocol = ScriptProtocol {
     name: "smtp",
     opening: "",

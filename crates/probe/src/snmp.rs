@@ -7,6 +7,7 @@ use regex::bytes::Regex;
 use crate::ber;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
+/// Tags of BER (X.690) for a sequence and for the PDUs of RFC 3416 §3, and the number of SNMPv2c (RFC 1901 §3).
 const SEQUENCE: u8 = 0x30;
 const GET: u8 = 0xa0;
 const RESPONSE: u8 = 0xa2;

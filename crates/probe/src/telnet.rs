@@ -4,6 +4,7 @@ use regex::bytes::Regex;
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 
+/// Commands of RFC 854.
 const IAC: u8 = 255;
 const DONT: u8 = 254;
 const DO: u8 = 253;
@@ -12,6 +13,7 @@ const WILL: u8 = 251;
 const SB: u8 = 250;
 const SE: u8 = 240;
 /// Bytes of text that are stored at most.
+/// A banner and a prompt have a few hundred bytes.
 const TEXT_BYTES: usize = 16 * 1_024;
 /// Options that are refused at most; a server that sends more is no Telnet server.
 const OPTIONS: u32 = 256;

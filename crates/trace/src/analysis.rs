@@ -91,6 +91,7 @@ pub struct AnalysedCapture {
 }
 
 /// An ended connection may be analysed early when it was quiet for this long and memory is needed; nanoseconds.
+/// Two retransmissions of a lost last packet fit.
 const QUIET_NS: i64 = 2_000_000_000;
 
 impl Analysis {
@@ -267,4 +268,5 @@ impl Analysis {
     }
 }
 
+/// A year: sums of such times stay far from the bounds of an `i64`, and longer captures have a wrong clock.
 const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

@@ -14,8 +14,10 @@ use crate::report::{BottleneckFinding, EvidenceReport, TimeDiagnosis};
 use crate::sentence::{self, SentenceFacts};
 
 /// Less than one part in this many of the users' wait is insignificant.
+/// Two percent: users do not notice the gain.
 const INSIGNIFICANT: i64 = 50;
 /// Shorter sums are no bottleneck, in nanoseconds.
+/// 10 ms: users notice no less.
 const SHORTEST_NS: i64 = 10_000_000;
 /// Findings in a report at most, so that it stays readable.
 const MAX_FINDINGS: usize = 8;

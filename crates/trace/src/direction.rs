@@ -141,6 +141,7 @@ impl DirectionState {
             self.base.get_or_insert(packet.seq.wrapping_add(1));
             self.scale = options
                 .scale
+                // Larger shifts count as 14 (RFC 7323 §2.3).
                 .map_or(WindowScaleOption::Absent, |shift| WindowScaleOption::Shift(shift.min(14)));
             self.mss = options.mss;
             self.sack_permitted = options.sack_permitted;

@@ -7,9 +7,11 @@
 use crate::packet::{FIN, SYN, TcpPacket};
 
 /// How far apart copies are, nanoseconds.
+/// A mirror port or a bridge delivers its copy within microseconds; a retransmission takes longer.
 const WITHIN_NS: i64 = 1_000_000;
 
 /// Packets of a direction that are remembered.
+/// Copies arrive one behind the other, or after the packets of one burst.
 const MEMORY: usize = 8;
 
 #[derive(Clone, Debug, Default)]

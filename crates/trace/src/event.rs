@@ -121,4 +121,5 @@ impl PacketEvent {
     }
 }
 
+// Captures have millions of packets: a larger event would cost that much memory, so growth is a choice.
 const _: () = assert!(size_of::<PacketEvent>() == 40);

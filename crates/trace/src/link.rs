@@ -18,6 +18,7 @@ use tags::PathTags;
 pub use layer::NonTcpFrame;
 
 /// Layers that are peeled before giving up: tags, labels and tunnels together.
+/// Deeper nesting is a damaged or hostile capture.
 const MAX_LAYERS: usize = 24;
 
 /// The TCP packet in a frame.

@@ -10,12 +10,15 @@ const RAW: u16 = 101;
 /// The limit of a comment in bytes. Longer comments are cut.
 pub const COMMENT_BYTES: usize = 1_024;
 
+/// Types of blocks and the byte-order magic of pcapng (draft-ietf-opsawg-pcapng, section 4).
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const STATISTICS: u32 = 5;
 const ENHANCED: u32 = 6;
 const ORDER: u32 = 0x1a2b_3c4d;
 
+/// Codes of options: comments in every block, application in the section header, name and resolution of an interface,
+/// drops in its statistics (the same draft).
 const OPTION_COMMENT: u16 = 1;
 const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;

@@ -5,6 +5,7 @@
 
 use crate::bytes::{u16_at, u32_at};
 
+/// Flags of the TCP header (RFC 9293 §3.1).
 pub const FIN: u8 = 1;
 pub const SYN: u8 = 2;
 pub const RST: u8 = 4;
@@ -82,6 +83,7 @@ pub enum TcpHeaderError {
     Length,
 }
 
+/// A TCP header without options.
 const HEADER: usize = 20;
 
 impl<'a> TcpPacket<'a> {

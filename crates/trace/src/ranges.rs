@@ -3,6 +3,7 @@
 //! When there are too many holes the two nearest ranges are joined, and the join is counted.
 
 /// Ranges that are remembered.
+/// As many as the holes that are followed at once.
 const MAX: usize = 64;
 
 #[derive(Clone, Debug, Default)]

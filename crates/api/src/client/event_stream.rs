@@ -11,6 +11,7 @@ use crate::routes;
 use crate::types::Event;
 
 /// Bytes of one event's text on the wire.
+/// An event has a sentence and a few fields; a longer line is not from the daemon.
 const LINE: usize = 64 * 1024;
 
 /// Calls `each` for each event until it returns false, or the daemon ends the stream.

@@ -183,6 +183,7 @@ impl fmt::Debug for RemoteOptions {
 
 /// With TLS or without, the host, the port.
 fn parse_address(text: &str) -> Result<(bool, String, u16), RemoteError> {
+    // 80 characters identify the address and leave the message on one or two lines.
     let wrong = || RemoteError::Host(text.chars().take(80).collect());
     let (secure, rest) = match text.split_once("://") {
         Some(("https", rest)) => (true, rest),

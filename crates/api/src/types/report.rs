@@ -21,6 +21,7 @@ pub struct ReportQuery {
 }
 
 /// The longest `interval-ms` that is taken.
+/// Below the deadline of the API for one request, 90 s.
 pub const INTERVAL_MS_MAX: u64 = 60_000;
 
 /// Answer of `GET /v1/report`.

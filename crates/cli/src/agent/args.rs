@@ -45,6 +45,8 @@ pub struct AgentArgs {
 
 fn every(text: &str) -> Result<Duration, String> {
     let Time(time) = text.parse().map_err(|error| format!("{error}"))?;
+    // Below 100 ms the counters of /proc, in ticks of 10 ms, are too coarse. A minute is the longest useful age of a
+    // load.
     let bounds = Duration::from_millis(100)..=Duration::from_secs(60);
     if bounds.contains(&time) { Ok(time) } else { Err("expected 100ms to 1m".to_owned()) }
 }

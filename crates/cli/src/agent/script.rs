@@ -12,6 +12,7 @@ use tokio::time::timeout;
 /// Below the interval in which a balancer asks, so that a script that hangs is killed before the next question.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Bytes of its answer that are read.
+/// A percentage and words such as `drain` have fewer than 30.
 const ANSWER_BYTES: u64 = 256;
 
 /// A name and a program.

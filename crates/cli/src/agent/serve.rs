@@ -17,10 +17,13 @@ use super::table::MachineLoad;
 use crate::outcome::{CommandError, CommandOutcome, print_json};
 
 /// Connections at a time to each of the two ports; more wait to be accepted.
+/// A balancer has one connection at a time here; 64 serve a fleet of balancers.
 const CONNECTIONS: usize = 64;
 /// For a request to come.
+/// The request is one short line; a client that needs longer holds one of the places.
 const REQUEST: Duration = Duration::from_secs(2);
 /// Bytes of a request.
+/// The usual limit of web servers for a request's head.
 const REQUEST_BYTES: usize = 8 * 1024;
 
 type SharedLoad = Arc<Mutex<MachineLoad>>;
@@ -153,6 +156,7 @@ fn http_response(head: &[u8], table: &MachineLoad) -> String {
 
 /// Writes as much as fits within a short timeout; a peer that does not read is dropped.
 async fn write_response(stream: &mut TcpStream, text: &[u8]) {
+    // A client that does not read, or that has gone, learns nothing; the next one is served.
     let _ = timeout(REQUEST, async {
         stream.write_all(text).await?;
         stream.shutdown().await

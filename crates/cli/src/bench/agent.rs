@@ -90,4 +90,5 @@ fn read_token(file: &Path) -> Result<FleetToken, CommandError> {
 }
 
 /// Bytes of a token's file.
+/// A token has some dozen characters; a larger file is another file.
 const LONGEST: u64 = 4_096;

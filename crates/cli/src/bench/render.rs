@@ -61,6 +61,7 @@ pub fn render_notes(result: &BenchResult, width: usize, paint: Paint) -> String 
             NoteSeverity::ClientLimit => ("client limit", Colour::Doubt),
             NoteSeverity::Partial => ("partial", Colour::Bad),
         };
+        // 20 columns at least: below that, words would be broken on every line.
         let lines = wrap(&note.text, width.saturating_sub(word.len() + 2).max(20));
         out.push_str(&format!("\n{}: {}\n", paint.text(colour, word), lines.join("\n  ")));
     }

@@ -63,6 +63,7 @@ pub fn measure_cost(quiet: bool) -> Result<ProcessingCost, CommandError> {
             found.sort_by(f64::total_cmp);
             costs.push(found[RUNS / 2]);
         }
+        // A second: no connection is left that matters.
         daemon.stop(Duration::from_secs(1)).await;
         let [request_us, whole_us, large_us] = costs.as_slice() else {
             return Err(CommandError::Unusable("the calibration was cut short".to_owned()));
@@ -82,6 +83,7 @@ async fn time_per_request(plan: &LoadPlan, time: Duration) -> Result<f64, Comman
     plan.time = Some(time);
     let before = worker_cpu_time::worker_cpu_nanos().unwrap_or(0);
     let load = LoadRun::start(plan).map_err(|error| calibration_failure("the load", &error))?;
+    // 10 ms are short against a run, and the checks cost little beside the load.
     let mut tick = interval(Duration::from_millis(10));
     let over = async {
         while !load.is_finished() {
@@ -126,6 +128,7 @@ const WARM: Duration = Duration::from_millis(400);
 /// Of one counted run: all runs together are short enough to wait for.
 const TIME: Duration = Duration::from_millis(700);
 /// The median of them counts, so that one disturbed run has no part in it.
+/// Three is the least number with a median that is not an extreme.
 const RUNS: usize = 3;
 /// Beyond the time of a run: a machine that is this much slower cannot be calibrated.
 const PATIENCE: Duration = Duration::from_secs(12);

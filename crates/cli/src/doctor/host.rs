@@ -235,6 +235,7 @@ fn render_findings(
             HostCheckResult::Unknown => ("unknown", Colour::Doubt),
         };
         out.push_str(&format!("{}  {:<19} {}\n", paint.text(colour, word), one.check, one.found));
+        // 20 columns at least: below that, words would be broken on every line.
         let why = wrap(&one.why, width.saturating_sub(INDENT).max(20));
         why.iter().for_each(|line| out.push_str(&format!("{:INDENT$}{line}\n", "")));
         if let Some(change) = &one.change {
@@ -258,6 +259,7 @@ fn render_findings(
     out
 }
 
+/// The width of the result and two spaces, so that explanations begin below the name of the check.
 const INDENT: usize = 9;
 const SETTINGS: [&str; 15] = [
     "net.ipv4.ip_local_port_range",

@@ -14,8 +14,10 @@ use model::monotonic_time::MonotonicTime;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 /// Trains over each link, and over all links together.
+/// The median of five hides one train that was disturbed.
 const TRAINS: usize = 5;
 /// How long the last packet is waited for.
+/// Above the round trip of a satellite link, 500 to 600 ms.
 const WAIT: Duration = Duration::from_millis(600);
 /// Bytes of the header of Ethernet.
 const ETHERNET: usize = 14;

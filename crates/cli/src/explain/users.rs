@@ -18,6 +18,7 @@ use crate::show::table::TextTable;
 use crate::show::unit::{count, moment, percent, span};
 
 /// Networks that are printed.
+/// A page of a usual terminal.
 const ROWS: usize = 20;
 
 /// What users met, and what is left of what they were promised.

@@ -35,6 +35,7 @@ pub struct LabDownArgs {
 }
 
 /// How long a keeper may take.
+/// A keeper removes namespaces and links one after the other; the largest network has 64 and 256 of them.
 const WITHIN: Duration = Duration::from_secs(20);
 /// Between two looks at whether a process has ended.
 const LOOK: Duration = Duration::from_millis(20);

@@ -67,6 +67,7 @@ pub fn up(args: &LabUpArgs) -> Result<CommandOutcome, CommandError> {
         BufReader::new(out).read_line(&mut ready_line).map_err(cannot)?;
     }
     if ready_line.trim() != READY {
+        // Reaps the process; its log, read next, has the reason.
         let _ = keeper.wait();
         let log_text = std::fs::read_to_string(&log).unwrap_or_default();
         let log_text = log_text.trim().trim_start_matches("steelyard: ");

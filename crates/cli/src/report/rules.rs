@@ -7,6 +7,7 @@ use crate::show::table::TextTable;
 use crate::show::unit::{bytes, count, span};
 
 /// Rules of a service that are shown while all services are; a named service shows all of its rules.
+/// A page of a usual terminal.
 const SHOWN: usize = 20;
 
 /// The rules that took most; `all`: every one.

@@ -63,6 +63,7 @@ impl<K> Drop for Keyboard<K> {
         if let Some((reader, ended)) = self.reader.take()
             && ended.recv_timeout(END) == Err(RecvTimeoutError::Disconnected)
         {
+            // Fails only if the thread panicked, which the panic hook has shown.
             let _ = reader.join();
         }
         // The terminal may be gone: then there is nothing to give back.
@@ -77,6 +78,7 @@ fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Opt
         {
             Ok(Some(event)) => {
                 if let Some(key) = meaning(&event) {
+                    // A full queue means that the screen is `KEYS` inputs behind; the user can repeat the key.
                     let _ = keys.try_send(key);
                 }
             }
@@ -90,6 +92,7 @@ fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Opt
 fn restore_terminal_on_panic() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        // The terminal may be gone; the panic's own message follows either way.
         let _ = disable_raw_mode();
         let mut out = io::stdout();
         let _ = queue!(out, Show, LeaveAlternateScreen);

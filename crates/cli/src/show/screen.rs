@@ -10,12 +10,16 @@ use crossterm::style::Print;
 use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 
 /// Columns if there is no terminal.
+/// Logs and mails show a hundred columns without wrapping.
 const WIDTH: usize = 100;
 /// Rows of a terminal that does not know how many it has.
+/// The size of the VT100, which terminals and serial consoles start with.
 const ROWS: u16 = 24;
 /// Columns of such a terminal.
+/// As the rows.
 const COLUMNS: u16 = 80;
 /// Columns that tables need at least.
+/// Below that a name and a number do not fit beside each other.
 const WIDTH_MIN: usize = 40;
 
 /// How wide text may be.

@@ -5,6 +5,7 @@
 use super::paint::{Colour, Paint};
 use super::plain::plain;
 
+/// Two spaces part columns whose texts have single ones.
 const GAP: usize = 2;
 /// Below this width the last column goes on lines of its own.
 const LAST_MIN: usize = 34;

@@ -88,6 +88,7 @@ pub fn moment(unix_ms: u64) -> String {
 /// The Gregorian date of a day counted from 1970-01-01: years are counted from March so that the leap day comes
 /// last, in eras of 400 years that all have the same number of days.
 fn civil_date(day: u64) -> (u64, u64, u64) {
+    /// 400 years of 365 days and 97 leap days.
     const ERA: u64 = 146_097;
     let from_march_of_year_0 = day + 719_468;
     let era = from_march_of_year_0 / ERA;

@@ -12,9 +12,11 @@ use super::redact::redact;
 /// Bytes of one file; the rest is cut off and noted. Bounds the archive if a log is huge.
 pub const FILE_BYTES: usize = 8 * 1_024 * 1_024;
 /// Bytes of all files; further files are left out and noted.
+/// Mail and ticket systems accept attachments of some ten megabytes; the archive is compressed.
 pub const ALL_BYTES: usize = 32 * 1_024 * 1_024;
 /// The folder that everything unpacks into.
 const FOLDER: &str = "steelyard-support";
+/// The block of a tar archive (POSIX pax).
 const BLOCK: usize = 512;
 
 /// Files on their way.

@@ -24,10 +24,13 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 
 /// The time that a call may take beyond the time that its rates cover.
+/// As the daemon's answers take milliseconds, it hangs after five seconds.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 /// The longest pause before the daemon is called again after a failure.
+/// A restarted daemon is found within a second.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often the ages on the screen are updated.
+/// Ages are shown in seconds.
 const TICK: Duration = Duration::from_secs(1);
 
 pub async fn print_once(

@@ -20,6 +20,7 @@ use crate::show::paint::Colour;
 use crate::show::unit::span;
 
 /// A snapshot counts as old when the next one is late by more than this.
+/// A busy host delays an answer by less.
 const STALE_AFTER: Duration = Duration::from_secs(2);
 /// Letters of a filter; names are not longer.
 const FILTER_MAX: usize = 64;

@@ -28,6 +28,7 @@ const SERVERS: [(&str, &str); 6] =
 /// Of those, the first so many answer HTTP: they are killed and revived.
 pub const WEB: usize = 4;
 /// How long the balancer may take until every server is up.
+/// Probes run every 500 ms and two good ones are needed; ten seconds cover a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// How long a request may take before it counts as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -175,6 +176,7 @@ impl DemoEnvironment {
             clientele.load.stopper().stop();
         }
         let over = || self.web.load.is_finished() && self.echo.load.is_finished();
+        // 5 ms: short against the requests that end, and no load beside them.
         let mut tick = tokio::time::interval(Duration::from_millis(5));
         // The load ends by itself after its grace time.
         while !over() {

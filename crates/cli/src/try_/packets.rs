@@ -22,8 +22,10 @@ use crate::outcome::{CommandError, CommandOutcome, print_json};
 use crate::show::screen;
 
 /// Load on each method, in each form.
+/// Rates are counted once a second: the shortest time with a whole interval.
 const SHORT: Duration = Duration::from_millis(1_500);
 /// The same on a terminal.
+/// Long enough to read the screen before the next method begins.
 const LONG: Duration = Duration::from_secs(4);
 
 pub async fn show(args: TryArgs) -> Result<CommandOutcome, CommandError> {

@@ -30,16 +30,20 @@ impl DemoScript {
     /// The demonstration of `--once`: server 1 is killed and revived, server 3 drained.
     pub fn once() -> DemoScript {
         let deeds = vec![
+            // Two seconds before and after each event: a few probe intervals, so that its effect is seen on its own.
             (Duration::from_millis(2_000), DemoAction::Kill(1)),
             (Duration::from_millis(4_000), DemoAction::Revive(1)),
             (Duration::from_millis(5_500), DemoAction::Drain(3)),
         ];
+        // The drain has the last two and a half seconds.
         let end = Duration::from_secs(8);
         DemoScript { actions: deeds, next: 0, end: Some(end), round_length: end, rounds: 0 }
     }
 
     /// Without end: each of `servers` in turn is killed for a few seconds.
     pub fn endless(servers: usize) -> DemoScript {
+        // Ten seconds for each server: killed after three, revived after seven, and up again before the next one's
+        // turn.
         let at = |server: usize, seconds: u64| Duration::from_secs(server as u64 * 10 + seconds);
         let deeds = (0..servers)
             .flat_map(|n| [(at(n, 3), DemoAction::Kill(n)), (at(n, 7), DemoAction::Revive(n))])

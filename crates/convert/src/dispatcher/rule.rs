@@ -9,6 +9,7 @@ use crate::value;
 use super::config::PortObject;
 
 /// Networks that one range may come to.
+/// A range of 32-bit addresses falls into at most 62 prefixes.
 const NETWORKS: usize = 62;
 
 /// The condition of a rule. `http`: the service inspects requests.

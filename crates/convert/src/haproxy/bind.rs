@@ -71,6 +71,7 @@ const VALUED: [&str; 12] = [
 /// Keywords that choose ciphers and curves, each with a value.
 const CIPHERS: [&str; 4] = ["ciphers", "ciphersuites", "curves", "ecdhe"];
 /// Ports of one range.
+/// Each port becomes an address of the service's list; longer ranges are better served by packets.
 const RANGE: u32 = 256;
 
 /// Reads one; `None`: it cannot be listened there.

@@ -247,6 +247,7 @@ impl CheckSettings {
     /// The whole probe, with the times of its servers.
     pub fn to_toml(&self, times: &CheckTimes) -> String {
         let mut pairs = self.keys.clone();
+        // HAProxy's default for `inter`; below, Steelyard's defaults for `timeout` and `doubt`.
         let every = times.interval.unwrap_or(2_000);
         pairs.push(("every", duration::format_duration(every)));
         let timeout = self.timeout.unwrap_or(1_000).min(every);

@@ -142,6 +142,7 @@ fn stick_table<'s>(
         .unwrap_or(3_600_000)
         .max(1_000);
     let mut pairs = vec![("time", duration::format_duration(time))];
+    // The range of `entries` in the configuration.
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
     pairs.extend(size.map(|size| ("entries", size.to_string())));
     let fetch = line

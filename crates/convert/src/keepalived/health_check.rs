@@ -42,6 +42,7 @@ pub fn health_check(
         .or(node.take("nb_get_retry"))
         .and_then(|one| one.word(1).parse().ok())
         .unwrap_or(0);
+    // The ranges of `fall` and `doubt` in the configuration.
     keys.push(("fall", (u64::from(retry) + 1).clamp(1, 100).to_string()));
     keys.push(("rise", "1".to_owned()));
     let doubt = time(node, "delay_before_retry").unwrap_or(1_000);

@@ -13,6 +13,7 @@ use super::health_check;
 use super::tree::BlockNode;
 
 /// Addresses of one range.
+/// The last part of an IPv4 address, which is what keepalived's ranges are made of.
 const RANGE: u32 = 256;
 
 /// Where a virtual server is.

@@ -260,6 +260,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 
 /// Makes a client's text safe to print in a message.
 fn sanitize_text(text: &str) -> String {
+    // 80 characters identify the text and fit on one line; a client must not fill the log.
     text.chars().take(80).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 

@@ -13,6 +13,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
 /// Connections that wait for the API's accept.
+/// A burst waits instead of failing.
 const BACKLOG: i32 = 128;
 /// Linux takes 107 bytes and a terminator (unix(7)); the name that it is bound under first is longer than the last.
 const PATH_BYTES_MAX: usize = 107 - ".4194304".len();
@@ -107,6 +108,7 @@ pub fn bind(
         Ok(BoundControlSocket { listener, path: path.to_owned(), file: (file.dev(), file.ino()) })
     });
     if bound.is_err() {
+        // The binding error is reported; a file that stays is replaced at the next attempt of the same process.
         let _ = std::fs::remove_file(&first);
     }
     bound
@@ -132,6 +134,7 @@ impl SocketPath {
         let ours = std::fs::symlink_metadata(&self.path)
             .is_ok_and(|now| (now.dev(), now.ino()) == self.file);
         if ours {
+            // A file that stays is recognised as stale at the next start, because nothing listens behind it.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -27,10 +27,12 @@ use crate::util::admin_listeners::api_counters::RefusalReason;
 type SharedContext = State<Arc<ApiContext>>;
 
 /// Frames that may wait for a reader.
+/// Some seconds of events for a reader that is busy.
 const FRAMES: usize = 16;
 /// The same of state, each of which may be megabytes.
 const LARGE_FRAMES: usize = 1;
 /// A comment is sent after this silence, so that both ends notice a dead connection within it.
+/// Proxies and NAT gateways close silent connections after 30 to 60 s at the earliest.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) async fn recent_events(State(context): SharedContext) -> Json<Events> {

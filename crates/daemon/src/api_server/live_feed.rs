@@ -16,12 +16,14 @@ use crate::observability::report::report_sources::ReportSources;
 use crate::observability::report::sample::MANY;
 
 /// Streams of state, over both listeners.
+/// Each is a browser or a tool; more readers share by a proxy.
 pub(super) const STREAMS: u64 = 32;
 /// Updates that wait for a reader before it loses the oldest.
 const UPDATES: usize = 4;
 /// The page draws one point a second.
 const STEP: Duration = Duration::from_secs(1);
 /// The same with more than `MANY` servers.
+/// With thousands of servers a snapshot has megabytes, and each reader gets one.
 const LONG_STEP: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]

@@ -22,6 +22,7 @@ use crate::util::admin_listeners::connection_slots::{ConnectionSlot, track_reque
 use crate::util::atomic_file;
 
 /// Bytes of the system's list of users.
+/// Ten thousand local users; larger sets are in a directory service.
 const PASSWD_BYTES: u64 = 1 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,5 +183,6 @@ fn in_brackets(to: &mut fmt::Formatter<'_>, name: Option<String>) -> fmt::Result
 
 /// A name that others chose, harmless in a line.
 fn sanitize_name(name: &str) -> String {
+    // 32 characters: the longest user name of useradd(8). A process name of the kernel has at most 15.
     name.chars().take(32).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }

@@ -96,6 +96,7 @@ fn generation(part: &str) -> Result<Option<u64>, &str> {
 }
 
 fn malformed(text: &str) -> ApiProblem {
+    // 80 characters show what is wrong without echoing a header of several kilobytes.
     let text: String = text.chars().take(80).collect();
     let detail = format!("If-Match is {text}; expected a tag in quotes, as ETag gave it, or *");
     ApiProblem::new(400, "if-match", detail)

@@ -7,10 +7,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 /// Requests that may come at once.
+/// Opening the page takes several requests at once, and several users may share an address.
 pub const BURST: f64 = 300.0;
 /// Requests a second that may go on for ever.
+/// A page that draws each second needs a few; a tool in a loop is slowed down.
 pub const RATE: f64 = 50.0;
 /// A wrong token costs as many requests as this, which limits the rate of guesses.
+/// Two wrong tokens a second: a token of 256 bits is not found so.
 pub const FAILURE_COST: f64 = 25.0;
 /// Bounds the memory of clients' buckets. The client that was silent longest is evicted first.
 const CLIENTS: usize = 4_096;

@@ -43,6 +43,7 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     max_lifetime: Duration::from_secs(3_600),
 };
 /// Between two attempts to open a port or to read a certificate, and between two looks at its file.
+/// A repaired port or certificate is in use within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves as configured until the daemon is gone.

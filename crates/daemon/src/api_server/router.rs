@@ -21,9 +21,11 @@ use super::{
 };
 
 /// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
+/// Above `INTERVAL_MS_MAX`, 60 s, and above the limits of everything that a request waits for.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
 const _: () = assert!(REQUEST_TIMEOUT.as_millis() > api::types::report::INTERVAL_MS_MAX as u128);
 /// Bodies that are not configurations.
+/// Commands have a few fields.
 const SMALL_BODY: usize = 64 * 1024;
 
 pub(super) fn build_router(context: Arc<ApiContext>) -> Router {

@@ -18,6 +18,7 @@ const NAME: usize = 64;
 /// How each token begins, so that it is recognised where it should not be.
 const BEGIN: &str = "steelyard_";
 /// Random bytes of a token.
+/// 256 bits cannot be guessed, whatever the rate.
 const BYTES: usize = 32;
 /// How a digest is written.
 const DIGEST: &str = "sha256:";

@@ -34,6 +34,7 @@ const CONNECTIONS: usize = 20_000;
 /// Bounds the packets held in memory at once, for the same reason.
 const EVENTS: usize = 250_000;
 /// The lowest priority that there is.
+/// The analysis gives way to all other work of the host (setpriority(2)).
 const LAST: i32 = 19;
 /// How packed captures begin (RFC 1952 §2.3.1).
 const PACKED: [u8; 2] = [0x1f, 0x8b];
@@ -205,6 +206,7 @@ fn busy_problem() -> ApiProblem {
 
 /// Makes a capture's name, as the client sent it, safe to print and short.
 fn sanitize_name(name: &str) -> String {
+    // 120 characters hold a usual file name and keep a line readable.
     name.chars().filter(|c| !c.is_control()).take(120).collect()
 }
 

@@ -7,6 +7,7 @@ use tokio::time::MissedTickBehavior;
 use crate::state::ControlHandle;
 
 /// How late a window may open or close.
+/// Windows are written in minutes.
 const STEP: Duration = Duration::from_secs(1);
 
 /// Until the daemon is gone.

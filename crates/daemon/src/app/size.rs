@@ -8,8 +8,10 @@ use crate::util::local_time::offset_seconds;
 /// Our name in Via.
 const NODE: &str = "steelyard";
 /// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
+/// A few for each worker, log, listener and API connection.
 const OWN_DESCRIPTORS: u64 = 128;
 /// The limit of client connections if the configuration sets none; the file descriptor limit may lower it.
+/// More clients than one host serves as a rule; the key `connections` sets another number.
 const CONNECTIONS: u64 = 1_000_000;
 
 /// How many workers there are to be.
@@ -39,6 +41,8 @@ pub fn options(global: &GlobalConfig, workers: usize) -> PlaneOptions {
 
 /// Client connections for which this many descriptors suffice: each may need one towards a server.
 fn connections(descriptors: u64) -> u32 {
+    // At least 16, so that a process with a tiny descriptor limit still serves someone; accepting waits when none is
+    // left.
     let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
     u32::try_from(connections).unwrap_or(u32::MAX)
 }

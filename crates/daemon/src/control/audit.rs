@@ -19,6 +19,7 @@ use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
 /// Records held in memory.
+/// A year of some dozen changes a day.
 const RECORDS: usize = 10_000;
 /// Bytes of one record; the texts of a longer one are cut.
 const RECORD_BYTES: usize = 64 * 1024;
@@ -116,6 +117,7 @@ impl AuditLog {
         let mut entry = AuditEntry { record: AuditRecord { id, reversible, ..record }, reversal };
         let mut line = serde_json::to_vec(&entry).unwrap_or_default();
         if line.len() > RECORD_BYTES {
+            // A thousand characters of each text show the change and leave the record far below `RECORD_BYTES`.
             let short = |text: &String| text.chars().take(1_000).collect::<String>();
             let AuditRecord { before, after, .. } = &entry.record;
             let before = short(before);

@@ -10,6 +10,7 @@ use crate::util::atomic_file;
 use crate::util::event::EventLog;
 
 /// The interval between checks for changes that no operator ordered, such as weights.
+/// After a crash, weights are at most five seconds old.
 const LOOK: Duration = Duration::from_secs(5);
 /// Bytes that the file may have.
 const BYTES: u64 = 16 << 20;

@@ -12,8 +12,10 @@ use super::dns::{DiscoveryAnswer, DiscoveryAnswerError, DiscoveryQuery};
 use crate::util::atomic_file;
 
 /// For one resolver to answer.
+/// Resolvers answer from their cache within milliseconds, and from afar within a second.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many times all resolvers are tried, one after another.
+/// A lost datagram is repeated once; a further failure waits for the next lookup.
 const ROUNDS: usize = 2;
 /// The resolvers that are used: as many as the C library does (resolv.conf(5), MAXNS).
 const RESOLVERS: usize = 3;

@@ -23,14 +23,19 @@ use crate::health::health_check::schedule::DeadlineSchedule;
 use crate::state::{ControlHandle, ResolvedAddress, ServerFacts, ServerResolution, StateSnapshot};
 
 /// Between two lookups of a name that resolves.
+/// The system's resolver hides the time to live; ten seconds bound how long a moved server is missed.
 pub const LOOKUP_INTERVAL: Duration = Duration::from_secs(10);
 /// After the first failure of a name without a good answer; doubles up to `EVERY`.
+/// A pool without an address serves no client, so the first retry is soon.
 pub const RETRY: Duration = Duration::from_secs(1);
 /// The longest time between two lookups of a name whose last good answer is still used.
+/// The last good answer is used meanwhile; a minute spares a resolver that fails.
 pub const MAX_INTERVAL: Duration = Duration::from_secs(60);
 /// Lookups at a time: each may hold a thread for as long as the system's resolver waits.
+/// Sixteen threads of 2 MiB of stack at most.
 pub const LOOKUPS: usize = 16;
 /// Random share of the interval, percent.
+/// A tenth spreads the lookups of names that were configured together.
 const JITTER: u64 = 10;
 
 /// Resolves until the daemon is gone, with the system's resolver.
@@ -152,6 +157,7 @@ impl NameSchedule {
         let lost = *failures > 0 && servers.iter().all(|facts| facts.resolved.address().is_none());
         let wait = interval(*failures, lost);
         let span = u64::try_from(wait.as_micros()).unwrap_or(u64::MAX) / 100 * JITTER;
+        // Half of the jitter is subtracted first, so the interval stays the same on average.
         let jitter = Duration::from_micros(self.rng.below(span.max(1)));
         self.schedule.set(name.to_owned(), now + (wait - Duration::from_micros(span / 2)) + jitter);
         servers.into_iter().filter_map(|facts| resolution_change(facts, &resolved)).collect()

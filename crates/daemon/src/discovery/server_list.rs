@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::state::overlay::DiscoveredServer;
 
 /// Servers of one list.
+/// As many as all pools together may have (`SERVERS` of the overlay).
 const SERVERS: usize = 10_000;
 
 #[derive(Deserialize)]

@@ -43,10 +43,13 @@ use mailbox::ProbeMailbox;
 /// for the whole timeout: this limit keeps pace with 16,000 such servers at the default times.
 pub const MAX_CONCURRENT: usize = 8_192;
 /// A probe needs a descriptor: one in this many of the process's limit.
+/// Clients and servers need the other fifteen.
 const SHARE: u64 = 16;
 /// Probes under way at a time even when descriptors are few.
+/// Fewer would delay probes of even a small pool when a few servers hang.
 const AT_LEAST: usize = 16;
 /// Verdicts queued for the control actor.
+/// When the queue is full, the engine retries later.
 const REPORT_QUEUE: usize = 1_024;
 
 /// Receives what workers observe about servers. Cheap to clone, never blocks.

@@ -30,12 +30,15 @@ use utilization::UtilizationSampler;
 /// Between two looks: alarms are for people, and each look costs a scan of the kernel's tables.
 const STEP: Duration = Duration::from_secs(2);
 /// Percent of a limit from which it is near.
+/// A fifth is left: time to act at the usual growth of traffic.
 const NEAR: u64 = 80;
 /// A limit's alarm ends below this percentage.
+/// Ten percent below the start, so that use at the edge does not raise and end alarms in turns.
 const FAR: u64 = 70;
 /// Percent below which nothing is near, however it grows.
 const HALF: u64 = 50;
 /// A limit that the current trend reaches within this time raises an alarm.
+/// A minute is the time in which an operator can act; forecasts beyond it are noise.
 const SOON: Duration = Duration::from_secs(60);
 /// Bounds the memory of raised alarms; further ones are not stored, and may be logged again.
 const REMEMBERED: usize = 10_000;

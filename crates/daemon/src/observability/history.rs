@@ -29,10 +29,12 @@ use crate::util::wall_clock::unix_ms;
 use store::HistoryStore;
 
 /// Between two looks at states.
+/// States change by probes, whose interval is 2 s by default.
 const LOOK: Duration = Duration::from_secs(2);
 /// Rows of one record; the servers beyond are left out, and counted.
 const ROWS: usize = 20_000;
 /// Further failures between two warnings.
+/// One warning an hour at the default step of a minute.
 const REPORT_INTERVAL: u64 = 60;
 
 /// The history of a daemon.

@@ -18,6 +18,7 @@ use crate::util::random_seed::random_seed;
 use child::HookOutcome;
 
 /// The part of a program's output that an event shows.
+/// A few lines: the reason of a failure as a rule.
 const OUTPUT_SHOWN: usize = 512;
 
 /// One hook at work.

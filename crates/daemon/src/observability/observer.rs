@@ -12,6 +12,7 @@ use crate::observability::access_log::AccessLogger;
 use crate::util::event::EventLog;
 
 /// Between two warnings about the same thing.
+/// A minute: a condition that lasts stays visible and does not fill the log.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 /// Bounds the reports whose time is stored; beyond that all are dropped, and may be logged again.
 const MAX_REMEMBERED: usize = 4096;

@@ -17,8 +17,10 @@ use serde_json::Value;
 use crate::state::StateSnapshot;
 
 /// Bounds the spans and records that wait for the next export.
+/// Eight exports: a collector may be away for some seconds before spans are dropped.
 const QUEUE_CAPACITY: usize = 8_192;
 /// The spans and records of one export request.
+/// Keeps one request within the limits of collectors.
 const BATCH_MAX: usize = 1_024;
 
 /// Queued spans and records, and their counters.

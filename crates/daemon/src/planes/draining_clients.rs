@@ -22,6 +22,7 @@ use crate::planes::packets::view::PacketPlaneView;
 use crate::state::{ControlHandle, StateSnapshot};
 use counts::{DrainingClients, RemainingClients};
 
+/// Operators watch a drain in seconds; counting more often would only cost CPU time.
 const LOOK: Duration = Duration::from_secs(1);
 /// Counting clients in very large tables takes one part in this many of a core at most.
 const CPU_SHARE: u32 = 20;

@@ -26,6 +26,7 @@ use view::LinksView;
 /// A failover is urgent. Without the right to raise the priority the thread runs at the normal one.
 const NICE: i32 = -15;
 /// How long others wait for the thread to end.
+/// Removing devices takes the kernel milliseconds each; the process must end all the same.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.
@@ -64,9 +65,11 @@ impl LinksHandle {
         let Some(thread) = self.thread.take() else { return };
         let (done, told) = oneshot::channel();
         if self.end.send(LinksShutdown { remove_devices: give, done }).await.is_ok() {
+            // After the limit the thread is left behind and ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

@@ -25,11 +25,13 @@ use crate::util::event::EventLog;
 use state_file::MptcpStateFile;
 use view::{MptcpConnectionView, MptcpEndpointView, MptcpView};
 
+/// NETLINK_GENERIC and NETLINK_SOCK_DIAG of the kernel's uapi header linux/netlink.h.
 const GENERIC: isize = 16;
 const DIAGNOSE: isize = 4;
 /// Between two looks: addresses come and go, connections too.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Connections that are shown with their subflows.
+/// A page of `status`; counters have all connections.
 const MAX_LISTED_CONNECTIONS: usize = 64;
 /// How long others wait for the task to end.
 const WAIT: Duration = Duration::from_secs(2);
@@ -58,6 +60,7 @@ impl MptcpHandle {
     pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
         if self.stop.send((give, done)).await.is_ok() {
+            // After the limit the task is left behind and ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

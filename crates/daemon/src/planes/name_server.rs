@@ -65,6 +65,7 @@ impl NameServerHandle {
         let Some(thread) = self.thread.take() else { return };
         // Joining blocks for up to one poll interval, so it runs on a blocking thread.
         let joined = tokio::task::spawn_blocking(move || thread.join());
+        // After the limit the threads are left behind and end with the process.
         let _ = tokio::time::timeout(shared::LAST, joined).await;
     }
 }

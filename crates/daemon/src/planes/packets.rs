@@ -29,6 +29,7 @@ use order::{PlaneCommand, PlaneCommandSender, PlaneExit};
 use view::PacketPlaneView;
 
 /// How long the plane may take to stand before others go on without it.
+/// Loading the programs may take seconds on a slow machine: the kernel verifies each of them.
 const STAND: Duration = Duration::from_secs(10);
 
 /// The packet plane, as others see it.
@@ -98,6 +99,7 @@ impl PacketPlaneHandle {
         let Some(thread) = self.thread.take() else { return };
         self.commands.shut_down(end).await;
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

@@ -23,6 +23,7 @@ use task::UplinksShutdown;
 use view::UplinksView;
 
 /// How long others wait for the thread to end.
+/// Removing rules and routes takes the kernel milliseconds; the process must end all the same.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.
@@ -59,9 +60,11 @@ impl UplinksHandle {
         let Some(thread) = self.thread.take() else { return };
         let (done, told) = oneshot::channel();
         if self.stop.send(UplinksShutdown { remove_routes: give, done }).await.is_ok() {
+            // After the limit the thread is left behind and ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

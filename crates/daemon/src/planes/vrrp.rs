@@ -87,6 +87,7 @@ impl VrrpHandle {
         let Some(thread) = self.thread.take() else { return };
         self.commands.shut_down(give).await;
         if thread.is_finished() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

@@ -251,6 +251,7 @@ impl ControlHandle {
 
     /// Reports an answer of a discovery source.
     pub async fn report_discovery(&self, result: DiscoveryResult) {
+        // A send fails only while the daemon stops, here and in the reports below; nothing uses the report then.
         let _ = self.commands.send(ControlCommand::Discovery(result)).await;
     }
 

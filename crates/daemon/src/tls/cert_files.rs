@@ -13,6 +13,7 @@ use l7::tls::key_purpose::CertificateUse;
 use l7::tls::revocation::RevocationError;
 
 /// Bytes of one file; a file of authorities may hold all of a system's.
+/// The set of Mozilla's authorities has about 200 KiB.
 const BYTES: u64 = 4 << 20;
 
 /// Files of one directory.
@@ -175,6 +176,8 @@ pub fn file_stamps(paths: &[PathBuf]) -> FileStamps {
     for path in paths {
         if path.is_dir() {
             let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            // Each of the `FILES` certificates may have up to three files beside it, such as its key and its OCSP
+            // response.
             let mut files: Vec<_> = entries.map(|entry| entry.path()).take(4 * FILES).collect();
             files.sort();
             files.into_iter().for_each(&mut look);

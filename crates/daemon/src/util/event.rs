@@ -14,12 +14,16 @@ use serde::Serialize;
 use tokio::sync::broadcast;
 
 /// Lines that may wait for standard error.
+/// A burst, such as a pool whose servers all go down, fits; with `TEXT_BYTES` each, the memory stays at about 2 MiB.
 const QUEUE: usize = 1024;
 /// Bounds the events stored for the API, and for a slow subscriber.
+/// The page and `status` show the last ones; the log has all.
 const RECENT_EVENTS: usize = 256;
 /// Bytes of one event's sentence; more is cut.
+/// Sentences have one or two lines. A text from outside must not fill the log.
 const TEXT_BYTES: usize = 2048;
 /// How long `flush` waits for a reader of standard error.
+/// A reader of standard error that is stuck must not keep the process from ending.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// How grave an event is.
@@ -109,6 +113,8 @@ impl EventLog {
                     // If standard error is closed or full, there is nowhere else to report it.
                     EventLogMessage::Line(line) => drop(to.write_all(&line)),
                     EventLogMessage::Flush(done) => {
+                        // A failed flush has no other place to be reported. The waiting side may have given up after
+                        // its limit.
                         drop(to.flush());
                         let _ = done.try_send(());
                     }
@@ -173,6 +179,7 @@ impl EventLog {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
         if queue.try_send(EventLogMessage::Flush(done)).is_ok() {
+            // After the limit the caller continues; the thread still writes the queued lines.
             let _ = wait.recv_timeout(FLUSH);
         }
     }

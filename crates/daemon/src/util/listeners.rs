@@ -16,6 +16,7 @@ use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
 use model::config::SocketOptions;
 
 /// How long workers may keep using a listener that is closed: they accept its queue first.
+/// Above `CLOSING_GRACE` of the workers, for which they accept what is being established.
 pub const CLOSING: Duration = Duration::from_secs(1);
 
 /// System calls on sockets: a seam, so that refusals can be tested.

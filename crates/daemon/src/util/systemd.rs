@@ -19,8 +19,10 @@ use crate::util::fd_passing;
 use crate::util::listeners::{SocketStore, fd_store_address};
 
 /// The first descriptor that is handed over.
+/// SD_LISTEN_FDS_START of sd_listen_fds(3).
 const FIRST: i32 = 3;
 /// How long a message may wait for a systemd that is busy.
+/// The message is lost then; the daemon must not wait for its supervisor.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
 /// Bounds the number of inherited descriptors; a larger number is taken for an error.
 const MOST: i32 = 65_536;
@@ -70,6 +72,7 @@ impl SystemdNotifier {
 
     /// On the way out, for at most `limit` more.
     pub fn stopping(&self, status: &str, limit: Duration) {
+        // Five seconds on top of the drain: its end takes up to `RESET_GRACE` plus twice `FINISH_GRACE`.
         let limit = limit.saturating_add(Duration::from_secs(5)).as_micros();
         let status = escape_line(status);
         self.send(&format!("STOPPING=1\nEXTEND_TIMEOUT_USEC={limit}\nSTATUS={status}\n"), &[]);
@@ -103,6 +106,7 @@ impl SocketStore for SystemdNotifier {
 /// watchdog of the previous one.
 pub fn watchdog_interval(microseconds: Option<&str>) -> Option<Duration> {
     let microseconds = microseconds?.parse::<u64>().ok().filter(|us| *us > 0)?;
+    // Below a millisecond the timer would fire in a busy loop.
     Some(Duration::from_micros(microseconds / 2).max(Duration::from_millis(1)))
 }
 
@@ -143,6 +147,7 @@ fn passed_descriptors(
 
 /// A message is lines: a sentence must not begin another one.
 fn escape_line(text: &str) -> String {
+    // systemctl shows the status on one line; 200 characters are enough for one sentence.
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 

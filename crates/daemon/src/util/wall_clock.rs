@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use model::monotonic_time::MonotonicTime;
 
 /// A clock is slewed by less between two looks, and set by more.
+/// NTP slews by 500 ppm at most, so a difference of seconds between two checks is a step.
 const SLEW_TOLERANCE: Duration = Duration::from_secs(2);
 
 /// A step of the wall clock, with its size.

@@ -98,11 +98,13 @@ impl RecordBatch {
 }
 
 mod kind {
+    // The wire format of replication. A number keeps its meaning: members of different versions talk to each other.
     pub const RECORDS: u8 = 1;
     pub const HEARD: u8 = 2;
     pub const HELLO: u8 = 3;
 }
 
+/// A flag of the greeting, in the same wire format.
 const ACTIVE: u8 = 1;
 
 /// Writes and signs an acknowledgement.

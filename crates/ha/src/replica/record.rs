@@ -107,12 +107,14 @@ pub enum ReplicaRecord {
     Translated(TranslatedConnection),
 }
 
+/// The wire format of records: the kind, in the first byte. A number keeps its meaning in later versions.
 const FLOW: u8 = 1;
 const STICKY: u8 = 2;
 const PHASE: u8 = 3;
 const OPENED_4: u8 = 4;
 const OPENED_6: u8 = 5;
 
+/// Bits of one byte of a record: four for the phase, then the flags.
 const PHASE_BITS: u8 = 15;
 const UDP: u8 = 16;
 const COOKIE: u8 = 32;

@@ -8,11 +8,14 @@ use model::monotonic_time::MonotonicTime;
 use super::receive_window::{ACK_WINDOW, Acknowledgement};
 
 /// Packets that may be in flight. At this number sending stops, and later changes wait.
+/// At 20 ms a round trip, 128 packets carry 74 Mbit/s of changes.
 pub const WINDOW: usize = 128;
 /// A packet without an acknowledgement after this time counts as lost.
+/// Seven rounds of 20 ms: the acknowledgement has had time also on a loaded path.
 pub const LOSS_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// The greatest age of a change at its acknowledgement that counts as timely.
+/// Two rounds of 20 ms and a round trip within a site.
 pub const TIMELY_LIMIT: Duration = Duration::from_millis(50);
 
 const _: () = assert!(WINDOW < ACK_WINDOW, "each packet that is under way is told of");

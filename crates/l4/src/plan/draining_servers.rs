@@ -76,6 +76,7 @@ impl MapPlanner {
             .map(|(name, index)| (name.clone(), index))
             .collect();
         gone.iter().for_each(|(name, _)| {
+            // The names were listed just now, so each is there.
             let _ = self.layout.services.release(name);
         });
         gone.into_iter().map(|(_, index)| index).collect()

@@ -23,6 +23,7 @@ pub fn from_mapped_bytes(bytes: [u8; 16]) -> IpAddr {
 /// A time in ticks, at least one, rounded up.
 pub fn ticks(time: Duration) -> u32 {
     let ticks = time.as_nanos().div_ceil(1 << abi::TICK_SHIFT);
+    // Deadlines have 24 bits in a word of the datapath, of which half lie ahead: 2^23 ticks, 26 days.
     u32::try_from(ticks).unwrap_or(u32::MAX).clamp(1, 1 << 23)
 }
 

@@ -71,6 +71,7 @@ fn add_vip(
     true
 }
 
+/// The zeros are free places of fixed arrays in the datapath's entry.
 const EMPTY: abi::Vip =
     abi::Vip { service: abi::NONE, ranges: 0, from: [0; 8], to: [0; 8], owner: [0; 8] };
 

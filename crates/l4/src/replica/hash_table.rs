@@ -18,6 +18,7 @@ const BUCKET: usize = 2 * SLOTS_IN_BUCKET;
 /// A claimed entry that is not filled in yet.
 const CLAIM: u64 = 1;
 /// Attempts at an entry that the datapath changes at the same time: bounds the wait.
+/// Each attempt fails only when the datapath changed the same entry in between.
 const TRIES: u32 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +229,7 @@ impl FlowHashTable {
         if let Some(at) =
             self.find(fingerprint).filter(|at| self.words.load(*at + SLOTS_IN_BUCKET) as u32 == low)
         {
+            // An entry that changed meanwhile is another one, and stays.
             let _ = self.words.compare_exchange(at, fingerprint, 0);
         }
     }

@@ -17,6 +17,7 @@ const HAND_WORDS: usize = abi::Hand::SIZE / 8;
 const ANSWERS: u32 = 0x2_0000;
 /// No next hop to the client is known; the kernel is asked at the first reply (`bpf/learn.h`).
 const NO_NEXT_HOP: u32 = 0xfff;
+/// LEARNED_TICKS of `bpf/learn.h`.
 const NEXT_HOP_TICKS: u32 = 4;
 
 impl ReplicaTables {
@@ -136,6 +137,7 @@ impl ReplicaTables {
     ) -> PutResult {
         let entered = self.forward.put_free(connection.fingerprint, place);
         if let Some(server) = preserved_server.filter(|_| entered == PutResult::Done) {
+            // Without room for its reply the connection is still found from the client's side, as its result reports.
             let _ = self.forward.put_free(reply_fingerprint(connection, server, secret), place);
         }
         entered

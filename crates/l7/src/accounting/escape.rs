@@ -20,6 +20,7 @@ pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
                 json_char(char, out);
             }
             for byte in chunk.invalid() {
+                // Writing to a `Vec` cannot fail, here and below.
                 let _ = write!(out, "\\\\x{byte:02x}");
             }
         }

@@ -15,8 +15,10 @@ use crate::rt::random;
 const COUNT_BITS: u32 = 54;
 
 /// Rounds of the cipher.
+/// The number that Speck's authors give for 64-bit blocks and 128-bit keys.
 const ROUNDS: usize = 27;
 
+/// The key of Speck64/128 has 16 bytes. It is drawn at the start, so ids of two processes do not follow each other.
 static OF_PROCESS: LazyLock<Cipher> = LazyLock::new(|| {
     let mut key = [0; 16];
     random::fill(&mut key);

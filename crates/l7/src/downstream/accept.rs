@@ -100,6 +100,7 @@ pub async fn listen<N: NetDriver>(
             AcceptBatch::Full => worker.rt.sleep_until(worker.rt.now() + RETRY_INTERVAL).await,
             AcceptBatch::Empty if worker.rt.now() >= closing => return,
             AcceptBatch::Empty => {
+                // A client, the deadline or an error ends the wait; the next pass of the loop checks which.
                 let _ = listener
                     .poll_until(|rt| {
                         if wanted.get() != ListenerMode::Accept && closing == MonotonicTime::NEVER {

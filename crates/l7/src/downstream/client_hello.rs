@@ -40,6 +40,7 @@ pub async fn peek_server_name<N: NetDriver>(
     loop {
         let got = {
             let mut scratch = worker.scratch.borrow_mut();
+            // 4 KiB hold a usual hello, also with an ML-KEM key share of 1.2 KiB: one read is enough.
             let room = MAX_HELLO_BYTES.saturating_sub(first.len()).min(4 * 1024);
             let got = client.try_read(&mut scratch.input[..room]);
             if let StreamReadResult::Data(n) = &got {

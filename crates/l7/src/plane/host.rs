@@ -8,6 +8,7 @@ pub fn pin(index: usize) {
     if let Some(core) = cores.get(index % cores.len().max(1)) {
         let mut one = rustix::thread::CpuSet::new();
         one.set(*core);
+        // A seccomp filter may deny the call, or the core may be offline by now: the worker then runs unpinned.
         let _ = rustix::thread::sched_setaffinity(None, &one);
     }
 }

@@ -11,6 +11,7 @@ const INFO: usize = 256;
 
 /// Offsets of its fields.
 mod at {
+    // Byte offsets in `struct tcp_info` of the kernel's uapi header linux/tcp.h. The kernel only appends fields.
     pub const SND_MSS: usize = 16;
     pub const RTT: usize = 68;
     pub const SND_SSTHRESH: usize = 76;

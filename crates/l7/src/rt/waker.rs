@@ -24,6 +24,8 @@ pub(super) struct TaskWaker {
 impl WokenTasks {
     /// Moves the tasks to `into`.
     pub(super) fn take(&self, into: &mut Vec<TaskId>) {
+        // The flag spares the lock when no task was woken. The lock orders the list; Acquire pairs with the Release
+        // below.
         if self.any.swap(false, Ordering::Acquire) {
             into.append(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -38,6 +40,7 @@ impl Wake for TaskWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         let mut tasks = self.woken.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.push(self.task);
+        // Stored while the lock is held: a worker that sees the flag finds the task in the list.
         self.woken.any.store(true, Ordering::Release);
     }
 }

@@ -75,6 +75,7 @@ impl ProducesTickets for LineageTicketer {
 /// A random number for a new session. Without randomness all sessions share one number, which makes affinity coarser.
 fn draw_lineage() -> u64 {
     let mut bytes = [0; 8];
+    // A failure leaves zeros, which all sessions then share.
     let _ = rustls::crypto::aws_lc_rs::default_provider().secure_random.fill(&mut bytes);
     u64::from_be_bytes(bytes)
 }

@@ -86,6 +86,8 @@ impl ClientAffinity {
             (AffinityKey::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
                 let values =
                     input.request_head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
+                // A cookie of the balancer holds `MAX_VALUE_LEN` tokens. Twice as many admit a second cookie of that
+                // name; the bound limits the lookups of a hostile request.
                 words.extend(values.flat_map(cookie::parse_tokens).take(2 * MAX_VALUE_LEN));
                 let found = names().server_by_cookies(&words);
                 outdated = found.is_some_and(|(_, made)| made != CookieKeyAge::Current);
@@ -227,6 +229,7 @@ fn affinity_key(config: &AffinityConfig, input: &AffinityInput<'_>) -> Option<u6
 
 /// The field line that sets the affinity cookie (RFC 6265 §4.1).
 fn set_cookie_line(cookie: &AffinityCookie, config: &AffinityConfig, value: &[u8]) -> Vec<u8> {
+    // 128 bytes hold the name and all attributes of a usual line, so the line is allocated once.
     let mut line = Vec::with_capacity(128 + value.len());
     line.extend_from_slice(b"Set-Cookie: ");
     line.extend_from_slice(cookie.name.as_bytes());

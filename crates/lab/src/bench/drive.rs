@@ -197,6 +197,7 @@ fn busy_shares<'a>(
     now.iter().zip(then).map(move |(now, then)| now.saturating_sub(*then).as_secs_f64() / seconds)
 }
 
+/// Progress is reported once a second.
 const SECOND: Duration = Duration::from_secs(1);
 /// How soon the end of a run is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);

@@ -47,6 +47,7 @@ pub fn render_heatmaps(grids: &[ThroughputGrid<'_>]) -> String {
     let most = all.copied().fold(0.0, f64::max).max(1.0);
     let mut out = String::new();
     for ThroughputGrid { direction: way, buffers, messages, rows } in grids {
+        // Writing to a `String` cannot fail, here and below.
         let _ =
             write!(out, "<h2>{}, Mbit/s</h2>\n<table class=\"heat\">\n<tr><th></th>", escaped(way));
         messages.iter().for_each(|message| {

@@ -18,6 +18,7 @@ pub fn render_page(result: &BenchResult) -> String {
     let mut page = String::new();
     let provenance = &result.provenance;
     let title = escaped(&format!("steelyard bench {}", result.kind));
+    // Writing to a `String` cannot fail, here and below.
     let _ = writeln!(
         page,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n\
@@ -241,6 +242,7 @@ fn figure(value: f64) -> String {
 }
 
 const STYLE: &str = include_str!("page.css");
+/// Sizes of the drawings in units of their view box. The left margin holds the longest figure.
 const WIDTH: f64 = 1_000.0;
 const MARGIN_LEFT: f64 = 80.0;
 const INSIDE: f64 = WIDTH - MARGIN_LEFT - 20.0;

@@ -12,6 +12,7 @@ use super::heatmap::ThroughputGrid;
 pub fn render_surfaces(grids: &[ThroughputGrid<'_>]) -> String {
     let mut out = String::new();
     for grid in grids.iter().filter(|grid| grid.buffers.len() > 1 && grid.messages.len() > 1) {
+        // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             out,
             "<div class=\"plot\"><svg class=\"surface\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" data-grid=\"{}\">\n\
@@ -103,6 +104,7 @@ fn colour(height: f64) -> String {
 
 const GAPS: &str = "; where it has a hole nothing was measured";
 const SCRIPT: &str = include_str!("surface.js");
+/// Sizes of the drawing in units of its view box; the cube's edge has `SCALE` of them.
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
 const SCALE: f64 = 420.0;

@@ -249,6 +249,7 @@ fn would_block(error: &io::Error) -> bool {
 }
 
 /// Shorter tokens can be guessed.
+/// Sixteen random characters have 64 bits at least.
 const LEAST_TOKEN: usize = 16;
 /// Counts of a long run have some tens of kilobytes, bodies of a scenario a few megabytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;

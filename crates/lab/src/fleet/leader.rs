@@ -185,6 +185,7 @@ fn collect_outcome(
     Ok(FleetOutcome { report, parts, notes, stopped })
 }
 
+/// Agents report once a second.
 const SECOND: Duration = Duration::from_secs(1);
 /// Short compared with the interval of reports.
 const LOOK_EVERY: Duration = Duration::from_millis(10);

@@ -44,6 +44,7 @@ impl LinkFault {
 
 /// Bytes of the Ethernet header.
 const LINK: usize = 14;
+/// IPPROTO_TCP, and below the flag SYN of RFC 9293 §3.1.
 const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 
@@ -76,6 +77,7 @@ fn clear_window_scale(tcp: &mut [u8]) -> Option<()> {
             0 => return None,
             1 => at += 1,
             3 if at + 2 < end && tcp[at + 1] == 3 => return set_byte(tcp, at + 2, 0),
+            // A length below 2 is malformed and would never advance (RFC 9293 §3.1).
             _ => at += usize::from(*tcp.get(at + 1)?).max(2),
         }
     }

@@ -138,6 +138,7 @@ pub(super) fn open_link(
 
 impl Drop for ForwarderHandle {
     fn drop(&mut self) {
+        // A caller that wants the counts and errors stops the forwarding itself; here the link only ends.
         let _ = self.stop_forwarding();
     }
 }

@@ -26,6 +26,7 @@ pub struct LinkChain {
     pub between: NetworkNamespace,
 }
 
+/// Private addresses (RFC 1918) inside the chain's own namespaces: nothing outside can have them.
 pub const CHAIN_CLIENT: Ipv4Addr = Ipv4Addr::new(10, 42, 1, 1);
 /// The middle's addresses on the client's side and on the server's side.
 pub const CHAIN_MIDDLE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 42, 1, 2), Ipv4Addr::new(10, 42, 2, 2)];

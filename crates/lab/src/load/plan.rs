@@ -236,6 +236,7 @@ impl LoadPlan {
             threads: 1,
             time: None,
             requests: None,
+            // Ten seconds are far above a good answer and short against a run.
             timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
             reading: ReadSpeed::Fast,

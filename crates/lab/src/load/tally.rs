@@ -109,6 +109,7 @@ impl LoadTally {
         times: ResponseTimes,
         reused: bool,
     ) {
+        // Six classes: invalid codes below 100, 1xx to 5xx. Higher codes count as the last class.
         self.statuses[usize::from(status / 100).min(5)] += 1;
         match wrong {
             Some(fail) => self.record_failure(fail, reused),
@@ -197,6 +198,7 @@ impl LoadTally {
         span.idle_ended -= earlier.idle_ended;
         span.never_ended -= earlier.never_ended;
         for (left, earlier) in span.histograms_mut().into_iter().zip(earlier.histograms()) {
+            // Fails only for histograms of different ranges; all have the same.
             let _ = left.subtract(earlier);
         }
         span

@@ -212,6 +212,7 @@ const PAGE: u64 = 4_096;
 /// Limit for reported processes, the busiest first.
 const MOST_PROCESSES: usize = 10;
 /// Processes below this share of a processor are idle.
+/// Half a percent: daemons that wake up now and then.
 const IDLE: f64 = 0.005;
 
 #[cfg(test)]

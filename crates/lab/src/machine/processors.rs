@@ -112,6 +112,7 @@ pub fn describe_skew(shares: &[ProcessorShare]) -> Option<String> {
     let most = shares.iter().max_by(|a, b| a.net_rx.total_cmp(&b.net_rx))?;
     let even = 1.0 / shares.len() as f64;
     let part = most.net_rx / all.max(1.0);
+    // Twice its even share is a skew, or four fifths where twice the share would be all.
     if shares.len() < 2 || all < LEAST_RATE || part < (even * 2.0).min(0.8) {
         return None;
     }

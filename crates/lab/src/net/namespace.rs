@@ -124,6 +124,7 @@ impl NetworkNamespace {
 
 impl Drop for NetworkNamespace {
     fn drop(&mut self) {
+        // A namespace that stays is found by its name and removed by the next run.
         let _ = run_command(Command::new(find("ip")).args(["netns", "del", &self.name]));
     }
 }

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The prefix of all names.
 const PREFIX: &str = "sylab";
 
+/// Makes names of one process differ; its identity makes them differ from those of others.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A process, distinguished from a later one with the same number.

@@ -103,6 +103,7 @@ impl HostAddresses {
     }
 }
 
+/// Addresses for documentation (RFC 5737, RFC 3849): no real network has them.
 pub(super) const CLIENT: HostAddresses =
     HostAddresses::new([203, 0, 113], [0x2001, 0xdb8, 0xc, 0], 2);
 /// The balancer's addresses on the servers' subnet.

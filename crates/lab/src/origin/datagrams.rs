@@ -54,6 +54,7 @@ impl Drop for DatagramEcho {
     fn drop(&mut self) {
         self.counts.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

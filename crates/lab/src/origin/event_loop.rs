@@ -91,6 +91,7 @@ impl OriginThread {
         counts: Arc<OriginCounters>,
     ) -> Result<OriginThread, Errno> {
         let body = match options.kind {
+            // A gibibyte: a larger length is a mistake of unit.
             OriginKind::Http { body } => body.min(1 << 30),
             OriginKind::Echo => 0,
         };
@@ -166,6 +167,7 @@ impl OriginThread {
                     (Ok(()), done)
                 }
             };
+            // Fails only if the caller has gone, which needs no answer.
             let _ = done.send(outcome);
         }
         true
@@ -225,6 +227,7 @@ impl OriginThread {
                     return;
                 }
             };
+            // Without TCP_NODELAY answers may be late; a measurement shows it, and the origin still works.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
             let connection = match self.kind {
                 OriginKind::Http { .. } => {
@@ -329,6 +332,7 @@ impl OriginThread {
         let current = &mut self.slots[slot];
         if let Some(socket) = current.socket.take() {
             if ending == CloseMode::Reset {
+                // Without it the close is an ordinary one, which the test that wanted a reset notices.
                 let _ = sockopt::set_socket_linger(&socket, Some(Duration::ZERO));
             }
             current.connection = OriginConnection::Echo(EchoConnection::default());
@@ -371,13 +375,16 @@ impl OriginThread {
 }
 
 pub fn start_listening(socket: &OwnedFd) -> Result<(), Errno> {
+    // The default of net.core.somaxconn since Linux 5.4, which caps a larger number.
     rustix::net::listen(socket, 4_096)
 }
 
+/// Tokens count connections from 0; the highest numbers belong to the poller's own descriptors.
 const LISTENER: u64 = u64::MAX - 2;
 /// Connections accepted in a row before others are served: keeps the others responsive.
 const ACCEPTS: usize = 64;
 /// Buffer for received bytes, shared by all connections so that it stays in the cache.
 const SCRATCH: usize = 128 * 1024;
 /// When a connection was busy at its idle timeout, it is checked again after this time.
+/// Short beside the idle timeouts under test.
 const IDLE_RETRY: Duration = Duration::from_millis(5);

@@ -133,6 +133,7 @@ impl Drop for TestOrigin {
             self.waker.wake();
         }
         if let Some(thread) = self.thread.take() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }

@@ -148,6 +148,7 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// Opcodes of control frames (RFC 6455 §5.2).
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;

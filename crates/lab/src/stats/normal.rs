@@ -29,6 +29,7 @@ pub fn student_cumulative(t: f64, freedom: f64) -> f64 {
 fn bisect(area: f64, end: f64, below: impl Fn(f64) -> f64) -> f64 {
     let mut low = -end;
     let mut high = end;
+    // A hundred halvings exhaust the 53 bits of a float from any start.
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
         if below(middle) < area { low = middle } else { high = middle }
@@ -51,6 +52,8 @@ fn beta_share(x: f64, a: f64, b: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / small(1.0 - (a + b) * x / (a + 1.0));
     let mut product = d;
+    // The continued fraction converges within a few dozen terms for the degrees of freedom of a test; the end bounds
+    // it.
     for m in 1..300 {
         let m = f64::from(m);
         let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));

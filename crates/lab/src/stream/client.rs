@@ -120,6 +120,7 @@ fn receive_from_server(
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| udp::receive(socket, ask, token, &over));
         let sent = read_reply(lines);
+        // Release pairs with the Acquire of the receiver.
         over.store(true, std::sync::atomic::Ordering::Release);
         let received =
             receiver.join().map_err(|_| io::Error::other("the receiver broke down"))??;

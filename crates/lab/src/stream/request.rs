@@ -172,6 +172,7 @@ pub const HEAD: usize = 16;
 pub const MAX_LINE: u64 = 4_096;
 /// The number of a datagram that requests others.
 pub const HELLO: u64 = u64::MAX;
+/// Ten minutes: a longer run is a mistake of unit.
 const LONGEST_MS: u32 = 600_000;
 /// Bits a second; at a lower rate one packet would take longer than a run.
 const LEAST_RATE: u64 = 1_000;

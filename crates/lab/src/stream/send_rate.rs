@@ -7,6 +7,7 @@ use std::time::Duration;
 
 /// Bytes of the Ethernet and IPv4 headers of a frame, of a fragment's payload, and of the UDP header.
 const HEADS: u64 = 14 + 20;
+/// 1,500 bytes less the header of IPv4.
 const FRAGMENT: u64 = 1_480;
 const UDP: u64 = 8;
 

@@ -48,9 +48,11 @@ pub fn serve_streams(
 }
 
 fn admit(control: TcpStream, from: SocketAddr, counts: &Arc<StreamServerCounts>) {
+    // Counted before the check, so that sessions that begin at once cannot exceed the limit together.
     if counts.open.fetch_add(1, Ordering::AcqRel) >= SESSIONS {
         counts.open.fetch_sub(1, Ordering::AcqRel);
         counts.refused.fetch_add(1, Ordering::Relaxed);
+        // The client may have gone; it is refused either way.
         let _ = send_line(
             &control,
             &StreamReply::Refused(format!("{SESSIONS} measurements are under way")),
@@ -129,6 +131,7 @@ fn accept_data_connection(listener: &TcpListener, from: SocketAddr) -> Result<Tc
                 return Ok(stream);
             }
             Ok(_) => {}
+            // A millisecond keeps the wait off the processor and short against the session.
             Err(_) => std::thread::park_timeout(Duration::from_millis(1)),
         }
     }
@@ -148,6 +151,7 @@ fn receive_datagrams(
         let mut line = String::new();
         // Any line, or the end of the connection: the sender has finished.
         let read = lines.take(MAX_LINE).read_line(&mut line);
+        // Release pairs with the Acquire of the receiver.
         over.store(true, Ordering::Release);
         let seen = receiver.join().map_err(|_| std::io::Error::other("the receiver broke down"))?;
         read.and(seen.map_err(std::io::Error::from))

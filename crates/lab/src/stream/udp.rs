@@ -107,6 +107,7 @@ fn receive_all(
                 came(number, bytes);
             }
             Err(error) if is_pause(&error) => {
+                // Datagrams may still be on their way when the sender's report arrives, hence the quiet time.
                 if over.load(Ordering::Acquire) && last.elapsed() > QUIET {
                     break;
                 }

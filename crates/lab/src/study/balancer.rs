@@ -203,6 +203,7 @@ const LOG_LINES: usize = 5;
 
 impl Drop for StudyBalancer {
     fn drop(&mut self) {
+        // Fails only for a process that has already ended; `wait` reaps it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

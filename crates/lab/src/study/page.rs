@@ -17,6 +17,7 @@ pub fn render_page(report: &StudyReport) -> String {
     let mut out = String::new();
     let provenance = &report.provenance;
     let title = escaped(&format!("steelyard study {}", report.study));
+    // Writing to a `String` cannot fail, here and below.
     let _ = writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}{MORE}</style></head><body>\n\
@@ -146,6 +147,7 @@ fn bars(bars: &[(String, f64)], unit: &str) -> (Svg, f64) {
             format!("{} {unit}", format_bytes(*value))
         };
         svg.text("small", "end", NAMES - 8.0, y + 15.0, name);
+        // Half a unit, so that a tiny value is still seen.
         svg.rect("bar", NAMES, y + 3.0, width.max(0.5), BAR - 6.0, &format!("{name}: {words}"));
         svg.text("small", "start", NAMES + width + 6.0, y + 15.0, &words);
     }
@@ -215,6 +217,7 @@ pub fn number(value: f64) -> String {
 
 const STYLE: &str = include_str!("../bench/page.css");
 const MORE: &str = include_str!("page.css");
+/// Sizes of the drawings in units of their view box. The names take a quarter, for the longest label.
 const WIDTH: f64 = 1_040.0;
 const NAMES: f64 = 260.0;
 const INSIDE: f64 = WIDTH - NAMES - 10.0;

@@ -39,6 +39,7 @@ pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefini
         Some((node, interface)) => (node.to_owned(), Some(interface.to_owned())),
         None => (text, None),
     });
+    // More ends were reported above.
     let ends = ends.take(2).collect();
     let addresses = parse_addresses(&mut section, wrong);
     let mtu = section.number("mtu", 1_280, 65_535, wrong).unwrap_or(1_500);

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 /// Below this many packets a second no load is reported as uneven.
+/// One processor handles many times that.
 pub const LEAST_RATE: f64 = 1_000.0;
 
 /// Counters since the machine's start.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 /// Uplinks at most; the same number as in the program.
 pub const UPLINKS: u8 = 8;
 /// Bits of a number.
+/// Three bits hold eight numbers; the fourth leaves 0 for packets without an uplink.
 const BITS: u32 = 4;
 
 /// The bits of a packet's mark that belong to us.
@@ -15,6 +16,7 @@ pub struct MarkBits {
 
 impl MarkBits {
     pub fn mask(self) -> u32 {
+        // 27 is the highest bit at which five bits fit into 32; the configuration allows no higher one.
         ((1 << (BITS + 1)) - 1) << self.bit.min(27)
     }
 

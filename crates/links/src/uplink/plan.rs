@@ -17,6 +17,7 @@ use super::packet_mark::MarkBits;
 use super::uplink_wheel::{UplinkCandidate, select_uplinks};
 
 /// Kinds of rules, each at its own priority.
+/// As many as the plan installs for each family.
 pub const RULES: u32 = 5;
 /// The kernel's main table (`RT_TABLE_MAIN`).
 const MAIN: u32 = 254;
@@ -143,6 +144,7 @@ impl RoutingPlan {
             .iter()
             .filter_map(|one| {
                 let path = paths.iter().find(|path| path.candidate.number == one.number)?;
+                // The kernel holds a hop's weight in one byte, less one (rtnexthop of linux/rtnetlink.h).
                 let weight = one.weight.clamp(1, 256);
                 Some(Hop { ifindex: path.ifindex, gateway: path.gateway, weight })
             })

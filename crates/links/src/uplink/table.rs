@@ -24,6 +24,7 @@ pub struct UplinkSettings {
 }
 
 impl MapValue for UplinkSettings {
+    /// The fixed fields and a word for each interface, as in the BPF program.
     const SIZE: usize = 32 + 4 * INTERFACES;
 
     fn write(&self, out: &mut [u8]) {

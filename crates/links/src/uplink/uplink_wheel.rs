@@ -5,6 +5,7 @@
 //! were up: the probes may be wrong, and nothing is lost by trying.
 
 /// Turns of a wheel; the same number as in the program.
+/// One in 256 is the finest share, and the highest weight.
 pub const TURNS: usize = 256;
 
 /// A candidate for the wheel.

@@ -19,6 +19,7 @@ const TAG_LEN: usize = 6;
 /// Limit for the tokens of one cookie; the oldest is removed first. Bounds the cookie below 200 bytes.
 pub const MAX_VALUE_LEN: usize = 8;
 
+/// Neither a letter of a token nor a character that a cookie's value must quote (RFC 6265 §4.1.1).
 const SEPARATOR: u8 = b'.';
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

@@ -10,6 +10,7 @@ const UDP_HEAD: u32 = 8;
 /// The bytes that each fragment of a UDP message carries behind its IP head; `mtu` is at least 28.
 pub fn udp_fragments(message: u32, mtu: u32) -> Vec<u32> {
     let mut left = message.saturating_add(UDP_HEAD);
+    // The offset of a fragment counts units of eight bytes (RFC 791 §3.1), so each carries eight at least.
     let room = mtu.saturating_sub(IP_HEAD).max(8);
     let each = room / 8 * 8;
     let mut out = Vec::new();

@@ -47,6 +47,7 @@ impl ByteCount {
     }
 }
 
+/// Bits of a byte: rates are in bits per second, amounts in bytes.
 const BITS: f64 = 8.0;
 
 #[cfg(test)]

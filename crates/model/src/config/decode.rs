@@ -355,6 +355,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
 
 /// Shortened and escaped for a message.
 fn truncate_for_message(text: &str) -> String {
+    // 80 characters identify a value and leave the message on one or two lines of a terminal.
     text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

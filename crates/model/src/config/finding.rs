@@ -181,6 +181,7 @@ impl<'s, 't> FindingCollector<'s, 't> {
                 .map(replace_control_characters),
             expected: trouble.expected.as_deref().map(replace_control_characters),
             suggestion: trouble.suggestion.as_deref().map(replace_control_characters),
+            // 160 characters are two lines of a usual terminal; a minified line must not fill the screen.
             excerpt: replace_control_characters(&text.chars().take(160).collect::<String>()),
             width: u32::try_from(width).unwrap_or(u32::MAX),
         };
@@ -204,9 +205,11 @@ impl fmt::Display for ConfigFinding {
             write!(to, "{}: ", self.key)?;
         }
         writeln!(to, "{}", self.message)?;
+        // Three digits, so that the excerpts of all files below 1,000 lines are aligned.
         let margin = self.line.to_string().len().max(3);
         writeln!(to, " {:margin$} | {}", self.line, self.excerpt)?;
         if (self.column as usize) <= self.excerpt.chars().count() + 1 {
+            // As long as the excerpt at most.
             let width = (self.width as usize).min(160);
             let indent = self.column as usize - 1;
             writeln!(to, " {:margin$} | {:indent$}{}", "", "", "^".repeat(width))?;

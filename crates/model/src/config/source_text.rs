@@ -72,6 +72,7 @@ impl<'t> SourceText<'t> {
     pub fn excerpt(&self, place: SourceSpan) -> String {
         let text = self.text.get(place.start as usize..place.end as usize).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();
+        // 60 characters leave room for the rest of the message on a line.
         let short: String = line.chars().take(60).collect();
         if short.len() < text.len() { format!("{short}…") } else { short }
     }

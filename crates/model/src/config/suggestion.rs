@@ -33,6 +33,7 @@ const MAX_COMPARISONS: usize = 10_000;
 
 /// The known word nearest to `word`, if it is similar enough.
 pub fn nearest_match<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    // Longer than every key. The cost of a comparison grows with the square of the length.
     let word: String = word.chars().take(64).collect::<String>().to_lowercase().replace('_', "-");
     let alias = ALIASES.iter().find(|(alias, _)| *alias == word).map(|(_, ours)| *ours);
     let length = word.chars().count();

@@ -26,6 +26,7 @@ pub struct BitsPerSecond(pub u64);
 pub struct Percentage(pub u64);
 
 impl Percentage {
+    /// 100 percent in parts per million: four decimals of a percentage are exact.
     pub const WHOLE: u64 = 1_000_000;
 }
 
@@ -231,6 +232,7 @@ fn lookup_unit(name: &str, units: &[UnitScale], more: &[UnitScale]) -> Result<u1
     let found = units.iter().chain(more).find(|(known, _)| *known == name);
     found
         .map(|(_, scale)| *scale)
+        // 16 characters are longer than every unit and show what was written instead of one.
         .ok_or_else(|| UnitError::Unknown(name.chars().take(16).collect()))
 }
 

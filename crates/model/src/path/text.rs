@@ -94,6 +94,7 @@ impl PathText {
     }
 }
 
+/// Plain characters of a path: they lack the mark `ENCODED`.
 pub(super) const SLASH: u16 = b'/' as u16;
 pub(super) const DOT: u16 = b'.' as u16;
 

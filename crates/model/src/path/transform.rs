@@ -3,6 +3,7 @@
 use super::limit::{TooManyReadings, add_reading};
 use super::text::{DOT, PathText, SLASH, byte_of, encoded, hex, is_encoded};
 
+/// Plain characters of a path, without the mark of an encoded one.
 const PERCENT: u16 = b'%' as u16;
 const BACKSLASH: u16 = b'\\' as u16;
 const SEMICOLON: u16 = b';' as u16;

@@ -7,6 +7,7 @@ pub struct ReadingSet(u64);
 impl ReadingSet {
     /// The first `count` readings.
     pub fn all(count: usize) -> ReadingSet {
+        // A shift by 64 would overflow; paths have at most 32 readings (`MAX_READINGS`).
         ReadingSet((1 << count.min(63)) - 1)
     }
 

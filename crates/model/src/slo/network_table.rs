@@ -158,10 +158,13 @@ impl NetworkPage {
     #[cold]
     fn reset(&self, epoch: u64) {
         self.epoch.store(RESETTING, Ordering::Relaxed);
+        // With this fence no cleared counter is visible before RESETTING is. The fence of `read_page` is its
+        // counterpart.
         fence(Ordering::Release);
         self.used.store(0, Ordering::Relaxed);
         self.index.iter().for_each(|place| place.store(0, Ordering::Relaxed));
         self.counts.iter().chain([&self.others]).for_each(clear_counts);
+        // Release: a reader that sees the new epoch sees the cleared counters.
         self.epoch.store(epoch, Ordering::Release);
     }
 
@@ -255,10 +258,12 @@ impl PageCursor {
         shape: NetworkGrouping,
         each: &mut impl FnMut(Option<SloNetwork>, &SloOutcomeCounts),
     ) {
+        // Acquire pairs with the Release of `reset`.
         let epoch = page.epoch.load(Ordering::Acquire);
         if epoch == RESETTING {
             return;
         }
+        // Acquire: the keys of all rows below this number are visible.
         let used = page.used.load(Ordering::Acquire).min(page.keys.len());
         let mut rows = Vec::with_capacity(used);
         for ([high, low], counts) in page.keys.iter().zip(&page.counts).take(used) {
@@ -267,6 +272,7 @@ impl PageCursor {
             rows.push((u128::from(high) << 64 | u128::from(low), read_counts(counts)));
         }
         let others = read_counts(&page.others);
+        // The reads above are done before the epoch is read again; a reset in between changes it.
         fence(Ordering::Acquire);
         if page.epoch.load(Ordering::Relaxed) != epoch {
             return;

@@ -39,6 +39,7 @@ pub enum TcpError {
 }
 
 impl TcpError {
+    /// Sizes the counters of an outcome table; it follows `ALL`.
     pub const COUNT: usize = Self::ALL.len();
     /// Every kind, in the order of its discriminant.
     pub const ALL: [TcpError; 8] = [

@@ -8,6 +8,7 @@ use super::outcome::{EndedOperation, SloOutcome, TcpError};
 /// The number of counters.
 pub const COUNTS: usize = FIRST_ERROR + TcpError::COUNT;
 
+/// Places in the array of counters. `FIRST_ERROR` is the last one here: the TCP errors follow it.
 const FAST: usize = 0;
 const SLOW: usize = 1;
 const FAILED: usize = 2;

@@ -64,6 +64,7 @@ impl RuleState for LiveRuleState<'_> {
         let in_flight: u64 = up().map(|server| u64::from(server.stats.in_flight.get())).sum();
         let loads = || {
             let loads = up().filter_map(|server| server.stats.load.load());
+            // Rules compare whole hundredths. A load above a million times the capacity is an error of the agent.
             loads.map(|load| (load.value.clamp(0.0, 1e6) * 100.0).round() as u64)
         };
         let tell = loads().count() as u64;

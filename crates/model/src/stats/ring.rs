@@ -57,11 +57,13 @@ impl<const W: usize> SpscRing<W> {
     /// Removes the oldest entry. Only one thread may call it at a time.
     pub fn pop(&self) -> Option<[u64; W]> {
         let read = self.read.load(Ordering::Relaxed);
+        // Acquire pairs with the Release of `push`: the words of every entry below this number are visible.
         if self.written.load(Ordering::Acquire) == read {
             return None;
         }
         let place = self.words.get(read % self.words.len())?;
         let entry = std::array::from_fn(|at| place[at].load(Ordering::Relaxed));
+        // Release: the writer replaces the entry only after its words were read.
         self.read.store(read.wrapping_add(1), Ordering::Release);
         Some(entry)
     }

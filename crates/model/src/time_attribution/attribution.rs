@@ -126,6 +126,7 @@ fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut Unattributed
     let whole = facts.wait_times.total(WaitReason::ServerResponse);
     let path = facts.server_tcp.map_or(0, |server| server.min_round_trip()).min(whole);
     let lost = facts.server_tcp.map_or(0, |server| u64::from(server.lost_segments()));
+    // A lost segment costs a retransmission timeout: the kernel's minimum, or about two round trips on a long path.
     let retransmission = lost.saturating_mul(MIN_RTO.max(2 * path)).min(whole - path);
     share.assign(Some(TimeOwner::Network), Limit::Latency, path);
     share.assign(Some(TimeOwner::Network), Limit::Loss, retransmission);
@@ -142,6 +143,7 @@ fn attribute_sending(
 ) {
     let mut left = whole;
     if let Some(change) = change {
+        // A millisecond at least: also on a path of microseconds, recovery waits for a timer tick of the kernel.
         let turn = change.min_round_trip().max(u64::from(change.rtt_us) * 1000).max(1_000_000);
         let lost = u64::from(change.missed_segments()).saturating_mul(turn).min(left);
         share.assign(Some(TimeOwner::Network), Limit::Loss, lost);

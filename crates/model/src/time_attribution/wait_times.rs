@@ -30,6 +30,7 @@ pub enum WaitReason {
     Either,
 }
 
+/// The number of reasons above; `ALL` fails to compile with another one.
 pub const COUNT: usize = 9;
 
 impl WaitReason {

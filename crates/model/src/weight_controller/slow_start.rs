@@ -45,6 +45,7 @@ pub fn ramped_weights(servers: &[(u16, u16)]) -> Vec<u16> {
     let scale = u32::from((FINE / largest).max(1));
     let share = |(weight, percent): &(u16, u16)| {
         let full = u32::from(*weight) * scale;
+        // Above 100 percent the part would exceed the whole.
         let part = (full * u32::from((*percent).min(100))).div_ceil(100);
         u16::try_from(part).unwrap_or(MOST).min(MOST)
     };

@@ -24,10 +24,13 @@ pub struct LinkEstimate {
 }
 
 /// How much longer round trips are with a standing queue, nanoseconds.
+/// Above the spread that schedulers and interrupts cause, below any queue that users notice.
 const QUEUE_NS: i64 = 4_000_000;
 /// The shortest time over which consecutive packets are measured, in nanoseconds.
+/// Interrupts are coalesced for some hundred microseconds at most.
 const STEADY_NS: i64 = 500_000;
 /// Rates that are compared to find the fastest.
+/// A percentile of 4,096 is exact to a fraction of a percent.
 const MAX_RATES: usize = 4_096;
 
 impl LinkEstimate {
@@ -103,6 +106,7 @@ impl LinkEstimate {
 
     /// The time over which rates are compared, in nanoseconds.
     fn span_ns(&self) -> i64 {
+        // Twice the smallest queue that counts: shorter spans measure interrupts and timers.
         self.round_trip_ns.max(2 * QUEUE_NS)
     }
 
@@ -141,6 +145,7 @@ fn arrivals(sent: &[SentSegment]) -> Vec<(i64, i64)> {
 /// The 80th percentile of the rates of consecutive packets. Each rate covers three packets, or as many as arrive within
 /// [`STEADY_NS`], because times of single packets vary by interrupts and schedulers.
 fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
+    // Half a round trip, so that a rate belongs to one flight of packets.
     let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);
     let steady_ns = STEADY_NS.min(round_trip_ns / 4);
     let stride = arrivals.len() / MAX_RATES + 1;

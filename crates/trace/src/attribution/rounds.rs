@@ -9,6 +9,7 @@ const MAX_ROUNDS: i64 = 4_096;
 /// as much as a thousand long ones.
 const MAX_FOR_A_PACKET: i64 = 64;
 /// Rounds shorter than this are made this long, nanoseconds.
+/// Below 100 µs the clock of a capture shows noise.
 const SHORTEST_NS: i64 = 100_000;
 
 /// The shape of a round among its neighbours.

@@ -58,6 +58,7 @@ pub struct SenderView {
     pub scaled: bool,
 }
 
+/// A quarter of the range: sums of two offsets cannot overflow.
 const MAX_AHEAD: i64 = i64::MAX / 4;
 
 impl SenderView {

@@ -45,6 +45,7 @@ pub struct TransferBreakdown {
 }
 
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
+/// A stack answers within microseconds; 3 ms allow for its scheduler.
 const TRIGGER_NS: i64 = 3_000_000;
 /// An acknowledgement that is later than a round trip by this time was delayed by a timer. Nanoseconds.
 const DELAYED_NS: i64 = 20_000_000;
@@ -53,6 +54,7 @@ const MANY_SEGMENTS: i64 = 4;
 /// The largest burst of a sender with pacing, in packets.
 const PACED_BURST: usize = 46;
 /// The least time after a loss that counts as recovery, in nanoseconds.
+/// The minimum retransmission timeout of Linux.
 const RECOVERY_NS: i64 = 200_000_000;
 
 pub fn attribute_transfer(transfer: &MessageTransfer<'_>) -> TransferBreakdown {
@@ -290,6 +292,7 @@ impl<'a> TransferSlicer<'a> {
 
     /// The limit of a time in which the sender had no data outstanding, or did not use an acknowledgement.
     fn classify_silence(&self, gap: &PacketGap<'_>, outstanding: i64) -> Limit {
+        // Two round trips: the last acknowledgement may be one away, and delayed.
         let long = RECOVERY_NS.max(2 * self.transfer.round_trip_ns);
         let lost =
             gap.later.jump && outstanding > 0 && gap.later.time_ns - gap.earlier.time_ns > long;
@@ -342,6 +345,7 @@ impl<'a> TransferSlicer<'a> {
 
     /// Whether a retransmission is so close that this time belongs to it.
     fn is_lossy(&self, from_ns: i64, to_ns: i64) -> bool {
+        // Without SACK, recovery repairs one loss a round trip (RFC 6582), so several losses take several.
         let after = RECOVERY_NS.max(6 * self.transfer.round_trip_ns);
         let before = self.transfer.round_trip_ns;
         let first = self.repairs.partition_point(|repair| *repair + after < from_ns);

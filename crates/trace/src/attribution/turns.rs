@@ -34,8 +34,10 @@ pub struct ConversationTurns {
 }
 
 /// Bytes that a server may send unrequested while a client sends: session tickets of TLS 1.3.
+/// Two tickets, as OpenSSL sends them, have some hundred bytes.
 const UNASKED: i64 = 1_024;
 /// Overlaps before a connection is called multiplexed.
+/// One may be an early answer, such as an error.
 const OVERLAPS: usize = 3;
 
 pub fn find_turns(conversation: &Conversation) -> ConversationTurns {

@@ -18,6 +18,7 @@ pub struct PcapReader {
     link: u16,
 }
 
+/// Bytes of the file header and of a packet record's header (draft-ietf-opsawg-pcap, sections 4 and 5).
 const HEADER: usize = 24;
 const RECORD: usize = 16;
 

@@ -33,6 +33,7 @@ struct TimestampClock {
     offset: i64,
 }
 
+/// Types of blocks (draft-ietf-opsawg-pcapng, section 4); 2 is obsolete, and old files have it.
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
@@ -40,12 +41,14 @@ const SIMPLE: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED: u32 = 6;
 
+/// The byte-order magic of a section header, as its writer's byte order has it.
 const ORDER: u32 = 0x1a2b_3c4d;
 /// Type and length before a block's body, and the length repeated behind it.
 const AROUND: usize = 12;
 /// Interfaces of a section that are stored; more are treated as damage.
 const MAX_INTERFACES: usize = 65_536;
 
+/// Options of interfaces and of their statistics (the same draft).
 const OPTION_DROPS: u16 = 5;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;

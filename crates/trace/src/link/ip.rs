@@ -15,12 +15,14 @@ pub enum IpPayload<'a> {
     Tunnel(FrameLayer, usize),
 }
 
+/// Numbers of IANA's registry of protocol numbers: TCP, and what a tunnel carries.
 const TCP: u8 = 6;
 const V4: u8 = 4;
 const V6: u8 = 41;
 const GRE: u8 = 47;
 
 /// Extension headers that are skipped at most (RFC 8200, 4.1).
+/// The RFC recommends each at most once, and destination options twice.
 const MAX_EXTENSIONS: usize = 8;
 
 /// Reads the header; `wire`: bytes of the packet on the wire from here on, at most.

@@ -2,6 +2,7 @@
 //!
 //! The number does not describe the path; it only shows whether two paths are equal.
 
+/// Kinds of tags. Their values only have to differ; they appear nowhere outside.
 pub const VLAN: u64 = 1;
 pub const PPPOE: u64 = 2;
 /// The key of a GRE tunnel.

@@ -42,6 +42,7 @@ const MAX_WAITING: usize = 1_024;
 /// The longest accepted line of a chunk.
 const MAX_CHUNK_LINE: usize = 4_096;
 /// Characters of a request's first line that are stored.
+/// A title has one line.
 const MAX_TITLE: usize = 120;
 
 impl HttpDecoder {
@@ -208,6 +209,7 @@ fn may_become_head(side: ConnectionSide, bytes: &[u8]) -> bool {
     match side {
         ConnectionSide::Client => short || head::is_request(bytes),
         ConnectionSide::Server => {
+            // The length of `HTTP/1.`, as far as it was captured.
             let compared = bytes.len().min(7);
             bytes[..compared] == b"HTTP/1."[..compared]
         }

@@ -14,6 +14,7 @@ pub enum DecodeStep {
 }
 
 /// Bytes of a head that are put together at most.
+/// Servers refuse heads of more than 8 to 64 KiB.
 const MAX_HEAD: usize = 64 << 10;
 /// Early packets that are stored at most.
 const MAX_OUT_OF_ORDER: usize = 64;

@@ -9,6 +9,7 @@ pub struct TlsDecoder {
     first_data: Option<i64>,
 }
 
+/// Bytes of a record's header, and the type of application data in it (RFC 8446 §5.1).
 const HEADER: usize = 5;
 const APPLICATION: u8 = 23;
 /// The longest record: 2^14 bytes, and the overhead of its protection (RFC 5246, 6.2.3).

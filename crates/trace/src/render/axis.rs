@@ -9,6 +9,7 @@ pub fn ticks(most: f64, count: f64) -> Vec<f64> {
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     let step = step.into_iter().find(|step| *step >= rough).unwrap_or(rough);
+    // A hundred steps bound the page when rounding leaves a tiny step.
     (0..=((most / step) as usize).min(100)).map(|at| at as f64 * step).collect()
 }
 

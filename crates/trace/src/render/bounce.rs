@@ -13,7 +13,9 @@ use crate::scene::ConnectionScene;
 use crate::sentence::format_span;
 
 /// Arrows that are drawn at most.
+/// A browser scrolls a few thousand elements without delay.
 const MAX_ARROWS: usize = 2_000;
+/// Sizes of the drawing in pixels, here and below.
 const MARGIN_LEFT: f64 = 190.0;
 const RIGHT: f64 = 830.0;
 const TOP: f64 = 92.0;
@@ -22,6 +24,7 @@ const BREAK: f64 = 34.0;
 /// Pixels between two arrows, at least and at most.
 const ROOM: (f64, f64) = (11.0, 90.0);
 /// Silences longer than this are compressed, nanoseconds.
+/// A second would take more pixels than all packets of a usual exchange.
 const LONG_NS: i64 = 1_000_000_000;
 
 /// One packet, or several consecutive ones in one direction.
@@ -105,6 +108,7 @@ fn draw_arrow(
         _ => "full",
     };
     let mut class = format!("arrow {size}");
+    // Only the first three findings are marked; with more, most arrows would be.
     for (rank, finding) in findings.iter().enumerate().take(3) {
         let evidence = &finding.evidence;
         let within = evidence.connection == scene.number

@@ -26,6 +26,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// Width of the bounce diagram.
 const BOUNCE: f64 = 1_020.0;
 /// Transactions in the table.
+/// A browser shows a table of this size without delay.
 const MAX_ROWS: usize = 500;
 
 /// The style and the script of each page, byte for byte: a server can name their digests in a content security policy.
@@ -52,6 +53,7 @@ pub fn draw_connection(scene: &ConnectionScene, report: &TraceReport) -> Rendere
         let scaled = plot.name.starts_with("flight");
         let hidden = if plot.name.ends_with("-log") { " hidden" } else { "" };
         let class = if scaled { format!("plot scaled{hidden}") } else { "plot".to_owned() };
+        // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             page,
             "<div class=\"{class}\">{}<small>{}</small></div>",

@@ -13,12 +13,15 @@ use crate::scene::ConnectionScene;
 
 /// Width of a plot's frame and of its inside.
 pub const WIDTH: f64 = 1_000.0;
+/// The left margin holds the figures of the axis.
 const MARGIN_LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const INSIDE: f64 = WIDTH - MARGIN_LEFT - RIGHT;
 /// Points of a line that are drawn at most.
+/// Six for each pixel of the width: more are not seen.
 const MAX_POINTS: usize = 6_000;
 /// Bins of the throughput plot.
+/// Four pixels each.
 const BINS: usize = 240;
 
 /// A plot: markup and height.
@@ -152,6 +155,7 @@ fn draw_limit_ribbon(
     for transaction in &scene.attribution.transactions {
         for (sender, phase) in transaction.phases().filter(|(sender, _)| *sender == side) {
             for (limit, from, to) in &phase.stretches {
+                // A twentieth of a pixel keeps the shortest stretch visible when the page is zoomed.
                 let width = (span.x(*to) - span.x(*from)).max(0.05);
                 if width < 0.3 && drawn > MAX_POINTS {
                     continue;
@@ -218,6 +222,8 @@ pub fn plot_round_trips(scene: &ConnectionScene, span: PlotSpan) -> TracePlot {
     let samples = [ConnectionSide::Client, ConnectionSide::Server].map(|side| path.samples(side));
     let longest = samples.iter().flat_map(|samples| samples.iter());
     let most = longest.map(|sample| sample.round_trip_ns).max().unwrap_or(0) as f64 / 1e9;
+    // A twentieth more, so that the highest point does not touch the edge. The least keeps an empty axis from dividing
+    // by 0.
     let scale = ValueAxis { most: (most * 1.05).max(1e-6), height: 120.0, log: false };
     let mut svg = Svg::default();
     for (class, samples) in ["client", "server"].iter().zip(samples) {

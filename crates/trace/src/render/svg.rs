@@ -27,6 +27,7 @@ pub fn escaped(text: &str) -> String {
 
 impl Svg {
     pub fn line(&mut self, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
+        // Writing to a `String` cannot fail, here and below.
         let _ = writeln!(
             self.out,
             "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"

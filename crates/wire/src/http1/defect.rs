@@ -168,6 +168,7 @@ defects! {
     Http3Protocol = "http3-protocol", 400;
 }
 
+// The statistics have 64 counters of defects (`model::stats::DEFECTS`).
 const _: () = assert!(Defect::COUNT <= 64);
 
 #[cfg(test)]

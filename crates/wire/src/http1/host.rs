@@ -14,6 +14,7 @@ pub fn is_host(text: &[u8]) -> bool {
     end > 0 && is_port(&text[end..])
 }
 
+/// The unreserved characters of RFC 3986 §2.3, by byte.
 const NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;

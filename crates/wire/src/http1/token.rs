@@ -1,5 +1,6 @@
 //! Character classes of RFC 9110 §5.6 and iteration over comma-separated lists.
 
+/// The characters of a token (RFC 9110 §5.6.2), by byte.
 const TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut at = 0;

@@ -1,6 +1,7 @@
 //! The violations of a peer, and their error codes (RFC 9114 §8.1, RFC 9204 §6).
 
 pub mod code {
+    /// H3_NO_ERROR (RFC 9114 §8.1).
     pub const NO_ERROR: u64 = 0x100;
     /// The peer violated a rule that no other code covers.
     pub const GENERAL_PROTOCOL_ERROR: u64 = 0x101;

@@ -17,9 +17,11 @@ const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Length of the signature, version and command, family and transport, and the length field.
 const FIXED: usize = 16;
 
+/// Commands in the low half of the byte after the signature (PROXY protocol, section 2.2).
 const LOCAL: u8 = 0;
 const PROXY: u8 = 1;
 
+/// Address family in the high half of a byte, transport in the low half (the same section).
 const UNSPEC: u8 = 0x00;
 const TCP4: u8 = 0x11;
 const TCP6: u8 = 0x21;

@@ -24,6 +24,7 @@ pub fn render_reasons(reasons: &[SlowReason]) -> String {
 
 /// A bar for each owner that has a part.
 pub fn render_owner_bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
+    // 40 columns are for the label and the figures. Beyond 60 a longer bar shows nothing more.
     let room = width.saturating_sub(40).clamp(10, 60);
     let mut out = String::new();
     for part in owners {

@@ -119,6 +119,7 @@ impl ReadProgress {
 
     fn end(&self) {
         if self.reported > 0 {
+            // Progress that cannot be cleared stops nothing.
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

@@ -61,6 +61,7 @@ fn render_head(report: &TraceReport, paint: Paint) -> String {
 
 /// A bar for each owner.
 fn render_owner_bars(owners: &TimeOwners, total: f64, width: usize, paint: Paint) -> String {
+    // 36 columns are for the label and the figures. Beyond 60 a longer bar shows nothing more.
     let room = width.saturating_sub(36).clamp(10, 60);
     let all = [
         ("client", owners.client, Colour::Good),
@@ -241,6 +242,7 @@ fn span(seconds: f64) -> String {
 
 /// Indented lines of at most `width` characters.
 fn wrapped(text: &str, width: usize) -> String {
+    // Lines of more than 120 characters are hard to read; below 40 words would be broken.
     let room = width.clamp(40, 120) - 4;
     let mut out = String::new();
     let mut line = String::new();

@@ -25,12 +25,15 @@ use super::method::DemoMethod;
 use super::table::MethodMeasurement;
 use crate::outcome::{CommandError, sentence};
 
+/// With four servers, a server's share differs clearly from all and from half of the packets.
 const SERVERS: u8 = 4;
 /// The port of the service and of the servers.
 const PORT: u16 = 80;
 /// Connections of the client at a time.
+/// A hash spreads 16 connections over all servers with high probability.
 const CONNECTIONS: usize = 16;
 /// How long anything may take to become ready.
+/// Loading the programs may take seconds on a slow machine: the kernel verifies each of them.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -137,6 +140,7 @@ impl PacketDemo {
 
     /// Stops the balancer gracefully, so that it removes its programs; everything else goes with the namespaces.
     pub async fn close(mut self) {
+        // A tenth of a second is enough: the measurement is over.
         if self.api.stop(Some(Duration::from_millis(100)), false).await.is_ok() {
             let begun = Instant::now();
             while self.daemon.check_alive().is_ok() && begun.elapsed() < PATIENCE {
@@ -245,6 +249,7 @@ impl DemoDaemon {
 
 impl Drop for DemoDaemon {
     fn drop(&mut self) {
+        // Fails only for a process that has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -8,6 +8,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderName, HeaderValue};
 
 /// Bounds the memory of stored responses. The oldest one is evicted first.
+/// A thousand changes: more than operators and tools make in an hour.
 const MAX_ENTRIES: usize = 1_024;
 /// Bytes of their answers together.
 const BYTES: usize = 16 << 20;

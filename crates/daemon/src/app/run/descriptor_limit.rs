@@ -5,6 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::util::event::EventLog;
 
 /// Fewer are hardly enough for a balancer.
+/// About 2,000 clients, each with a connection to a server.
 const FEW: u64 = 4096;
 
 /// Raises the soft limit to the hard one.

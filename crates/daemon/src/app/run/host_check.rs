@@ -170,6 +170,7 @@ fn value_texts(value: &str) -> Vec<String> {
 }
 
 fn format_list(known: &BTreeSet<String>) -> String {
+    /// A dozen names show the form of a valid one, and a message with all of them would be hard to read.
     const MOST: usize = 12;
     let more = if known.len() > MOST { ", …" } else { "" };
     let first: Vec<&str> = known.iter().take(MOST).map(String::as_str).collect();

@@ -27,6 +27,7 @@ use crate::util::memory_footprint::release_code_pages;
 use crate::util::systemd::SystemdNotifier;
 
 /// Bytes of a configuration file that are read; more is refused.
+/// As much as the API accepts, so that a configuration from the API can be loaded at the next start.
 pub(super) const FILE_BYTES: u64 = 16 << 20;
 
 pub(super) struct RunningDaemon {

@@ -9,6 +9,7 @@ use crate::state::predecessor::{DrainingConnections, Predecessor};
 use crate::util::event::EventLog;
 
 /// The interval of the old process's reports.
+/// Operators watch a drain in seconds.
 pub const EVERY: Duration = Duration::from_secs(1);
 /// An old process that reports nothing for ten intervals hangs, or does not report: what it drains is unknown.
 const SILENCE: Duration = Duration::from_secs(10);

@@ -17,6 +17,7 @@ use crate::util::fd_passing;
 /// The version of the protocol. Any other version is rejected.
 pub const VERSION: u32 = 1;
 /// Bounds a message: one holds a whole configuration and the state of all its servers.
+/// Four times the largest configuration that the API takes.
 const BYTES: u32 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use tokio::net::UnixStream;
 use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
 
 /// For the old process to answer.
+/// Above the old process's own limit, 10 s, whose refusal has the reason.
 const PROMPT: Duration = Duration::from_secs(15);
 
 /// Everything of the old process, and the line to it.

@@ -15,10 +15,13 @@ use crate::state::ControlHandle;
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 
 /// Limits the wait for the first message, and for the offer to be read.
+/// The new process sends at once; one that hangs must not block the next takeover.
 const PROMPT: Duration = Duration::from_secs(10);
 /// From the offer until the new process must be ready.
+/// A large configuration loads and its certificates are read within seconds; nothing can be changed meanwhile.
 pub const READY_WITHIN: Duration = Duration::from_secs(60);
 /// After a failed accept: descriptors may be short for a moment.
+/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves takeover attempts, one after another, until one succeeds; then reports it on `handed`. `takes_over` is true
@@ -65,6 +68,7 @@ pub(super) async fn handle_attempt(
     let handed = match control.hand_over().await {
         Ok(handed) => handed,
         Err(error) => {
+            // The new process may have gone; the takeover has failed either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::Refused(error.to_string()))
                 .await;
             return None;
@@ -100,6 +104,7 @@ pub(super) async fn handle_attempt(
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),
         Ok(Err(error)) => error.to_string(),
         Err(_) => {
+            // The new process may have gone; the takeover is cancelled either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::TooLate).await;
             format!("it was not ready within {ready_within:?}")
         }

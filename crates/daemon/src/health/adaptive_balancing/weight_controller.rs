@@ -15,6 +15,7 @@ use model::weight_controller::{self, WeightCalculation, WeightInput, WeightState
 use crate::state::{StateSnapshot, WeightShare};
 
 /// How long an ejected server takes from a tenth of its share to the whole, if `slow-start` sets nothing.
+/// A server that was out has cold caches and no connections; its full share at once could overload it.
 const EJECTION_RAMP: Duration = Duration::from_secs(10);
 
 /// The counters of one server.
@@ -272,6 +273,7 @@ impl PoolWeights {
             Some(slow_start::next_step(passed, whole)?.saturating_sub(passed))
         });
         let least = look.into_iter().chain(step.min()).min()?;
+        // A millisecond at least: a step that is due now must not become a busy loop.
         Some(least.max(Duration::from_millis(1)))
     }
 }

@@ -318,6 +318,7 @@ fn put(
 
 /// Formats a load briefly, whatever value the agent sent.
 fn percent(load: f64) -> String {
+    /// Beyond a million percent the digits say nothing, and an f64 may have 300 of them.
     const MOST: f64 = 1e6;
     match load * 100.0 {
         percent if percent.abs() <= MOST => format!("{percent:.0} %"),

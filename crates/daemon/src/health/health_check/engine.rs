@@ -35,6 +35,7 @@ use crate::util::orphan_reaper::kill_marked;
 use crate::util::random_seed::random_seed;
 
 /// Due times are rounded up to a multiple of this, so that one wake-up handles all probes due within it.
+/// As the slots of the workers' timer wheel: 4 ms late is early enough for any interval.
 const TURN: Duration = Duration::from_millis(4);
 /// Events read from epoll per call.
 const EVENTS: usize = 512;

@@ -23,6 +23,7 @@ use crate::state::evidence::EvidenceEntry;
 use crate::state::{HealthReport, HealthState, ServerFacts, StateSnapshot};
 
 /// A probe that begins later than this after its moment is counted as late.
+/// Well below `doubt`, 250 ms by default: probes that are later mean that the engine is overloaded.
 const LATE_THRESHOLD: Duration = Duration::from_millis(100);
 
 pub(super) struct HealthCheckers {
@@ -214,6 +215,7 @@ impl HealthCheckers {
                         .config
                         .probe
                         .as_ref()
+                        // The second applies only when the configuration has just removed the probe.
                         .map_or(Duration::from_secs(1), |probe| probe.every);
                 self.schedule.set(ticket.server, next_probe);
                 return None;

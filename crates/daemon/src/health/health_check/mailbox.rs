@@ -111,6 +111,7 @@ impl ProbeMailbox {
 
     /// It has been heard.
     pub(super) fn drain_event_fd(&self) {
+        // The descriptor does not block: a failed read means that the counter is already zero.
         let _ = rustix::io::read(&self.event_fd, &mut [0; 8]);
     }
 

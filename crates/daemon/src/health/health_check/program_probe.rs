@@ -20,8 +20,10 @@ use crate::util::duration_text::format_duration;
 use crate::util::orphan_reaper::kill_marked;
 
 /// Programs that run at a time; more wait.
+/// Each is a process with its memory; a program takes milliseconds as a rule.
 pub(super) const MAX_PROGRAMS: usize = 64;
 /// Bytes that a program may write to each of its two streams.
+/// Evidence shows the first line; the rest must not fill the memory.
 const OUTPUT_BYTES: usize = 64 * 1024;
 /// The time for the streams to close after the program's group was killed. A stream that is open after that belongs to
 /// a process outside of the group.
@@ -92,6 +94,7 @@ pub(super) async fn run_program(
     }
     let left = silent.is_none() && timeout(SETTLE, &mut streams).await.is_err();
     drop(streams);
+    // Reaps the process. An error leaves nothing to do: there is no such child any more.
     let _ = child.wait().await;
     if left || ended.is_err() {
         // Processes that have left the group are found by their marker. If the task fails, the sweep finds them later.

@@ -197,6 +197,7 @@ impl RunningProbe {
                     }
                 };
                 if let Some(outcome) = self.advance_dialogue(state.plaintext_bytes_to_read())? {
+                    // The outcome is decided; these bytes only end the dialogue in order.
                     let _ = self.flush_secure();
                     return Ok(Some(outcome));
                 }

@@ -17,6 +17,7 @@ use crate::tls::client_trust::read_revocation_lists;
 use crate::tls::trust_store::TrustStore;
 
 /// Bytes of a file with a secret.
+/// A password or a community has some dozen bytes.
 const SECRET_BYTES: u64 = 4_096;
 
 /// Settings for TLS but for the name, with the protocol to agree on.

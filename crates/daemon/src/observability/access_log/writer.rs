@@ -15,8 +15,10 @@ use super::shared::{AccessLogMessage, NoticeCallback, SharedAccessLog, count_lin
 use super::sink::AccessLogSink;
 
 /// Each cause is logged at most once in this time.
+/// A minute: a disk that stays full is seen and does not fill the event log.
 const QUIET: Duration = Duration::from_secs(60);
 /// The delay before a target that did not open is tried again.
+/// A pipe without a reader or a full disk is noticed within a second of its repair.
 const OPEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.
@@ -52,6 +54,7 @@ impl AccessLogWriter {
     /// Runs until it is stopped and the queue is empty, or until it must give up.
     pub(super) fn run(mut self, inbox: &Receiver<AccessLogMessage>) {
         loop {
+            // Loaded before the queue is read: lines that were queued before `stop` are still written.
             let stopping = self.shared.stop.load(Ordering::Acquire);
             let message = if stopping { inbox.try_recv().ok() } else { inbox.recv().ok() };
             let Some(message) = message else { return };
@@ -60,6 +63,7 @@ impl AccessLogWriter {
                 self.shared.queued.fetch_sub(lines.len(), Ordering::Relaxed);
                 self.batch(&lines);
             }
+            // Checked after the batch, so that lines taken from the queue are written or counted.
             if self.shared.give_up.load(Ordering::Acquire) {
                 return;
             }
@@ -68,6 +72,7 @@ impl AccessLogWriter {
 
     /// Reopens the target on request, and after a failure.
     fn handle_requests(&mut self) {
+        // A request after the swap sets the flag for the next turn.
         let asked = self.shared.reopen.swap(false, Ordering::AcqRel);
         let missing = self.sink.is_none() && self.target != AccessLogTarget::Off;
         let again = missing && self.opened.elapsed() >= OPEN_AGAIN;

@@ -14,6 +14,7 @@ use crate::util::admin_listeners::api_counters::ApiCounts;
 use crate::util::event::{EventLevel, EventLog};
 
 /// Between two events about the same place.
+/// A minute: a limit that is reached all the time stays visible and does not fill the log.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// The logged state of services and of the daemon's own listeners.

@@ -10,6 +10,7 @@ pub const PORTS: usize = 100;
 /// One instruction: code, jumps if true and if not, operand.
 pub type BpfInstruction = (u16, u8, u8, u32);
 
+/// Opcodes of classic BPF: class, size and mode as composed in the kernel's uapi header linux/bpf_common.h.
 const LD_ABS: u16 = 0x20;
 const LDH_ABS: u16 = 0x28;
 const LDB_ABS: u16 = 0x30;
@@ -33,6 +34,7 @@ const PROTOCOL: u32 = ANCILLARY;
 const DIRECTION: u32 = ANCILLARY + 4;
 const KIND: u32 = ANCILLARY + 28;
 
+/// EtherTypes of linux/if_ether.h, and IPPROTO_TCP.
 const IPV4: u32 = 0x0800;
 const IPV6: u32 = 0x86dd;
 const TCP: u32 = 6;

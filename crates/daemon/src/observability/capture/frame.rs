@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// IPPROTO_TCP, in the protocol field of IPv4 and the next-header field of IPv6.
 const TCP: u8 = 6;
 /// Fields whose values are secrets.
 const SECRETS: [&str; 8] = [

@@ -7,6 +7,7 @@ use std::sync::Arc;
 /// Memory of a packet beside its bytes (estimate).
 const PACKET_OVERHEAD: u64 = 96;
 /// Connections that one capture may be about.
+/// A capture is about one client or server at a time; further connections are another's.
 pub const FLOWS: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,14 +23,18 @@ use crate::util::event::{EventLevel, EventLog};
 use crate::util::packet_socket;
 
 /// How late an order may be heard.
+/// No user sees a delay of 20 ms.
 const LOOK: Duration = Duration::from_millis(20);
 /// Packets read between two checks for commands.
+/// At a million packets a second, about a millisecond.
 const BATCH: usize = 1_024;
 /// Bytes of a packet that are read: the longest headers, and `payload` at most.
 const ROOM: usize = 20 * 1_024;
 /// The size of the kernel's buffer for the socket.
+/// At 1 Gbit/s of full packets, 67 ms.
 const QUEUE: usize = 8 << 20;
 /// Bounds the captures that run at a time.
+/// Each costs the kernel a copy of every matching packet.
 const AT_ONCE: usize = 8;
 
 /// A command for the thread.

@@ -12,12 +12,15 @@ use model::config::HistoryRetention;
 use model::history::{HistoryRecord, MAGIC, encode_frame, merge_rows, read_records};
 
 /// A file is closed after this time, in seconds.
+/// Four files a day: removing the oldest one frees a few hours.
 const TURN: u64 = 6 * 3600;
 /// A file is closed at this fraction of the storage limit, so that removing one frees a small part.
 const SHARE: u64 = 16;
 /// Records older than this, in seconds, are merged.
+/// Two days: yesterday and today are compared in full detail.
 const FINE: u64 = 2 * 86_400;
 /// This many records are merged into one.
+/// Minutes become quarters of an hour.
 const COARSER: u64 = 15;
 /// Bytes of one file that are read.
 const FILE_BYTES: u64 = 8 << 30;

@@ -15,12 +15,16 @@ use crate::health::health_check::program_limits::drop_capabilities;
 use crate::util::orphan_reaper::kill_marked;
 
 /// Bytes of output that are stored; further output is read and discarded, so that the program does not block.
+/// More than the part that an event shows, for the log of a failure.
 const OUTPUT: usize = 16 * 1024;
 /// Bytes of memory that the program may map.
+/// Enough for an interpreter such as Python; a leak must not take the host's memory.
 const MEMORY: u64 = 1 << 30;
 /// Bytes of a file that it may write.
+/// A log or a state of the program; a loop must not fill the disk.
 const FILE: u64 = 64 << 20;
 /// Descriptors that it may open.
+/// Below the usual 1,024, and more than a program that sends a message needs.
 const DESCRIPTORS: u64 = 256;
 /// Processes that its user may have when it starts another one; root's are not counted by the kernel.
 const PROCESSES: u64 = 1_024;

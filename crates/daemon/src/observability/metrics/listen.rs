@@ -36,6 +36,7 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     max_lifetime: Duration::from_secs(30),
 };
 /// Between two attempts to open a port.
+/// A port that another process releases is taken within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Serves as configured until the daemon is gone.

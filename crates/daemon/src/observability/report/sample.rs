@@ -14,10 +14,12 @@ use model::stats::pool::{PoolCounters, PoolStats};
 use super::totals::{ServerTotals, ServiceTotals};
 
 /// A step of the sampler.
+/// Two samples this far apart give steady rates.
 pub const STEP: Duration = Duration::from_secs(2);
 /// A step when there are more servers than `MANY`: reading them all costs about 5 µs each.
 pub const LONG_STEP: Duration = Duration::from_secs(10);
 /// Servers from which on the long step is used.
+/// Reading 2,000 servers takes about 10 ms at 5 µs each, half a percent of a core at the usual step.
 pub const MANY: usize = 2_000;
 
 /// Every counter at one moment.

@@ -6,6 +6,7 @@ use model::slo::network_table::SloNetwork;
 use model::slo::outcome_counts::SloOutcomeCounts;
 
 /// Seconds of a slice.
+/// Five minutes: the shorter span of the fastest alarm.
 const SLICE: u64 = 300;
 /// Slices of the window: the current one, and the rest of the hour.
 const SLICES: u64 = 12;

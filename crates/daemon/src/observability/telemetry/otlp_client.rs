@@ -16,8 +16,10 @@ pub const TRACES: &str = "/v1/traces";
 /// Where log records go.
 pub const LOGS: &str = "/v1/logs";
 /// For all of it.
+/// Spans are queued meanwhile, so a collector that hangs must not hold the export for longer.
 const LIMIT: Duration = Duration::from_secs(5);
 /// The largest answer that is read, bytes.
+/// An answer reports rejected spans in one sentence.
 const ANSWER: usize = 64 * 1024;
 
 /// Why the collector did not accept a batch.

@@ -27,8 +27,10 @@ const LEASE: Duration = Duration::from_millis(200);
 /// Between two renewals at most.
 const RENEW: Duration = Duration::from_millis(50);
 /// Bytes that may wait in the kernel for the thread.
+/// At 10 Gbit/s, 13 ms in which the thread may not run.
 const ROOM: i32 = 16 << 20;
 /// Frames read between two checks of due packets.
+/// A due packet waits for 64 reads at most.
 const BATCH: usize = 64;
 /// `struct virtio_net_hdr` before each frame.
 const HEADER: usize = 10;
@@ -78,6 +80,7 @@ impl DelayEqualizer {
         let shared = Arc::<SharedEqualizer>::default();
         let mine = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("holder".to_owned()).spawn(move || {
+            // Without CAP_SYS_NICE the thread keeps its priority and holds packets less precisely.
             let _ = rustix::process::setpriority_process(None, NICE);
             run_thread(&socket, &ear, &lease, &mine);
         })?;
@@ -107,6 +110,7 @@ impl Drop for DelayEqualizer {
         // The thread sees the pipe's end.
         self.stop = None;
         if let Some(thread) = self.thread.take() {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }
@@ -142,6 +146,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Shar
             None => break,
         }
     }
+    // If the lease cannot be cleared it expires after `LEASE`.
     let _ = lease.renew(MonotonicTime(0));
     while let Some(packet) = shelf.take_due(MonotonicTime::NEVER) {
         send_frame(socket, &packet, shared);

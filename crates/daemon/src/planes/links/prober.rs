@@ -125,6 +125,7 @@ impl LinkProber {
     /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
     pub fn send_probe(&self, number: u16) {
         let echo = EchoRequest { token: self.token, number, sent: monotonic_now() };
+        // A probe that was not sent counts as lost.
         let _ = self.socket.try_send_to(&echo.to_request(self.to.is_ipv6()), self.to);
     }
 
@@ -132,6 +133,7 @@ impl LinkProber {
     pub fn send_carrier_notice(&self, down: u64) {
         // No probe has number 0, so the answer has no effect.
         let echo = EchoRequest { token: self.token, number: 0, sent: monotonic_now() };
+        // A notice that was not sent leaves the far end to its own probes.
         let _ = self.socket.try_send_to(&echo.to_down_notice(self.to.is_ipv6(), down), self.to);
     }
 

@@ -28,6 +28,7 @@ use crate::util::monotonic_clock::monotonic_now;
 /// The interval between checks of carriers: the kernel may report a lost one up to a second later (`linkwatch`).
 const LOOK: Duration = Duration::from_millis(10);
 /// The interval between reads of counters and checks of devices.
+/// Four times a second is as often as people can follow.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
 /// Answers that may wait; more stay in the sockets, and are lost there.
 const MESSAGE_QUEUE: usize = 256;

@@ -8,6 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 /// Bytes of queries that may wait in the kernel for a thread: a burst of some ten thousand.
 const RECEIVE: usize = 4 << 20;
 /// Connections that wait to be accepted.
+/// As many as the default limit of connections.
 const BACKLOG: i32 = 256;
 
 /// A socket for datagrams. `held`: the address is shared with other machines, and need not be here now.

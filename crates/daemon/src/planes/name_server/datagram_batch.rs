@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Datagrams at a time.
+/// One system call receives a burst; the buffers of a thread have 256 KiB.
 pub(super) const BATCH_SIZE: usize = 64;
 /// Bytes of a query that are looked at: no query is longer.
 pub(super) const QUERY_MAX: usize = 4_096;

@@ -12,6 +12,7 @@ use names::zone_data::ZoneData;
 use rustix::time::{ClockId, clock_gettime};
 
 /// The end of the threads takes no longer.
+/// Threads check for the end at least once a second.
 pub const LAST: Duration = Duration::from_secs(2);
 
 /// State that the threads share.
@@ -56,6 +57,7 @@ impl NameServerState {
     /// Publishes new zone data.
     pub fn publish_zone_data(&self, book: Arc<ZoneData>) {
         *lock(&self.zone_data) = Some(book);
+        // Counted after the data is in place. Release pairs with the Acquire load of `ZoneDataReader`.
         self.version.fetch_add(1, Ordering::Release);
     }
 
@@ -90,6 +92,7 @@ impl ZoneDataReader {
 
     #[inline]
     pub fn zone_data(&mut self) -> Option<&Arc<ZoneData>> {
+        // The version spares the lock for every query: workers lock only when the data has changed.
         let version = self.state.version.load(Ordering::Acquire);
         if version != self.version {
             (self.version, self.zone_data) = (version, self.state.zone_data());

@@ -26,8 +26,10 @@ use crate::state::{ControlHandle, StateSnapshot};
 use crate::util::event::EventLog;
 
 /// Between two tries for an address that is not had.
+/// An address that appears is served within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// After a connection that could not be accepted, such as without descriptors.
+/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Follows snapshots until it is asked to end.
@@ -243,6 +245,7 @@ impl NameServerTask {
         self.assign_sockets(true);
         self.accepting.shutdown().await;
         for (_, thread) in self.mailboxes {
+            // Fails only if the thread panicked, which it has reported on standard error.
             let _ = thread.join();
         }
     }
@@ -282,6 +285,7 @@ impl DnsTcpAcceptor {
                     continue;
                 }
             };
+            // Without TCP_NODELAY an answer may wait for the client's acknowledgement; it is still correct.
             let _ = stream.set_nodelay(true);
             let shared = Arc::clone(&self.state);
             let desk = Arc::clone(&self.responder);

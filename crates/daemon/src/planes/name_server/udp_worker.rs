@@ -41,6 +41,7 @@ pub(super) fn run(
     )?;
     let mut worker = UdpWorker::new(shared, desk);
     let mut sockets: Vec<Option<(SocketAddr, Arc<Socket>)>> = Vec::new();
+    // 64 events at once: more addresses than a name server has as a rule. The next wait returns the rest.
     let mut ready = Vec::with_capacity(64);
     loop {
         ready.clear();

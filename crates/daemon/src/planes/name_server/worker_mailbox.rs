@@ -35,6 +35,7 @@ impl WorkerMailbox {
     /// The assigned sockets, and whether to end.
     pub fn receive(&self) -> (WorkerSockets, bool) {
         let mut rung = [0; 8];
+        // The descriptor does not block: a failed read means that the counter is already zero.
         let _ = rustix::io::read(&self.event_fd, &mut rung);
         self.requested.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

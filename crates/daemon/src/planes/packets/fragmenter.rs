@@ -83,10 +83,12 @@ impl Fragmenter {
             let stop = Arc::clone(&stop);
             let run = move || match OversizedReader::open(&from.ring) {
                 Ok(ring) => {
+                    // `start` waits for this message, so the receiver exists.
                     let _ = told.send(Ok(()));
                     run(&from, &ring, &sockets, &counts, &stop);
                 }
                 Err(error) => {
+                    // `start` waits for this message, so the receiver exists.
                     let _ = told.send(Err(error));
                 }
             };

@@ -29,14 +29,18 @@ use crate::util::event::EventLog;
 use crate::util::local_time::offset_seconds;
 
 /// Between two looks at next hops.
+/// Next hops are confirmed each second, so 200 ms is the delay of a change.
 const TICK: Duration = Duration::from_millis(200);
 /// Ticks between two sweeps.
+/// A sweep a second.
 const SWEEP_TICKS: u32 = 5;
 /// Ticks between two attempts at a plane that could not be opened.
+/// Every two seconds: an interface or a right may appear later.
 const REOPEN_TICKS: u32 = 10;
 /// How long a snapshot may be ahead of the active one.
 const EARLY_FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
+/// Every five seconds; it reads the kernel's table of sockets.
 const BUSY: u32 = 25;
 
 /// A snapshot that is forwarded before it is active elsewhere.
@@ -110,6 +114,7 @@ pub(super) async fn run(
         }
         let waiting = ahead.as_mut().filter(|_| life.is_settled()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
+            // Fails only if the caller stopped waiting after its limit.
             let _ = done.send(());
         }
     }
@@ -298,6 +303,7 @@ impl PacketPlaneTask {
         self.facts.unavailable = None;
         self.facts.has_peer = !snapshot.config.heartbeats.is_empty();
         self.tables_changed = true;
+        // The second pass uses the addresses that the first one requested. More would repeat the same requests.
         for _ in 0..2 {
             self.needs_update = false;
             let Some(site) = &mut self.open_plane else { return };

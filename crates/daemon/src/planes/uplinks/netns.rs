@@ -5,6 +5,7 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
+/// SO_NETNS_COOKIE of the kernel's uapi header asm-generic/socket.h.
 const NETNS_COOKIE: i32 = 71;
 
 pub fn network_namespace() -> io::Result<u64> {

@@ -109,6 +109,7 @@ impl UplinkProber {
         match &mut self.kind {
             UplinkProbeMethod::Echo(socket, _) => {
                 let echo = EchoRequest { token: self.token, number, sent: monotonic_now() };
+                // A probe that was not sent counts as lost.
                 let _ = socket.try_send_to(&echo.to_request(self.to.is_ipv6()), self.to);
             }
             UplinkProbeMethod::Connect(calls) => {
@@ -123,6 +124,7 @@ impl UplinkProber {
                         let called =
                             tokio::time::timeout(limit, connect_probe(&way.0, way.1, to)).await;
                         if matches!(called, Ok(Ok(()))) {
+                            // Fails only if the uplink's task has ended.
                             let _ = heard
                                 .send(UplinkProbeReply { token, number, at: monotonic_now() })
                                 .await;

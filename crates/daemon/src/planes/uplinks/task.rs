@@ -21,10 +21,13 @@ use crate::util::event::EventLog;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// The interval between checks for due probes.
+/// Probes may be due every 20 ms at the least.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The interval between reads of counters and checks of installed rules.
+/// Four times a second is as often as people can follow.
 const SHOW: Duration = Duration::from_millis(250);
 /// After this many of those, everything is compared with the kernel again.
+/// Every ten seconds: another program may have changed the rules without a notification that was read.
 const DOUBT: u32 = 40;
 /// Answers that may wait; more stay in the sockets, and are lost there.
 const REPLY_QUEUE: usize = 256;

@@ -14,6 +14,7 @@ const RETRY: Duration = Duration::from_secs(10);
 /// And no later than this.
 const MAX_RETRY: Duration = Duration::from_secs(640);
 /// A backup cannot know whether an address can be set by now. After this time it counts as fit again.
+/// A minute without an attempt says nothing about the present state of the kernel.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The addresses and interfaces of this host.

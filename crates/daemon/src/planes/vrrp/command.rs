@@ -6,8 +6,10 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long others wait for the thread.
+/// Giving addresses up takes the kernel milliseconds; the process must end all the same.
 const WAIT: Duration = Duration::from_secs(5);
 /// Orders that may wait.
+/// Commands of operators; more wait at the sender.
 const QUEUE: usize = 16;
 
 /// How it is to change who is active.
@@ -80,6 +82,7 @@ impl VrrpCommandSender {
     pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
         if self.0.send(VrrpCommand::Shutdown { give, done }).await.is_ok() {
+            // After the limit the caller stops waiting; the thread ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

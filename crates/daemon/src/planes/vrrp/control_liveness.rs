@@ -11,6 +11,7 @@ use tokio::time::MissedTickBehavior;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Short beside the time after which a control thread without pulses counts as stuck.
+/// Forty pulses of `HANG_TIMEOUT`.
 const PULSE_INTERVAL: Duration = Duration::from_millis(250);
 /// A runtime without a heartbeat for this time hangs. Loading a large configuration takes less.
 const HANG_TIMEOUT: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ use super::rx_socket::{
     BESIDE_TAG, BESIDE_TYPE, JUMP_EQUAL, LOAD_BYTE, LOAD_HALF, OUTGOING, RETURN,
 };
 
+/// Opcodes of classic BPF (the kernel's uapi header linux/bpf_common.h): LD|W|ABS and JMP|JA.
 const LOAD_WORD: u16 = 0x20;
 const JUMP: u16 = 0x05;
 /// As much of a frame as there is.

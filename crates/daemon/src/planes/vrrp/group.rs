@@ -35,6 +35,7 @@ use crate::util::event::{EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// State changes that are stored for `status`.
+/// The history of a flapping group; the log has all of them.
 const MAX_CHANGES: usize = 8;
 
 /// What all groups share.

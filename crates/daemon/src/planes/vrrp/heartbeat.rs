@@ -40,6 +40,7 @@ use reach_targets::ReachTargets;
 use witness::WitnessClient;
 
 /// Each kind of packet defect is logged at most once in this time.
+/// A minute: a wrong key elsewhere stays visible and does not fill the log.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The heartbeat with another member.
@@ -132,6 +133,7 @@ impl HeartbeatSession {
         let era = self.epoch;
         let words = self.messages.clone();
         tokio::task::spawn_blocking(move || {
+            // Fails only if the thread has ended, which needs no digest.
             let _ = words.blocking_send(HeartbeatMessage::Digest(
                 era,
                 config_drift::config_digests(&config),

@@ -97,6 +97,7 @@ async fn read_frames(socket: Arc<AsyncFd<Socket>>, ifindex: u32, to: mpsc::Sende
     }
 }
 
+/// Opcodes of classic BPF (the kernel's uapi header linux/bpf_common.h): LD|B|ABS, LD|H|ABS, JMP|JEQ|K, RET|K.
 pub const LOAD_BYTE: u16 = 0x30;
 pub const LOAD_HALF: u16 = 0x28;
 pub const JUMP_EQUAL: u16 = 0x15;

@@ -37,6 +37,7 @@ use crate::util::event::EventLog;
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Between two looks at links, addresses and whether the control lives.
+/// A link that went down is noticed by the kernel's message first; this covers a missed one.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Frames that may wait; more stay in the kernel's queue, and are lost there.
 const FRAME_QUEUE: usize = 256;

@@ -24,6 +24,7 @@ use crate::util::random_seed;
 /// An order takes seconds; one that takes this long will not succeed.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Between two looks at the time of day, which may have been set.
+/// Renewals are due to the hour; a clock that was set is noticed within half a minute.
 const LOOK: Duration = Duration::from_secs(30);
 /// Bounds of the delay between queries for the renewal window, in seconds. The authority suggests the delay (RFC 9773
 /// §4.3).

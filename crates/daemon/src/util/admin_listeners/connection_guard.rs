@@ -21,14 +21,18 @@ use crate::util::admin_listeners::connection_slots::{
 };
 
 /// For a whole head on any listener of control.
+/// As `timeout.header` of a service: three retransmissions fit.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// For a whole body after that.
+/// The largest configuration, 16 MiB, passes at 2.3 Mbit/s.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a newcomer waits where all places are in use.
+/// A client that gets no answer within a few seconds shows a failure instead of hanging.
 const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
+/// Short beside a round trip, and 200 checks a second cost little.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Limits of a listener's connections.

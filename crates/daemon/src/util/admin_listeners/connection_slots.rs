@@ -154,6 +154,7 @@ impl ConnectionSlots {
         if let Some(client) = pass.0.client {
             self.0.holders.remove(client);
         }
+        // Stored before the waker is taken; `poll_evicted` leaves its waker before its last load.
         pass.0.is_evicted.store(true, Ordering::Release);
         let waker = pass.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
@@ -185,6 +186,7 @@ impl ConnectionSlot {
 
     /// A request has come; with its body, if it has any, it is one that is carried out.
     pub(crate) fn begin_request(&self, whole: bool) {
+        // Here and below, Release pairs with the Acquire loads, whose callers may run on another thread.
         self.0.in_body.store(!whole, Ordering::Release);
         match self.phase() {
             _ if whole => self.set_phase(AdmissionPhase::Busy),

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rtnetlink::sys::{Socket, SocketAddr as Peer};
 
+/// Numbers of the kernel's uapi headers: NETLINK_SOCK_DIAG and the message types and flags (REQUEST, DUMP) of
+/// linux/netlink.h, SOCK_DIAG_BY_FAMILY of linux/sock_diag.h, AF_INET and AF_INET6, IPPROTO_TCP.
 const PROTOCOL: isize = 4;
 const BY_FAMILY: u16 = 20;
 const ERROR: u16 = 2;
@@ -15,6 +17,7 @@ const FAMILIES: [u8; 2] = [2, 10];
 const TCP: u8 = 6;
 /// `TCP_TIME_WAIT`, as a state and in the bit mask of requested states.
 const TIME_WAIT: u8 = 6;
+/// The sizes of `struct nlmsghdr` (linux/netlink.h) and of `struct inet_diag_req_v2` (linux/inet_diag.h).
 const HEADER: usize = 16;
 const REQUEST: usize = 56;
 

@@ -5,6 +5,7 @@
 //! nearly a full window arrived, the window limited the sender, and it is doubled.
 
 /// A connection's window is this many stream windows.
+/// Several streams share a connection, and one alone must not be held up by it.
 const TOGETHER: u32 = 4;
 
 /// The estimate for one connection.

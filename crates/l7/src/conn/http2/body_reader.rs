@@ -159,6 +159,7 @@ impl<S: BodySource> BodyReader<S> {
 
     /// Removes `n` bytes from the piece and releases them to the source.
     fn consume(&mut self, n: usize) {
+        // No result is ignored here: `split_to` returns the consumed bytes, which were copied before.
         let _ = self.piece.split_to(n);
         self.source.consumed(n);
     }

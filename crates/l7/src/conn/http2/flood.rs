@@ -9,6 +9,7 @@ use model::config::Http2FloodLimits;
 use model::monotonic_time::MonotonicTime;
 
 /// The interval over which events are counted.
+/// Ten seconds tell a flood from a page that a user leaves early.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// Fewer events of a kind than this are normal traffic.

@@ -109,6 +109,7 @@ impl<N: NetDriver> ProxyStream<N> {
     /// Stores the client's certificate and its field lines.
     pub fn identify(&self, lines: Vec<u8>, client: Option<Rc<VerifiedClient>>) {
         if let Some(sealed) = self.tls.get() {
+            // A connection has one handshake, so neither cell is set before.
             let _ = sealed.identity.set(lines);
             if let Some(client) = client {
                 let _ = sealed.verified_client.set(client);
@@ -229,6 +230,8 @@ impl<N: NetDriver> ProxyStream<N> {
                     }
                     let given = session.feed(&mut scratch.input[..at + n], into);
                     if !session.unsent().is_empty() {
+                        // Bytes that the socket does not take stay in the session; a broken socket shows at the next
+                        // read or write.
                         let _ = self.flush(sealed, sock, session);
                     }
                     if given > 0 {
@@ -354,6 +357,7 @@ impl<N: NetDriver> ProxyStream<N> {
             // If the socket accepts nothing now, the next read or write sends it.
             let _ = self.flush(sealed, sock, &mut session);
         } else {
+            // A shutdown fails only when the peer has already closed or reset the connection.
             let _ = self.rt.net.end(sock);
         }
     }
@@ -372,6 +376,7 @@ impl<N: NetDriver> ProxyStream<N> {
             session.close();
             let word = session.unsent();
             if !word.is_empty() && self.source.has(Readiness::WRITE) {
+                // An alert that is lost changes nothing: the connection closes next.
                 let _ = self.rt.net.write(sock, word, false);
             }
         }

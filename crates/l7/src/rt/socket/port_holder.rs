@@ -62,6 +62,7 @@ fn overlap(a: IpAddr, b: IpAddr) -> bool {
 fn endpoint(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
+    // The 16 bytes of an IPv6 address; an IPv4 address fills four of them.
     let mut bytes = Vec::with_capacity(16);
     for at in (0..ip.len()).step_by(8) {
         let word = u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?;

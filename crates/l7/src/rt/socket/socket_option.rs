@@ -106,6 +106,7 @@ pub(super) fn buffers_as_asked(
         // The kernel doubles the requested size for its bookkeeping (socket(7)).
         let short = |got: io::Result<usize>| got.is_ok_and(|got| got / 2 < size);
         if short(socket.send_buffer_size()) {
+            // Fails without CAP_NET_ADMIN; the size that is read next shows it.
             let _ = sockopt::set_socket_send_buffer_size_force(socket, size);
             if short(socket.send_buffer_size()) {
                 return Err(buffer_cut_error("send-buffer", asked, "net.core.wmem_max"));
@@ -116,6 +117,7 @@ pub(super) fn buffers_as_asked(
         let size = usize::try_from(asked).unwrap_or(usize::MAX);
         let short = |got: io::Result<usize>| got.is_ok_and(|got| got / 2 < size);
         if short(socket.recv_buffer_size()) {
+            // Fails without CAP_NET_ADMIN; the size that is read next shows it.
             let _ = sockopt::set_socket_recv_buffer_size_force(socket, size);
             if short(socket.recv_buffer_size()) {
                 return Err(buffer_cut_error("receive-buffer", asked, "net.core.rmem_max"));

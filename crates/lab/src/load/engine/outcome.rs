@@ -164,4 +164,5 @@ impl LoadEngine {
 }
 
 /// Closed loop: the pause of a stream after a failed request, so that a dead target is not flooded.
+/// A hundred attempts a second for each stream.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(10);

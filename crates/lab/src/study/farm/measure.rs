@@ -72,6 +72,7 @@ pub fn measure_all(
     parameters: &Parameters,
     measured: &mut FarmMeasurements,
 ) -> Result<bool, StudyError> {
+    // Each server is a namespace and a process; 16 are as many as a small machine runs beside the balancer.
     let servers = u8::try_from(parameters.number("servers")).unwrap_or(u8::MAX).min(16);
     let layout = SiteLayout {
         local_servers: servers,

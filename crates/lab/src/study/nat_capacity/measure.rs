@@ -85,6 +85,7 @@ impl NatSite {
 
     /// Adds enough client addresses for this many connections; a port of each serves once a minute.
     pub fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
+        // Host numbers 100 to 219 of the client's subnet.
         let count = (connections / CLIENT_PORTS).ceil().clamp(1.0, 120.0) as u8;
         let [a, b, c, _] = self.site.client.host.v4.octets();
         let more: Vec<Ipv4Addr> =
@@ -154,8 +155,11 @@ pub fn measure_row(
         &packets,
     )?;
     let periods = parameters.number("periods");
+    // A client port rests for a minute in TIME_WAIT, so a longer run needs no more addresses.
     let sources = bench.sources(offered * (closing * (periods + 1)).as_secs_f64().min(60.0))?;
+    // Half more than the connections that may wait for their timeout at once.
     let waiting = (offered * REQUEST_TIMEOUT.as_secs_f64() * 1.5) as usize;
+    // 200 descriptors are for everything else of the process.
     let most = machine_facts().descriptors.saturating_sub(200) as usize;
     let pace = LoadModel::Open { per_second: offered, connections: waiting.max(64).min(most) };
     let load =

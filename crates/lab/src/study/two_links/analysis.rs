@@ -270,6 +270,7 @@ fn arithmetic_section(parameters: &Parameters, cells: &[StreamCell]) -> ReportSe
         .filter(|cell| cell.carrier == StreamTransport::Tcp)
         .map(|cell| cell.mbit)
         .collect();
+    // The source calculates with 34 ms, although 17 ms was its round trip already.
     let theirs = bandwidth_delay_product(BitRate(20e9), Duration::from_millis(34)).0;
     let right = bandwidth_delay_product(BitRate(20e9), Duration::from_millis(17)).0;
     ReportSection {

@@ -4,6 +4,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 pub const STICKY: KeySchema = KeySchema::new(
@@ -43,6 +44,7 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "Name of the cookie, field or parameter.",
         )
         .http_only(),
+        // 30 days are longer than any session; where room is short, a table's oldest entries leave earlier.
         KeySchema::new(
             "time",
             ValueKind::time(1_000, 30 * DAY),
@@ -50,6 +52,7 @@ static STICKY_TABLE: TableSchema = TableSchema {
             "How long after its last connection or request a client keeps its server; required but for cookies of ours, \
              which without it last as long as the browser runs.",
         ),
+        // A client's whole address by default; a shorter mask makes one client of a network.
         KeySchema::new(
             "mask4",
             ValueKind::count(0, 32),

@@ -7,6 +7,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// Keys that apply only to some kinds of agents, and those kinds.
@@ -62,12 +63,14 @@ static AGENT_TABLE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Text(Cow::Borrowed(""))),
             "`text`: what is sent first.",
         ),
+        // As often as HAProxy's `agent-inter`: 2 s.
         KeySchema::new(
             "every",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
             "Between two questions.",
         ),
+        // Half of `every`: a late report is followed by the next one in time.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),

@@ -4,6 +4,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 pub const BALANCE: KeySchema = KeySchema::new(
@@ -28,6 +29,7 @@ pub const JUDGE: KeySchema = KeySchema::new(
     "Weighs servers again and again by what they have to do and how they do it; `off`: weights stay as written.",
 );
 
+/// A second is the shortest ramp with more than one step; a day is longer than any cache takes to fill.
 pub const SLOW_START: KeySchema = KeySchema::new(
     "slow-start",
     ValueKind::time_or_keyword(1_000, DAY, "off"),
@@ -35,6 +37,7 @@ pub const SLOW_START: KeySchema = KeySchema::new(
     "How long a server that is new or was down takes from a tenth of its share to the whole.",
 );
 
+/// A share in percent. 0 would be `off`.
 pub const SPILL_OVER: KeySchema = KeySchema::new(
     "spill-over",
     ValueKind::count_or_keyword(1, 100, "off"),
@@ -60,6 +63,7 @@ pub const LOCALITY: KeySchema = KeySchema::new(
     "Where it is; `off`: near.",
 );
 
+/// Nine ranks, before those of backups and of last resort.
 pub const PRIORITY: KeySchema = KeySchema::new(
     "priority",
     ValueKind::count(1, 9),
@@ -114,18 +118,23 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             ),
             "The policy; the guide to the choice says which is for what.",
         ),
+        // Envoy's bound as well. The default is the largest prime below 2^14: the table fits the second-level cache of
+        // a core.
         KeySchema::new(
             "size",
             ValueKind::count(3, 5_000_011),
             DefaultValue::count(16_381),
             "`maglev`, `bounded-hash`: the table's size, a prime.",
         ),
+        // Below 101 percent no server could be above the mean. A quarter more moves few clients and leaves little
+        // imbalance.
         KeySchema::new(
             "load-factor",
             ValueKind::count(101, 1_000),
             DefaultValue::count(125),
             "`bounded-hash`: what a server may have in flight, percent of its share of all.",
         ),
+        // A client's whole address by default; a shorter mask makes one client of a network.
         KeySchema::new(
             "mask4",
             ValueKind::count(0, 32),
@@ -197,6 +206,7 @@ static JUDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(0),
             "Say of the load that servers report, percent. The four make 100.",
         ),
+        // As often as probes, which give the latencies.
         KeySchema::new(
             "every",
             ValueKind::time(100, DAY),
@@ -209,12 +219,14 @@ static JUDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(5),
             "Weights are published when they change by more than so many percent of their sum.",
         ),
+        // 100 is no smoothing.
         KeySchema::new(
             "smoothing",
             ValueKind::count(100, 10_000),
             DefaultValue::count(150),
             "In percent: a new weight goes the part 100/`smoothing` of the way.",
         ),
+        // Above 256 a weight would exceed the range of servers' own weights.
         KeySchema::new(
             "bound",
             ValueKind::count(2, 256),
@@ -224,4 +236,5 @@ static JUDGE_TABLE: TableSchema = TableSchema {
     ],
 };
 
+/// A share in percent; 0 leaves a measure out.
 const SAY: ValueKind = ValueKind::count(0, 100);

@@ -96,6 +96,7 @@ pub enum HashKey {
 pub struct Priority(u8);
 
 impl Priority {
+    /// Ranks are counted from 1; a lower number takes the work first.
     pub const FIRST: Priority = Priority(1);
     /// The highest number that can be configured.
     pub const MAX: u8 = 9;

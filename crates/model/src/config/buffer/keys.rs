@@ -32,6 +32,7 @@ static BUFFER_TABLE: TableSchema = TableSchema {
             "A longer one: goes on to a server while it comes, or is refused with 413. Likewise where `memory` is used up: \
              refused with 503.",
         ),
+        // Below 64 KiB every body is held already (`limit.connection-bytes`).
         KeySchema::new(
             "response",
             ValueKind::Size { min: 64 * 1_024, max: MOST, unset: Some("off") },

@@ -59,6 +59,7 @@ pub static CAPTURE: TableSchema = TableSchema {
             DefaultValue::Absent,
             "More than so many percent of a service's exchanges failed within ten seconds, of at least twenty.",
         ),
+        // A payload of 16 KiB is one record of TLS; captures must not become copies of the traffic.
         KeySchema::new(
             "payload",
             ValueKind::size(0, 16 * 1024),
@@ -72,12 +73,14 @@ pub static CAPTURE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Size(4 * 1024 * 1024)),
             "So much of what passed is kept in memory, and so large a file may be.",
         ),
+        // Two seconds after the trigger: retransmissions that follow it are seen.
         KeySchema::new(
             "time",
             ValueKind::time(0, 600_000),
             DefaultValue::millis(2_000),
             "How long packets of the connections concerned are added after it began.",
         ),
+        // A trigger that holds for hours makes one file a minute, not one for each packet.
         KeySchema::new(
             "pause",
             ValueKind::time(0, 86_400_000),

@@ -14,6 +14,7 @@ pub const BREAKER: KeySchema = KeySchema::new(
 /// More than one machine can hold open: larger numbers are unit mistakes.
 const MOST: u64 = 10_000_000;
 
+// The limits are off unless written: only the operator knows what the servers can do.
 static BREAKER_TABLE: TableSchema = TableSchema {
     description: "circuit breakers",
     exclusive_groups: &[],

@@ -38,6 +38,7 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
             ),
             "Of which media types; `text/*`: of all that begin so.",
         ),
+        // An answer of less than a kibibyte fits one packet either way.
         KeySchema::new(
             "min",
             ValueKind::size(1, 1 << 30),
@@ -50,6 +51,7 @@ static COMPRESS_TABLE: TableSchema = TableSchema {
             DefaultValue::count(64),
             "Answers being compressed at a time, per worker: each takes up to 2 MiB. What is more goes as it is.",
         ),
+        // A fifth of the cores stays for connections that need no compression.
         KeySchema::new(
             "busy",
             ValueKind::count(1, 100),

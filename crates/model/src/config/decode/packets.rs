@@ -94,6 +94,7 @@ pub fn decode_prefixes(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails
 
 fn parse_prefix(text: &str) -> Result<IpPrefix, FindingDetails> {
     let shown: String =
+        // 60 characters are longer than every network, also with an IPv6 address of 39 and a prefix length.
         text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
     let wrong = || FindingDetails::new(format!("`{shown}` is not a network")).with_expected(PREFIX);
     let (address, bits) = match text.split_once('/') {
@@ -119,6 +120,7 @@ fn parse_prefix(text: &str) -> Result<IpPrefix, FindingDetails> {
 
 /// The IPv4 network of an IPv4-mapped IPv6 prefix (RFC 4291 §2.5.5.2).
 fn unmap_prefix(address: IpAddr, bits: Option<u8>) -> Option<IpPrefix> {
+    /// The bits of the prefix `::ffff:0:0/96` before the IPv4 address.
     const MAPPED: u8 = 96;
     let IpAddr::V6(v6) = address else { return None };
     let v4 = IpAddr::V4(v6.to_ipv4_mapped()?);

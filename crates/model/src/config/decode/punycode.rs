@@ -2,6 +2,7 @@
 //!
 //! It lowers upper case. Other mappings of IDNA are left to the author of the name.
 
+/// The parameters of Punycode (RFC 3492 §5).
 const BASE: u32 = 36;
 const LEAST: u32 = 1;
 const MOST: u32 = 26;

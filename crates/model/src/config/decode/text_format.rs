@@ -221,6 +221,7 @@ fn is_token_byte(byte: u8) -> bool {
 /// Describes a table without a short form.
 pub fn describe_table(table: &TableSchema) -> String {
     let keys = table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
+    // Three keys show the form; the reference has them all.
     let keys: Vec<String> = keys.take(3).map(|key| format!("`{}`", key.name)).collect();
     format!("a table with keys such as {}", keys.join(", "))
 }

@@ -27,6 +27,7 @@ static SERVERS_FROM_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived("`a`"),
             "`dns`: which records.",
         ),
+        // The range of TCP and UDP ports.
         KeySchema::new(
             "port",
             ValueKind::count(1, 65_535),
@@ -45,12 +46,14 @@ static SERVERS_FROM_TABLE: TableSchema = TableSchema {
             DefaultValue::Absent,
             "A file with `ADDRESS:PORT [weight=N] [name=NAME]` a line, read again when it changes.",
         ),
+        // One server at least: an empty answer is more likely a fault of the source than an empty pool.
         KeySchema::new(
             "min",
             ValueKind::count(1, 10_000),
             DefaultValue::count(1),
             "An answer with fewer servers is not believed: the last good one stands.",
         ),
+        // A wrong answer must not fill the pool.
         KeySchema::new(
             "max",
             ValueKind::count(1, 10_000),

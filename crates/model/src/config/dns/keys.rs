@@ -36,6 +36,8 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::count(1),
             "Threads that answer over UDP, each with a socket of its own at every address. Takes a restart.",
         ),
+        // From what every resolver accepts (RFC 1035 §4.2.1) to the usual limit of resolvers. 1,232 bytes fit the least
+        // MTU of IPv6.
         KeySchema::new(
             "udp-size",
             ValueKind::size(512, 4_096),
@@ -49,6 +51,7 @@ pub static SERVER: TableSchema = TableSchema {
             "Answers of one kind a second to one network of clients (IPv4 /24, IPv6 /56) over UDP without a cookie; \
              `off`: as many as are asked for.",
         ),
+        // The range of BIND's `slip`, without 0.
         KeySchema::new(
             "slip",
             ValueKind::count_or_keyword(1, 10, "off"),
@@ -74,6 +77,7 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::count(256),
             "TCP connections at a time; one client may have a quarter of them.",
         ),
+        // RFC 7766 §6.2.3 recommends an idle time in the order of seconds.
         KeySchema::new(
             "idle",
             ValueKind::time(100, 600_000),
@@ -99,6 +103,7 @@ pub static ZONE: TableSchema = TableSchema {
             DefaultValue::Derived("`hostmaster` at the zone"),
             "Mail address of who is responsible, for SOA.",
         ),
+        // Short, so that clients soon leave a server that went down. A week is longer than changing addresses allow.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
@@ -171,12 +176,14 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::Absent,
             "For `nearest`: which networks prefer which. The longest network counts.",
         ),
+        // 32 records of AAAA have 896 bytes and fit the default `udp-size`.
         KeySchema::new(
             "answers",
             ValueKind::count(1, 32),
             DefaultValue::count(1),
             "Addresses in one answer at most.",
         ),
+        // Bounded like the `ttl` of a zone.
         KeySchema::new(
             "ttl",
             ValueKind::time(0, 604_800_000),
@@ -211,12 +218,14 @@ pub static NAME: TableSchema = TableSchema {
             DefaultValue::Absent,
             "An HTTPS record with these protocols (RFC 9460).",
         ),
+        // The prefixes that RFC 7871 §11.1 recommends to resolvers: /24, and /56 of IPv6.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),
             DefaultValue::count(24),
             "For `sticky`: bits of an IPv4 client that count.",
         ),
+        // The prefix that RFC 7871 §11.1 recommends: /56.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),
@@ -242,6 +251,7 @@ static ADDRESS: TableSchema = TableSchema {
             DefaultValue::Derived("`a1`, `a2`, … by its position"),
             "Its name, for `near` and where it is told of.",
         ),
+        // The range of weights of servers.
         KeySchema::new(
             "weight",
             ValueKind::count(0, 256),

@@ -121,18 +121,21 @@ static HOOK_TABLE: TableSchema = TableSchema {
             DefaultValue::Required,
             "Kinds of events; `all`: every kind but those about hooks.",
         ),
+        // A program that sends a message needs a second or two; one that hangs must not hold its place.
         KeySchema::new(
             "timeout",
             ValueKind::time(10, 600_000),
             DefaultValue::millis(10_000),
             "It is killed, with all that it started, after so long.",
         ),
+        // A burst of events must not become a burst of processes.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 64),
             DefaultValue::count(4),
             "So many may run at a time.",
         ),
+        // The queue bounds the memory of a burst.
         KeySchema::new(
             "queue",
             ValueKind::count(0, 1_024),

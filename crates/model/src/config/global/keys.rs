@@ -37,6 +37,7 @@ pub static GLOBAL: TableSchema = TableSchema {
             DefaultValue::unset("auto"),
             "Worker threads; `auto`: one for each core that the process may use.",
         ),
+        // The descriptor limit decides as a rule.
         KeySchema::new(
             "connections",
             ValueKind::count_or_keyword(1, 100_000_000, "auto"),
@@ -44,6 +45,7 @@ pub static GLOBAL: TableSchema = TableSchema {
             "Client connections over all services; `auto`: half of what the file descriptor limit leaves after 128 of our own, for each \
              client may need a second one towards a server; 16 at least, 1,000,000 at most.",
         ),
+        // 30 s let ordinary requests end, as Kubernetes' terminationGracePeriodSeconds.
         KeySchema::new(
             "drain",
             ValueKind::time(0, 86_400_000),

@@ -43,6 +43,7 @@ pub static HEARTBEAT: TableSchema = TableSchema {
             DefaultValue::count(7_694),
             "Port of UDP, the same on both members.",
         ),
+        // Below 10 ms a late timer looks like a loss. Beyond 10 s VRRP alone notices sooner.
         KeySchema::new(
             "every",
             ValueKind::time(10, 10_000),
@@ -113,6 +114,7 @@ pub static WITNESS: TableSchema = TableSchema {
             DefaultValue::Absent,
             "Or the members of an etcd, one to nine: `http://HOST:2379`.",
         ),
+        // Long against a round trip to the witness, and users wait no longer after a failure.
         KeySchema::new(
             "lease",
             ValueKind::time(500, 30_000),
@@ -152,6 +154,7 @@ pub static REACH: TableSchema = TableSchema {
             DefaultValue::Absent,
             "Targets that are asked by a TCP connection, addresses with ports.",
         ),
+        // A router that is busy answers late: a second needs three losses for a verdict.
         KeySchema::new(
             "every",
             ValueKind::time(50, 60_000),
@@ -176,6 +179,7 @@ pub static REACH: TableSchema = TableSchema {
             DefaultValue::count(3),
             "Questions in a row without an answer after which it is not.",
         ),
+        // A link that came up needs seconds for spanning tree and neighbours.
         KeySchema::new(
             "settle",
             ValueKind::time(0, 600_000),

@@ -16,6 +16,7 @@ pub fn fill_heartbeat_defaults(
     if heartbeat.setting("every").is_none() {
         let shortest = groups.iter().filter_map(|group| group.time("advertise")).min();
         let (time, why) = match shortest {
+            // The longest value that `every` accepts; `advertise` may be longer.
             Some(time) => (time.min(Duration::from_secs(10)), "the shortest `advertise`"),
             None => (EVERY, "there is no group"),
         };

@@ -21,12 +21,14 @@ static HEDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::Absent,
             "When the first one has been silent for so long.",
         ),
+        // Below the median every second request would be sent twice; 99 is the last whole percent.
         KeySchema::new(
             "percentile",
             ValueKind::count(50, 99),
             DefaultValue::Derived("95 where `after` is not written"),
             "When it has been silent for longer than so many percent of the pool's answers took to begin in the last 5 to 10 s.",
         ),
+        // Below 5 ms a second request costs more than it saves.
         KeySchema::new(
             "at-least",
             ValueKind::time(0, 60_000),

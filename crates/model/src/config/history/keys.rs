@@ -30,6 +30,7 @@ static HISTORY_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(30 * 86_400_000),
             "How long.",
         ),
+        // A minute is the step of most monitoring; a second is the finest that states are looked at.
         KeySchema::new(
             "step",
             ValueKind::time(1_000, 3_600_000),

@@ -5,6 +5,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// The largest flow-control window (RFC 9113 §6.9.1).
@@ -42,12 +43,14 @@ static SERVICE: TableSchema = TableSchema {
         STREAMS,
         WINDOW_FIRST,
         WINDOW_MOST,
+        // At least one frame of the default size, 16 KiB (RFC 9113 §4.2).
         KeySchema::new(
             "send-buffer",
             ValueKind::size(16 * 1_024, 16 * 1_024 * 1_024),
             DefaultValue::Literal(ConfigValue::Size(64 * 1_024)),
             "Bytes of one answer that wait for its client.",
         ),
+        // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
@@ -55,6 +58,7 @@ static SERVICE: TableSchema = TableSchema {
             "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
              one, and what is under way ends in order.",
         ),
+        // Fifty a second: a user who leaves pages early stays below, a rapid reset exceeds it within a second.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),
@@ -62,6 +66,7 @@ static SERVICE: TableSchema = TableSchema {
             "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
              ended beyond.",
         ),
+        // A hundred a second: real clients send a few PINGs and SETTINGS a minute.
         KeySchema::new(
             "control-frames",
             ValueKind::count(10, 1_000_000),
@@ -69,6 +74,7 @@ static SERVICE: TableSchema = TableSchema {
             "Frames in ten seconds that carry nothing: PING, SETTINGS, PRIORITY, empty and unknown ones. The connection \
              is ended beyond.",
         ),
+        // A hundred a second: real clients open windows of kilobytes.
         KeySchema::new(
             "tiny-frames",
             ValueKind::count(10, 1_000_000),
@@ -76,6 +82,7 @@ static SERVICE: TableSchema = TableSchema {
             "Pieces of less than 64 bytes in ten seconds that a client's windows cut its answers into. The connection \
              is ended beyond.",
         ),
+        // Ten a second: a correct client sends none.
         KeySchema::new(
             "malformed",
             ValueKind::count(1, 1_000_000),
@@ -103,6 +110,7 @@ static POOL: TableSchema = TableSchema {
         STREAMS,
         WINDOW_FIRST,
         WINDOW_MOST,
+        // Servers of gRPC tolerate one PING in five minutes; half a minute more allows for clocks and delays.
         KeySchema::new(
             "ping",
             ValueKind::time_or_keyword(100, DAY, "off"),
@@ -113,6 +121,7 @@ static POOL: TableSchema = TableSchema {
     ],
 };
 
+/// RFC 9113 §6.5.2 recommends no fewer than 100. Each may hold a request's memory, so the bound is not open.
 const STREAMS: KeySchema = KeySchema::new(
     "streams",
     ValueKind::count(1, 10_000),
@@ -120,6 +129,7 @@ const STREAMS: KeySchema = KeySchema::new(
     "Requests at a time on one connection.",
 );
 
+/// At least the initial window of RFC 9113 §6.9.2, the client assumes it until it has read the server's settings.
 const WINDOW_FIRST: KeySchema = KeySchema::new(
     "window",
     ValueKind::size(65_535, WINDOW),
@@ -127,6 +137,7 @@ const WINDOW_FIRST: KeySchema = KeySchema::new(
     "Bytes of one body that may be on their way to us at first.",
 );
 
+/// 4 MiB carry about 330 Mbit/s over 100 ms. It is memory that one connection may take.
 const WINDOW_MOST: KeySchema = KeySchema::new(
     "window-most",
     ValueKind::size(65_535, WINDOW),

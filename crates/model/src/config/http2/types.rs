@@ -84,6 +84,8 @@ impl Default for ClientHttp2 {
             window: 256 << 10,
             window_most: 4 << 20,
             send_buffer: 64 << 10,
+            // One hour, as nginx's keepalive_time: long-lived clients are spread over workers and balancers once an
+            // hour.
             age: Some(Duration::from_secs(3600)),
             flood: Http2FloodLimits {
                 resets: 500,
@@ -102,6 +104,7 @@ impl Default for ServerHttp2 {
             streams: 100,
             window: 256 << 10,
             window_most: 4 << 20,
+            // Servers of gRPC tolerate one PING in five minutes; half a minute more allows for clocks and delays.
             ping: Some(Duration::from_secs(330)),
         }
     }

@@ -5,6 +5,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// QUIC allows larger windows; this limit equals that of HTTP/2.
@@ -29,24 +30,28 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::keyword("off"),
             "`on`: it is also spoken over UDP at the addresses of `listen`, which takes `tls`.",
         ),
+        // One day, the default of `ma` in RFC 7838 §3.1.
         KeySchema::new(
             "announce",
             ValueKind::time_or_keyword(1_000, 365 * DAY, "off"),
             DefaultValue::millis(DAY),
             "How long clients of HTTP/1 and HTTP/2, which answers tell of it (Alt-Svc), may remember that.",
         ),
+        // RFC 9114 §6.1 recommends no fewer than 100.
         KeySchema::new(
             "streams",
             ValueKind::count(1, 10_000),
             DefaultValue::count(100),
             "Requests at a time on one connection.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "window",
             ValueKind::size(65_535, WINDOW),
             DefaultValue::Literal(ConfigValue::Size(256 * 1_024)),
             "Bytes of one body that may be on their way to us.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "window-most",
             ValueKind::size(65_535, WINDOW),
@@ -59,6 +64,7 @@ static SERVICE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Size(1_024 * 1_024)),
             "Bytes of all answers of one connection that were sent and are not acknowledged, or wait to be sent.",
         ),
+        // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
         KeySchema::new(
             "age",
             ValueKind::time_or_keyword(1_000, 30 * DAY, "off"),
@@ -66,6 +72,7 @@ static SERVICE: TableSchema = TableSchema {
             "How old a connection may become, a tenth more or less by chance. Then the client is told to open another \
              one, and what is under way ends in order.",
         ),
+        // A worker completes many more handshakes a second; a hundred under way mean a flood or a slow path.
         KeySchema::new(
             "prove",
             ValueKind::count(0, 1_000_000),
@@ -73,6 +80,7 @@ static SERVICE: TableSchema = TableSchema {
             "Handshakes under way at a worker from which on a client must first prove that its address is its own \
              (Retry). How many there may be at all is `tls.handshakes`.",
         ),
+        // As for HTTP/2.
         KeySchema::new(
             "resets",
             ValueKind::count(1, 1_000_000),

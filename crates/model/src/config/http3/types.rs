@@ -31,11 +31,13 @@ impl Default for ClientHttp3 {
     fn default() -> Self {
         ClientHttp3 {
             offer: false,
+            // One day, the default of `ma` in RFC 7838 §3.1.
             announce: Some(Duration::from_secs(86_400)),
             streams: 100,
             window: 256 << 10,
             window_most: 4 << 20,
             send_buffer: 1 << 20,
+            // One hour, as for HTTP/2: long-lived clients are spread over workers and balancers once an hour.
             age: Some(Duration::from_secs(3600)),
             prove: 100,
             resets: 500,

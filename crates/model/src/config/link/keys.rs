@@ -120,6 +120,7 @@ pub static PROBE: TableSchema = TableSchema {
     description: "a bundle's probe",
     exclusive_groups: &[],
     keys: &[
+        // Ten a second and a timeout of three intervals: a dead link is left within half a second.
         KeySchema::new(
             "every",
             ValueKind::time(20, 60_000),

@@ -15,12 +15,14 @@ static SHED_TABLE: TableSchema = TableSchema {
     description: "the shedding of a queue",
     exclusive_groups: &[],
     keys: &[
+        // A tenth of `interval`, the ratio of CoDel (RFC 8289: 5 to 10 percent).
         KeySchema::new(
             "target",
             ValueKind::time(1, 60_000),
             DefaultValue::millis(50),
             "The longest wait that is still good.",
         ),
+        // Long enough for a burst to pass, and users hardly notice it.
         KeySchema::new(
             "interval",
             ValueKind::time(10, 600_000),

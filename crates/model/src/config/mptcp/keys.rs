@@ -38,6 +38,7 @@ pub static MPTCP: TableSchema = TableSchema {
             "What endpoints are for that say nothing themselves: connections that begin here open a subflow from them, \
              the far end is told of them, or both as a connection's side allows.",
         ),
+        // The kernel's bound (MPTCP_PM_ADDR_MAX).
         KeySchema::new(
             "subflows",
             ValueKind::count(1, 8),

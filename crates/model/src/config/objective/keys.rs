@@ -3,6 +3,7 @@
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use crate::config::value::ConfigValue;
 
+/// One hour, in milliseconds.
 const HOUR: u64 = 3_600_000;
 
 const DAY: u64 = 24 * HOUR;
@@ -47,12 +48,14 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             "Operations that are fast; those that fail are not.",
         )
         .http_only(),
+        // A month evens out the days of a week; three months are the longest usual reporting period.
         KeySchema::new(
             "window",
             ValueKind::time(DAY, 90 * DAY),
             DefaultValue::millis(30 * DAY),
             "Over so much time. After a restart it is taken from the history.",
         ),
+        // Below ten, single accidents would raise alarms at night.
         KeySchema::new(
             "at-least",
             ValueKind::count(1, 1_000_000),
@@ -65,12 +68,14 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(64),
             "Networks of clients that are told apart; what is more is counted together.",
         ),
+        // The prefixes that RFC 7871 §11.1 recommends: networks that belong together, and no single subscribers.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),
             DefaultValue::count(24),
             "Bits of a network in IPv4.",
         ),
+        // The prefix that RFC 7871 §11.1 recommends: /56.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),

@@ -17,24 +17,28 @@ static EJECT_TABLE: TableSchema = TableSchema {
     description: "an ejection",
     exclusive_groups: &[],
     keys: &[
+        // As Envoy's consecutive_5xx.
         KeySchema::new(
             "failures",
             ValueKind::count(1, 10_000),
             DefaultValue::count(5),
             "Failures in a row, over all workers, that put a server out.",
         ),
+        // Above a half, more answers fail than succeed.
         KeySchema::new(
             "rate",
             ValueKind::count(1, 100),
             DefaultValue::count(50),
             "Failures of the interval, percent of its answers and failures, that put a server out.",
         ),
+        // Truncated answers are rare in good times, so a small share is a fault of the server.
         KeySchema::new(
             "cut-rate",
             ValueKind::count(1, 100),
             DefaultValue::count(5),
             "Answers cut in the middle, percent likewise and at least three, that put a server out.",
         ),
+        // With fewer, one failure would be more than ten percent.
         KeySchema::new(
             "volume",
             ValueKind::count(1, 1_000_000),
@@ -47,18 +51,21 @@ static EJECT_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(1_000),
             "What is looked back on.",
         ),
+        // Five seconds outlast a restart of the server's process.
         KeySchema::new(
             "time",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(5_000),
             "The first time out; each further one is twice as long, less a random share of a tenth.",
         ),
+        // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
         KeySchema::new(
             "most",
             ValueKind::time(100, 86_400_000),
             DefaultValue::millis(300_000),
             "The longest time out.",
         ),
+        // Half of the pool: what is left must carry the load.
         KeySchema::new(
             "share",
             ValueKind::count(0, 100),

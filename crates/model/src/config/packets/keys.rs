@@ -7,6 +7,7 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 pub static PACKETS: TableSchema = TableSchema {
@@ -75,6 +76,7 @@ pub const PROTOCOL: KeySchema = KeySchema::new(
 )
 .packets_only();
 
+/// Half a minute outlasts late retransmissions of the last segments; a longer time would hold the ports of `nat`.
 pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
     "fin-timeout",
     ValueKind::time(1_000, DAY),
@@ -83,6 +85,7 @@ pub const FIN_TIMEOUT: KeySchema = KeySchema::new(
 )
 .packets_only();
 
+/// RFC 5382 REQ-5.
 pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
     "stale-timeout",
     ValueKind::time(1_000, 365 * DAY),
@@ -111,6 +114,7 @@ pub const HALF_CLOSED: KeySchema = KeySchema::new(
 )
 .packets_only();
 
+/// Two minutes, the least that RFC 4787 REQ-5 allows.
 pub const UDP: KeySchema = KeySchema::new(
     "udp",
     ValueKind::time(1_000, 7 * DAY),
@@ -134,6 +138,7 @@ pub const TUNNEL: KeySchema = KeySchema::new(
 )
 .packets_only();
 
+/// From the kernel's TCP_MIN_MSS to the longest IPv4 packet less 40 bytes of headers.
 pub const MSS_CLAMP: KeySchema = KeySchema::new(
     "mss-clamp",
     ValueKind::count_or_keyword(88, 65_495, "off"),
@@ -172,6 +177,7 @@ static TUNNEL_TABLE: TableSchema = TableSchema {
             "An IP header (RFC 2003, RFC 2473), a GRE header as well (RFC 2784), or IP and UDP whose source port \
              differs by flow.",
         ),
+        // IANA's port of GUE.
         KeySchema::new(
             "port",
             ValueKind::count(1, 65_535),
@@ -241,6 +247,7 @@ static SOURCE_TABLE: TableSchema = TableSchema {
     keys: &[CONNECTIONS, SYN_RATE, RST_RATE, BANDWIDTH],
 };
 
+/// Here and below, 100 million exceeds what one machine holds or forwards in a second; 0 is what `deny` is for.
 const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
     ValueKind::count_or_keyword(1, 100_000_000, "off"),
@@ -262,6 +269,7 @@ const RST_RATE: KeySchema = KeySchema::new(
     "Resets a second.",
 );
 
+/// From a kilobyte a second to 10 Tbit/s, more than the interfaces of one machine carry.
 const BANDWIDTH: KeySchema = KeySchema::new(
     "bandwidth",
     ValueKind::Rate { min: 8_000, max: 10_000_000_000_000, unset: Some("off") },

@@ -13,6 +13,7 @@ use crate::config::{
     proxy_protocol, retry, schedule, service, socket, tls,
 };
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 pub static POOL: TableSchema = TableSchema {
@@ -138,6 +139,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "Between two bytes of an answer, and between two reads by a server of its request.",
         )
         .http_only(),
+        // An hour without a message: streams of events send a comment or a ping more often.
         KeySchema::new(
             "stream",
             ValueKind::time(1, 7 * DAY),
@@ -147,6 +149,7 @@ static TIMEOUT: TableSchema = TableSchema {
         )
         .http_only(),
         QUEUE_TIME,
+        // A server's own limit is learned. A minute bounds what an idle connection costs the server.
         KeySchema::new(
             "idle",
             ValueKind::time(1, 7 * DAY),
@@ -207,6 +210,7 @@ pub const FIRST_BYTE: KeySchema = KeySchema::new(
 )
 .http_only();
 
+/// Bounded like the times that it replaces.
 pub const ATTEMPTS: KeySchema = KeySchema::new(
     "attempts",
     ValueKind::time(1, 7 * DAY),
@@ -223,6 +227,7 @@ pub const QUEUE_TIME: KeySchema = KeySchema::new(
     "Waiting for a server below its connection cap.",
 );
 
+/// Per worker. Each costs a descriptor and the server's memory; without any, every request opens a connection.
 pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
     "idle",
     ValueKind::count(0, 65_535),
@@ -231,6 +236,7 @@ pub const IDLE_CONNECTIONS: KeySchema = KeySchema::new(
 )
 .http_only();
 
+/// Per worker. Each waiting exchange holds its buffers; `timeout.queue` bounds how long.
 pub const QUEUE_LENGTH: KeySchema = KeySchema::new(
     "queue",
     ValueKind::count(0, 1_000_000),

@@ -10,6 +10,7 @@ use crate::config::schema::{
 use crate::config::tls::{CRL, EXPIRED_CRL, MINIMUM};
 use crate::config::value::ConfigValue;
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// Kinds that are flags, each also a short form of the whole table.
@@ -208,6 +209,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             TextFormat::Digest,
             "`http`, `http2`: `\"sha256:HEX\"` of the whole body.",
         ),
+        // Evidence is in the first kilobytes of a page.
         KeySchema::new(
             "body",
             ValueKind::size(1, 16 * 1024 * 1024),
@@ -246,12 +248,14 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
             "`program`: its arguments. No shell reads them.",
         ),
+        // Enough for an interpreter such as Python; a leak must not take the host's memory.
         KeySchema::new(
             "memory",
             ValueKind::size(1024 * 1024, 1 << 40),
             DefaultValue::Literal(ConfigValue::Size(256 * 1024 * 1024)),
             "`program`: address space of each of its processes.",
         ),
+        // Enough for a shell's pipeline; a fork bomb must not take the host's processes.
         KeySchema::new(
             "processes",
             ValueKind::count(1, 10_000),
@@ -265,18 +269,21 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
              nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
         ),
+        // Here and below: `every`, `rise` and `fall` have the defaults of HAProxy's `inter`, `rise` and `fall`.
         KeySchema::new(
             "every",
             ValueKind::time(10, DAY),
             DefaultValue::millis(2_000),
             "Between two probes.",
         ),
+        // A verdict after `fall` results comes within a second once a server is in doubt.
         KeySchema::new(
             "doubt",
             ValueKind::time(10, DAY),
             DefaultValue::millis(250),
             "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
         ),
+        // Half of `every`: a probe ends before the next one begins.
         KeySchema::new(
             "timeout",
             ValueKind::time(1, DAY),
@@ -295,6 +302,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(3),
             "Failures in a row until down.",
         ),
+        // Above a half, probes would come twice as often as written.
         KeySchema::new(
             "jitter",
             ValueKind::count(0, 50),

@@ -39,6 +39,7 @@ static ACCEPT_TABLE: TableSchema = TableSchema {
             DefaultValue::keyword("refuse"),
             "Connections from elsewhere: reset, or taken as clients without a header.",
         ),
+        // The PROXY protocol asks for three seconds at least, to cover a retransmission of TCP.
         KeySchema::new(
             "time",
             ValueKind::time(1, 60_000),

@@ -15,19 +15,23 @@ static RETRY_TABLE: TableSchema = TableSchema {
     description: "the terms of further attempts",
     exclusive_groups: &[],
     keys: &[
+        // A fifth: servers that all fail get 1.2 times the load, not three times as with two free retries each.
         KeySchema::new(
             "budget",
             ValueKind::count_or_keyword(0, 100, "off"),
             DefaultValue::count(20),
             "Further attempts, percent of the requests of the window; `off`: as many as `retries` allows each.",
         ),
+        // Ten a second, so that pools with few requests can retry at all. linkerd has the same floor, share and window.
         KeySchema::new(
             "at-least",
             ValueKind::count(0, 100_000),
             DefaultValue::count(10),
             "Further attempts a second that are allowed besides, so that few requests have a budget too.",
         ),
+        // Ten seconds smooth a burst, and with the floor they allow a hundred retries at once.
         KeySchema::new("window", ValueKind::time(1_000, 60_000), DefaultValue::millis(10_000), "What is looked back on."),
+        // The first value of Envoy; its longest is ten times that, as below.
         KeySchema::new(
             "back-off",
             ValueKind::time(0, 60_000),
@@ -35,6 +39,7 @@ static RETRY_TABLE: TableSchema = TableSchema {
             "A random time up to this is waited before the second further attempt, and before the first if no other \
              server is up; each further time it is twice as long.",
         ),
+        // Ten times the first value, as Envoy.
         KeySchema::new(
             "back-off-most",
             ValueKind::time(0, 60_000),

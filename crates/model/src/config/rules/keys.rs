@@ -139,6 +139,7 @@ static REDIRECT_TABLE: TableSchema = TableSchema {
              to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
              before it along.",
         ),
+        // 301, 302, 303, 307 and 308 (RFC 9110 §15.4); the others in between are refused when the file is verified.
         KeySchema::new(
             "status",
             ValueKind::count(301, 308),
@@ -185,6 +186,7 @@ static MIRROR_TABLE: TableSchema = TableSchema {
             DefaultValue::count(100),
             "Of how many requests.",
         ),
+        // A mirror that hangs holds no more than this many copies.
         KeySchema::new(
             "at-once",
             ValueKind::count(1, 10_000),
@@ -213,6 +215,7 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
             "Days of the week, local time; with `hours`, those on which they begin.",
         )
         .proxy_only(),
+        // The whole byte: DSCP and ECN (RFC 2474 §3, RFC 3168 §5).
         KeySchema::new(
             "tos",
             ValueKind::count(0, 255),

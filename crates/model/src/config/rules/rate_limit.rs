@@ -34,6 +34,7 @@ pub static LIMIT_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived("32"),
             "`by = \"address\"`: bits of an IPv4 address that count.",
         ),
+        // A /64 is what one machine or one home has.
         KeySchema::new(
             "mask6",
             ValueKind::count(1, 128),

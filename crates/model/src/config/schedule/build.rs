@@ -6,6 +6,7 @@ use crate::config::admin_state::AdminState;
 use crate::config::section::ConfigSection;
 use crate::config::value::ConfigValue;
 
+/// One bit for each of the seven days.
 const EVERY_DAY: u8 = 0b111_1111;
 
 /// `None`: the rule is faulty and has been reported.

@@ -42,6 +42,7 @@ pub static SERVER: TableSchema = TableSchema {
     ],
 };
 
+/// The range of HAProxy's weights, so that converted files keep their numbers.
 pub const WEIGHT: KeySchema = KeySchema::new(
     "weight",
     ValueKind::count(0, 256),
@@ -49,6 +50,7 @@ pub const WEIGHT: KeySchema = KeySchema::new(
     "A server's share; 0 takes no new work. In a pool: for its servers that set none.",
 );
 
+/// More than the 65,535 ports of one source address allow; further source addresses add to them.
 pub const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
     ValueKind::count_or_keyword(1, 1_000_000, "off"),

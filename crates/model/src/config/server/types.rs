@@ -32,6 +32,7 @@ pub struct ServerConfig {
 pub struct ServerWeight(u16);
 
 impl ServerWeight {
+    /// The range of HAProxy's weights, so that converted files keep their numbers.
     pub const MAX: u16 = 256;
     pub const ONE: ServerWeight = ServerWeight(1);
 

@@ -7,6 +7,7 @@ use crate::config::{
     proxy_protocol, request_priority, rules, socket, tls,
 };
 
+/// One hour, in milliseconds.
 const HOUR: u64 = 3_600_000;
 
 const DAY: u64 = 24 * HOUR;
@@ -104,6 +105,7 @@ static TIMEOUT: TableSchema = TableSchema {
     exclusive_groups: &[],
     keys: &[
         HEADER,
+        // Each idle connection costs a descriptor, and a browser opens another one when it needs it.
         KeySchema::new(
             "idle",
             ValueKind::time(1, 7 * DAY),
@@ -111,6 +113,7 @@ static TIMEOUT: TableSchema = TableSchema {
             "A keep-alive connection without a request.",
         )
         .http_only(),
+        // Half a minute without a byte outlasts four retransmissions (1 + 2 + 4 + 8 s).
         KeySchema::new(
             "between-bytes",
             ValueKind::time(1, 7 * DAY),
@@ -211,6 +214,8 @@ pub const TRUST: KeySchema = KeySchema::new(
      for them, since many clients stand behind each.",
 );
 
+/// Ten seconds outlast three retransmissions of a lost packet (1 + 2 + 4 s), and a slow attacker holds a place no
+/// longer.
 pub const HEADER: KeySchema = KeySchema::new(
     "header",
     ValueKind::time(1, 7 * DAY),
@@ -235,6 +240,7 @@ pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
     "Between two bytes or two reads within a message, of a client and of a server.",
 );
 
+/// Off: the length of a good download or stream is unknown, and the times between bytes bound a stalled one.
 pub const WHOLE: KeySchema = KeySchema::new(
     "whole",
     ValueKind::time_or_keyword(1, 7 * DAY, "off"),
@@ -243,6 +249,7 @@ pub const WHOLE: KeySchema = KeySchema::new(
 )
 .http_only();
 
+/// One hour, as HAProxy's documentation has it for WebSockets.
 pub const TUNNEL: KeySchema = KeySchema::new(
     "tunnel",
     ValueKind::time(1, 7 * DAY),

@@ -41,6 +41,8 @@ static KEEP_ALIVE_TABLE: TableSchema = TableSchema {
     description: "keep-alive settings",
     exclusive_groups: &[],
     keys: &[
+        // The bounds of these three keys are the kernel's (MAX_TCP_KEEPIDLE, MAX_TCP_KEEPINTVL and MAX_TCP_KEEPCNT of
+        // net/tcp.h).
         KeySchema::new(
             "idle",
             ValueKind::seconds(1, 32_767, None),
@@ -99,6 +101,7 @@ const KEEP_ALIVE: KeySchema = KeySchema::new(
     "Probing of silent connections (SO_KEEPALIVE). Short form: the idle time.",
 );
 
+/// A week at most; the kernel itself gives up after about 15 minutes (net.ipv4.tcp_retries2).
 const USER_TIMEOUT: KeySchema = KeySchema::new(
     "user-timeout",
     ValueKind::time_or_keyword(1, 7 * DAY, "system"),
@@ -106,6 +109,7 @@ const USER_TIMEOUT: KeySchema = KeySchema::new(
     "How long sent data may stay unacknowledged (TCP_USER_TIMEOUT).",
 );
 
+/// From the kernel's TCP_MIN_MSS to the longest IPv4 packet less 40 bytes of headers.
 const MSS: KeySchema = KeySchema::new(
     "mss",
     ValueKind::count_or_keyword(88, 65_495, "auto"),
@@ -120,6 +124,7 @@ const CONGESTION: KeySchema = KeySchema::new(
     "Congestion control, by the kernel's name for it (TCP_CONGESTION).",
 );
 
+/// As for `backlog`.
 const FAST_OPEN: KeySchema = KeySchema::new(
     "fast-open",
     ValueKind::count_or_keyword(1, 65_535, "off"),
@@ -149,6 +154,7 @@ const INTERFACE: KeySchema = KeySchema::new(
     "Bound to this network interface (SO_BINDTODEVICE).",
 );
 
+/// Marks of the kernel have 32 bits; 0 is no mark.
 const MARK: KeySchema = KeySchema::new(
     "mark",
     ValueKind::count_or_keyword(1, u32::MAX as u64, "off"),
@@ -156,6 +162,7 @@ const MARK: KeySchema = KeySchema::new(
     "Mark for routing and filters (SO_MARK; needs CAP_NET_ADMIN).",
 );
 
+/// The least is a page, which the kernel doubles.
 const SEND_BUFFER: KeySchema = KeySchema::new(
     "send-buffer",
     ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
@@ -163,6 +170,7 @@ const SEND_BUFFER: KeySchema = KeySchema::new(
     "Bytes asked for (SO_SNDBUF); `auto` leaves the kernel's autotuning on.",
 );
 
+/// The least is a page, which the kernel doubles.
 const RECEIVE_BUFFER: KeySchema = KeySchema::new(
     "receive-buffer",
     ValueKind::Size { min: 4_096, max: BUFFER_MAX, unset: Some("auto") },
@@ -177,6 +185,7 @@ const PATH: KeySchema = KeySchema::new(
     "What the path is expected to carry; only for warnings about buffers that are too small for it.",
 );
 
+/// An hour at most; the kernel rounds the time to its retransmissions of the SYN-ACK.
 const DEFER_ACCEPT: KeySchema = KeySchema::new(
     "defer-accept",
     ValueKind::seconds(1, 3_600, Some("off")),
@@ -184,6 +193,7 @@ const DEFER_ACCEPT: KeySchema = KeySchema::new(
     "Wake for a new client only when it has sent something, or after this time (TCP_DEFER_ACCEPT); services only.",
 );
 
+/// 4,096 is the default of net.core.somaxconn since Linux 5.4, which caps this value.
 const BACKLOG: KeySchema = KeySchema::new(
     "backlog",
     ValueKind::count(1, 65_535),

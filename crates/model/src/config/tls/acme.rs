@@ -42,6 +42,7 @@ pub static ACME: TableSchema = TableSchema {
             DefaultValue::unset("system"),
             "PEM file of who may have signed the authority's own certificate; `system`: whom this machine trusts.",
         ),
+        // Doubled from five minutes, four attempts fit into the first hour; Let's Encrypt allows five failures.
         KeySchema::new(
             "retry",
             ValueKind::time(1_000, 86_400_000),

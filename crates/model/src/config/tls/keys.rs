@@ -5,6 +5,7 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
+/// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
 /// `tls` of a service.
@@ -66,6 +67,7 @@ static SERVICE: TableSchema = TableSchema {
             "TLS 1.3 and what is sound of TLS 1.2 (ECDHE with AES-GCM or ChaCha20), or TLS 1.3 alone.",
         ),
         MINIMUM,
+        // No client keeps a ticket for longer than a week (RFC 8446 §4.6.1).
         KeySchema::new(
             "tickets",
             ValueKind::time_or_keyword(60_000, 7 * DAY, "off"),
@@ -73,6 +75,7 @@ static SERVICE: TableSchema = TableSchema {
             "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
              `off`: no session is resumed.",
         ),
+        // Three retransmissions of a lost packet fit (1 + 2 + 4 s).
         KeySchema::new(
             "handshake",
             ValueKind::time(10, 600_000),

@@ -31,6 +31,7 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             "Which forwarded connections have the uplink's own address as their source; `off`: somebody else sees to \
              that, or the addresses are known beyond every uplink.",
         ),
+        // The mark takes five bits from here on, of 32.
         KeySchema::new(
             "mark-bit",
             ValueKind::count(0, 27),
@@ -43,6 +44,7 @@ pub static UPLINKS_TABLE: TableSchema = TableSchema {
             DefaultValue::count(7_800),
             "The routing table of all uplinks together; those of the single ones follow it. Nobody else may use them.",
         ),
+        // Below the kernel's rule of the main table (32,766), which would answer first.
         KeySchema::new(
             "rule",
             ValueKind::count(1, 32_000),
@@ -74,6 +76,7 @@ pub static UPLINK: TableSchema = TableSchema {
             DefaultValue::Derived("the interface's address in the gateway's network"),
             "What leaves by it has this address of this machine: one, or one of each family.",
         ),
+        // The kernel holds a weight in one byte, less one (rtnexthop of linux/rtnetlink.h).
         KeySchema::new(
             "weight",
             ValueKind::count(0, 256),
@@ -118,6 +121,7 @@ pub static PROBE: TableSchema = TableSchema {
             DefaultValue::count(1),
             "So many targets of a family must answer; all of them where there are fewer.",
         ),
+        // Below 20 ms probes would be a load on the provider's router.
         KeySchema::new(
             "every",
             ValueKind::time(20, 600_000),

@@ -21,6 +21,7 @@ pub static VRRP: TableSchema = TableSchema {
             DefaultValue::Required,
             "Where the addresses are shared, and where advertisements go and come from.",
         ),
+        // A virtual router id is one byte without 0 (RFC 9568 §5.2.3).
         KeySchema::new(
             "id",
             ValueKind::count(1, 255),
@@ -40,12 +41,14 @@ pub static VRRP: TableSchema = TableSchema {
             "Addresses that move with the group and that advertisements do not name, of either family and at any \
              interface: return addresses of `nat`, where servers find whoever is active.",
         ),
+        // RFC 3768 and RFC 9568.
         KeySchema::new(
             "version",
             ValueKind::count(2, 3),
             DefaultValue::count(3),
             "VRRP's version, the same on every member: 3, or 2 for old peers, with IPv4 and whole seconds.",
         ),
+        // 255 is for the owner of the address; 100 is the default of RFC 9568 §5.2.4.
         KeySchema::new(
             "priority",
             ValueKind::count(1, 255),
@@ -53,6 +56,7 @@ pub static VRRP: TableSchema = TableSchema {
             "The highest is active; of equal ones that with the higher address. 255: the address is our own, and we are \
              active at once.",
         ),
+        // The field has 12 bits of centiseconds (RFC 9568 §5.2.7); 10 ms is its unit, 1 s its default (§6.1).
         KeySchema::new(
             "advertise",
             ValueKind::time(10, 40_950),
@@ -65,6 +69,7 @@ pub static VRRP: TableSchema = TableSchema {
             DefaultValue::Literal(ConfigValue::Flag(true)),
             "Take over from a lower priority. `false`: whoever is active stays, until it fails or `steelyard takeover`.",
         ),
+        // By default a better member takes over at once (RFC 9568 §6.1, Preempt_Mode).
         KeySchema::new(
             "preempt-delay",
             ValueKind::time(0, 3_600_000),

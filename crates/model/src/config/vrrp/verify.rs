@@ -161,6 +161,8 @@ fn verify_timers(group: &ConfigSection, path: &str, sink: &mut FindingCollector<
     };
     let advertise = group.time_or_zero("advertise");
     let two = group.count("version") == Some(2u64);
+    // The units of the interval field: seconds in version 2 (RFC 3768 §5.3.7), centiseconds in version 3 (RFC 9568
+    // §5.2.7).
     let step = if two { Duration::from_secs(1) } else { Duration::from_millis(10) };
     if !advertise.as_nanos().is_multiple_of(step.as_nanos()) {
         let trouble = FindingDetails::new("the interval cannot be written into an advertisement");

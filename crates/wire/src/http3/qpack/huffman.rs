@@ -17,6 +17,7 @@ const LENGTHS: [u8; 257] = [
     22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26, 30,
 ];
 
+/// Bits of the longest code in the table above (RFC 7541 appendix B).
 const LONGEST: usize = 30;
 
 /// The end-of-string symbol, which may not be sent.

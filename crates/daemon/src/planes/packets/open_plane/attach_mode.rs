@@ -109,6 +109,7 @@ impl OpenPlane {
         for name in self.dispatcher.interfaces().unwrap_or_default() {
             let other = self.attached.get(&name).is_some_and(|(before, _)| *before != mode);
             if !wanted.contains(&name) || other {
+                // An interface whose pin cannot be removed stays in the list, so the next change repeats the attempt.
                 let _ = self.dispatcher.detach(&name);
                 self.attached.remove(&name);
             }

@@ -14,6 +14,7 @@ impl OpenPlane {
     /// The tables and the meaning of their indexes; `None` if they cannot be mapped.
     pub fn connection_tables(&self, config: &Config) -> Option<ConnectionTables> {
         if self.replica.get().is_none() {
+            // The cell was empty just now, and nothing else fills it.
             let _ = self.replica.set(Arc::new(ReplicaTables::new(&self.plane).ok()?));
         }
         let secret = self.plane.config.get(&0).ok()??.secret;

@@ -13,6 +13,7 @@ use crate::planes::packets::view::PlaneInterfaceView;
 use crate::planes::packets::{host_facts, interface_selection};
 
 /// How long to wait for next hops before the first packet is forwarded.
+/// As long as a next hop may take to answer (`REPLY_TIMEOUT`).
 const READY: Duration = Duration::from_millis(800);
 
 impl PacketPlaneTask {

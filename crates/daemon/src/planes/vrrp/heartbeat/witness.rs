@@ -197,6 +197,7 @@ impl WitnessClient {
                 all.spawn(async move { ballot.requester.release(ask).await });
             }
         }
+        // A lease that is not released in time expires by itself.
         let _ = tokio::time::timeout(RELEASE_TIMEOUT, all.join_all()).await;
     }
 

@@ -12,6 +12,7 @@ use l4::replica::{FlowEntry, NatConnection, PutResult, RecordSlot, ReplicatedTab
 use super::server_index::{ReplicatedServer, ServerIndex};
 use crate::planes::packets::connection_tables::ConnectionTables;
 
+/// Numbers in the protocol field of an IP header (IANA's registry of protocol numbers).
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 

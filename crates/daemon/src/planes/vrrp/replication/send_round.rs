@@ -12,6 +12,7 @@ use super::full_scan::FullScan;
 use super::record_codec::RecordCodec;
 
 /// Packets of one round; more wait for the next.
+/// 64 packets in 20 ms are 37 Mbit/s.
 const PACKETS: usize = 64;
 
 /// A round at work.
@@ -113,6 +114,7 @@ impl<'a> SendRound<'a> {
         if let Some(record) = self.codec.read_place(table, place, self.tick)
             && !self.batch.push(to_global_place(table, place), &record)
         {
+            // No failure is ignored here: the call counts the record and always returns `None`.
             let _ = self.codec.count_untold("two-families");
         }
     }

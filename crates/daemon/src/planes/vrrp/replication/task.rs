@@ -34,6 +34,7 @@ const QUEUE_CAPACITY: usize = 512;
 /// How long a member that released an address sends what it forwarded last.
 const RECENT_ACTIVE_PERIOD: Duration = Duration::from_secs(1);
 /// How long a joining member waits for the peer's state before it may take an address from it by priority.
+/// The peer sends its tables within seconds; without them a takeover breaks connections.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Replicates in both directions until the heartbeat ends.

@@ -143,6 +143,7 @@ impl EtcdLock {
             return Ok(said);
         }
         let why = said.get("error").and_then(Value::as_str).unwrap_or_default();
+        // 200 characters of the peer's text are enough for one log line.
         let why = why.chars().filter(|c| !c.is_control()).take(200).collect();
         Err(WitnessCallError::Status(status, why))
     }

@@ -65,10 +65,12 @@ fn parse_reply(status: u16, said: &Value) -> WitnessCallResult {
         },
         409 => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or("another one holds it");
+            // 200 characters of the witness's text are enough for one log line.
             Ok((WitnessReply::Refused, why.chars().filter(|c| !c.is_control()).take(200).collect()))
         }
         _ => {
             let why = said.get("detail").and_then(Value::as_str).unwrap_or_default();
+            // 200 characters of the witness's text are enough for one log line.
             let why: String = why.chars().filter(|c| !c.is_control()).take(200).collect();
             Err(WitnessCallError::Status(status, why))
         }

@@ -73,6 +73,7 @@ impl WitnessRequester {
         // Queued requests are sent first, then this one; then the task ends. It fails only if the task has ended.
         let _ = self.requests.send(ask).await;
         self.requests = mpsc::channel(QUEUE_CAPACITY).0;
+        // Fails only if the task panicked; the lease then expires by itself.
         let _ = (&mut self.task).await;
     }
 }
