@@ -18,6 +18,7 @@ pub mod table;
 pub mod value;
 
 mod glob;
+mod list_field;
 mod path_captures;
 mod reading_set;
 

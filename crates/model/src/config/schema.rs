@@ -219,10 +219,14 @@ pub enum TextFormat {
     VisibleText,
     /// A host, or every name below one (`HostPattern`).
     HostPattern,
+    /// Whole labels of a host (`HostPart`).
+    HostPart,
     /// A path, what begins so, or a glob (`PathPattern`).
     PathPattern,
     /// A header field, with its value or without (`Match::field`).
     Match,
+    /// A header field and an expression for its value (`FieldPattern`).
+    FieldPattern,
     /// A cookie, with its value or without (`Match::pair`).
     Cookie,
     /// A parameter, with its value or without (`Match::pair`).

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::super::finding::FindingDetails;
-use super::super::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use super::super::matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 use super::super::pattern::Pattern;
 use super::super::schema::{TableSchema, TextFormat, ValueKind};
 use super::super::suggestion::nearest_match;
@@ -59,9 +61,18 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
             (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
         }
         TextFormat::HostPattern => HostPattern::parse(text).is_some(),
+        TextFormat::HostPart => HostPart::parse(text).is_some(),
         TextFormat::PathPattern => PathPattern::parse(text).is_some(),
         TextFormat::Match => NameValuePattern::parse_field(text)
             .is_some_and(|found| found.name.bytes().all(is_token_byte)),
+        TextFormat::FieldPattern => match FieldPattern::parse(text) {
+            Some(Ok(found)) => !found.name.is_empty() && found.name.bytes().all(is_token_byte),
+            Some(Err(error)) => {
+                let expected = describe_format(form);
+                return Err(FindingDetails::new(error.to_string()).with_expected(expected));
+            }
+            None => false,
+        },
         TextFormat::Cookie => return parse_cookie_pattern(text),
         TextFormat::Pair => NameValuePattern::parse_pair(text).is_some(),
         TextFormat::Range => NumberRange::parse(text).is_some(),
@@ -96,7 +107,7 @@ fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
                 .with_expected(describe_format(form))
                 .with_suggestion(Some(near));
         }
-        TextFormat::HostPattern | TextFormat::Host => {
+        TextFormat::HostPattern | TextFormat::HostPart | TextFormat::Host => {
             to_ascii(text).map(|name| format!("\"{name}\""))
         }
         _ => None,
@@ -127,10 +138,14 @@ pub fn describe_format(form: TextFormat) -> &'static str {
         TextFormat::FieldName => "the name of a header field that is not written by us",
         TextFormat::VisibleText => "text of at most 1,024 visible characters",
         TextFormat::HostPattern => "a host without port, or \"*.\" and a host for every name below",
+        TextFormat::HostPart => "labels of a host, such as \"api\" or \"shop.example\"",
         TextFormat::PathPattern => {
             "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
         }
         TextFormat::Match => "a field's name, or \"name: value\", `*` in the value for anything",
+        TextFormat::FieldPattern => {
+            "\"name: expression\", a field and a regular expression of at most 1,024 bytes, which sees bytes"
+        }
         TextFormat::Cookie => "a cookie's name, or \"name=value\", `*` in the value for anything",
         TextFormat::Pair => "a name, or \"name=value\", `*` in the value for anything",
         TextFormat::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",

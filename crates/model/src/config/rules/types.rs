@@ -4,7 +4,9 @@
 
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
-use crate::config::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use crate::config::matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 use crate::config::pattern::Pattern;
 use serde::Serialize;
 
@@ -42,6 +44,10 @@ pub enum Condition {
     Not(Box<Condition>),
     /// The host that is asked for.
     Host(Vec<HostPattern>),
+    /// Labels of the host.
+    HostPart(Vec<HostPart>),
+    /// The host, by expressions.
+    HostRegex(Vec<Pattern>),
     /// The path.
     Path(Vec<PathPattern>),
     /// The path, by expressions.
@@ -50,6 +56,10 @@ pub enum Condition {
     Method(Vec<String>),
     /// A field of the head.
     Header(Vec<NameValuePattern>),
+    /// An element of a field that is a list.
+    HeaderList(Vec<NameValuePattern>),
+    /// A field, by expressions.
+    HeaderRegex(Vec<FieldPattern>),
     /// A cookie.
     Cookie(Vec<NameValuePattern>),
     /// A parameter of the query.
