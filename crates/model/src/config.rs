@@ -44,6 +44,7 @@ pub mod tls;
 pub mod toml_tree;
 pub mod unit;
 pub mod uplink;
+pub mod value_template;
 pub mod vrrp;
 
 mod admin_state;

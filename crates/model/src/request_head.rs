@@ -85,6 +85,11 @@ impl<'h> ParsedHead<'h> {
         self.host.get(..self.host_len).unwrap_or_default()
     }
 
+    /// The requested host without its port, in the letter case of the client.
+    pub fn host_as_written(&self) -> &'h [u8] {
+        without_port(self.authority())
+    }
+
     /// Whether the host has more bytes than are compared.
     pub fn host_is_too_long(&self) -> bool {
         self.host_is_too_long

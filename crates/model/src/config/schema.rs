@@ -209,6 +209,10 @@ pub enum TextFormat {
     Method,
     /// A header field: `name: value`.
     Field,
+    /// A header field, whose value may have variables (`ValueTemplate`).
+    FieldTemplate,
+    /// A Host header's value, which may have variables (`ValueTemplate`).
+    HostTemplate,
     /// A domain name or an address.
     Domain,
     /// An object identifier of SNMP: numbers with dots.

@@ -130,6 +130,31 @@ fn conditions_on_names_and_values_can_be_compared() {
 }
 
 #[test]
+fn variables_of_values_exist() {
+    let set = "service.shop.rule[0].rewrite.set";
+    let host = "service.shop.rule[0].rewrite.host";
+    check_rows(
+        Severity::Error,
+        &[
+            (
+                rule("rewrite = { set = \"x-a: {clent}\" }"),
+                set,
+                "no variable `{clent}`",
+                "\"x-a: {client}\"",
+            ),
+            (
+                rule("rewrite = { set = 'x-a: {\"a\":1}' }"),
+                set,
+                "`{{` for a brace",
+                r#""x-a: {{\"a\":1}""#,
+            ),
+            (rule("rewrite = { host = \"{host\" }"), host, "no `}` ends it", "\"{{host\""),
+            (rule("rewrite = { host = \"a/b\" }"), host, "a host", ""),
+        ],
+    );
+}
+
+#[test]
 fn what_a_rule_writes_can_be_filled_and_sent() {
     let at = |key: &str| format!("service.shop.rule[0].{key}");
     let to = at("redirect.to");

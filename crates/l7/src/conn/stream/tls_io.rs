@@ -45,6 +45,11 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
+    /// The scheme of what is asked for on it.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_tls() { "https" } else { "http" }
+    }
+
     /// Whether its bytes are those of its socket, so that the kernel may move them.
     #[inline]
     pub fn is_plain(&self) -> bool {
