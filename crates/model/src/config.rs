@@ -45,6 +45,7 @@ pub mod tls;
 pub mod toml_tree;
 pub mod unit;
 pub mod uplink;
+pub mod value_template;
 pub mod vrrp;
 
 mod admin_state;
@@ -122,7 +123,9 @@ pub use link::{BundleLink, LinkBundle, LinkKey, LinkPolicy, LinkProbe};
 pub use listen_range::ListenRange;
 pub use load_shedding::LoadSheddingConfig;
 pub use loader::{CheckedConfig, explain, load};
-pub use matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+pub use matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 pub use mptcp::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig, MptcpKey};
 pub use network_set::NetworkSet;
 pub use object_changes::ObjectChanges;

@@ -20,6 +20,7 @@ pub struct ParsedHead<'h> {
     path: Cow<'h, [u8]>,
     host: [u8; HOST],
     host_len: usize,
+    host_is_too_long: bool,
 }
 
 impl<'h> ParsedHead<'h> {
@@ -36,6 +37,7 @@ impl<'h> ParsedHead<'h> {
             path: if plain { Cow::Borrowed(raw) } else { Cow::Owned(path::usual_form(raw)) },
             host: [0; HOST],
             host_len: 0,
+            host_is_too_long: false,
         };
         let authority = fields(bytes, b"host").next().unwrap_or_default();
         let name = without_port(authority);
@@ -45,6 +47,7 @@ impl<'h> ParsedHead<'h> {
             }
             head.host_len = name.len();
         }
+        head.host_is_too_long = name.len() > HOST;
         head
     }
 
@@ -81,6 +84,16 @@ impl<'h> ParsedHead<'h> {
     /// The requested host, lower case, without its port.
     pub fn host(&self) -> &[u8] {
         self.host.get(..self.host_len).unwrap_or_default()
+    }
+
+    /// The requested host without its port, in the letter case of the client.
+    pub fn host_as_written(&self) -> &'h [u8] {
+        without_port(self.authority())
+    }
+
+    /// Whether the host has more bytes than are compared.
+    pub fn host_is_too_long(&self) -> bool {
+        self.host_is_too_long
     }
 
     /// The host as written.

@@ -11,13 +11,16 @@ pub mod describe;
 pub mod index;
 pub mod path_admission;
 pub mod rate_limit;
+pub mod response_rewrite;
 pub mod rewrite;
 pub mod service_rules;
 pub mod stats;
 pub mod table;
 pub mod value;
 
+mod added_lines;
 mod glob;
+mod list_field;
 mod path_captures;
 mod reading_set;
 

@@ -16,6 +16,7 @@ use super::wait::DEADLINE;
 #[derive(Clone, Debug)]
 pub struct H2Request {
     pub method: &'static str,
+    /// A whole URL names another host.
     pub path: String,
     /// The request's body. `None` means that the headers end the stream.
     pub body: Option<Vec<u8>>,
@@ -87,9 +88,11 @@ async fn exchange(
     asked: H2Request,
     into: &mut H2Response,
 ) -> Result<(), h2::Error> {
-    let mut request = http::Request::builder()
-        .method(asked.method)
-        .uri(format!("http://shop.example{}", asked.path));
+    let uri = match asked.path.starts_with("http://") {
+        true => asked.path.clone(),
+        false => format!("http://shop.example{}", asked.path),
+    };
+    let mut request = http::Request::builder().method(asked.method).uri(uri);
     for (name, value) in &asked.fields {
         request = request.header(*name, value);
     }

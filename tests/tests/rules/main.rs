@@ -14,3 +14,4 @@ mod names;
 mod requests;
 mod spellings;
 mod streams;
+mod variables;

@@ -24,6 +24,26 @@ name = "no-delete"
 when = { method = ["DELETE", "PURGE"] }
 deny = true
 [[service.shop.rule]]
+name = "tag"
+when = { header-list = "x-tag: bad", value-case = "ignore" }
+deny = true
+[[service.shop.rule]]
+name = "agent"
+when = { header-regex = "x-agent: .*bot[0-9]+" }
+deny = true
+[[service.shop.rule]]
+name = "role"
+when = { header = "x-role", not = { header = "x-role: guest" } }
+deny = true
+[[service.shop.rule]]
+name = "host"
+when = { any = [{ host-part = "internal" }, { host-regex = "v[0-9]+[.]old" }] }
+deny = true
+[[service.shop.rule]]
+name = "upgrade"
+when = { header-list = "x-upgrade: websocket" }
+pool = "web"
+[[service.shop.rule]]
 name = "tenant"
 when = { header = "x-tenant: blue" }
 pool = "web"
@@ -56,6 +76,22 @@ const ROWS: &[(&str, &str, (&str, &str), &str)] = &[
     ("delete", "/", ("a", "b"), "bad-request"),
     ("Get", "/", ("a", "b"), "bad-request"),
     ("fetch", "/", ("a", "b"), ""),
+    ("GET", "/", ("x-tag", "good, BAD"), "rule-denied"),
+    ("GET", "/", ("x-tag", "good, \"x,bad\""), ""),
+    ("GET", "/", ("x-tag", "\"x, bad ,y\""), "rule-denied"),
+    ("GET", "/", ("x-tag", "\"bad\""), "rule-denied"),
+    ("GET", "/", ("x_tag", "a,bad"), "rule-denied"),
+    ("GET", "/", ("x-tag", "badly, not-bad"), ""),
+    ("GET", "/", ("x-agent", "curl bot7"), "rule-denied"),
+    ("GET", "/", ("x-agent", "curl bot"), ""),
+    ("GET", "/", ("x-role", "guest"), ""),
+    ("GET", "/", ("x-role", "admin"), "rule-denied"),
+    ("GET", "/", ("x-upgrade", "h2c, \"websocket\""), "ambiguous-request"),
+    ("GET", "/", ("x-upgrade", "h2c, websocket"), ""),
+    ("GET", "http://a.internal.example/", ("a", "b"), "rule-denied"),
+    ("GET", "http://internals.example/", ("a", "b"), ""),
+    ("GET", "http://V12.old/", ("a", "b"), "rule-denied"),
+    ("GET", "http://v12.old.example/", ("a", "b"), ""),
     ("GET", "/", ("x_tenant", "blue"), "ambiguous-request"),
     ("GET", "/", ("x-tenant", "blue"), ""),
     ("GET", "/", ("cookie", "beta=\"yes\""), "ambiguous-request"),

@@ -248,7 +248,7 @@ async fn read_request<N: NetDriver>(
             let limits = incoming_request::limits(&view.config);
             if http1::may_complete(held, seen, &limits) {
                 let bytes = std::mem::take(held);
-                match incoming_request::read(worker, &view.config, client, caller, &bytes, held) {
+                match incoming_request::read(worker, &view, client, caller, &bytes, held) {
                     Ok(Some(incoming)) => {
                         *came = Some(incoming);
                         return Ok(began);
@@ -317,7 +317,7 @@ fn read_available<N: NetDriver>(
         held.extend_from_slice(bytes);
         return Ok(FillOutcome::Some);
     }
-    match incoming_request::read(worker, &view.config, client, caller, bytes, held) {
+    match incoming_request::read(worker, view, client, caller, bytes, held) {
         Ok(Some(incoming)) => {
             *came = Some(incoming);
             worker.rt.update_now();

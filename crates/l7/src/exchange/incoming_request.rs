@@ -5,8 +5,10 @@
 use std::net::SocketAddr;
 
 use model::compression::AcceptedEncodings;
+use model::config::value_template::join_values;
 use model::config::{ForwardedHeaderAction, RequestPriority, ServiceConfig};
 use model::request_head::{ParsedHead, fields};
+use model::snapshot::ServiceView;
 use model::wait_queue::PriorityClass;
 use wire::http1::{
     self, BodyKind, ChunkedDecoder, ChunkedOutput, Defect, DefectDetail, ForwardedPolicy,
@@ -57,7 +59,9 @@ pub struct IncomingRequest<N: NetDriver> {
     pub target: (usize, usize),
     /// The client's target, if a rule has changed it.
     pub original_target: Option<Vec<u8>>,
-    /// The request's span, if tracing is on.
+    /// What the client sent as X-Forwarded-For, joined, where a rule writes it.
+    pub forwarded_for: Vec<u8>,
+    /// Its span, where tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
 
@@ -149,15 +153,15 @@ impl<N: NetDriver> IncomingRequest<N> {
 /// The violated rule.
 pub fn read<N: NetDriver>(
     worker: &Worker<N>,
-    service: &ServiceConfig,
+    view: &ServiceView,
     client: &ProxyStream<N>,
     client_peer: &ClientPeer,
     bytes: &[u8],
     rest: &mut Vec<u8>,
 ) -> Result<Option<IncomingRequest<N>>, Defect> {
-    let limits = limits(service);
+    let service = &*view.config;
     let mut slots = HeaderSlots::new();
-    let parsed = http1::parse_request(bytes, &limits, &mut slots)?;
+    let parsed = http1::parse_request(bytes, &limits(service), &mut slots)?;
     let Some(mut request) = parsed else { return Ok(None) };
     let protocol = match (client.shared_protocol(), request.version) {
         (Some(protocol), _) => protocol,
@@ -174,7 +178,7 @@ pub fn read<N: NetDriver>(
     let edits = RequestEdits {
         client: client_peer.peer,
         local: client_peer.local,
-        scheme: if client.is_tls() { "https" } else { "http" },
+        scheme: client.scheme(),
         trusted: service.trust.contains(client_peer.peer.ip()),
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
@@ -210,15 +214,28 @@ pub fn read<N: NetDriver>(
         method_len: request.method.as_str().len(),
         target: target(&head),
         original_target: None,
+        forwarded_for: forwarded_for(view, &request),
         trace_span: place,
         head,
     };
-    rest.clear();
-    rest.extend_from_slice(left);
+    left.clone_into(rest);
     Ok(Some(incoming))
 }
 
-/// The field lines with the client's certificate, if any service sends such lines.
+/// What came as X-Forwarded-For, where a rule writes it: in the head for the server it may be replaced.
+fn forwarded_for(view: &ServiceView, request: &ParsedRequestHead) -> Vec<u8> {
+    let mut joined = Vec::new();
+    if view.rules.as_ref().is_some_and(|rules| rules.table.wants_forwarded_for()) {
+        let own = request
+            .headers
+            .iter()
+            .filter(|header| header.name.eq_ignore_ascii_case("x-forwarded-for"));
+        join_values(own.map(|header| header.value.trim_ascii()), b", ", &mut joined);
+    }
+    joined
+}
+
+/// The header lines with the client's certificate, where any service sends such lines.
 fn identity_lines<'a, N: NetDriver>(
     service: &'a ServiceConfig,
     client: &'a ProxyStream<N>,

@@ -6,7 +6,10 @@
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::config::value_template::RequestFacts;
 use model::id::ServerId;
+use model::request_head::ParsedHead;
+use model::rules::rewrite::RewriteFault;
 use model::rules::{PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
@@ -129,13 +132,17 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             if let Some(matched) = matched {
                 let rule = self.view.config.rules.get(matched.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
-                let edited = self.apply_edits(&matched);
-                if edited.is_some() {
+                let edited = self.apply_edits(&matched, sni.as_deref());
+                if edited.is_ok() {
                     self.mirror_request(&matched);
                 }
                 self.matched_rule = Some(matched);
-                if edited.is_none() {
-                    return Some(EarlyReply::Refused(Cause::AmbiguousPath));
+                if let Err(fault) = edited {
+                    return Some(EarlyReply::Refused(match fault {
+                        RewriteFault::AmbiguousPath => Cause::AmbiguousPath,
+                        RewriteFault::ValuesTooLong => Cause::HeadTooLarge,
+                        RewriteFault::NotAHost => Cause::BadRequest,
+                    }));
                 }
             }
         }
@@ -189,17 +196,21 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Applies the rule's changes to the request, and stores those for the response; `None`: the new path would be
-    /// ambiguous.
-    fn apply_edits(&mut self, matched: &MatchedRule) -> Option<()> {
+    /// Changes the request as the rule says, and keeps what it says of the answer.
+    fn apply_edits(
+        &mut self,
+        matched: &MatchedRule,
+        sni: Option<&str>,
+    ) -> Result<(), RewriteFault> {
         let worker = self.context.worker;
-        let Some(rule) = matched.rule() else { return Some(()) };
+        let Some(rule) = matched.rule() else { return Ok(()) };
         if let Some(edits) = &rule.request_rewrite {
             let head = self.incoming.view();
             let mut out = worker.buffers.take();
             let base = rule.rewrite_base(&head);
             let captures = rule.path_captures(&base);
-            let target = edits.apply(&self.incoming.head, &head, &base, captures, &mut out)?;
+            let facts = self.request_facts(&head, sni);
+            let target = edits.apply(&self.incoming.head, &facts, &base, captures, &mut out)?;
             drop(base);
             let old = self.incoming.replace(out, target.0, target.1);
             worker.buffers.put(old);
@@ -207,7 +218,24 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if !rule.response_rewrite.is_empty() {
             self.changes.rule = Some((matched.ruling.clone(), matched.at));
         }
-        Some(())
+        Ok(())
+    }
+
+    /// What variables of rules stand for.
+    fn request_facts<'f>(
+        &'f self,
+        head: &'f ParsedHead<'f>,
+        sni: Option<&'f str>,
+    ) -> RequestFacts<'f> {
+        let ExchangeContext { client, client_peer, .. } = self.context;
+        RequestFacts {
+            client: client_peer.peer,
+            port: client_peer.local.port(),
+            scheme: client.scheme(),
+            sni,
+            forwarded_for: &self.incoming.forwarded_for,
+            head,
+        }
     }
 
     /// Sends a mirror copy, if the rule configures one.

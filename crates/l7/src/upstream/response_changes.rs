@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::affinity;
 use model::monotonic_time::MonotonicTime;
 use model::rules::ServiceRules;
-use model::rules::rewrite::ResponseRewrite;
+use model::rules::response_rewrite::ResponseRewrite;
 use wire::http1::{self, Header};
 
 /// The changes of one exchange.

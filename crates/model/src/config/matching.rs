@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::pattern::{Pattern, PatternError};
 use serde::{Serialize, Serializer};
 
 /// A host, or every name below a domain.
@@ -30,7 +31,9 @@ pub struct NameValuePattern {
     pub name: String,
     /// The value, in which `*` matches any text; `None`: any value.
     pub value: Option<String>,
-    /// The separator between name and value.
+    /// Letter case of the value does not count.
+    pub ignore_case: bool,
+    /// What stands between both.
     separator: &'static str,
 }
 
@@ -44,7 +47,19 @@ impl NameValuePattern {
     }
 }
 
-/// An inclusive range of numbers.
+/// Whole labels of a host, lower case: `api` is one of `api.shop.example`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostPart(String);
+
+/// A field and an expression that a whole value of it fits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FieldPattern {
+    /// Lower case.
+    pub name: String,
+    pub pattern: Pattern,
+}
+
+/// Numbers from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NumberRange {
     pub min: u64,
@@ -78,6 +93,44 @@ impl HostPattern {
             HostPattern::Exact(name) => name.as_bytes() == host,
             HostPattern::Below(name) => host.len() > name.len() && host.ends_with(name.as_bytes()),
         }
+    }
+}
+
+impl HostPart {
+    pub fn parse(text: &str) -> Option<HostPart> {
+        match HostPattern::parse(text)? {
+            HostPattern::Exact(name) => Some(HostPart(name)),
+            HostPattern::Below(_) => None,
+        }
+    }
+
+    /// Whether a host, lower case, has these labels, one behind the other.
+    pub fn matches(&self, host: &[u8]) -> bool {
+        let wanted = self.0.as_bytes();
+        let begins = |at: usize| at == 0 || host[at - 1] == b'.';
+        (0..=host.len().saturating_sub(wanted.len())).any(|at| {
+            begins(at)
+                && host[at..].starts_with(wanted)
+                && matches!(host.get(at + wanted.len()), None | Some(b'.'))
+        })
+    }
+}
+
+impl FieldPattern {
+    /// `name: expression`.
+    ///
+    /// # Errors
+    /// The expression is none.
+    pub fn parse(text: &str) -> Option<Result<FieldPattern, PatternError>> {
+        let (name, expression) = text.split_once(':')?;
+        let name = name.to_ascii_lowercase();
+        let pattern = Pattern::of_bytes(expression.trim());
+        Some(pattern.map(|pattern| FieldPattern { name, pattern }))
+    }
+
+    /// Itself without its expression, which may hold a secret.
+    pub fn without_value(&self) -> String {
+        format!("{}: (expression)", self.name)
     }
 }
 
@@ -125,6 +178,12 @@ impl NameValuePattern {
         Self::new(name.to_owned(), value, "=")
     }
 
+    /// Itself, with or without regard to the letter case of the value.
+    #[must_use]
+    pub fn with_case(self, ignore_case: bool) -> NameValuePattern {
+        NameValuePattern { ignore_case, ..self }
+    }
+
     fn new(
         name: String,
         value: Option<String>,
@@ -134,7 +193,13 @@ impl NameValuePattern {
         let named = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic() && b != b';');
         let valued = value.as_ref().is_none_or(|value| value.bytes().all(plain));
         let short = name.len() + value.as_ref().map_or(0, String::len) <= MAX_PATTERN_BYTES;
-        (named && valued && short).then_some(NameValuePattern { name, value, separator })
+        let ignore_case = false;
+        (named && valued && short).then_some(NameValuePattern {
+            name,
+            value,
+            ignore_case,
+            separator,
+        })
     }
 }
 
@@ -186,6 +251,18 @@ impl fmt::Display for NameValuePattern {
     }
 }
 
+impl fmt::Display for HostPart {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for FieldPattern {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}", self.name, self.pattern)
+    }
+}
+
 impl fmt::Display for NumberRange {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min, self.max) {
@@ -207,7 +284,7 @@ macro_rules! as_written {
     )*};
 }
 
-as_written!(HostPattern PathPattern NameValuePattern NumberRange);
+as_written!(HostPattern HostPart PathPattern NameValuePattern FieldPattern NumberRange);
 
 #[cfg(test)]
 mod tests {
@@ -235,6 +312,31 @@ mod tests {
         for text in ["", "api", "/a b", "/a#b"] {
             assert_eq!(PathPattern::parse(text), None, "{text}");
         }
+        for text in ["", ".", "api.", ".api", "*.api", "api:80", "a b"] {
+            assert_eq!(HostPart::parse(text), None, "{text}");
+        }
+        for (part, host, want) in [
+            ("api", "api.shop.example", true),
+            ("api", "x.api.org", true),
+            ("api", "x.api", true),
+            ("api", "api", true),
+            ("api", "myapi.example", false),
+            ("api", "apis.example", false),
+            ("api", "", false),
+            ("Example.COM", "www.example.com.au", true),
+            ("example.com", "example.com.", true),
+            ("example.com", "example.community", false),
+            ("example.com", "example.net", false),
+            ("a.a", "a.b.a.a", true),
+            ("[::1]", "[::1]", true),
+        ] {
+            let read = HostPart::parse(part).unwrap();
+            assert_eq!(read.matches(host.as_bytes()), want, "{part} {host}");
+        }
+        let read = FieldPattern::parse("X-Key: [a-f]:+").unwrap().unwrap();
+        assert_eq!(read.to_string(), "x-key: [a-f]:+");
+        assert!(FieldPattern::parse("x-key").is_none());
+        assert!(FieldPattern::parse("x-key: (").unwrap().is_err());
         for text in ["7", "7-9", "7-", "-9"] {
             assert_eq!(NumberRange::parse(text).unwrap().to_string(), text);
         }

@@ -41,10 +41,29 @@ impl Pattern {
     /// # Errors
     /// See `PatternError`.
     pub fn new(text: &str) -> Result<Pattern, PatternError> {
+        Pattern::check(text, compile_regex)
+    }
+
+    /// The same for values, which may hold any byte: `.` stands for one byte, and classes of Unicode are refused.
+    ///
+    /// # Errors
+    /// See `PatternError`.
+    pub fn of_bytes(text: &str) -> Result<Pattern, PatternError> {
+        Pattern::check(text, |text| regex_builder(text).unicode(false).build())
+    }
+
+    fn check(
+        text: &str,
+        compile: impl Fn(&str) -> Result<Regex, regex::Error>,
+    ) -> Result<Pattern, PatternError> {
         if text.len() > LONGEST {
             return Err(PatternError::Long);
         }
-        match compile_regex(text) {
+        match compile(text) {
+            // A comment at its end would reach over what is written behind it when a whole text is compared.
+            Ok(_) if text.contains('#') && compile(&format!("(?:{text})")).is_err() => {
+                Err(PatternError::Syntax("its comment does not end".to_owned()))
+            }
             Ok(_) => Ok(Pattern(text.to_owned())),
             Err(regex::Error::CompiledTooBig(_)) => Err(PatternError::Large),
             Err(error) => {
@@ -71,11 +90,13 @@ impl Pattern {
 }
 
 fn compile_regex(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text)
-        .size_limit(COMPILED_BYTES)
-        .dfa_size_limit(CACHE_BYTES)
-        .nest_limit(MAX_NESTING)
-        .build()
+    regex_builder(text).build()
+}
+
+fn regex_builder(text: &str) -> RegexBuilder {
+    let mut builder = RegexBuilder::new(text);
+    builder.size_limit(COMPILED_BYTES).dfa_size_limit(CACHE_BYTES).nest_limit(MAX_NESTING);
+    builder
 }
 
 impl fmt::Display for Pattern {
@@ -101,7 +122,9 @@ mod tests {
         assert!(
             matches!(Pattern::new("(a"), Err(PatternError::Syntax(why)) if why.contains("unclosed"))
         );
-        // Exponential in backtracking engines, linear here.
+        assert!(Pattern::new("(?x)a # b").is_err() && Pattern::new("(?x)a # b\n").is_ok());
+        assert!(Pattern::of_bytes("[^a]\\xff").is_ok() && Pattern::of_bytes(r"\p{Greek}").is_err());
+        // Exponential in engines that backtrack, linear here.
         let good = Pattern::new("(a|aa)+$").unwrap().compile().unwrap();
         assert!(!good.is_match(&[b"a".repeat(50_000), b"!".to_vec()].concat()));
     }

@@ -206,6 +206,10 @@ pub enum TextFormat {
     Method,
     /// A header field: `name: value`.
     Field,
+    /// A header field, whose value may have variables (`ValueTemplate`).
+    FieldTemplate,
+    /// A Host header's value, which may have variables (`ValueTemplate`).
+    HostTemplate,
     /// A domain name or an address.
     Domain,
     /// An SNMP object identifier: numbers with dots.
@@ -216,11 +220,15 @@ pub enum TextFormat {
     VisibleText,
     /// A host, or every name below a domain (`HostPattern`).
     HostPattern,
-    /// A path, a prefix, or a glob (`PathPattern`).
+    /// Whole labels of a host (`HostPart`).
+    HostPart,
+    /// A path, what begins so, or a glob (`PathPattern`).
     PathPattern,
     /// A header field with or without a value (`NameValuePattern::parse_field`).
     Match,
-    /// A cookie with or without a value (`NameValuePattern`).
+    /// A header field and an expression for its value (`FieldPattern`).
+    FieldPattern,
+    /// A cookie, with its value or without (`Match::pair`).
     Cookie,
     /// A query parameter with or without a value (`NameValuePattern`).
     Pair,

@@ -6,14 +6,14 @@
 use regex::bytes::{Regex, RegexSet};
 
 use super::context::{RuleContext, RuleState};
-use super::glob::{compile_path_glob, compile_patterns};
+use super::glob::{compile_host_patterns, compile_path_glob, compile_patterns};
 use super::path_captures::PathCaptures;
 use super::reading_set::{ReadingMatch, ReadingSet, TernaryTruth};
 use super::value::{NamedValues, ValueSource};
 use crate::calendar::{DAY, weekday};
 use crate::config::{
-    ActiveCountScope, Condition, DailyWindow, HostPattern, IpPrefix, NumberRange, PathCase,
-    PathPattern, PoolCondition,
+    ActiveCountScope, Condition, DailyWindow, HostPart, HostPattern, IpPrefix, NumberRange,
+    PathCase, PathPattern, PoolCondition,
 };
 use crate::path::comparison_form;
 use crate::request_head::ParsedHead;
@@ -24,6 +24,8 @@ pub enum CompiledCondition {
     Any(Box<[CompiledCondition]>),
     Not(Box<CompiledCondition>),
     Host(Vec<HostPattern>),
+    HostPart(Vec<HostPart>),
+    HostRegex(RegexSet),
     Path(Box<[PathCheck]>),
     Regex(RegexSet, Vec<Regex>),
     Method(Vec<String>),
@@ -89,6 +91,9 @@ impl CompiledCondition {
                 CompiledCondition::Not(Box::new(CompiledCondition::new(not, case, pool)))
             }
             Condition::Host(hosts) => CompiledCondition::Host(hosts.clone()),
+            Condition::HostPart(parts) => CompiledCondition::HostPart(parts.clone()),
+            Condition::HostRegex(patterns) => compile_host_patterns(patterns)
+                .map_or(CompiledCondition::Never, CompiledCondition::HostRegex),
             Condition::Path(paths) => CompiledCondition::Path(
                 paths.iter().filter_map(|path| PathCheck::new(path, case)).collect(),
             ),
@@ -100,6 +105,13 @@ impl CompiledCondition {
             Condition::Header(fields) => {
                 CompiledCondition::Value(NamedValues::new(ValueSource::Field, fields))
             }
+            Condition::HeaderList(fields) => {
+                CompiledCondition::Value(NamedValues::new(ValueSource::FieldElement, fields))
+            }
+            Condition::HeaderRegex(fields) => match NamedValues::from_expressions(fields) {
+                Some(values) => CompiledCondition::Value(values),
+                None => CompiledCondition::Never,
+            },
             Condition::Cookie(cookies) => {
                 CompiledCondition::Value(NamedValues::new(ValueSource::Cookie, cookies))
             }
@@ -185,6 +197,14 @@ impl CompiledCondition {
             CompiledCondition::Host(hosts) => view
                 .head
                 .is_some_and(|head| hosts.iter().any(|pattern| matches_host(pattern, head.host()))),
+            CompiledCondition::HostPart(parts) => {
+                return of_head(&|head| {
+                    host_truth(head, &|host| parts.iter().any(|part| part.matches(host)))
+                });
+            }
+            CompiledCondition::HostRegex(set) => {
+                return of_head(&|head| host_truth(head, &|host| set.is_match(host)));
+            }
             CompiledCondition::Client(networks) => {
                 let client = view.client.ip().to_canonical();
                 networks.iter().any(|network| network.contains(client))
@@ -317,7 +337,15 @@ impl PathCheck {
     }
 }
 
-/// Whether the method is one of these. Some servers ignore the case of methods.
+/// Whether a host holds. What a server reads in a host that is too long to be compared is not known.
+fn host_truth(head: &ParsedHead<'_>, holds: &dyn Fn(&[u8]) -> bool) -> TernaryTruth {
+    if head.host_is_too_long() {
+        return TernaryTruth::Unsure;
+    }
+    TernaryTruth::from(holds(head.host()))
+}
+
+/// Whether a method is one of these. Some servers ignore the case of methods.
 fn method_truth(methods: &[String], method: &[u8]) -> TernaryTruth {
     let some =
         |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|name| same(name.as_bytes(), method));

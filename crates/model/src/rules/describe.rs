@@ -8,8 +8,8 @@ use std::fmt::{self, Display};
 use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleState};
 use crate::config::{
-    ActiveCountScope, Condition, NameValuePattern, NumberRange, PathCase, PoolCondition,
-    RuleActionConfig, RuleConfig,
+    ActiveCountScope, Condition, FieldPattern, NameValuePattern, NumberRange, PathCase,
+    PoolCondition, RuleActionConfig, RuleConfig,
 };
 
 /// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` resolves names
@@ -45,10 +45,17 @@ pub fn describe_condition(condition: &Condition) -> String {
         Condition::Any(any) => format!("({})", join_conditions(any, " or ")),
         Condition::Not(not) => format!("not ({})", describe_condition(not)),
         Condition::Host(hosts) => describe_list("host", hosts),
+        Condition::HostPart(parts) => describe_list("host-part", parts),
+        Condition::HostRegex(patterns) => describe_list("host-regex", patterns),
         Condition::Path(paths) => describe_list("path", paths),
         Condition::PathRegex(patterns) => describe_list("path-regex", patterns),
         Condition::Method(methods) => describe_list("method", methods),
         Condition::Header(fields) => describe_list("header", &names(fields)),
+        Condition::HeaderList(fields) => describe_list("header-list", &names(fields)),
+        Condition::HeaderRegex(fields) => {
+            let names: Vec<String> = fields.iter().map(FieldPattern::without_value).collect();
+            describe_list("header-regex", &names)
+        }
         Condition::Cookie(cookies) => describe_list("cookie", &names(cookies)),
         Condition::Query(parameters) => describe_list("query", &names(parameters)),
         Condition::Client(networks) => describe_list("client", networks),
@@ -134,14 +141,21 @@ mod tests {
     fn values_that_may_be_secrets_are_left_out() {
         let text = "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"p\"\n\
             [[service.s.rule]]\ndeny = true\n\
-            when = { header = [\"x-key: hunter2\", \"via\"], query = \"token=hunter2\", not = { cookie = \"sid=hunter2\" } }\n\
+            when = { header-list = \"x-keys: hunter2\", header-regex = \"x-key: hunter.\", \
+            header = [\"x-key: hunter2\", \"via\"], query = \"token=hunter2\", not = { cookie = \"sid=hunter2\" } }\n\
             [pool.p]\nservers = [\"10.0.0.1:80\"]\n";
         let checked = load(text, "f").unwrap_or_else(|error| panic!("{error}"));
         let rule = &checked.config.services["s"].rules[0];
         let description = describe_condition(&rule.when);
-        for part in ["header x-key: (value), via", "query token=(value)", "cookie sid=(value)"] {
+        for part in [
+            "header-list x-keys: (value)",
+            "header-regex x-key: (expression)",
+            "header x-key: (value), via",
+            "query token=(value)",
+            "cookie sid=(value)",
+        ] {
             assert!(description.contains(part), "{part}: {description}");
         }
-        assert!(!description.contains("hunter2"), "{description}");
+        assert!(!description.contains("hunter"), "{description}");
     }
 }

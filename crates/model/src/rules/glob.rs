@@ -49,7 +49,8 @@ pub(super) fn compile_path_glob(glob: &str, case: PathCase) -> Option<Regex> {
     compile_regex(&text, case)
 }
 
-pub(super) fn compile_value_glob(glob: &str) -> Option<Regex> {
+/// A glob for a whole value. `ignore_case`: letter case does not count.
+pub(super) fn compile_value_glob(glob: &str, ignore_case: bool) -> Option<Regex> {
     let mut text = String::from("(?s-u)^");
     for part in parse_glob(glob, true) {
         match part {
@@ -59,7 +60,17 @@ pub(super) fn compile_value_glob(glob: &str) -> Option<Regex> {
         }
     }
     text.push('$');
-    compile_regex(&text, PathCase::Exact)
+    compile_regex(&text, if ignore_case { PathCase::Ignore } else { PathCase::Exact })
+}
+
+/// An expression for a whole value, which may hold any byte.
+pub(super) fn compile_value_pattern(pattern: &Pattern) -> Option<Regex> {
+    compile_regex(&format!("(?-u)^(?:{})$", pattern.text()), PathCase::Exact)
+}
+
+/// Expressions, each for the whole host; `None`: one no longer compiles.
+pub(super) fn compile_host_patterns(patterns: &[Pattern]) -> Option<RegexSet> {
+    compile_patterns(patterns, PathCase::Ignore).map(|(set, _)| set)
 }
 
 /// A value without wildcards, its escapes removed; `None`: it is a glob.
@@ -120,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(unescape_literal(value).as_deref(), want, "{value}");
         }
-        let glob = compile_value_glob(r"\**é\\").unwrap();
+        let glob = compile_value_glob(r"\**é\\", false).unwrap();
         assert!(glob.is_match("*/xé\\".as_bytes()) && !glob.is_match("xé\\".as_bytes()));
     }
 

@@ -1,13 +1,15 @@
-//! The changes that a rule makes to the head of a request and of its response.
+//! The changes that a rule makes to the head of a request.
 //!
 //! A head is written anew, with another target and other fields; body bytes after it are copied. Framing and hop-by-hop
 //! fields belong to the codec: the configuration rejects them here.
 
+use super::added_lines::{AddedLines, field_name};
 use super::path_captures::PathCaptures;
 use crate::config::RewriteConfig;
 use crate::config::template::{Template, TemplateValues};
+use crate::config::value_template::{RequestFacts, ValueBudget, ValueTemplate};
 use crate::path;
-use crate::request_head::{ParsedHead, same_name};
+use crate::request_head::same_name;
 
 #[derive(Debug)]
 pub struct RequestRewrite {
@@ -16,17 +18,19 @@ pub struct RequestRewrite {
     prefix: Option<Vec<u8>>,
     /// Names of removed fields, lower case.
     removed_headers: Vec<Vec<u8>>,
-    /// Added lines, each with its line end.
-    added_lines: Vec<u8>,
+    added_lines: AddedLines,
+    host: Option<ValueTemplate>,
 }
 
-/// Changes of a response.
-#[derive(Clone, Debug, Default)]
-pub struct ResponseRewrite {
-    /// Names of removed fields, lower case.
-    pub removed_headers: Vec<String>,
-    /// Added lines, each with its line end.
-    pub added_lines: Vec<u8>,
+/// Why a request is not rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewriteFault {
+    /// A server could read the new path as another place.
+    AmbiguousPath,
+    /// Variables would write more than a head may get of them.
+    ValuesTooLong,
+    /// The new Host is none.
+    NotAHost,
 }
 
 impl RequestRewrite {
@@ -34,13 +38,9 @@ impl RequestRewrite {
         let mut gone: Vec<Vec<u8>> =
             rewrite.remove.iter().map(|name| name.to_ascii_lowercase().into_bytes()).collect();
         gone.extend(rewrite.set.iter().map(|field| field_name(field).into_bytes()));
-        let mut lines = Vec::new();
-        for field in rewrite.set.iter().chain(&rewrite.add) {
-            field_line(field, &mut lines);
-        }
-        if let Some(host) = &rewrite.host {
+        let host = rewrite.host.as_deref().and_then(|host| ValueTemplate::parse(host).ok());
+        if host.is_some() {
             gone.push(b"host".to_vec());
-            field_line(&format!("Host: {host}"), &mut lines);
         }
         let bytes = |text: &Option<String>| text.clone().map(String::into_bytes);
         RequestRewrite {
@@ -48,21 +48,31 @@ impl RequestRewrite {
             strip: bytes(&rewrite.strip),
             prefix: bytes(&rewrite.prefix),
             removed_headers: gone,
-            added_lines: lines,
+            added_lines: AddedLines::new(rewrite.set.iter().chain(&rewrite.add)),
+            host,
         }
     }
 
-    /// Writes `message`, which begins with that head, with the changes. `base` is the spelling of its path that the
-    /// rule matched, `captures` what the rule captured of it. Returns the range of the new target; `None`: a server could
-    /// read the new path as another place.
+    /// Whether it needs what the client sent as X-Forwarded-For.
+    pub fn wants_forwarded_for(&self) -> bool {
+        self.added_lines.wants_forwarded_for()
+            || self.host.as_ref().is_some_and(ValueTemplate::wants_forwarded_for)
+    }
+
+    /// Writes `message`, which begins with the head of `facts`, with the changes. `base` is the spelling of its path that
+    /// the rule matched, `captures` what the rule captured of it. Returns the range of the new target.
+    ///
+    /// # Errors
+    /// The request may not be sent so.
     pub fn apply(
         &self,
         message: &[u8],
-        head: &ParsedHead<'_>,
+        facts: &RequestFacts<'_>,
         base: &[u8],
         captures: PathCaptures<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<(usize, usize)> {
+    ) -> Result<(usize, usize), RewriteFault> {
+        let head = facts.head;
         out.extend_from_slice(head.method());
         out.push(b' ');
         let begin = out.len();
@@ -79,7 +89,7 @@ impl RequestRewrite {
             self.write_target(&with, out);
             let path = out[begin..].split(|b| *b == b'?').next().unwrap_or_default();
             if path::escapes_prefix(path) {
-                return None;
+                return Err(RewriteFault::AmbiguousPath);
             }
         }
         let target = (begin, out.len());
@@ -95,9 +105,31 @@ impl RequestRewrite {
             }
             at += line.len();
         }
-        out.extend_from_slice(&self.added_lines);
+        self.write_lines(facts, out)?;
         out.extend_from_slice(message.get(at..).unwrap_or_default());
-        Some(target)
+        Ok(target)
+    }
+
+    fn write_lines(&self, facts: &RequestFacts<'_>, out: &mut Vec<u8>) -> Result<(), RewriteFault> {
+        let mut budget = ValueBudget::default();
+        self.added_lines.write(facts, &mut budget, out).ok_or(RewriteFault::ValuesTooLong)?;
+        let Some(host) = &self.host else { return Ok(()) };
+        out.extend_from_slice(b"Host: ");
+        let begin = out.len();
+        match host.literal() {
+            Some(host) => out.extend_from_slice(host.as_bytes()),
+            None => {
+                host.fill(facts, &mut budget, out).ok_or(RewriteFault::ValuesTooLong)?;
+                if !out[begin..].iter().all(|byte| is_host_byte(*byte)) {
+                    return Err(RewriteFault::NotAHost);
+                }
+                if out.len() == begin {
+                    out.extend_from_slice(facts.head.authority());
+                }
+            }
+        }
+        out.extend_from_slice(b"\r\n");
+        Ok(())
     }
 
     fn write_target(&self, with: &TemplateValues<'_>, out: &mut Vec<u8>) {
@@ -128,35 +160,9 @@ impl RequestRewrite {
     }
 }
 
-impl ResponseRewrite {
-    pub fn new(rewrite: &RewriteConfig) -> ResponseRewrite {
-        let mut edits = ResponseRewrite::default();
-        edits
-            .removed_headers
-            .extend(rewrite.answer_remove.iter().map(|name| name.to_ascii_lowercase()));
-        for field in &rewrite.answer_set {
-            edits.removed_headers.push(field_name(field));
-            field_line(field, &mut edits.added_lines);
-        }
-        edits
-    }
-
-    /// Whether nothing is changed.
-    pub fn is_empty(&self) -> bool {
-        self.removed_headers.is_empty() && self.added_lines.is_empty()
-    }
-}
-
-fn field_name(field: &str) -> String {
-    field.split(':').next().unwrap_or_default().to_ascii_lowercase()
-}
-
-/// A field as a line.
-fn field_line(field: &str, out: &mut Vec<u8>) {
-    let (name, value) = field.split_once(':').unwrap_or((field, ""));
-    for part in [name, ": ", value.trim(), "\r\n"] {
-        out.extend_from_slice(part.as_bytes());
-    }
+/// A byte of a host or its port, as the codec takes them.
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:[]".contains(&byte)
 }
 
 /// Where the line after the one at `at` begins; the end if there is none.
@@ -168,16 +174,28 @@ fn next_line_start(message: &[u8], at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request_head::ParsedHead;
 
     const MESSAGE: &[u8] =
         b"POST /api/v1/x?q=1 HTTP/1.1\r\nHost: shop\r\nX-A: 1\r\nx-b: 2\r\nX-C: 3\r\n\r\nbody";
+
+    fn facts<'a>(head: &'a ParsedHead<'a>) -> RequestFacts<'a> {
+        RequestFacts {
+            client: "192.0.2.9:4711".parse().unwrap(),
+            port: 80,
+            scheme: "http",
+            sni: None,
+            forwarded_for: b"198.51.100.1",
+            head,
+        }
+    }
 
     fn applied(rewrite: &RewriteConfig) -> String {
         let head = ParsedHead::new(MESSAGE, 4, (5, 18));
         let mut out = Vec::new();
         let captures = PathCaptures { rest: b"x", groups: [b"g"; 9] };
         let target = RequestRewrite::new(rewrite)
-            .apply(MESSAGE, &head, head.raw_path(), captures, &mut out)
+            .apply(MESSAGE, &facts(&head), head.raw_path(), captures, &mut out)
             .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text[target.1..].starts_with(" HTTP/1.1\r\n"), "{text}");
@@ -209,7 +227,8 @@ mod tests {
             let rest = rest.as_bytes();
             let captures = PathCaptures { rest, groups: [rest; 9] };
             let edits = RequestRewrite::new(rewrite);
-            edits.apply(message.as_bytes(), &head, path.as_bytes(), captures, &mut out)?;
+            let facts = facts(&head);
+            edits.apply(message.as_bytes(), &facts, path.as_bytes(), captures, &mut out).ok()?;
             Some(String::from_utf8(out).unwrap().split(' ').nth(1).unwrap().to_owned())
         };
         let path =
@@ -253,6 +272,46 @@ mod tests {
     }
 
     #[test]
+    fn variables_are_put_in_and_empty_fields_are_not_sent() {
+        let list = |fields: &[&str]| fields.iter().map(|field| (*field).to_owned()).collect();
+        let rewrite = RewriteConfig {
+            set: list(&["X-A: {sni}", "x-b:{client} {{x}", "X-Fixed: 1"]),
+            add: list(&["X-New: {header.x-c}; {host-name}", "X-For: {client-chain}", "X-Last:"]),
+            host: Some("{header.x-a}.inner:{port}".into()),
+            ..RewriteConfig::default()
+        };
+        assert_eq!(
+            applied(&rewrite),
+            "POST /api/v1/x?q=1 HTTP/1.1\r\nX-C: 3\r\nx-b: 192.0.2.9 {x}\r\nX-Fixed: 1\r\nX-New: 3; shop\r\n\
+             X-For: 198.51.100.1, 192.0.2.9\r\nX-Last: \r\nHost: 1.inner:80\r\n\r\nbody"
+        );
+        let edits = RequestRewrite::new(&rewrite);
+        assert!(edits.wants_forwarded_for());
+        assert!(!RequestRewrite::new(&RewriteConfig::default()).wants_forwarded_for());
+    }
+
+    #[test]
+    fn a_host_of_variables_is_a_host_or_that_of_the_client() {
+        let host = |value: &str| {
+            let message = format!("GET / HTTP/1.1\r\nHost: shop\r\nX-Host: {value}\r\n\r\n");
+            let head = ParsedHead::new(message.as_bytes(), 3, (4, 5));
+            let host = Some("{header.x-host}".to_owned());
+            let edits = RequestRewrite::new(&RewriteConfig { host, ..RewriteConfig::default() });
+            let captures = PathCaptures { rest: b"", groups: [b""; 9] };
+            let mut out = Vec::new();
+            edits.apply(message.as_bytes(), &facts(&head), b"/", captures, &mut out)?;
+            let text = String::from_utf8(out).unwrap();
+            Ok(text.split("Host: ").last().unwrap().trim().to_owned())
+        };
+        assert_eq!(host("inner:8080"), Ok("inner:8080".to_owned()));
+        assert_eq!(host(""), Ok("shop".to_owned()));
+        for value in ["a/b", "user@a", "a b", "a, b", "\u{e9}"] {
+            assert_eq!(host(value), Err(RewriteFault::NotAHost), "{value}");
+        }
+        assert_eq!(host(&"a".repeat(17_000)), Err(RewriteFault::ValuesTooLong));
+    }
+
+    #[test]
     fn a_field_is_replaced_and_removed_under_every_spelling() {
         let message =
             b"GET / HTTP/1.1\r\nX_Remote_User: eve\r\nx-Remote_user: eve\r\nX.Role: a\r\n\r\n";
@@ -264,7 +323,8 @@ mod tests {
         let mut out = Vec::new();
         let head = ParsedHead::new(message, 3, (4, 5));
         let captures = PathCaptures { rest: b"", groups: [b""; 9] };
-        RequestRewrite::new(&rewrite).apply(message, &head, b"/", captures, &mut out).unwrap();
+        let edits = RequestRewrite::new(&rewrite);
+        edits.apply(message, &facts(&head), b"/", captures, &mut out).unwrap();
         assert_eq!(out, b"GET / HTTP/1.1\r\nX-Remote-User: anonymous\r\n\r\n");
     }
 }

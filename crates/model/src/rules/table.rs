@@ -6,7 +6,8 @@ use super::condition::{CompiledCondition, ConditionInput};
 use super::context::{RuleContext, RuleMatch, RuleState};
 use super::index::{RuleIndex, RuleKeys, lookup_form};
 use super::path_captures::PathCaptures;
-use super::rewrite::{RequestRewrite, ResponseRewrite};
+use super::response_rewrite::ResponseRewrite;
+use super::rewrite::RequestRewrite;
 use crate::config::template::Template;
 use crate::config::{
     Condition, ForwardingMode, NoServersAction, PathCase, PathNormalization, RuleActionConfig,
@@ -22,6 +23,8 @@ pub struct RuleTable {
     index: RuleIndex,
     /// Some condition reads the TLS server name.
     wants_sni: bool,
+    /// Some rule writes what clients sent as X-Forwarded-For.
+    wants_forwarded_for: bool,
     /// Some condition reads paths.
     wants_path: bool,
     /// Some condition reads the time of day.
@@ -84,6 +87,7 @@ impl RuleTable {
             wants_path: uses_condition(service, &|condition| {
                 matches!(condition, Condition::Path(_) | Condition::PathRegex(_))
             }),
+            wants_forwarded_for: rules.iter().any(CompiledRule::wants_forwarded_for),
             rules,
             pools,
             index: RuleIndex::new(&keys),
@@ -104,6 +108,11 @@ impl RuleTable {
     /// Whether a condition reads the TLS server name.
     pub fn wants_sni(&self) -> bool {
         self.wants_sni
+    }
+
+    /// Whether a rule writes what clients sent as X-Forwarded-For.
+    pub fn wants_forwarded_for(&self) -> bool {
+        self.wants_forwarded_for
     }
 
     /// Whether a condition reads the time of day.
@@ -275,6 +284,10 @@ impl CompiledRule {
             mirror,
             condition: check,
         }
+    }
+
+    fn wants_forwarded_for(&self) -> bool {
+        self.request_rewrite.as_ref().is_some_and(RequestRewrite::wants_forwarded_for)
     }
 
     /// The pools of the action, without the mirror's.

@@ -5,9 +5,10 @@
 
 use regex::bytes::Regex;
 
-use super::glob::{compile_value_glob, unescape_literal};
+use super::glob::{compile_value_glob, compile_value_pattern, unescape_literal};
+use super::list_field::{ListReading, any_element_matches};
 use super::reading_set::TernaryTruth;
-use crate::config::NameValuePattern;
+use crate::config::{FieldPattern, NameValuePattern};
 use crate::cookie::{self, CookieSyntax};
 use crate::query::{self, QuerySeparators};
 use crate::request_head::ParsedHead;
@@ -16,6 +17,8 @@ use crate::request_head::ParsedHead;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSource {
     Field,
+    /// An element of a field that is a list.
+    FieldElement,
     Cookie,
     /// A parameter of the query.
     Parameter,
@@ -39,7 +42,8 @@ struct ValueMatch {
 enum ValuePattern {
     Any,
     Exact(Box<[u8]>),
-    Glob(Regex),
+    ExactIgnoreCase(Box<[u8]>),
+    Regex(Regex),
 }
 
 /// Results for servers that use any, the first or the last of several values of one name.
@@ -62,42 +66,72 @@ impl NamedValues {
         NamedValues { kind, matchers: written.iter().filter_map(ValueMatch::new).collect() }
     }
 
+    /// Compiles expressions for whole values of fields; `None`: one no longer compiles.
+    pub fn from_expressions(written: &[FieldPattern]) -> Option<NamedValues> {
+        let compile = |field: &FieldPattern| {
+            let value = ValuePattern::Regex(compile_value_pattern(&field.pattern)?);
+            Some(ValueMatch { name: field.name.as_bytes().into(), value })
+        };
+        let matchers = written.iter().map(compile).collect::<Option<_>>()?;
+        Some(NamedValues { kind: ValueSource::Field, matchers })
+    }
+
     /// Whether one of them matches. `refuses`: the rule denies what it matches, and also tests each of several values
     /// of a name alone.
     pub fn evaluate(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         match self.kind {
-            ValueSource::Field => self.evaluate_fields(head),
+            ValueSource::Field => self.evaluate_fields(head, refuses),
+            ValueSource::FieldElement => self.evaluate_elements(head),
             ValueSource::Cookie => self.evaluate_cookies(head, refuses),
             ValueSource::Parameter => self.evaluate_parameters(head, refuses),
         }
     }
 
-    /// Some servers treat another spelling of a name as another name, some as the same name, and some let it replace
-    /// the right one.
-    fn evaluate_fields(&self, head: &ParsedHead<'_>) -> TernaryTruth {
-        let mut right = false;
-        let mut both = false;
-        let mut in_place = false;
-        for named in &self.matchers {
-            let mut own = false;
-            let mut other = false;
-            let mut came = false;
-            for spelled in head.field_spellings(&named.name) {
-                let fits = named.matches(spelled.value);
-                if spelled.exact {
-                    own |= fits;
-                } else {
-                    came = true;
-                    other |= fits;
-                }
-            }
-            right |= own;
-            both |= own || other;
-            in_place |= if came { other } else { own };
-        }
+    fn evaluate_fields(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
         let mut tally = ReadingTally::new();
-        [right, both, in_place].into_iter().for_each(|holds| tally.add(holds));
+        self.add_spellings(head, refuses, &mut tally, &|named, value| named.matches(value));
         tally.truth()
+    }
+
+    /// Lines of a list are one list, so that no server uses one of them alone.
+    fn evaluate_elements(&self, head: &ParsedHead<'_>) -> TernaryTruth {
+        let quoted = |named: &ValueMatch| {
+            head.field_spellings(&named.name).any(|spelled| spelled.value.contains(&b'"'))
+        };
+        let several = self.matchers.iter().any(quoted);
+        let readings = if several { &ListReading::ALL[..] } else { &ListReading::ALL[..1] };
+        let mut tally = ReadingTally::new();
+        for reading in readings {
+            self.add_spellings(head, false, &mut tally, &|named, value| {
+                any_element_matches(value, *reading, &|element| named.matches(element))
+            });
+        }
+        tally.truth()
+    }
+
+    /// A name in another spelling is another name to some servers, the same name to others, and replaces the right one
+    /// in a third kind. `alone`: of several lines of a name the first and the last are also tested alone.
+    fn add_spellings(
+        &self,
+        head: &ParsedHead<'_>,
+        alone: bool,
+        tally: &mut ReadingTally,
+        matches: &dyn Fn(&ValueMatch, &[u8]) -> bool,
+    ) {
+        let [mut right, mut both, mut in_place] = [ValueChoice::none(); 3];
+        for named in &self.matchers {
+            let [mut own, mut all, mut other] = [ValueChoice::default(); 3];
+            for spelled in head.field_spellings(&named.name) {
+                let fits = matches(named, spelled.value);
+                let spelling = if spelled.exact { &mut own } else { &mut other };
+                spelling.add(fits);
+                all.add(fits);
+            }
+            right.join(own);
+            both.join(all);
+            in_place.join(if other.first_value.is_some() { other } else { own });
+        }
+        [right, both, in_place].into_iter().for_each(|choice| tally.add_choice(choice, alone));
     }
 
     fn evaluate_cookies(&self, head: &ParsedHead<'_>, refuses: bool) -> TernaryTruth {
@@ -146,14 +180,11 @@ impl NamedValues {
     }
 
     fn choose_values(&self, visit: impl Fn(&ValueMatch, &mut ValueChoice)) -> ValueChoice {
-        let mut all = ValueChoice { first_value: Some(false), ..ValueChoice::default() };
+        let mut all = ValueChoice::none();
         for named in &self.matchers {
             let mut choice = ValueChoice::default();
             visit(named, &mut choice);
-            all.any_value |= choice.any_value;
-            all.first_value =
-                Some(all.first_value == Some(true) || choice.first_value == Some(true));
-            all.last_value |= choice.last_value;
+            all.join(choice);
         }
         all
     }
@@ -164,8 +195,11 @@ impl ValueMatch {
         let value = match &written.value {
             None => ValuePattern::Any,
             Some(value) => match unescape_literal(value) {
+                Some(literal) if written.ignore_case => {
+                    ValuePattern::ExactIgnoreCase(literal.as_bytes().into())
+                }
                 Some(literal) => ValuePattern::Exact(literal.as_bytes().into()),
-                None => ValuePattern::Glob(compile_value_glob(value)?),
+                None => ValuePattern::Regex(compile_value_glob(value, written.ignore_case)?),
             },
         };
         Some(ValueMatch { name: written.name.as_bytes().into(), value })
@@ -175,12 +209,25 @@ impl ValueMatch {
         match &self.value {
             ValuePattern::Any => true,
             ValuePattern::Exact(exact) => **exact == *value,
-            ValuePattern::Glob(glob) => glob.is_match(value),
+            ValuePattern::ExactIgnoreCase(exact) => exact.eq_ignore_ascii_case(value),
+            ValuePattern::Regex(regex) => regex.is_match(value),
         }
     }
 }
 
 impl ValueChoice {
+    /// No value matches.
+    fn none() -> ValueChoice {
+        ValueChoice { first_value: Some(false), ..ValueChoice::default() }
+    }
+
+    /// One of both matches.
+    fn join(&mut self, other: ValueChoice) {
+        self.any_value |= other.any_value;
+        self.first_value = Some(self.first_value == Some(true) || other.first_value == Some(true));
+        self.last_value |= other.last_value;
+    }
+
     /// Adds the next value's result.
     fn add(&mut self, fits: bool) {
         self.any_value |= fits;

@@ -50,6 +50,102 @@ fn a_field_in_another_spelling_is_matched_in_both_readings() {
 }
 
 #[test]
+fn a_rule_that_refuses_looks_at_the_first_and_the_last_line_of_a_field_alone() {
+    let guest = "header = \"x-role: guest\"";
+    let not = "not = { header = \"x-role: guest\" }";
+    for (when, fields, want) in [
+        (guest, "X-Role: guest\r\nX-Role: admin\r\n", SURE),
+        (not, "X-Role: guest\r\n", NONE),
+        (not, "X-Role: guest\r\nX-Role: guest\r\n", NONE),
+        (not, "X-Role: guest\r\nX-Role: admin\r\n", CHOSEN),
+        (not, "X-Role: admin\r\nX-Role: guest\r\n", CHOSEN),
+        (not, "X-Role: admin\r\n", SURE),
+        ("not = { header-regex = \"x-role: g.*\" }", "X-Role: g1\r\nX-Role: a\r\n", CHOSEN),
+    ] {
+        assert_eq!(found(when, &get("/", fields)), want, "{when} {fields}");
+    }
+}
+
+#[test]
+fn an_element_of_a_list_is_matched_in_every_reading() {
+    let a = "header-list = \"x-tag: a\"";
+    let not = "not = { header-list = \"x-tag: a\" }";
+    for (when, fields, want) in [
+        (a, "X-Tag: a\r\n", SURE),
+        (a, "X-Tag: b ,\ta\r\n", SURE),
+        (a, "X-Tag: b\r\nX-Tag: c,a,\r\n", SURE),
+        (a, "X-Tag: ab, a;q=1\r\nX-Other: a\r\n", NONE),
+        (a, "X-Tag: A\r\n", NONE),
+        (a, "X-Tag: \"a\"\r\n", UNSURE),
+        (a, "X-Tag: \"b,a\"\r\n", NONE),
+        (a, "X-Tag: \"b, a ,c\"\r\n", UNSURE),
+        (a, "X-Tag: \"b, a\r\n", UNSURE),
+        (a, "X-Tag: \"\\a\", b\r\n", UNSURE),
+        (a, "X_Tag: b,a\r\n", UNSURE),
+        (a, "X-Tag: a\r\nX_Tag: b\r\n", UNSURE),
+        ("header-list = 'x-tag: \"a\"'", "X-Tag: \"a\", b\r\n", SURE),
+        ("header-list = \"x-tag: a;*\"", "X-Tag: b, a;q=\"1,2\"\r\n", SURE),
+        ("header-list = \"x-tag\"", "X-Tag: \r\n", SURE),
+        ("header-list = [\"x-b: 1\", \"x-tag: a\"]", "X-Tag: b, a\r\n", SURE),
+        ("header-list = \"x-tag: A\", value-case = \"ignore\"", "X-Tag: b, a\r\n", SURE),
+        (not, "X-Tag: b, a\r\n", NONE),
+        (not, "X-Tag: b\r\nX-Tag: a\r\n", NONE),
+        (not, "X-Tag: \"a\"\r\n", UNSURE),
+        (not, "X-Tag: b, c\r\n", SURE),
+        (not, "", SURE),
+    ] {
+        assert_eq!(found(when, &get("/", fields)), want, "{when} {fields}");
+    }
+}
+
+#[test]
+fn expressions_fit_whole_values_and_whole_hosts() {
+    let key = "header-regex = \"x-key: [a-f]{2,}\"";
+    let any = "header-regex = \"x-key: .*evil.*\"";
+    for (when, fields, want) in [
+        (key, "X-Key: abc\r\n", SURE),
+        (key, "X-Key: x\r\nX-Key:  ff \r\n", SURE),
+        (key, "X-Key: abcx\r\n", NONE),
+        (key, "X-Key: ABC\r\n", NONE),
+        (key, "X_Key: abc\r\n", UNSURE),
+        ("header-regex = \"x-key: (?i)abc\"", "X-Key: ABC\r\n", SURE),
+        (any, "X-Key: \u{e9}evil\r\n", SURE),
+        ("header-regex = \"x-key: .\"", "X-Key: \u{e9}\r\n", NONE),
+        ("header-regex = \"x-key: ..\"", "X-Key: \u{e9}\r\n", SURE),
+        ("host-regex = \"SHOP[.]ex.*\"", "", SURE),
+        ("host-regex = \"shop\"", "", NONE),
+        ("host-part = \"shop\"", "", SURE),
+        ("host-part = [\"www\", \"example\"]", "", SURE),
+        ("host-part = \"sho\"", "", NONE),
+        ("not = { host-part = \"shop\" }", "", NONE),
+        ("header = \"x-key: ABC*\", value-case = \"ignore\"", "X-Key: abcd\r\n", SURE),
+        ("header = \"x-key: ABC\", value-case = \"ignore\"", "X-Key: aBc\r\n", SURE),
+        ("header = \"x-key: ABC\", value-case = \"exact\"", "X-Key: aBc\r\n", NONE),
+        ("cookie = \"k=ABC\", value-case = \"ignore\"", "Cookie: k=abc\r\n", SURE),
+        ("query = \"k=ABC\", value-case = \"ignore\"", "", NONE),
+        ("query = \"q=ABC\", value-case = \"ignore\"", "", SURE),
+        (
+            "value-case = \"ignore\", header = \"x-key\", not = { header = \"x-key: ABC\" }",
+            "X-Key: abc\r\n",
+            SURE,
+        ),
+    ] {
+        assert_eq!(found(when, &get("/?q=abc", fields)), want, "{when} {fields}");
+    }
+}
+
+#[test]
+fn a_host_that_is_too_long_to_be_compared_may_be_any() {
+    let mut request = get("/", "");
+    let labels = "a.".repeat(150);
+    request.text = request.text.replacen("shop.example", &format!("{labels}evil.example"), 1);
+    for when in ["host-part = \"evil\"", "host-regex = \".*evil.*\"", "not = { host-part = \"b\" }"]
+    {
+        assert_eq!(found(when, &request), UNSURE, "{when}");
+    }
+}
+
+#[test]
 fn a_path_and_a_field_that_are_unclear_are_refused_by_the_path() {
     let request = get("/admin%2Fx", "X_Debug: 1\r\n");
     let both = "path = \"/admin/*\", header = \"x-debug: 1\"";

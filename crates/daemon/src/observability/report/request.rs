@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleTaken};
+use model::config::value_template::RequestFacts;
 use model::config::{ForwardingMode, NoServersAction, RuleConfig};
 use model::load_balancing::eligible_servers::EligibleServers;
 use model::monotonic_time::MonotonicTime;
@@ -232,8 +233,17 @@ fn target(
     };
     let mut out = Vec::new();
     let base = rule.rewrite_base(head);
+    // The target has no variables that need the connection.
+    let facts = RequestFacts {
+        client: question.client,
+        port: 0,
+        scheme: "http",
+        sni: question.sni,
+        forwarded_for: b"",
+        head,
+    };
     let (begin, end) =
-        edits.apply(&written.bytes, head, &base, rule.path_captures(&base), &mut out)?;
+        edits.apply(&written.bytes, &facts, &base, rule.path_captures(&base), &mut out).ok()?;
     let target = out.get(begin..end).unwrap_or_default();
     Some((target != head.target()).then(|| text(target)))
 }

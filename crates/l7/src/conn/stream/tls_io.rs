@@ -44,7 +44,12 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Whether the socket carries the plain bytes, so that splice(2) may move them.
+    /// The scheme of what is asked for on it.
+    pub fn scheme(&self) -> &'static str {
+        if self.is_tls() { "https" } else { "http" }
+    }
+
+    /// Whether its bytes are those of its socket, so that the kernel may move them.
     #[inline]
     pub fn is_plain(&self) -> bool {
         matches!(self.backend, StreamBackend::Socket(..)) && self.tls.get().is_none()

@@ -74,7 +74,7 @@ pub async fn serve<N: NetDriver>(
     let mut held = Vec::new();
     let read = written.and_then(|_| {
         let view = service.view.borrow().clone();
-        incoming_request::read(&worker, &view.config, &client, &client_peer, &bytes, &mut held)
+        incoming_request::read(&worker, &view, &client, &client_peer, &bytes, &mut held)
     });
     let read = match read {
         Ok(Some(incoming)) => Ok(incoming),

@@ -95,14 +95,7 @@ pub async fn serve(
         Http3HeadOutcome::Failed(instead) => Err(instead),
         _ => {
             let view = service.view.borrow().clone();
-            match incoming_request::read(
-                &worker,
-                &view.config,
-                &client,
-                &client_peer,
-                &bytes,
-                &mut held,
-            ) {
+            match incoming_request::read(&worker, &view, &client, &client_peer, &bytes, &mut held) {
                 Ok(Some(incoming)) => Ok(incoming),
                 Ok(None) => Err(RequestReadError::malformed(Defect::Malformed, &bytes)),
                 Err(defect) => Err(RequestReadError::malformed(defect, &bytes)),

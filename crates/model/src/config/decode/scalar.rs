@@ -202,7 +202,7 @@ fn decode_lines(
                 FindingDetails::new("too many of them").with_expected(describe_expected(kind))
             );
         }
-        DeValue::Table(table) if matches!(form, TextFormat::Field) => {
+        DeValue::Table(table) if matches!(form, TextFormat::Field | TextFormat::FieldTemplate) => {
             return Err(type_mismatch(kind, node).with_suggestion(table_as_fields(table)));
         }
         single => vec![single],

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 use super::super::finding::FindingDetails;
-use super::super::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use super::super::matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 use super::super::pattern::Pattern;
 use super::super::schema::{TableSchema, TextFormat, ValueKind};
 use super::super::suggestion::nearest_match;
 use super::super::template::Template;
 use super::super::value::ConfigValue;
+use super::super::value_template::{ValueTemplate, ValueTemplateError, nearest_variable};
 use super::name::validate_name;
 use super::punycode::to_ascii;
 
@@ -52,6 +55,11 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
         TextFormat::Token => (1..=255).contains(&text.len()) && text.bytes().all(is_token_byte),
         TextFormat::Method => return parse_method(text),
         TextFormat::Field => return parse_header_field(text),
+        TextFormat::FieldTemplate => return parse_field_template(text),
+        TextFormat::HostTemplate => match check_variables(text, text)? {
+            true => text.len() <= 1_024 && visible(text),
+            false => return parse_text(TextFormat::Host, text),
+        },
         TextFormat::Domain => is_domain(text),
         TextFormat::Oid => is_oid(text),
         TextFormat::FieldName => is_writable_field(&format!("{text}:")),
@@ -59,9 +67,11 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
             (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
         }
         TextFormat::HostPattern => HostPattern::parse(text).is_some(),
+        TextFormat::HostPart => HostPart::parse(text).is_some(),
         TextFormat::PathPattern => PathPattern::parse(text).is_some(),
         TextFormat::Match => NameValuePattern::parse_field(text)
             .is_some_and(|found| found.name.bytes().all(is_token_byte)),
+        TextFormat::FieldPattern => is_field_pattern(text)?,
         TextFormat::Cookie => return parse_cookie_pattern(text),
         TextFormat::Pair => NameValuePattern::parse_pair(text).is_some(),
         TextFormat::Range => NumberRange::parse(text).is_some(),
@@ -96,7 +106,7 @@ fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
                 .with_expected(describe_format(form))
                 .with_suggestion(Some(near));
         }
-        TextFormat::HostPattern | TextFormat::Host => {
+        TextFormat::HostPattern | TextFormat::HostPart | TextFormat::Host => {
             to_ascii(text).map(|name| format!("\"{name}\""))
         }
         _ => None,
@@ -121,16 +131,26 @@ pub fn describe_format(form: TextFormat) -> &'static str {
         TextFormat::Digest => "\"sha256:\" and 64 hexadecimal digits",
         TextFormat::Token => "a name of letters, digits and `-`, as fields of headers have",
         TextFormat::Method => "a method such as \"GET\", in the letter case in which it is sent",
+        TextFormat::FieldTemplate => {
+            "a header field as one text, \"name: value\", with variables such as {client} in the value"
+        }
+        TextFormat::HostTemplate => {
+            "a host, with its port where it has one, or with variables such as {header.x-host}"
+        }
         TextFormat::Field => "a header field as one text, \"name: value\"",
         TextFormat::Domain => "a domain name such as \"shop.example\", or an address",
         TextFormat::Oid => "an object identifier such as \"1.3.6.1.2.1.1.3.0\"",
         TextFormat::FieldName => "the name of a header field that is not written by us",
         TextFormat::VisibleText => "text of at most 1,024 visible characters",
         TextFormat::HostPattern => "a host without port, or \"*.\" and a host for every name below",
+        TextFormat::HostPart => "labels of a host, such as \"api\" or \"shop.example\"",
         TextFormat::PathPattern => {
             "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
         }
         TextFormat::Match => "a field's name, or \"name: value\", `*` in the value for anything",
+        TextFormat::FieldPattern => {
+            "\"name: expression\", a field and a regular expression of at most 1,024 bytes, which sees bytes"
+        }
         TextFormat::Cookie => "a cookie's name, or \"name=value\", `*` in the value for anything",
         TextFormat::Pair => "a name, or \"name=value\", `*` in the value for anything",
         TextFormat::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
@@ -268,7 +288,45 @@ fn parse_header_field(text: &str) -> Result<ConfigValue, FindingDetails> {
     ))
 }
 
-/// Fields of connections and messages, which no configuration may write.
+/// A field to be written, whose value may have variables.
+fn parse_field_template(text: &str) -> Result<ConfigValue, FindingDetails> {
+    let field = parse_header_field(text)?;
+    check_variables(text, text.split_once(':').map(|(_, value)| value).unwrap_or_default())?;
+    Ok(field)
+}
+
+/// Whether it is a field and an expression, or what is wrong with the expression.
+fn is_field_pattern(text: &str) -> Result<bool, FindingDetails> {
+    match FieldPattern::parse(text) {
+        Some(Ok(found)) => Ok(!found.name.is_empty() && found.name.bytes().all(is_token_byte)),
+        Some(Err(error)) => Err(FindingDetails::new(error.to_string())
+            .with_expected(describe_format(TextFormat::FieldPattern))),
+        None => Ok(false),
+    }
+}
+
+/// Whether a value has variables, or what is wrong with them. `text` is the whole setting.
+fn check_variables(text: &str, value: &str) -> Result<bool, FindingDetails> {
+    let error = match ValueTemplate::parse(value) {
+        Ok(template) => return Ok(template.literal().is_none()),
+        Err(error) => error,
+    };
+    let suggestion = match &error {
+        ValueTemplateError::Unknown(name) => match nearest_variable(name) {
+            Some(near) => text.replace(&format!("{{{name}}}"), &format!("{{{near}}}")),
+            None => text.replace('{', "{{"),
+        },
+        ValueTemplateError::Open => text.replace('{', "{{"),
+    };
+    Err(FindingDetails::new(error.to_string())
+        .with_expected(
+            "{client}, {client-port}, {client-chain}, {scheme}, {host}, {host-name}, {port}, {sni} or \
+             {header.NAME}; `{{` for a brace",
+        )
+        .with_suggestion(Some(format!("{suggestion:?}"))))
+}
+
+/// Fields of connections and messages, which no configuration writes.
 const RESERVED_FIELDS: [&str; 4] = ["host", "connection", "content-length", "transfer-encoding"];
 
 /// Whether a configuration may write the field, and the field contains no line end.

@@ -4,7 +4,9 @@ use super::types::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
     RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
-use crate::config::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use crate::config::matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 use crate::config::pattern::Pattern;
 use crate::config::schedule::build_days;
 use crate::config::section::ConfigSection;
@@ -134,14 +136,30 @@ fn push_request_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
             all.push(make(found));
         }
     }
+    let ignore_case = section.text("value-case") == Some("ignore");
+    let field =
+        |text: &str| NameValuePattern::parse_field(text).map(|read| read.with_case(ignore_case));
+    let pair =
+        |text: &str| NameValuePattern::parse_pair(text).map(|read| read.with_case(ignore_case));
+    let expression = |text: &str| Pattern::new(text).ok();
     each(section, "host", HostPattern::parse, Condition::Host, all);
+    each(section, "host-part", HostPart::parse, Condition::HostPart, all);
     each(section, "path", PathPattern::parse, Condition::Path, all);
     each(section, "sni", HostPattern::parse, Condition::Sni, all);
     each(section, "method", |text| Some(text.to_owned()), Condition::Method, all);
-    each(section, "path-regex", |text| Pattern::new(text).ok(), Condition::PathRegex, all);
-    each(section, "header", NameValuePattern::parse_field, Condition::Header, all);
-    each(section, "cookie", NameValuePattern::parse_pair, Condition::Cookie, all);
-    each(section, "query", NameValuePattern::parse_pair, Condition::Query, all);
+    each(section, "host-regex", expression, Condition::HostRegex, all);
+    each(section, "path-regex", expression, Condition::PathRegex, all);
+    each(section, "header", field, Condition::Header, all);
+    each(section, "header-list", field, Condition::HeaderList, all);
+    each(
+        section,
+        "header-regex",
+        |text| FieldPattern::parse(text)?.ok(),
+        Condition::HeaderRegex,
+        all,
+    );
+    each(section, "cookie", pair, Condition::Cookie, all);
+    each(section, "query", pair, Condition::Query, all);
 }
 
 fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {

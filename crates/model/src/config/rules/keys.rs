@@ -232,6 +232,11 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
         texts_key("host", TextFormat::HostPattern, "The host asked for, without its port: `\"shop.example\"`, or `\"*.shop.example\"` for \
              every name below.")
         .http_only(),
+        texts_key("host-part", TextFormat::HostPart, "Whole labels anywhere in the host: `\"api\"` fits `api.shop.example` and \
+             `x.api.example`, `\"shop.example\"` also `www.shop.example.org`.")
+        .http_only(),
+        texts_key("host-regex", TextFormat::Pattern, "A regular expression that the whole host fits, in any letter case and without its port.")
+            .http_only(),
         texts_key("path", TextFormat::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
              over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
         .http_only(),
@@ -240,10 +245,22 @@ pub static WHEN_TABLE: TableSchema = TableSchema {
         texts_key("header", TextFormat::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
              anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
         .http_only(),
+        texts_key("header-list", TextFormat::Match, "An element of a field that is a list with commas, over all its lines: `\"name: value\"` as in `header`. \
+             Commas within quotes separate nothing.")
+        .http_only(),
+        texts_key("header-regex", TextFormat::FieldPattern, "A field, `\"name: expression\"`: a regular expression that the whole value of one of its lines fits.")
+            .http_only(),
         texts_key("cookie", TextFormat::Cookie, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http_only(),
         texts_key("query", TextFormat::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
              or decoded is one.")
             .http_only(),
+        KeySchema::new(
+            "value-case",
+            ValueKind::Keyword(&[Keyword::new("exact"), Keyword::new("ignore")]),
+            DefaultValue::Derived("`exact`"),
+            "Whether letter case counts in the values of this condition's `header`, `header-list`, `cookie` and `query`.",
+        )
+        .http_only(),
         texts_key("sni", TextFormat::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
              beginning of the connection is read for it and passed on.")
         .proxy_only(),

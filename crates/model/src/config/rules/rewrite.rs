@@ -27,15 +27,18 @@ pub static TABLE: TableSchema = TableSchema {
         ),
         KeySchema::new(
             "host",
-            ValueKind::Text { form: TextFormat::Host, unset: None },
+            ValueKind::Text { form: TextFormat::HostTemplate, unset: None },
             DefaultValue::Absent,
-            "The Host that the server gets.",
+            "The Host that the server gets. It may have the variables of `set`; when it comes out empty, the client's Host stays.",
         ),
-        fields_key(
+        templates_key(
             "set",
-            "Fields of the request that are put in the place of those of the same name.",
+            "Fields of the request that are put in the place of those of the same name. Values may have variables: \
+             `{client}`, `{client-port}`, `{client-chain}` (what came as X-Forwarded-For, and the client's address), `{scheme}`, \
+             `{host}` (with its port), `{host-name}`, `{port}` (that the client reached), `{sni}` and `{header.NAME}`; `{{` is a \
+             brace. A field whose variables leave it empty is not sent.",
         ),
-        fields_key("add", "Fields that are added to the request."),
+        templates_key("add", "Fields that are added to the request, with variables as in `set`."),
         names_key("remove", "Names of fields that are taken out of the request."),
         fields_key(
             "answer-set",
@@ -47,6 +50,11 @@ pub static TABLE: TableSchema = TableSchema {
         ),
     ],
 };
+
+const fn templates_key(name: &'static str, doc: &'static str) -> KeySchema {
+    let kind = ValueKind::Lines { form: TextFormat::FieldTemplate, most: 32 };
+    KeySchema::new(name, kind, DefaultValue::Literal(ConfigValue::Texts(Vec::new())), doc)
+}
 
 const fn fields_key(name: &'static str, doc: &'static str) -> KeySchema {
     let kind = ValueKind::Lines { form: TextFormat::Field, most: 32 };

@@ -4,7 +4,9 @@
 
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
-use crate::config::matching::{HostPattern, NameValuePattern, NumberRange, PathPattern};
+use crate::config::matching::{
+    FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
+};
 use crate::config::pattern::Pattern;
 use serde::Serialize;
 
@@ -40,12 +42,22 @@ pub enum Condition {
     Not(Box<Condition>),
     /// The requested host.
     Host(Vec<HostPattern>),
+    /// Labels of the host.
+    HostPart(Vec<HostPart>),
+    /// The host, by expressions.
+    HostRegex(Vec<Pattern>),
+    /// The path.
     Path(Vec<PathPattern>),
     /// The path, by regular expressions.
     PathRegex(Vec<Pattern>),
     Method(Vec<String>),
     /// A header field.
     Header(Vec<NameValuePattern>),
+    /// An element of a field that is a list.
+    HeaderList(Vec<NameValuePattern>),
+    /// A field, by expressions.
+    HeaderRegex(Vec<FieldPattern>),
+    /// A cookie.
     Cookie(Vec<NameValuePattern>),
     /// A query parameter.
     Query(Vec<NameValuePattern>),

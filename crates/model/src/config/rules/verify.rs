@@ -184,7 +184,8 @@ impl RuleVerifier<'_> {
         let paths = PathComparison::from_service(of.service);
         verify_trivial_conditions(when, ConditionContext { path, nested: depth > 0, paths }, sink);
         let globs = when.texts("path").iter().filter_map(|text| PathPattern::parse(text));
-        self.expressions += when.texts("path-regex").len()
+        let written = ["path-regex", "host-regex", "header-regex"].map(|key| when.texts(key).len());
+        self.expressions += written.iter().sum::<usize>()
             + globs.filter(|glob| matches!(glob, PathPattern::Glob(_))).count();
         let mut wrong = |key: &str, trouble: FindingDetails| {
             sink.error(when.span_of(key), &format!("{path}.{key}"), trouble);
@@ -198,6 +199,15 @@ impl RuleVerifier<'_> {
             wrong(
                 "count",
                 FindingDetails::new("`count` says whose `active` is meant, and that is not there"),
+            );
+        }
+        let valued = ["header", "header-list", "cookie", "query"];
+        if when.is_written("value-case") && !valued.iter().any(|key| when.is_written(key)) {
+            let trouble =
+                FindingDetails::new("`value-case` says how values are compared, and none is");
+            wrong(
+                "value-case",
+                trouble.with_expected("`header`, `header-list`, `cookie` or `query`"),
             );
         }
         if when.is_written("sni") && of.forward == "http" && of.service.table("tls").is_none() {

@@ -75,6 +75,17 @@ pub fn verify_trivial_conditions(
         let trouble = FindingDetails::new(message).with_expected(expected);
         sink.warning(when.span_of("cookie"), &format!("{}.cookie", place.path), trouble);
     }
+    let several = |text: &&String| {
+        let value = NameValuePattern::parse_field(text).and_then(|it| it.value);
+        value.is_some_and(|value| value.contains(',') && !value.contains('"'))
+    };
+    if let Some(text) = when.texts("header-list").iter().find(several) {
+        let message = format!("`{text}` fits no element as it is sent: `,` ends one");
+        let trouble =
+            FindingDetails::new(message).with_expected("one element, or several patterns");
+        let path = format!("{}.header-list", place.path);
+        sink.warning(when.span_of("header-list"), &path, trouble);
+    }
     let address =
         |name: &&String| name.starts_with('[') || name.parse::<std::net::IpAddr>().is_ok();
     if let Some(name) = when.texts("sni").iter().find(address) {
