@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::config::ClientRefusal;
 use model::id::ServerId;
 use model::rules::{PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
@@ -57,7 +58,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
 
     /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
     /// the certificate has ended.
-    pub(super) fn check_client_certificate(&self) -> Option<EarlyReply> {
+    pub(super) fn check_client_certificate(&mut self) -> Option<EarlyReply> {
         let wanted = self.view.config.tls.as_ref()?.client.as_ref()?;
         let ExchangeContext { worker, client, .. } = self.context;
         let judged = match client.verified_client() {
@@ -75,7 +76,10 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 }
             }
         };
-        judged.err().map(|error| EarlyReply::Refused(handshake_cause::client_cause(&error).0))
+        let (cause, detail) = handshake_cause::client_cause(&judged.err()?);
+        let by_answer = wanted.refusal == ClientRefusal::Answer;
+        self.record.defect = Some(detail);
+        Some(EarlyReply::Refused(if by_answer { Cause::ClientCertificateRefused } else { cause }))
     }
 
     /// Whether the host that is asked for belongs to another kind of connection: one that is asked for a certificate of the

@@ -67,8 +67,10 @@ pub enum AcmeChallengeType {
 pub enum UnknownSniAction {
     /// The default certificate, as a client that names nothing.
     Default,
-    /// The alert unrecognized_name (RFC 6066 §3).
+    /// A failed handshake. A client that asks for no name gets the default certificate.
     Refuse,
+    /// The same, also for a client that asks for no name.
+    Require,
 }
 
 /// A version of TLS.
@@ -101,6 +103,8 @@ pub struct ClientAuth {
     pub ca: PathBuf,
     /// A client without one is refused.
     pub required: bool,
+    /// How a client with a missing or bad certificate is refused.
+    pub refusal: ClientRefusal,
     /// What the names of the headers that tell servers of it begin with; default `x-client-cert`.
     pub headers: String,
     /// Whether servers get the certificate itself.
@@ -109,6 +113,16 @@ pub struct ClientAuth {
     pub names: Vec<HostPattern>,
     /// What has been revoked; none: nothing is looked up.
     pub revoked: RevocationConfig,
+}
+
+/// How a client with a missing or bad certificate is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientRefusal {
+    /// Its handshake fails.
+    Handshake,
+    /// Its handshake succeeds, and each of its requests is answered with 400.
+    Answer,
 }
 
 /// What servers get of a client's certificate itself (RFC 9440).
@@ -172,6 +186,7 @@ mod tests {
         let asked = |names: &[&str]| ClientAuth {
             ca: PathBuf::new(),
             required: true,
+            refusal: ClientRefusal::Handshake,
             headers: String::new(),
             certificate_field: CertificateField::Off,
             names: names.iter().filter_map(|name| HostPattern::parse(name)).collect(),
