@@ -77,6 +77,8 @@ causes! {
     TlsUnknownName = "tls-unknown-name", Client, 0;
     /// The client's certificate is missing or invalid; the log names why.
     ClientCertificate = "client-certificate", Client, 0;
+    /// The client's certificate is missing or invalid, and its service answers such requests; the log names why.
+    ClientCertificateRefused = "client-certificate-refused", Client, 400;
     /// The client exceeded a limit of HTTP/2 that only attacks reach; the log names which.
     Http2Flood = "http2-flood", Client, 0;
     /// The client exceeded a limit of HTTP/3 that only attacks reach; the log names which.

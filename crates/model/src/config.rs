@@ -160,8 +160,8 @@ pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use status_ranges::StatusRanges;
 pub use telemetry::{MetricsConfig, TelemetryConfig};
 pub use tls::{
-    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
-    ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
+    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, ClientRefusal, PoolTls,
+    RevocationConfig, ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
 pub use uplink::{SourceNatMode, UplinkConfig, UplinkKey, UplinkProbe, UplinksConfig, UplinksKey};
 pub use vrrp::{CompanionAddresses, LinkAddressMode, VrrpConfig, VrrpKey};

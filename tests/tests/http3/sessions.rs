@@ -100,6 +100,34 @@ fn servers_learn_who_the_client_is() {
 }
 
 #[test]
+fn each_request_of_a_client_without_a_good_certificate_is_answered() {
+    let ours = Http3Authority::new();
+    let recorder = RecordingServer::start();
+    let pair = &ours.pair;
+    let ca = ours.authority();
+    let client = format!("client = {{ ca = {ca:?}, refuse = \"answer\" }}");
+    let lines = format!("tls = {{ certificates = {pair:?}, {client} }}\nhttp3 = \"on\"\n");
+    let balancer =
+        TestBalancer::start(&BalancerConfig::http(&[recorder.address()]).service(&lines));
+    let alice = ours.identity("alice");
+    assert_eq!(ours.client_with(balancer.front(), &alice).get("/")["status"], 200);
+    let others = Http3Authority::new();
+    let stranger = others.identity("alice");
+    for certificate in [None, Some(stranger.as_path())] {
+        let mut refused = ours.begin(balancer.front(), certificate);
+        assert_eq!(refused.read(), "connected");
+        for path in ["/", "/again"] {
+            assert_eq!(refused.get(path)["status"], 400, "{certificate:?}");
+        }
+    }
+    balancer.wait_for_log_line("a stranger", |line| {
+        line["cause"] == "client-certificate-refused"
+            && line["defect"] == "certificate-bad-signature"
+    });
+    assert_eq!(recorder.so_far().requests.len(), 1, "that of alice alone");
+}
+
+#[test]
 fn clients_of_ipv6_are_served() {
     let ours = Http3Authority::new();
     let origins = [servers::origin("a")];

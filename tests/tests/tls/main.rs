@@ -10,5 +10,6 @@ mod looked_at;
 mod refused;
 mod renewed;
 mod special_files;
+mod strict;
 mod trusted;
 mod upstream;

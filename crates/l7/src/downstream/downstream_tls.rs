@@ -9,7 +9,6 @@ use model::cause::Cause;
 use model::config::ForwardingMode;
 use model::monotonic_time::MonotonicTime;
 use model::snapshot::ServiceView;
-use rustls::pki_types::UnixTime;
 
 use crate::accounting::ExchangeRecord;
 use crate::accounting::logged_request::LoggedRequest;
@@ -18,11 +17,10 @@ use crate::exchange::local_reply::{self, LocalReply};
 use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::servers::worker_state::LocalService;
 use crate::tls::certificate_resolver::ACME_TLS_ALPN;
-use crate::tls::client_certificate;
 use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause;
 use crate::tls::session::TlsSession;
-use crate::tls::verified_client::VerifiedClient;
+use crate::tls::verified_client::identify_client;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
@@ -186,17 +184,11 @@ fn remember_client<N: NetDriver>(
     };
     let known = client.with_session(|session| {
         let chain = session.common().peer_certificates();
-        if resumed {
-            clients.recheck(session.observation().name.as_deref(), chain, UnixTime::now())?;
-        }
-        Ok::<_, rustls::Error>((
-            client_certificate::certificate_lines(chain, told),
-            VerifiedClient::new(chain, clients),
-        ))
+        let name = session.observation().name.as_deref();
+        identify_client(clients, told, name, chain, resumed)
     });
     if let Some(known) = known {
-        let (lines, judged) = known?;
-        client.identify(lines, judged);
+        client.identify(known?);
     }
     Ok(())
 }

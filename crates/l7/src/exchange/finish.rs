@@ -59,7 +59,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     ) -> ConnectionDisposition {
         let ExchangeContext { worker, client, .. } = self.context;
         self.record.cause = Some(fault.cause);
-        self.record.defect = fault.defect.map(|defect| defect.name());
+        if let Some(defect) = fault.defect {
+            self.record.defect = Some(defect.name());
+        }
         let mut status = fault.cause.status();
         if let Some(defect) = fault.defect
             && fault.cause == Cause::BadRequest

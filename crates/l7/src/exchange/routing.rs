@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::value_template::RequestFacts;
+use model::config::ClientRefusal;
 use model::id::ServerId;
 use model::request_head::ParsedHead;
 use model::rules::rewrite::RewriteFault;
@@ -58,9 +58,9 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(EarlyReply::Composed(status, b"Allow: OPTIONS\r\n".to_vec(), Vec::new()))
     }
 
-    /// Checks the client's certificate again: the trust settings may have changed since the connection began, or the
-    /// certificate may have expired.
-    pub(super) fn check_client_certificate(&self) -> Option<EarlyReply> {
+    /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
+    /// the certificate has ended.
+    pub(super) fn check_client_certificate(&mut self) -> Option<EarlyReply> {
         let wanted = self.view.config.tls.as_ref()?.client.as_ref()?;
         let ExchangeContext { worker, client, .. } = self.context;
         let judged = match client.verified_client() {
@@ -78,7 +78,10 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 }
             }
         };
-        judged.err().map(|error| EarlyReply::Refused(handshake_cause::client_cause(&error).0))
+        let (cause, detail) = handshake_cause::client_cause(&judged.err()?);
+        let by_answer = wanted.refusal == ClientRefusal::Answer;
+        self.record.defect = Some(detail);
+        Some(EarlyReply::Refused(if by_answer { Cause::ClientCertificateRefused } else { cause }))
     }
 
     /// Rejects a host that differs from the connection's server name in whether it requires a client certificate (RFC

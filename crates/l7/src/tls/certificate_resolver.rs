@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use model::config::UnknownSniAction;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureAlgorithm, SignatureScheme};
@@ -22,8 +23,8 @@ pub(super) struct CertificateResolver {
     /// Wildcards, by the part after `*.`.
     wildcard: HashMap<String, KeyCandidates>,
     default: KeyCandidates,
-    refuse_unknown: bool,
-    /// The ACME challenge certificates by name, which only authorities get.
+    unknown_name: UnknownSniAction,
+    /// What is shown to authorities alone, by name.
     challenge_certificates: HashMap<String, Arc<CertifiedKey>>,
 }
 
@@ -31,11 +32,10 @@ pub(super) struct CertificateResolver {
 pub(crate) const ACME_TLS_ALPN: &[u8] = b"acme-tls/1";
 
 impl CertificateResolver {
-    /// For these certificates, the first of which is the default. With `refuse_unknown` an unknown name gets no
-    /// certificate.
+    /// Of these, the first being the default. `unknown_name` says who gets none.
     pub(super) fn new(
         identities: &[Arc<TlsIdentity>],
-        refuse_unknown: bool,
+        unknown_name: UnknownSniAction,
     ) -> CertificateResolver {
         let mut exact = HashMap::new();
         let mut wildcard = HashMap::new();
@@ -55,7 +55,7 @@ impl CertificateResolver {
             exact,
             wildcard,
             default,
-            refuse_unknown,
+            unknown_name,
             challenge_certificates: proofs,
         };
         for keys in by_name.exact.values_mut().chain(by_name.wildcard.values_mut()) {
@@ -91,10 +91,13 @@ impl CertificateResolver {
 
     fn choose(&self, name: Option<&str>, schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let named = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
-        let keys = match named.as_deref().map(|name| self.candidates_for(name)) {
-            Some(Some(keys)) => keys,
-            Some(None) if self.refuse_unknown => return None,
-            _ => &self.default,
+        let keys = match (named.as_deref().map(|name| self.candidates_for(name)), self.unknown_name)
+        {
+            (Some(Some(keys)), _) => keys,
+            (Some(None), UnknownSniAction::Refuse | UnknownSniAction::Require)
+            | (None, UnknownSniAction::Require) => return None,
+            (Some(None), UnknownSniAction::Default)
+            | (None, UnknownSniAction::Default | UnknownSniAction::Refuse) => &self.default,
         };
         let usable = keys.iter().find(|key| key.key.choose_scheme(schemes).is_some());
         usable.or(keys.first()).cloned()
@@ -149,8 +152,9 @@ mod tests {
             identity(&["*.b.example"], p256),
             identity(&["x.b.example"], p256),
         ];
-        let lenient = CertificateResolver::new(&all, false);
-        let strict = CertificateResolver::new(&all, true);
+        let lenient = CertificateResolver::new(&all, UnknownSniAction::Default);
+        let strict = CertificateResolver::new(&all, UnknownSniAction::Refuse);
+        let strictest = CertificateResolver::new(&all, UnknownSniAction::Require);
         let schemes = [SignatureScheme::ECDSA_NISTP256_SHA256];
         let rows = [
             (Some("a.example"), Some(0)),
@@ -160,6 +164,7 @@ mod tests {
             // A wildcard stands for one label (RFC 6125 §6.4.3).
             (Some("z.y.b.example"), None),
             (Some("b.example"), None),
+            (Some(""), None),
             (None, Some(0)),
         ];
         for (name, wanted) in rows {
@@ -169,6 +174,8 @@ mod tests {
                 _ => false,
             };
             assert!(is(strict.choose(name, &schemes), wanted), "{name:?}");
+            let named = name.and(wanted);
+            assert!(is(strictest.choose(name, &schemes), named), "{name:?}");
             assert!(is(lenient.choose(name, &schemes), wanted.or(Some(0))), "{name:?}");
         }
     }
@@ -179,7 +186,7 @@ mod tests {
             identity(&["a.example"], &rcgen::PKCS_RSA_SHA256),
             identity(&["a.example"], &rcgen::PKCS_ECDSA_P256_SHA256),
         ];
-        let names = CertificateResolver::new(&both, false);
+        let names = CertificateResolver::new(&both, UnknownSniAction::Default);
         let old = [SignatureScheme::RSA_PSS_SHA256];
         let new = [SignatureScheme::RSA_PSS_SHA256, SignatureScheme::ECDSA_NISTP256_SHA256];
         for name in [Some("a.example"), None] {

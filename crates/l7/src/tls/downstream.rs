@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::config::{ServiceTls, UnknownSniAction};
+use model::config::ServiceTls;
 use rustls::server::{NoServerSessionStorage, ServerConfig};
 
 use super::certificate_resolver::{ACME_TLS_ALPN, CertificateResolver};
@@ -88,9 +88,8 @@ impl DownstreamTls {
             Some(clients) => builder.with_client_cert_verifier(clients.clone()),
             None => builder.with_no_client_auth(),
         };
-        let refuse = from.config.unknown_name == UnknownSniAction::Refuse;
         let mut config = builder.with_cert_resolver(Arc::new(
-            CertificateResolver::new(from.identities, refuse)
+            CertificateResolver::new(from.identities, from.config.unknown_name)
                 .with_challenges(from.challenge_identities),
         ));
         // Clients usually list the strongest cipher first, although a cheaper one is sufficient for most of them.

@@ -9,7 +9,7 @@ mod verify;
 pub(super) use build::{build_pool_tls, build_revocation, build_service_tls, minimum_version};
 pub(super) use keys::{CRL, EXPIRED_CRL, MINIMUM, OF_POOL, OF_SERVICE};
 pub use types::{
-    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
-    ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
+    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, ClientRefusal, PoolTls,
+    RevocationConfig, ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
 pub(super) use verify::{verify_pool_tls, verify_service_tls};

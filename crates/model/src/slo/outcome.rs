@@ -78,6 +78,7 @@ pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
         | Cause::TlsHandshake
         | Cause::TlsUnknownName
         | Cause::ClientCertificate
+        | Cause::ClientCertificateRefused
         | Cause::Http2Flood
         | Cause::Http3Flood
         | Cause::ProxyHeader

@@ -83,6 +83,8 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("all-down", _) => "\"spread\"".into(),
         ("format", _) => "\"json\"".into(),
         ("forward", _) => return None,
+        ("unknown-name", _) => "\"require\"".into(),
+        ("refuse", _) => "\"handshake\"".into(),
         ("initial", "up") => return None,
         ("initial", _) => "\"up\"".into(),
         ("by", "round-robin") => "\"random\"".into(),

@@ -16,7 +16,7 @@ use crate::conn::tls_state::{INPUT_BYTES, MIN_READ_BYTES, TlsScratch, TlsState};
 use crate::rt::{DeadlineError, NetDriver, Readiness};
 use crate::tls::key_exchange;
 use crate::tls::session::{MAX_PLAINTEXT, TlsSession};
-use crate::tls::verified_client::VerifiedClient;
+use crate::tls::verified_client::{ClientIdentity, VerifiedClient};
 
 impl<N: NetDriver> ProxyStream<N> {
     /// Starts TLS on the connection.
@@ -111,13 +111,12 @@ impl<N: NetDriver> ProxyStream<N> {
         })
     }
 
-    /// Stores the client's certificate and its field lines.
-    pub fn identify(&self, lines: Vec<u8>, client: Option<Rc<VerifiedClient>>) {
+    /// Remembers what the client has proven.
+    pub fn identify(&self, client: ClientIdentity) {
         if let Some(sealed) = self.tls.get() {
-            // A connection has one handshake, so neither cell is set before.
-            let _ = sealed.identity.set(lines);
-            if let Some(client) = client {
-                let _ = sealed.verified_client.set(client);
+            let _ = sealed.identity.set(client.lines);
+            if let Some(certificate) = client.certificate {
+                let _ = sealed.verified_client.set(certificate);
             }
         }
     }

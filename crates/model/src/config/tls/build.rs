@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::types::{
-    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, PoolTls, RevocationConfig,
-    ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
+    AcmeChallengeType, AcmeConfig, CertificateField, ClientAuth, ClientRefusal, PoolTls,
+    RevocationConfig, ServiceTls, TlsPolicy, TlsVersion, UnknownSniAction,
 };
 use crate::config::matching::HostPattern;
 use crate::config::section::ConfigSection;
@@ -17,6 +17,7 @@ pub fn build_service_tls(section: &ConfigSection) -> ServiceTls {
         acme: section.table("acme").map(build_acme),
         unknown_name: match section.text("unknown-name") {
             Some("refuse") => UnknownSniAction::Refuse,
+            Some("require") => UnknownSniAction::Require,
             _ => UnknownSniAction::Default,
         },
         minimum: minimum_version(section, modern),
@@ -28,6 +29,10 @@ pub fn build_service_tls(section: &ConfigSection) -> ServiceTls {
         client: section.table("client").map(|client| ClientAuth {
             ca: PathBuf::from(client.text("ca").unwrap_or_default()),
             required: client.text("verify") != Some("optional"),
+            refusal: match client.text("refuse") {
+                Some("answer") => ClientRefusal::Answer,
+                _ => ClientRefusal::Handshake,
+            },
             headers: client.text("headers").unwrap_or_default().to_owned(),
             certificate_field: match client.text("certificate-field") {
                 Some("certificate") => CertificateField::Certificate,

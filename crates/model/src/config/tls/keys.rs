@@ -56,9 +56,14 @@ static SERVICE: TableSchema = TableSchema {
         ),
         KeySchema::new(
             "unknown-name",
-            ValueKind::Keyword(&[Keyword::new("default"), Keyword::new("refuse")]),
+            ValueKind::Keyword(&[
+                Keyword::new("default"),
+                Keyword::new("refuse"),
+                Keyword::new("require"),
+            ]),
             DefaultValue::keyword("default"),
-            "A client that asks for a name of no certificate gets the default one, or is refused.",
+            "A client that asks for a name of no certificate gets the default one, or its handshake is refused. `require` \
+             also refuses a client that asks for no name (HAProxy's `strict-sni`).",
         ),
         KeySchema::new(
             "policy",
@@ -129,8 +134,16 @@ static CLIENT: TableSchema = TableSchema {
             "verify",
             ValueKind::Keyword(&[Keyword::new("required"), Keyword::new("optional")]),
             DefaultValue::keyword("required"),
-            "A client without one is refused, or served without an identity. A bad one is refused in any case.",
+            "A client without one is refused, or served without an identity. A bad one is refused in any case; `refuse` says how.",
         ),
+        KeySchema::new(
+            "refuse",
+            ValueKind::Keyword(&[Keyword::new("handshake"), Keyword::new("answer")]),
+            DefaultValue::keyword("handshake"),
+            "How a client with a missing or bad certificate is refused: its handshake fails, or it succeeds and each \
+             request is answered with 400 and the cause `client-certificate-refused`.",
+        )
+        .http_only(),
         KeySchema::new(
             "headers",
             ValueKind::Text { form: TextFormat::Name, unset: None },

@@ -67,8 +67,10 @@ pub enum AcmeChallengeType {
 pub enum UnknownSniAction {
     /// Use the default certificate, as without a server name.
     Default,
-    /// Send the alert unrecognized_name (RFC 6066 §3).
+    /// A failed handshake. A client that asks for no name gets the default certificate.
     Refuse,
+    /// The same, also for a client that asks for no name.
+    Require,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -99,7 +101,9 @@ pub struct ClientAuth {
     pub ca: PathBuf,
     /// Whether a client without a certificate is rejected.
     pub required: bool,
-    /// Prefix of the header fields that report the certificate to servers; default `x-client-cert`.
+    /// How a client with a missing or bad certificate is refused.
+    pub refusal: ClientRefusal,
+    /// What the names of the headers that tell servers of it begin with; default `x-client-cert`.
     pub headers: String,
     /// Whether servers get the certificate itself.
     pub certificate_field: CertificateField,
@@ -109,7 +113,17 @@ pub struct ClientAuth {
     pub revoked: RevocationConfig,
 }
 
-/// Header fields with the client certificate itself (RFC 9440).
+/// How a client with a missing or bad certificate is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientRefusal {
+    /// Its handshake fails.
+    Handshake,
+    /// Its handshake succeeds, and each of its requests is answered with 400.
+    Answer,
+}
+
+/// What servers get of a client's certificate itself (RFC 9440).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateField {
@@ -168,6 +182,7 @@ mod tests {
         let asked = |names: &[&str]| ClientAuth {
             ca: PathBuf::new(),
             required: true,
+            refusal: ClientRefusal::Handshake,
             headers: String::new(),
             certificate_field: CertificateField::Off,
             names: names.iter().filter_map(|name| HostPattern::parse(name)).collect(),

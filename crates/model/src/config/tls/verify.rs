@@ -35,6 +35,7 @@ pub fn verify_service_tls(
     if let (Some(acme), Some(client)) = (tls.table("acme"), tls.table("client"))
         && acme.text("challenge") == Some("tls")
         && client.text("verify") != Some("optional")
+        && client.text("refuse") != Some("answer")
     {
         let message = "an authority that shakes hands has no client's certificate to show";
         let trouble = FindingDetails::new(message)

@@ -8,15 +8,14 @@ use model::cause::Cause;
 use model::monotonic_time::MonotonicTime;
 use quinn_proto::ConnectionError;
 use quinn_proto::crypto::rustls::HandshakeData;
-use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::pki_types::CertificateDer;
 use wire::http3::{code, control_stream_preface};
 
 use super::{Http3ServerSession, Http3Stage};
 use crate::conn::stream::TlsContext;
-use crate::tls::client_certificate;
 use crate::tls::downstream::DownstreamTls;
 use crate::tls::handshake_cause;
-use crate::tls::verified_client::VerifiedClient;
+use crate::tls::verified_client::identify_client;
 
 impl Http3ServerSession {
     /// Handles a completed handshake.
@@ -36,28 +35,32 @@ impl Http3ServerSession {
         counters.tls_resumed.add(u64::from(self.connection.continues()));
         counters.http3_connections.add(1);
         let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
-        let told = tls.and_then(|tls| tls.certificate_headers.as_ref());
-        let (name, identity, client, good) = self.connection.with_connection(|conn| {
+        let wanted =
+            tls.and_then(|tls| tls.client_verifier.as_ref().zip(tls.certificate_headers.as_ref()));
+        let (name, known) = self.connection.with_connection(|conn| {
             let session = conn.crypto_session();
             let data = session.handshake_data().and_then(|it| it.downcast::<HandshakeData>().ok());
             let name = data.and_then(|data| data.server_name);
             let chain = session.peer_identity();
             let chain = chain.and_then(|it| it.downcast::<Vec<CertificateDer<'static>>>().ok());
             let chain = chain.as_ref().map(|chain| chain.as_slice());
-            let lines = |told| client_certificate::certificate_lines(chain, told);
-            let clients = tls.and_then(|tls| tls.client_verifier.as_ref());
-            let good = clients
-                .map_or(Ok(()), |clients| clients.recheck(name.as_deref(), chain, UnixTime::now()));
-            let client = clients.and_then(|clients| VerifiedClient::new(chain, clients));
-            (name, told.map(lines).unwrap_or_default(), client, good)
+            let known = wanted.map(|(clients, told)| {
+                identify_client(clients, told, name.as_deref(), chain, true)
+            });
+            (name, known.transpose())
         });
-        // The certificate of a resumed session may no longer be valid.
-        if let Err(error) = good {
-            counters.tls_failed.add(1);
-            let (cause, detail) = handshake_cause::client_cause(&error);
-            self.record_refused(cause, Some(detail));
-            return self.close(now, code::NO_ERROR);
-        }
+        let known = match known {
+            Ok(known) => known,
+            // What a session was begun with may be good no longer.
+            Err(error) => {
+                counters.tls_failed.add(1);
+                let (cause, detail) = handshake_cause::client_cause(&error);
+                self.record_refused(cause, Some(detail));
+                return self.close(now, code::NO_ERROR);
+            }
+        };
+        let (identity, client) =
+            known.map_or_else(Default::default, |known| (known.lines, known.certificate));
         let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
         self.tls = Rc::new(Some(TlsContext {
             identity,
