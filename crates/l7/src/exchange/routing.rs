@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use model::cause::Cause;
 use model::config::ClientRefusal;
+use model::config::value_template::RequestFacts;
 use model::id::ServerId;
 use model::request_head::ParsedHead;
 use model::rules::rewrite::RewriteFault;
