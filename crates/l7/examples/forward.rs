@@ -1,7 +1,7 @@
-//! The request plane alone, without daemon: forwards one address to some servers.
+//! The data plane alone, without the daemon: forwards one address to some servers.
 //!
-//! `cargo run --release -p l7 --example forward -- http 127.0.0.1:8080 127.0.0.1:9001 127.0.0.1:9002`. It judges no
-//! server and reloads nothing.
+//! `cargo run --release -p l7 --example forward -- http 127.0.0.1:8080 127.0.0.1:9001 127.0.0.1:9002`. There are no
+//! health checks and no configuration reload.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         connections: 100_000,
         access: AccessLogOptions { all: false, format: AccessLogFormat::Json, enabled: false },
         traces: false,
-        // So that the cost of measuring can be measured: `off`, or one in so many.
+        // `SAMPLE=off`, or one exchange in this many, to determine the cost of the measurements.
         sample: std::env::var("SAMPLE").map_or(Some(64), |text| text.parse().ok()),
         node: "steelyard".into(),
         utc_offset: |_| 0,

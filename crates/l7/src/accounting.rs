@@ -1,7 +1,8 @@
-//! Accounting of exchanges: the record of each one while it runs, counters when it closes, and its access log line.
+//! Accounting of exchanges: the record of each running exchange, the counters that it updates when it closes, and its
+//! access log line.
 //!
-//! An `ExchangeRecord` is plain numbers that the exchange fills in as it goes. Nothing is formatted, looked up or
-//! allocated unless the exchange is logged.
+//! The exchange fills in an `ExchangeRecord`, which holds plain numbers. Nothing is formatted, looked up or allocated
+//! unless the exchange is logged.
 
 mod access_log;
 mod batch;

@@ -1,4 +1,4 @@
-//! Connections of a worker, towards clients and servers: byte streams with deadlines, TLS, HTTP/2 transport, NTLM and
+//! A worker's connections to clients and servers: byte streams with deadlines, TLS, HTTP/2 transport, NTLM and
 //! Negotiate, source ports, and TCP_INFO sampling.
 
 pub(crate) mod client_peer;

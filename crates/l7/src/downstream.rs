@@ -1,4 +1,4 @@
-//! Connections of clients: listeners and admission, PROXY protocol, TLS and ClientHello, and serving HTTP/1.1, HTTP/2,
+//! Client connections: listeners and admission, PROXY protocol, TLS and ClientHello, and serving HTTP/1.1, HTTP/2,
 //! HTTP/3 over QUIC, and TCP.
 
 pub(crate) mod accept;

@@ -1,8 +1,8 @@
-//! One HTTP request and its answer, from the first byte of the request to the closed record.
+//! One HTTP request and its response, from the first byte of the request to the closed record.
 //!
-//! Calls the stages in their order: routing, lease of a connection (`upstream`), relay (`relay`), retry of a failure
-//! (`failure_handling`), a local reply (`local_reply`), the closed record (`finish`), return of the connection
-//! (`release`). It parses and moves no bytes.
+//! Runs the stages in order: routing, lease of a connection (`upstream`), relay (`relay`), and retry of a failure
+//! (`failure_handling`) or a local reply (`local_reply`). Then the record is closed (`finish`), and the connection is
+//! returned (`release`). Parsing and transfer of bytes are done in these stages.
 
 pub(crate) mod abort_watch;
 mod attempt_failure;
@@ -74,7 +74,6 @@ pub struct ExchangeContext<'a, N: NetDriver> {
     pub service: &'a LocalService<N>,
 }
 
-/// An exchange under way.
 pub struct HttpExchange<'a, N: NetDriver> {
     context: ExchangeContext<'a, N>,
     view: Arc<ServiceView>,
@@ -83,38 +82,38 @@ pub struct HttpExchange<'a, N: NetDriver> {
     record: ExchangeRecord,
     total_deadline: MonotonicTime,
     failed_servers: Vec<ServerId>,
-    /// Of those, the servers that may have processed the request.
+    /// The failed servers that may have processed the request.
     written_servers: Vec<ServerId>,
-    /// When all attempts must be over.
+    /// The deadline of all attempts.
     attempts_end: MonotonicTime,
-    /// Why a first attempt failed beside a second one that goes on, where none may follow on both.
+    /// The cause with which the first attempt failed while a hedged one continues. Set if no retry may follow when the
+    /// hedged attempt fails too.
     last_cause: Option<Cause>,
-    /// The server that gets the request once more, on a new connection.
+    /// The server that gets the request again, on a new connection.
     retry_server: Option<ServerId>,
     /// A hedged attempt that has won, or that continues after the first one failed.
     hedge: HedgeResult<N>,
-    /// When a first attempt was made that lost.
+    /// When the request of a first attempt that lost to its hedge was sent.
     lost_since: Option<MonotonicTime>,
-    /// Counts it once it is sent again.
+    /// Counts a retry while it is in flight.
     retry_in_flight: RetryInFlight,
-    /// Its class where it must wait for a server.
+    /// The priority class in a server's wait queue.
     class: PriorityClass,
-    /// The rule that took it.
+    /// The rule that routed the request.
     matched_rule: Option<MatchedRule>,
     /// The client's affinity to a server.
     affinity: Option<ClientAffinity>,
     /// Changes to the response's head.
     changes: ResponseChanges,
-    /// How the client takes the answer coded.
+    /// The content codings that the client accepts.
     accepted_encodings: AcceptedEncodings,
-    /// The request's body, where it is buffered.
+    /// The memory of the request's body, if it is buffered.
     buffered_bytes: Option<BufferedBytes>,
-    /// What the client still lacks of an answer whose server is done.
+    /// The rest of a response that the server has completed and the client has not received yet.
     remaining_answer: Option<ByteFlow<N>>,
     _open: OpenExchange,
 }
 
-/// The result of one attempt.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are done: a box would cost each an allocation"
@@ -125,7 +124,7 @@ enum AttemptOutcome<N: NetDriver> {
 }
 
 impl<'a, N: NetDriver> HttpExchange<'a, N> {
-    /// Opens the account of a request whose first byte came at `began`.
+    /// Starts an exchange, whose request's first byte arrived at `began`.
     pub fn begin(
         parties: ExchangeContext<'a, N>,
         incoming: IncomingRequest<N>,
@@ -173,8 +172,8 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         }
     }
 
-    /// Carries it out. Bytes that came after the request are left in `held`. A future that took the exchange over would hold
-    /// room for it twice, and would be moved as a whole.
+    /// Runs the exchange. Bytes after the request are stored in `held`. Takes `&mut self`: a future that owned the
+    /// exchange would store it twice and be moved as a whole.
     pub async fn run(&mut self, held: &mut Vec<u8>) -> ConnectionDisposition {
         let end = self
             .check_client_certificate()
@@ -300,17 +299,17 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         }
     }
 
-    /// A connection to a server of the pool; one on which the request was sent already, where there is.
+    /// Leases a connection to a server of the pool. With a hedged attempt, the request was already sent on it.
     async fn lease_upstream(
         &mut self,
     ) -> Result<(UpstreamLease<N>, Option<SentRequest>), UpstreamLeaseError<N>> {
-        // What is rare is boxed: each future is moved as a whole when it begins.
+        // Rare futures are boxed, because a future is moved as a whole when it starts.
         if !matches!(self.hedge, HedgeResult::None) {
             match Box::pin(self.adopt_hedge()).await {
                 Some(HedgeWinner { lease, sent_request: sent, .. }) => {
                     return Ok((lease, Some(sent)));
                 }
-                // It was paid for, and came to nothing: this is one more.
+                // The hedged attempt was paid for and failed, so this one needs another permit.
                 None => {
                     self.take_retry().map_err(|cause| UpstreamLeaseError { cause, server: None })?
                 }
@@ -349,7 +348,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         Ok((lease, None))
     }
 
-    /// Whether the client's connection may carry another request after an answer of ours.
+    /// Whether the client's connection may carry another request after a local reply.
     fn may_keep_alive(&self) -> bool {
         let body = &self.incoming.body;
         body.framing.is_done()
@@ -365,7 +364,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         Meter::new(live, server.view.borrow().stats.clone(), worker.index).with_rule(rule)
     }
 
-    /// What the pool's policy hashes, where it is not the address.
+    /// The hash input of the pool's policy, if it is not the client's address.
     fn hash_key(&self) -> Option<u64> {
         let pool = self.pool.view.borrow();
         hash_key::request_hash(

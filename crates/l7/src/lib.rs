@@ -1,6 +1,8 @@
-//! The request plane: one thread per core, each an edge-triggered loop around machines that know no sockets.
+//! The data plane: one thread per core, each an edge-triggered loop around state machines that are independent of
+//! sockets.
 //!
-//! It carries requests of HTTP/1, HTTP/2 and HTTP/3, and TCP bytes, between clients and servers. It knows nothing of files, the API or BPF.
+//! It carries HTTP/1, HTTP/2 and HTTP/3 requests, and TCP bytes, between clients and servers. Files, the API and BPF
+//! are handled in other crates.
 
 mod accounting;
 mod conn;

@@ -1,7 +1,7 @@
-//! The request plane as its owner sees it: worker threads and commands to them.
+//! The data plane from its owner's perspective: worker threads and commands to them.
 //!
-//! Commands are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
-//! gets listeners and snapshots.
+//! Commands are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: its
+//! owner passes in listeners and snapshots.
 
 mod command_queue;
 mod host;
@@ -59,10 +59,10 @@ struct WorkerHandle {
 /// Why the plane could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaneStartError {
-    /// No worker was asked for.
+    /// The number of workers is 0.
     #[error("a request plane needs at least one worker")]
     NoWorkers,
-    /// A worker's epoll or eventfd could not be made, or its thread not started.
+    /// A worker's epoll or eventfd could not be created, or its thread not started.
     #[error("worker {worker} could not start: {source}")]
     Worker {
         worker: usize,
@@ -75,7 +75,7 @@ impl RequestPlane {
     /// Starts the workers.
     ///
     /// # Errors
-    /// When the kernel gives no epoll, eventfd or thread.
+    /// The kernel cannot create an epoll, an eventfd or a thread.
     pub fn start(
         options: PlaneOptions,
         outside: Arc<dyn PlaneObserver>,
@@ -121,7 +121,7 @@ impl RequestPlane {
         Ok(RequestPlane { workers: seats, ports, origin })
     }
 
-    /// How many workers there are.
+    /// The number of workers.
     pub fn workers(&self) -> usize {
         self.workers.len()
     }
@@ -149,8 +149,8 @@ impl RequestPlane {
             .unwrap_or(0)
     }
 
-    /// Accepts for a service, whose snapshot must have been installed: of each kind (connections, and packets of QUIC)
-    /// socket i goes to worker i modulo their number.
+    /// Starts to accept connections for a service, whose snapshot must be installed. For each kind of socket (TCP, and
+    /// UDP for QUIC), socket i goes to worker i modulo the number of workers.
     pub fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
         let (packets, connections): (Vec<_>, Vec<_>) =
             sockets.into_iter().partition(|socket| socket::takes_packets(socket.as_fd()));
@@ -164,8 +164,8 @@ impl RequestPlane {
         }
     }
 
-    /// Stops accepting. `accept_rest`: first takes what has been established; false when the sockets live on in
-    /// another process.
+    /// Stops accepting. `accept_rest`: first accepts the established connections; false if another process continues
+    /// with the sockets.
     pub fn unlisten(&self, id: ListenerId, accept_rest: bool) {
         let wanted = if accept_rest { ListenerMode::Finish } else { ListenerMode::Drop };
         for handle in &self.workers {
@@ -178,21 +178,21 @@ impl RequestPlane {
         }
     }
 
-    /// Lets every connection end after what it is doing; cuts what is left after `limit`.
+    /// Closes every connection after its current exchange, and resets the remaining ones after `limit`.
     pub fn drain(&self, limit: Duration) {
         for handle in &self.workers {
             handle.send_command(move |worker, _| worker.drain(limit));
         }
     }
 
-    /// Ends what is under way with a server whose abort order count has risen, and its idle connections, at once.
+    /// Resets the exchanges of a server whose abort count has risen, and closes its idle connections, at once.
     pub fn abort_server(&self, server: ServerId) {
         for handle in &self.workers {
             handle.send_command(move |worker, _| worker.abort_server(server));
         }
     }
 
-    /// What is open now.
+    /// The open connections and exchanges over all workers.
     pub fn open_counts(&self) -> OpenCounts {
         self.open_counts_by_worker().into_iter().fold(OpenCounts::default(), |sum, one| {
             OpenCounts {
@@ -207,7 +207,7 @@ impl RequestPlane {
         })
     }
 
-    /// What each worker has open.
+    /// The open connections and exchanges of each worker.
     pub fn open_counts_by_worker(&self) -> Vec<OpenCounts> {
         self.workers
             .iter()
@@ -223,12 +223,12 @@ impl RequestPlane {
             .collect()
     }
 
-    /// Exchanges that the workers have measured; whoever takes them out is the only one.
+    /// The rings with the workers' exchange measurements. A ring has one consumer.
     pub fn take_samples(&self) -> Vec<Arc<SpscRing<WORDS>>> {
         self.workers.iter().map(|handle| handle.published.samples.clone()).collect()
     }
 
-    /// The last refused requests of all workers.
+    /// The latest refused requests of all workers.
     pub fn refused_requests(&self) -> Arc<RefusedRequestLog> {
         self.workers
             .first()
@@ -236,7 +236,7 @@ impl RequestPlane {
             .unwrap_or_default()
     }
 
-    /// Source ports in use over all workers.
+    /// Source ports in use, over all workers.
     pub fn port_usage(&self) -> Vec<PortUse> {
         let mut sum: HashMap<_, PathUsage> = HashMap::new();
         for handle in &self.workers {
@@ -265,13 +265,13 @@ impl RequestPlane {
         all
     }
 
-    /// Takes up which source ports rest in TIME_WAIT now.
+    /// Updates the numbers of source ports in TIME_WAIT.
     pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
         self.ports.set_time_wait(resting);
         self.workers.iter().for_each(|handle| handle.published.ports.forget_idle());
     }
 
-    /// Ends the workers and whatever they still have open; returns what that was.
+    /// Stops the workers and everything that is still open; returns the counts of that.
     pub fn stop(mut self) -> OpenCounts {
         let left = self.open_counts();
         for handle in &self.workers {
@@ -281,7 +281,7 @@ impl RequestPlane {
         }
         for handle in &mut self.workers {
             if let Some(thread) = handle.thread.take() {
-                // A worker that panicked has nothing left to end.
+                // A worker that panicked has nothing left to stop.
                 let _ = thread.join();
             }
         }
@@ -302,7 +302,7 @@ impl WorkerHandle {
         Ok(WorkerHandle { mailbox, published, thread: Some(thread) })
     }
 
-    /// Has the worker look at the limits that others have met.
+    /// Wakes the worker to evict connections for limits that other workers have reached.
     fn eviction_waker(&self) -> WorkerWaker {
         let mailbox = self.mailbox.clone();
         Box::new(move || mailbox.send(|worker, _| worker.answer_eviction_requests()))
@@ -345,19 +345,19 @@ fn run_worker(start: WorkerSetup, poll: OwnedFd, mailbox: Arc<CommandQueue>, wak
     worker.rt.spawn(run_commands(follower, inbox, wake_event));
     while !mailbox.stop.load(Ordering::Acquire) {
         if worker.rt.turn(None).is_err() {
-            // epoll_wait fails only for a descriptor or memory that is not ours any more: nothing can be served.
+            // epoll_wait fails only for an invalid descriptor or invalid memory: the worker cannot continue.
             break;
         }
     }
     worker.leave();
 }
 
-/// Carries out orders as they come.
+/// Runs commands as they arrive.
 async fn run_commands(worker: Rc<Worker<Epoll>>, mailbox: Arc<CommandQueue>, wake_event: OwnedFd) {
     let mut listeners = WorkerListeners::new();
     let Ok(wake_event) = ProxyStream::<Epoll>::new(&worker.rt, wake_event, false) else { return };
     loop {
-        // Edge-triggered: every ring is a new edge, so the counter need not be read.
+        // Edge-triggered: every write causes a new event, so the counter need not be read.
         wake_event.source().clear(Readiness::READ);
         let orders = mailbox.take_commands();
         if orders.is_empty() {

@@ -1,7 +1,8 @@
 //! A worker's runtime: tasks on one thread, readiness of sockets, one deadline per task.
 //!
-//! Tasks are futures that are polled when one of their sockets became ready, their deadline passed or another task woke
-//! them. System calls go through `NetDriver`, so the same tasks run over epoll and over a simulation with virtual time.
+//! Tasks are futures. A task is polled when one of its sockets becomes ready, when its deadline passes, or when another
+//! task wakes it. System calls go through `NetDriver`, so the same tasks run over epoll and over a simulation with
+//! virtual time.
 
 mod core;
 pub mod epoll;

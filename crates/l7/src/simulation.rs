@@ -1,6 +1,6 @@
 //! Seeded simulation of a whole worker: clients, tasks and servers in virtual time.
 //!
-//! Every run checks invariants. A failing seed is run again with `STEELYARD_SEED=n cargo test -p l7 simulation`.
+//! Every run checks invariants. To repeat a failing seed, run `STEELYARD_SEED=n cargo test -p l7 simulation`.
 //!
 //! With the feature `simulation` other crates may run `hostile` connections.
 

@@ -1,7 +1,7 @@
-//! TLS for the request plane: the TLS settings of a service or a pool (`DownstreamTls`, `UpstreamTls`), and the session
-//! of one connection (`session`).
+//! TLS for the data plane: the TLS settings of a service or a pool (`DownstreamTls`, `UpstreamTls`), and the session of
+//! one connection (`session`).
 //!
-//! It opens no file and no socket, and knows no HTTP.
+//! These modules open no file and no socket, and are independent of HTTP.
 
 pub mod authorities;
 pub mod certificate_resolver;

@@ -41,18 +41,17 @@ use idle::{connection_owner, has_dedicated, take_reusable};
 pub use idle::{is_last, return_connection};
 pub use lease::{ServerSlotGuard, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest};
 
-/// A task that waits for a server below its cap looks again after this long: other workers give back without
-/// telling.
+/// Poll interval of a task that waits for a server below its cap: other workers release slots without a notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What can be done without waiting.
+/// What is possible without waiting.
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly all are lent: a box would cost each an allocation"
 )]
 pub enum LeaseDecision<N: NetDriver> {
     Leased(UpstreamLease<N>),
-    /// A server's slot; its connection is still to be made.
+    /// A server's slot was taken; the connection must still be made.
     Chosen(ServerSlotGuard<N>),
     /// Every server is at its cap.
     AllAtCap,
@@ -60,7 +59,7 @@ pub enum LeaseDecision<N: NetDriver> {
     Refused(Cause),
 }
 
-/// Leases an idle connection, or returns what must be waited for.
+/// Leases an idle connection, or returns the next step.
 pub fn lease_now<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     pool: &Rc<LocalPool<N>>,
@@ -103,7 +102,7 @@ pub fn lease_now<N: NetDriver>(
     }
 }
 
-/// Goes on where `now` stopped: waits for a slot, connects.
+/// Continues after `lease_now`: waits for a slot, and connects.
 ///
 /// # Errors
 /// The cause, and the server if one was chosen.
@@ -179,7 +178,7 @@ async fn connect_for<N: NetDriver>(
         until: want.until.min(worker.rt.now() + view.config.timeout.connect),
         speak: match view.config.http2.speak {
             _ if want.fresh => ServerHttp2Mode::Off,
-            // Few servers take a WebSocket in HTTP/2; every one that takes it at all does in HTTP/1.1.
+            // Few servers support WebSockets over HTTP/2; servers with WebSockets support them over HTTP/1.1.
             ServerHttp2Mode::Prefer if want.upgrade || want.authenticates => ServerHttp2Mode::Off,
             speak => speak,
         },
@@ -220,8 +219,8 @@ async fn connect_for<N: NetDriver>(
     }
 }
 
-/// Whether a failed connection says something of the server: not when it ended for want of something of ours, or
-/// because the exchange did.
+/// Whether a failed connection indicates a problem of the server. A lack of local resources, or the end of the
+/// exchange, does not.
 fn concerns_server(cause: Cause) -> bool {
     !matches!(
         cause,
@@ -259,7 +258,7 @@ fn choose<N: NetDriver>(
             if let Some(index) = index {
                 let server = &view.servers[index];
                 if matches!(server.state, ServerState::Down | ServerState::Disabled) {
-                    // It fell while it was waited for.
+                    // Health checks marked the server as down during the wait.
                     match gone {
                         UnavailableServerAction::Wait => return PickResult::AllAtCap,
                         UnavailableServerAction::Refuse => return PickResult::None,
@@ -282,7 +281,7 @@ fn choose<N: NetDriver>(
     choose_by_policy(worker, pool, view, want)
 }
 
-/// The server to which the client has a connection of its own, while that server takes work.
+/// The server to which the client has a dedicated connection, while that server takes work.
 fn dedicated_server<N: NetDriver>(
     pool: &LocalPool<N>,
     view: &PoolView,
@@ -301,7 +300,7 @@ fn dedicated_server<N: NetDriver>(
     Some(if full { PickResult::AllAtCap } else { PickResult::Server(at) })
 }
 
-/// Whichever the pool's policy says.
+/// Chooses a server by the pool's policy.
 fn choose_by_policy<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
@@ -320,7 +319,7 @@ fn choose_by_policy<N: NetDriver>(
     }
 }
 
-/// A server that may be asked although others of the pool have the request already.
+/// Chooses a server that has not received the request yet.
 fn choose_unwritten<N: NetDriver>(view: &PoolView, want: &UpstreamLeaseRequest<N>) -> PickResult {
     let mut others = load_balancing::eligible_servers(view)
         .into_iter()
@@ -341,7 +340,7 @@ fn queue_context<'a, N: NetDriver>(worker: &Worker<N>, view: &'a PoolView) -> Qu
     QueueContext { view, worker: worker.index, clock: breaker_clock_ms(worker.rt.now()) }
 }
 
-/// Waits until called; whoever is first looks by itself too.
+/// Waits until woken; the first task also polls.
 async fn wait_in_queue<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,

@@ -1,6 +1,6 @@
 //! One worker: the state that its tasks share, and the maintenance of idle connections and log lines.
 //!
-//! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
+//! `plane` runs the event loop. Accepting (`accept`) and serving connections are done elsewhere.
 
 pub(crate) mod admission;
 pub(crate) mod buffers;
@@ -43,96 +43,93 @@ use crate::worker::buffers::{Buffers, COPY_BYTES, Pipes, Scratch};
 use crate::worker::endpoint_tag::EndpointTag;
 use spare_descriptors::SpareDescriptors;
 
-/// Between two sweeps of idle connections and flushes of the log.
+/// Interval of the sweeps of idle connections and the flushes of the log.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
-/// that is on its way gets its answer.
+/// After this share of the drain limit, and at most after `IDLE_GRACE`, idle connections are closed, so that a request
+/// in flight still gets its response.
 const IDLE_SHARE: u32 = 4;
-/// Long enough for a request that is on its way.
+/// Long enough for a request in flight to arrive.
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// State of a running worker that other threads may read.
 #[derive(Clone, Default)]
 pub struct SharedWorkerState {
     pub gauges: Arc<OpenGauges>,
-    /// Source ports in use.
     pub ports: WorkerPorts,
     /// Client connections over all workers.
     pub all_open: Arc<SharedGauge>,
     pub holders: Arc<ClientConnectionCounts>,
     /// Eviction requests between workers at a limit.
     pub eviction_requests: Arc<EvictionRequests>,
-    /// Workers that have given up the descriptors that they keep back.
+    /// Workers that have released their spare descriptors.
     pub spare_missing: Arc<SharedGauge>,
-    /// Exchanges that were measured.
+    /// Measurements of exchanges.
     pub samples: Arc<SpscRing<WORDS>>,
-    /// The last refused requests of all workers.
+    /// The latest refused requests of all workers.
     pub refused_requests: Arc<RefusedRequestLog>,
 }
 
 /// State that the tasks of one worker share.
 pub struct Worker<N: NetDriver> {
     pub rt: Rc<WorkerRuntime<N>>,
-    /// Its number: its slot in the live counters.
+    /// The worker's number: its slot in the live counters.
     pub index: usize,
-    /// Options of the plane.
     pub options: Arc<PlaneOptions>,
     pub local: RefCell<LocalState<N>>,
-    /// Read into and composed in, never across a wait.
+    /// Buffers for reading and writing within one step, never across a wait.
     pub scratch: RefCell<Scratch>,
-    /// The same for connections under TLS, within one read or write.
+    /// The buffers for TLS, within one read or write.
     pub tls_scratch: Rc<RefCell<TlsScratch>>,
     pub buffers: Buffers,
     pub pipes: Pipes<N>,
     pub rng: RefCell<Rng>,
     /// Receives the worker's observations.
     pub observer: Arc<dyn PlaneObserver>,
-    /// Source ports in use.
     pub ports: WorkerPorts,
     pub gauges: GaugeHandle,
-    /// Which exchanges are measured.
+    /// Decides which exchanges are measured.
     pub sampler: ExchangeSampler,
     pub samples: Arc<SpscRing<WORDS>>,
-    /// Refused requests that the others have not got yet.
+    /// Refused requests that are not published to all workers yet.
     refused: RefCell<RefusedRequestRing>,
-    /// The last refused requests of all workers.
+    /// The latest refused requests of all workers.
     all_refused: Arc<RefusedRequestLog>,
-    /// Makes ids of exchanges.
+    /// Creates request ids.
     pub ids: RequestIds,
-    /// The places of this worker's.
+    /// Admits and evicts this worker's client connections.
     pub admission: Rc<Admission>,
     /// Eviction requests between workers at a limit.
     pub eviction_requests: Arc<EvictionRequests>,
-    /// Clients of this worker that wait for a place.
+    /// Clients of this worker that wait for admission.
     pub pending_clients: Cell<u32>,
     /// Responses to ACME challenges.
     pub challenges: RefCell<Option<Arc<AcmeProofs>>>,
-    /// Secrets that affinity cookie values are made with.
+    /// Secrets for affinity cookie values.
     pub cookie_secrets: RefCell<Arc<AffinitySecrets>>,
     /// The worker drains: every connection ends after its current exchange.
     pub draining: Cell<bool>,
-    /// While draining: idle connections end at this moment.
+    /// While draining: when idle connections are closed.
     pub idle_until: Cell<MonotonicTime>,
-    /// Clients above a limit that are being answered.
+    /// Rejected clients that are being sent a response.
     pub refusing: Cell<u32>,
-    /// Copies of requests under way.
+    /// Mirror copies in flight.
     pub mirroring: Cell<u32>,
-    /// Connections to servers that wait for their server to close.
+    /// Server connections that wait for the server to close.
     pub closing_upstreams: Cell<u32>,
     pub compressing: Rc<Cell<u32>>,
-    /// The share of the last moments in which it had something to do, percent.
+    /// The share of recent time in which the worker was busy, in percent.
     pub busy: Cell<u8>,
-    /// The newest endpoint of QUIC at each address.
+    /// The newest QUIC endpoint at each address.
     pub endpoints: RefCell<HashMap<SocketAddr, EndpointTag>>,
-    /// Descriptors given up when there are none left, so that a client can be answered.
+    /// Descriptors that are released when no others are free, so that a client can get a response.
     pub spare: SpareDescriptors<N>,
     wall: WallOrigin,
     log: RefCell<LogBatch>,
 }
 
 impl<N: NetDriver> Worker<N> {
-    /// A worker without services. `seed` differs between workers and starts; `wall` tells the time of day.
+    /// A worker without services. `seed` differs between workers and starts; `wall` is the wall-clock origin.
     pub fn new(
         net: N,
         index: usize,
@@ -190,7 +187,7 @@ impl<N: NetDriver> Worker<N> {
         worker
     }
 
-    /// Moves to a snapshot.
+    /// Installs a snapshot.
     pub fn install(&self, snapshot: &WorkerSnapshot) {
         let now = self.rt.now();
         self.challenges.replace(snapshot.acme_proofs.clone());
@@ -204,7 +201,7 @@ impl<N: NetDriver> Worker<N> {
         }
     }
 
-    /// Lets every connection end after what it is doing, and cuts what is left after `limit`.
+    /// Closes every connection after its current exchange, and resets the remaining ones after `limit`.
     pub fn drain(&self, limit: Duration) {
         let now = self.rt.update_now();
         self.draining.set(true);
@@ -215,7 +212,7 @@ impl<N: NetDriver> Worker<N> {
         self.rt.wake_all();
     }
 
-    /// Lets everything look whether its server's connections were ordered to be cut, and closes the idle ones.
+    /// Closes the server's idle connections, and wakes every task to check for an operator's order to close.
     pub fn abort_server(&self, id: ServerId) {
         self.local.borrow().each_server(|_, server| {
             if server.id == id {
@@ -225,7 +222,7 @@ impl<N: NetDriver> Worker<N> {
         self.rt.wake_all();
     }
 
-    /// Evicts silent or stalled connections where any worker has reached a limit.
+    /// Evicts silent or stalled connections if any worker has reached a limit.
     pub fn answer_eviction_requests(&self) {
         self.admission.evict_for_requests(&self.rt, |id| {
             let local = self.local.borrow();
@@ -233,19 +230,19 @@ impl<N: NetDriver> Worker<N> {
         });
     }
 
-    /// The time of day, milliseconds since 1970.
+    /// The wall-clock time in milliseconds since 1970.
     pub fn unix_ms(&self) -> u64 {
         self.wall.origin_nanos.saturating_add(self.rt.now().0) / 1_000_000
     }
 
-    /// Gives the last log lines away and drops what is still open.
+    /// Hands over the last log lines and drops everything that is still open.
     pub fn leave(&self) {
         self.log.borrow_mut().flush(&*self.observer);
         self.publish_refused();
         self.rt.clear();
     }
 
-    /// Closes the account of an exchange: histograms, counters, log. `server`: that of the last attempt.
+    /// Closes the record of an exchange: histograms, counters, log. `server`: the server of the last attempt.
     pub fn close(
         &self,
         view: &ServiceView,
@@ -284,19 +281,19 @@ impl<N: NetDriver> Worker<N> {
     }
 }
 
-/// How long a worker has waited for readiness in all, at one moment.
+/// The total time that a worker has waited for events, at one time.
 #[derive(Clone, Copy)]
 struct WaitedTimeReading {
     at: MonotonicTime,
     waited: Duration,
 }
 
-/// The busy share of the time between two readings, percent, smoothed with the share before.
+/// The busy share between two readings in percent, averaged with the previous share.
 fn busy_share(from: WaitedTimeReading, to: WaitedTimeReading, before: u8) -> u8 {
     let span = to.at.since(from.at).as_micros().max(1);
     let idle = to.waited.saturating_sub(from.waited).as_micros().min(span);
     let now = 100 - u8::try_from(100 * idle / span).unwrap_or(100);
-    // At the end of a full rise it is full: rounded up.
+    // Rounded up, so that a fully busy worker reaches 100.
     (before + now).div_ceil(2)
 }
 
@@ -309,7 +306,7 @@ async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
         worker.busy.set(busy_share(last, reading, worker.busy.get()));
         last = reading;
         worker.local.borrow().each_server(|pool, server| {
-            // Of thousands of servers most have nothing here most of the time.
+            // With thousands of servers, most have no connection here most of the time.
             if server.idle_pool.borrow().is_empty() && server.http2_pool.is_empty() {
                 return;
             }
@@ -321,7 +318,7 @@ async fn run_maintenance<N: NetDriver>(worker: Rc<Worker<N>>) {
                 .state(breaker_clock_ms(worker.rt.now()))
                 .is_open()
             {
-                // What is not used at once is in the way of other workers' requests.
+                // While the breaker is open, unused connections block other workers' requests.
                 idle = idle.min(MAINTENANCE_INTERVAL);
             }
             let swept = server.idle_pool.borrow_mut().sweep(now, idle);

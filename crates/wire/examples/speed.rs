@@ -1,6 +1,7 @@
-//! Prints what parsing and writing a head costs: `cargo run --release -p wire --example speed`.
+//! Prints the cost of parsing and writing a head: `cargo run --release -p wire --example speed`.
 //!
-//! Medians of many short runs, so that a busy machine shows in the spread and not in the figure. It asserts nothing.
+//! The figures are medians of many short runs, so other load on the machine widens the spread but hardly moves the
+//! medians. Nothing is asserted.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for the one who reads it")]
 

@@ -1,52 +1,54 @@
-//! The beginning of a TLS connection, read for the name that the client asks for (RFC 8446 §4.1.2, RFC 6066 §3).
+//! Reads the server name (SNI) from the start of a TLS connection (RFC 8446 §4.1.2, RFC 6066 §3).
 //!
-//! It reads a ClientHello that may lie in several records and says what it found; it answers nothing and keeps nothing.
-//! Values that nobody defined (RFC 8701) are passed over, as are records that servers pass over before a hello: whatever a
-//! server may find a name in is either read here or said to be unclear. Where the real hello is encrypted (ECH) the name is
-//! that of the outer one.
+//! The parser accepts a ClientHello that spans several records. It writes nothing and holds no state. GREASE values
+//! (RFC 8701) and the records that servers skip before a ClientHello are skipped here too. So wherever a server could
+//! find a name, the parser either reads the name or reports an error. With Encrypted ClientHello (ECH) the name is that
+//! of the outer ClientHello.
 
-/// Bytes of a ClientHello that are looked at; browsers send up to about 2 KiB.
+/// Longest accepted ClientHello, in bytes; browsers send up to about 2 KiB.
 pub const LONGEST: usize = 32 * 1024;
-/// Bytes of records up to the end of a hello: nobody needs so many that are cut so small.
+/// Bytes of all records up to the end of the ClientHello. The margin is for record headers; no real client cuts a
+/// ClientHello into so many small records that it needs more.
 const MOST_BYTES: usize = LONGEST + 4 * 1024;
 
-/// Bytes of a record's header.
+/// Length of a record header in bytes.
 const RECORD: usize = 5;
-/// Kinds of records (RFC 8446 §5.1).
+/// Record content types (RFC 8446 §5.1).
 const CHANGE_CIPHER_SPEC: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
-/// The longest record without protection (RFC 8446 §5.1).
+/// Longest plaintext record, in bytes (RFC 8446 §5.1).
 const LONGEST_RECORD: usize = 1 << 14;
 
-/// What a connection begins with.
+/// What the first bytes of a connection are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientHelloPeek {
-    /// The beginning of a hello: more bytes are needed.
+    /// The start of a ClientHello; more bytes are needed.
     Partial,
     Complete {
-        /// The name asked for, lower case, without the dot of the root; `None`: none was.
+        /// The server name in lower case, without a trailing dot. `None`: the client sent no name.
         name: Option<String>,
     },
-    /// No hello, or a broken one; the reason.
+    /// No ClientHello, or a malformed one, with the reason.
     Other(ClientHelloError),
 }
 
-/// Why bytes are no hello that can be understood. All but `NotTls` are unclear: a server may read a name in them.
+/// Why the bytes are not an acceptable ClientHello. For every value but `NotTls`, a server may still read a name from
+/// these bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientHelloError {
-    /// No records of TLS: no server finds a hello here.
+    /// Not TLS records: no server finds a ClientHello here.
     NotTls,
-    /// A handshake message of another kind.
+    /// A record or handshake message of another type.
     OtherMessage,
     TooLong,
-    /// A length that leads out of what holds it.
+    /// A length field that exceeds its container.
     Malformed,
-    /// A name that is none, or two.
+    /// A host name that is missing from the extension, invalid or repeated.
     BadName,
 }
 
-/// Reads what a connection begins with. The outcome is the same however the bytes arrive.
+/// Parses the first bytes of a connection. The result does not depend on how the bytes are split between reads.
 pub fn parse_client_hello(bytes: &[u8]) -> ClientHelloPeek {
     match handshake_message(bytes) {
         Ok(None) => ClientHelloPeek::Partial,
@@ -58,8 +60,8 @@ pub fn parse_client_hello(bytes: &[u8]) -> ClientHelloPeek {
     }
 }
 
-/// The body of the first handshake message, out of its records. What is wrong is said as soon as it shows, so that the
-/// outcome does not depend on how much has arrived.
+/// Reassembles the body of the first handshake message from its records. An error is returned as soon as it is visible,
+/// so the result does not depend on how many bytes have arrived.
 fn handshake_message(bytes: &[u8]) -> Result<Option<Vec<u8>>, ClientHelloError> {
     let mut message: Vec<u8> = Vec::new();
     let mut rest = bytes;
@@ -75,11 +77,12 @@ fn handshake_message(bytes: &[u8]) -> Result<Option<Vec<u8>>, ClientHelloError> 
             return Err(ClientHelloError::TooLong);
         }
         let kind = rest.first().copied();
-        // Versions of records mean nothing, and servers take any (RFC 8446 §5.1).
+        // The record version is not checked: servers accept any value (RFC 8446 §5.1).
         match kind {
             None => return Ok(None),
             Some(HANDSHAKE) => {}
-            // Another protocol may well begin with the number of an alert; its second byte is hardly one like a version's.
+            // Another protocol may start with the byte of an alert. Its second byte is unlikely to look like a TLS
+            // major version.
             Some(ALERT | CHANGE_CIPHER_SPEC) if rest.get(1).is_none_or(|major| *major < 0x10) => {}
             Some(_) if rest.len() == bytes.len() => return Err(ClientHelloError::NotTls),
             Some(_) => return Err(ClientHelloError::OtherMessage),
@@ -97,7 +100,7 @@ fn handshake_message(bytes: &[u8]) -> Result<Option<Vec<u8>>, ClientHelloError> 
     }
 }
 
-/// Bytes of a message with its header, once that is there.
+/// The message's length with its four-byte header; `None` while the header is incomplete.
 fn message_length(message: &[u8]) -> Result<Option<usize>, ClientHelloError> {
     let wanted = match message.get(..4) {
         Some([1, a, b, c]) => 4 + u32::from_be_bytes([0, *a, *b, *c]) as usize,
@@ -107,7 +110,7 @@ fn message_length(message: &[u8]) -> Result<Option<usize>, ClientHelloError> {
     if wanted > LONGEST { Err(ClientHelloError::TooLong) } else { Ok(Some(wanted)) }
 }
 
-/// What is left of a message while it is read.
+/// The unread rest of a handshake message.
 struct HandshakeReader<'m>(&'m [u8]);
 
 impl<'m> HandshakeReader<'m> {
@@ -121,7 +124,7 @@ impl<'m> HandshakeReader<'m> {
         Ok(self.take(bytes)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
     }
 
-    /// A vector whose length takes so many bytes.
+    /// A vector whose length field has `bytes` bytes.
     fn vector(&mut self, bytes: usize) -> Result<HandshakeReader<'m>, ClientHelloError> {
         let length = self.number(bytes)?;
         self.take(length).map(HandshakeReader)
@@ -130,7 +133,7 @@ impl<'m> HandshakeReader<'m> {
 
 fn read_server_name(message: &[u8]) -> Result<Option<String>, ClientHelloError> {
     let mut hello = HandshakeReader(message);
-    // Version and random.
+    // Legacy version (2 bytes) and random (32 bytes).
     hello.take(2 + 32)?;
     let _session = hello.vector(1)?;
     let _ciphers = hello.vector(2)?;
@@ -156,7 +159,7 @@ fn read_server_name(message: &[u8]) -> Result<Option<String>, ClientHelloError> 
     Ok(found)
 }
 
-/// RFC 6066 §3: a list, of which only host names are known, at most one.
+/// RFC 6066 §3: a list of names, of which only the type `host_name` (0) is defined, at most once.
 fn server_name(mut body: HandshakeReader<'_>) -> Result<String, ClientHelloError> {
     let mut list = body.vector(2)?;
     let mut found = None;
@@ -176,7 +179,7 @@ fn server_name(mut body: HandshakeReader<'_>) -> Result<String, ClientHelloError
 fn parse_host_name(name: &[u8]) -> Result<String, ClientHelloError> {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let good = |b: &u8| b.is_ascii_alphanumeric() || b"-._".contains(b);
-    // RFC 1035 §2.3.4: no label is empty, or longer than 63 bytes.
+    // RFC 1035 §2.3.4: a label has 1 to 63 bytes.
     let labels = || name.split(|b| *b == b'.').all(|label| (1..=63).contains(&label.len()));
     if !(1..=253).contains(&name.len()) || !name.iter().all(good) || !labels() {
         return Err(ClientHelloError::BadName);

@@ -1,10 +1,11 @@
-//! HTTP/1.0 and 1.1 (RFC 9110, RFC 9112), strict by default: what two parsers could read in two ways is refused.
+//! HTTP/1.0 and 1.1 (RFC 9110, RFC 9112), strict by default: a message that two parsers could read in two ways is
+//! rejected.
 //!
-//! A head is parsed into a view of the caller's bytes, and written again for the other side with hop-by-hop fields
-//! removed and its framing in one normal form. Bodies pass through [`ChunkedDecoder`] or are counted by the caller. This module
-//! holds no buffer and no connection state, so a body's progress and time limits are the caller's.
+//! A head is parsed into a view of the caller's bytes. It is then rewritten for the other side, without hop-by-hop
+//! fields and with its framing in one normal form. Bodies pass through [`ChunkedDecoder`], or the caller counts their
+//! bytes. This module holds no buffer and no connection state: the caller tracks a body's progress and its time limits.
 //!
-//! What is stricter than the RFCs, and what is not, is listed with each [`Defect`].
+//! Each [`Defect`] documents where this parser is stricter than the RFCs.
 
 mod chunked;
 mod connection;

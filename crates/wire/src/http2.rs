@@ -1,8 +1,8 @@
-//! HTTP/2 (RFC 9113) in the form of HTTP/1.1: heads of streams written as HTTP/1.1 text, and what frames go by.
+//! HTTP/2 (RFC 9113) translated to HTTP/1.1: heads of streams written as HTTP/1.1 text, and an observer of frames.
 //!
-//! Whatever came in HTTP/2 is written as HTTP/1.1 and then read by [`crate::http1`], so that both protocols meet the
-//! same rules; what only HTTP/2 can get wrong is refused while writing. Frames, flow control and header compression are
-//! not here: [`FrameObserver`] only looks at them as they pass.
+//! A message that arrives in HTTP/2 is written as HTTP/1.1 and then parsed by [`crate::http1`], so that the same rules
+//! apply to both protocols. Violations that only HTTP/2 can have are rejected while writing. Frames, flow control and
+//! header compression are not handled here: [`FrameObserver`] only watches frames as they pass.
 
 mod body;
 mod field;

@@ -1,8 +1,8 @@
-//! HTTP/3 (RFC 9114) in the form of HTTP/1.1: frames of streams, QPACK (RFC 9204) without a dynamic table, and heads
+//! HTTP/3 (RFC 9114) translated to HTTP/1.1: frames of streams, QPACK (RFC 9204) without a dynamic table, and heads
 //! written as HTTP/1.1 text.
 //!
-//! Whatever came in HTTP/3 is written as HTTP/1.1 and then read by [`crate::http1`], so that all versions meet the same
-//! rules. QUIC itself is not here, and no state is kept beyond one stream.
+//! A message that arrives in HTTP/3 is written as HTTP/1.1 and then parsed by [`crate::http1`], so that the same rules
+//! apply to all versions. QUIC is not handled here, and no state outlives a stream.
 
 mod control;
 mod error;

@@ -1,8 +1,8 @@
-//! Bytes to headers and back: the HTTP/1.0 and 1.1 codec, heads of HTTP/2 and HTTP/3 in its form, the PROXY protocol,
-//! and what a TLS connection begins with.
+//! Codecs: HTTP/1.0 and 1.1, heads of HTTP/2 and HTTP/3 translated to HTTP/1.1, the PROXY protocol, and the TLS
+//! ClientHello.
 //!
 //! Everything here is a function of bytes: no socket, no clock, no thread, no unsafe code. No function panics on any
-//! input; hostile input is a named [`http1::Defect`]. It does not decide what to do with a message: `l7` does.
+//! input; malformed HTTP input results in a named [`http1::Defect`]. The crate `l7` decides how to handle a message.
 
 pub mod client_hello;
 pub mod http1;

@@ -1,7 +1,9 @@
-//! The PROXY protocol, versions 1 and 2: who stands behind a connection, told before its first byte of anything else.
+//! The PROXY protocol, versions 1 and 2: a header at the start of a connection with the addresses of the proxied
+//! client.
 //!
-//! Bytes to a header and back (haproxy's `proxy-protocol.txt`). It opens nothing, and whom to believe is not its
-//! business. A reader is never told to take more bytes than the header has, so that what follows stays where it is.
+//! Parses and writes headers (HAProxy's `proxy-protocol.txt`). The caller decides which peers are trusted. While a
+//! header is incomplete, a reader asks for no more bytes than the header still has, so no byte after the header is
+//! consumed.
 
 mod binary;
 mod header;
@@ -12,13 +14,13 @@ pub use header::{
     ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 
-/// Bytes of the longest header that is taken. Version 1 allows 107; of version 2 nothing beyond this is known to be sent.
+/// Longest accepted header in bytes. Version 1 allows 107; no known sender exceeds this in version 2.
 pub const LONGEST: usize = binary::LONGEST;
 
-/// Reads a header at the beginning of `bytes`, or says how many more there are at least.
+/// Parses the header at the start of `bytes`, or returns the minimum number of missing bytes.
 ///
 /// # Errors
-/// What is wrong with it, as soon as that is certain.
+/// The violated rule, as soon as the violation is certain.
 pub fn read_header(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     match bytes.first() {
         None => Ok(ProxyHeaderResult::Partial(text::SHORTEST)),
@@ -28,7 +30,7 @@ pub fn read_header(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> 
     }
 }
 
-/// Appends a header to `out`; `None`: a connection of our own, behind which nobody stands.
+/// Appends a header to `out`. `None`: a connection of the balancer itself, without a proxied client.
 pub fn write_header(version: ProxyVersion, ends: Option<ProxiedAddresses>, out: &mut Vec<u8>) {
     let ends = ends.map(ProxiedAddresses::into_one_family);
     match version {

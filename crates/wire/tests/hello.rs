@@ -1,14 +1,14 @@
-//! Hellos of TLS: made field by field, cut at every byte, spread over records, and broken in every way that has a name.
+//! ClientHellos: built field by field, cut at every byte, spread over records, and malformed in every named way.
 
 use proptest::prelude::*;
 use wire::client_hello::{ClientHelloError, ClientHelloPeek, parse_client_hello};
 
-/// A hello with these extensions.
+/// A ClientHello with these extensions.
 fn hello(extensions: &[(u16, Vec<u8>)]) -> Vec<u8> {
     let mut body = vec![3, 3];
     body.extend([7; 32]);
     body.extend([2, 9, 9]);
-    // A cipher that nobody defined among two that somebody did.
+    // One reserved (GREASE) cipher suite and two real ones.
     body.extend([0, 6, 0x0a, 0x0a, 0x13, 0x01, 0x13, 0x02]);
     body.extend([1, 0]);
     let mut all = Vec::new();
@@ -35,7 +35,7 @@ fn name(host: &str) -> (u16, Vec<u8>) {
     (0, value)
 }
 
-/// The message in records of at most so many bytes.
+/// The message in records of at most `each` bytes.
 fn records(message: &[u8], each: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in message.chunks(each.max(1)) {
@@ -95,7 +95,7 @@ fn a_cut_hello_waits_for_more_at_every_byte_and_in_records_of_any_size() {
     }
 }
 
-/// Servers pass over alerts and empty records before a hello, and look at no version of a record.
+/// Servers skip alerts and empty records before a ClientHello, and do not check the version of a record.
 #[test]
 fn what_servers_pass_over_before_a_hello_hides_no_name() {
     let message = hello(&[name("shop.example")]);

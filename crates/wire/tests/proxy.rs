@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol: what each must come to, broken in every way that has a name, cut at every byte.
+//! Headers of the PROXY protocol: expected results, malformed in every named way, and cut at every byte.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ fn ends(source: &str, destination: &str) -> Option<ProxiedAddresses> {
     })
 }
 
-/// A binary header: the byte of version and command, that of family and transport, and the rest.
+/// A binary header: the version and command byte, the family byte, and the rest.
 fn binary(first: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let mut out = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
     out.extend([first, family]);
@@ -63,7 +63,7 @@ fn what_each_header_contains() {
         (binary(0x21, 0x21, &six()), ProxyVersion::V2, v6),
         (binary(0x21, 0x11, &tlvs), ProxyVersion::V2, four),
         (binary(0x20, 0x00, &[]), ProxyVersion::V2, None),
-        // Of a connection of the balancer's own everything is discarded.
+        // `LOCAL`: the rest of the header is ignored.
         (binary(0x20, 0x5f, &FOUR), ProxyVersion::V2, None),
         (binary(0x21, 0x00, &FOUR), ProxyVersion::V2, None),
         (binary(0x21, 0x31, &unix), ProxyVersion::V2, None),
@@ -120,12 +120,12 @@ fn every_defect_has_its_row() {
     for (bytes, defect) in rows {
         assert_eq!(read_header(bytes), Err(defect), "{}", bytes.escape_ascii());
     }
-    // Said before the body of a header that nobody wants has come.
+    // The error is returned before the body of an oversized header arrives.
     let long = binary(0x21, 0x11, &vec![0; LONGEST]);
     assert_eq!(read_header(&long[..16]), Err(ProxyHeaderError::TooLong));
 }
 
-/// A sum is over the whole header with its own bytes as zeros.
+/// A checksum covers the whole header, with its own four bytes as zeros.
 #[test]
 fn a_right_sum_is_taken_and_each_wrong_bit_is_found() {
     let summed =
@@ -146,7 +146,7 @@ fn a_right_sum_is_taken_and_each_wrong_bit_is_found() {
         read_header(&binary(0x21, 0x11, &twice)),
         Err(ProxyHeaderError::BadSum | ProxyHeaderError::BadTlv)
     ));
-    // With another type it is no sum.
+    // With another type the value is not a checksum.
     for bit in (8 * 16..8 * length).filter(|bit| bit / 8 != 28) {
         let mut wrong = right.clone();
         wrong[bit / 8] ^= 1 << (bit % 8);
@@ -154,7 +154,7 @@ fn a_right_sum_is_taken_and_each_wrong_bit_is_found() {
     }
 }
 
-/// CRC-32C as its definition says, bit by bit.
+/// CRC-32C by definition, bit by bit.
 fn bitwise(bytes: &[u8]) -> u32 {
     let mut rest = u32::MAX;
     for byte in bytes {
@@ -166,7 +166,7 @@ fn bitwise(bytes: &[u8]) -> u32 {
     !rest
 }
 
-/// Reads as a worker does: only as many bytes as are missing at least. Returns what came of it and what was taken.
+/// Reads like a worker: never more bytes than the minimum that is missing. Returns the result and the bytes read.
 fn by_need(bytes: &[u8]) -> (Result<ProxyHeaderResult, ProxyHeaderError>, usize) {
     let mut taken = 0;
     loop {

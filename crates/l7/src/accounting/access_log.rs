@@ -1,22 +1,23 @@
-//! One line of the access log, as a JSON object or in the common log format with times appended.
+//! Formats one line of the access log, as a JSON object or in the common log format with appended times.
 //!
-//! Every text from outside is escaped and bounded, so that one exchange is one line of at most `LONGEST` bytes
-//! whatever was sent. Facts that did not come are left out (JSON) or `-`. It writes nowhere but into a buffer.
+//! All external text is escaped and truncated, so that any exchange results in one line of at most `MAX_LINE_BYTES`
+//! bytes. Absent values are left out (JSON) or written as `-`. Lines are written to a buffer only.
 //!
-//! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
-//! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, of what was refused `host`,
-//! `field`, `at` and `found` (the field that broke the rule, after how many bytes, and what stood there), `bytes-from-client`,
-//! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, in milliseconds `accept-ms` and `tls-ms` (a connection's
-//! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`,
-//! `tls-group` (as `tls-ms`) and `server-tls-group` (where a connection was made) of keys that were exchanged, and of what
-//! was slow `owner` and `limit`: whose time most of it was, and why.
+//! JSON keys, in this order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` if
+//! truncated), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`. A rejected request
+//! adds `host`, `field`, `at` and `found`: the field that violated the rule, the offset of the violation, and the bytes
+//! there. Then `bytes-from-client`, `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, and times in
+//! milliseconds: `accept-ms` and `tls-ms` (only for a connection's first exchange), `head-ms`, `queue-ms`,
+//! `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`. The key exchange groups follow: `tls-group`
+//! (like `tls-ms`) and `server-tls-group` (if a connection was made). A slow exchange adds `owner` and `limit`: the
+//! side that took most of the time, and why.
 //!
-//! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
-//! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds; the cause of a malformed request
-//! is followed by `:` and the rule that was broken, and its line ends with `host="…" field="…" at=BYTES found="…"` as far
-//! as they are known.
+//! Common: `client - - [time] "method target protocol" status bytes-to-client`. Appended:
+//! `id service POOL/NAME cause attempts head/queue/connect/first-byte/transfer/total`, with times in milliseconds.
+//! The cause of a malformed request is followed by `:` and the violated rule. The line of a malformed request ends with
+//! `host="…" field="…" at=BYTES found="…"`, as far as these are known.
 //!
-//! Of what came in place of a request the method and the target are those of its first line; where that has no method, the
+//! For malformed input, the method and the target are taken from its first line. If that line has no method, the whole
 //! line is the target.
 
 use std::io::Write;
@@ -33,30 +34,30 @@ use super::date::Date;
 use super::escape;
 use super::exchange_record::ExchangeRecord;
 
-/// Bytes of a request target that are shown.
+/// Most bytes shown of a request target.
 pub const TARGET: usize = 1024;
-/// Bytes of a method that are shown.
+/// Most bytes shown of a method.
 pub const METHOD: usize = 32;
-/// Bytes of a name that are shown.
+/// Most bytes shown of a name.
 pub const NAME: usize = 128;
-/// Bytes that are shown of the host of a refused request.
+/// Most bytes shown of a rejected request's host.
 pub const HOST: usize = 255;
-/// Bytes that are shown of the name of a field that broke a rule.
+/// Most bytes shown of the name of a field that violated a rule.
 pub const FIELD: usize = 64;
-/// Bounds the bytes shown of a defect.
+/// Most bytes shown at a violation.
 pub const FOUND: usize = 64;
-/// No line is longer: an escaped byte takes at most six.
+/// Upper bound of a line's length: an escaped byte takes at most six bytes.
 pub(super) const MAX_LINE_BYTES: usize =
     6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 1664;
 
-/// Where the moments of a worker lie in time.
+/// Converts a worker's monotonic times to wall-clock times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallOrigin {
-    /// Nanoseconds from 1970 to `Moment(0)`.
+    /// Nanoseconds from 1970 to `MonotonicTime(0)`.
     pub origin_nanos: u64,
 }
 
-/// What the client spoke.
+/// The client's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DownstreamProtocol {
     Http10,
@@ -78,25 +79,25 @@ impl DownstreamProtocol {
     }
 }
 
-/// The names in a line; borrowed only when there is a line.
+/// The texts in a line, borrowed only while the line is written.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFields<'a> {
     pub service: &'a str,
-    /// The names of the pool and of the server of the last attempt.
+    /// The names of the last attempt's pool and server.
     pub server: Option<(&'a str, &'a str)>,
     pub client: SocketAddr,
     pub protocol: DownstreamProtocol,
-    /// The method; empty when no head was read.
+    /// The method; empty if no head was read.
     pub method: &'a [u8],
-    /// The target; empty when no head was read.
+    /// The target; empty if no head was read.
     pub target: &'a [u8],
-    /// The part of the request that broke a rule.
+    /// The part of the request that violated a rule.
     pub offence: DefectDetail<'a>,
-    /// Whose time most of it was, where it was slow.
+    /// The side that took most of a slow exchange's time.
     pub slow: Option<TimeShare>,
 }
 
-/// Appends the line, its end included.
+/// Appends the line with its line end.
 pub fn write_line(
     record: &ExchangeRecord,
     names: &LogFields,
@@ -181,7 +182,7 @@ fn write_json(record: &ExchangeRecord, names: &LogFields, wall: WallOrigin, out:
     out.push(b'}');
 }
 
-/// Writes what arrived of a request line. A malformed request may have no method.
+/// Writes what was received of a request line. A malformed request may have no method.
 fn write_request_line(names: &LogFields, out: &mut Vec<u8>) {
     if !names.method.is_empty() {
         text("method", names.method, METHOD, out);
@@ -194,7 +195,7 @@ fn write_request_line(names: &LogFields, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the defect, and the host that it was sent to.
+/// Writes the details of a violation: host, field, offset and bytes.
 fn write_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
     if !offence.host.is_empty() {
         text("host", offence.host, HOST, out);
@@ -210,7 +211,7 @@ fn write_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
     }
 }
 
-/// The same behind a line of the common form.
+/// Appends the details of a violation to a line of the common format.
 fn write_common_offence(offence: &DefectDetail, out: &mut Vec<u8>) {
     for (key, value, most) in [("host", offence.host, HOST), ("field", offence.field, FIELD)] {
         if !value.is_empty() {
@@ -304,7 +305,7 @@ fn number(key: &str, value: u64, out: &mut Vec<u8>) {
     let _ = write!(out, ",\"{key}\":{value}");
 }
 
-/// With three decimals, so microseconds.
+/// Writes milliseconds with three decimals, so microseconds.
 fn millis(time: Duration, out: &mut Vec<u8>) {
     let micros = time.as_micros();
     let _ = write!(out, "{}.{:03}", micros / 1000, micros % 1000);

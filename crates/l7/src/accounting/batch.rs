@@ -1,7 +1,8 @@
-//! Log lines of one worker on their way to the writer.
+//! Batches one worker's log lines for the writer.
 //!
-//! Lines gather in one bounded buffer that is handed over whole when it is full or when the worker's tick comes. What
-//! the writer has no room for is dropped and counted with the services whose lines they were. It never waits.
+//! Lines are collected in a bounded buffer, which is handed to the writer as a whole when it is full or on the worker's
+//! tick. If the writer's queue is full, the batch is dropped, and each service counts its dropped lines. Nothing here
+//! waits.
 
 use std::sync::Arc;
 
@@ -11,14 +12,14 @@ use crate::accounting::observer::PlaneObserver;
 
 use super::access_log::MAX_LINE_BYTES;
 
-/// A batch is handed over when it has this many bytes; one line may exceed it.
+/// A batch of this many bytes is handed to the writer; the last line may exceed the limit.
 const FULL: usize = 32 * 1024;
 
-/// Lines that wait to be handed over.
+/// Lines that are not handed to the writer yet.
 #[derive(Debug, Default)]
 pub struct LogBatch {
     lines: Vec<u8>,
-    /// Whose lines they are, and how many, by worker slot. Few services log in one batch.
+    /// The number of lines of each service, with its worker slot. Few services log in one batch, so a vector is enough.
     owners: Vec<LineOwner>,
 }
 
@@ -30,7 +31,7 @@ struct LineOwner {
 }
 
 impl LogBatch {
-    /// Adds the line that `write` appends, for the service with these counters; hands the batch over if it is full.
+    /// Adds the line that `write` appends, for the service with these counters. A full batch is handed to the writer.
     pub fn add(
         &mut self,
         outside: &dyn PlaneObserver,
@@ -51,7 +52,7 @@ impl LogBatch {
         }
     }
 
-    /// Hands over the collected lines.
+    /// Hands the collected lines to the writer.
     pub fn flush(&mut self, outside: &dyn PlaneObserver) {
         if self.lines.is_empty() {
             return;

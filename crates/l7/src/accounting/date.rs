@@ -1,14 +1,14 @@
-//! Dates in UTC from seconds since 1970, and how they are written.
+//! Converts seconds since 1970 to UTC dates, and formats them.
 //!
-//! The proleptic Gregorian calendar by counting days in eras of 400 years that begin in March (Hinnant,
-//! "chrono-Compatible Low-Level Date Algorithms"). It knows no time zones and no leap seconds.
+//! The proleptic Gregorian calendar, counted in eras of 400 years that begin in March (Hinnant, "chrono-Compatible
+//! Low-Level Date Algorithms"). Time zones and leap seconds are not supported.
 
 use std::io::Write;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// A moment in UTC.
+/// A date and time in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Date {
     year: u64,
@@ -37,7 +37,7 @@ impl Date {
         }
     }
 
-    /// As RFC 3339 with milliseconds: `2026-03-01T00:00:00.000Z`.
+    /// RFC 3339 with milliseconds: `2026-03-01T00:00:00.000Z`.
     pub fn write_rfc3339(&self, out: &mut Vec<u8>) {
         let Date { year, month, day, hour, minute, second, milli } = self;
         // Writing to a Vec cannot fail.
@@ -47,7 +47,7 @@ impl Date {
         );
     }
 
-    /// As in the common log format: `01/Mar/2026:00:00:00 +0000`.
+    /// The common log format: `01/Mar/2026:00:00:00 +0000`.
     pub fn write_common(&self, out: &mut Vec<u8>) {
         let Date { year, month, day, hour, minute, second, .. } = self;
         let month = MONTHS.get(*month as usize - 1).unwrap_or(&"???");
@@ -55,9 +55,9 @@ impl Date {
     }
 }
 
-/// Year, month (1–12) and day (1–31) of this many days after 1970-01-01.
+/// Year, month (1–12) and day (1–31), for a number of days after 1970-01-01.
 fn civil(days: u64) -> (u64, u64, u64) {
-    // Days since 0000-03-01, with leap days last in their years.
+    // Days since 0000-03-01: years then start in March, so a leap day is the last day of its year.
     let days = days + 719_468;
     let era = days / 146_097;
     let of_era = days % 146_097;

@@ -1,17 +1,17 @@
-//! Bytes that a stranger sent, written so that they cannot break out of their field or their line.
+//! Escapes bytes from outside so that they cannot break out of their field or their line.
 //!
-//! Both forms are ASCII in, UTF-8 out. It does not undo percent-encoding: what was sent is what is shown.
+//! Both forms are ASCII in, UTF-8 out. Percent-encoding is not decoded: the log shows the bytes as sent.
 
 use std::io::Write;
 
-/// Replaces the rest of a text that was cut.
+/// Marks a truncated text.
 const CUT: &str = "…";
 
-/// Appends `bytes` as the inside of a JSON string, at most `limit` of them. UTF-8 stays as it is; a byte that is not
-/// UTF-8 is shown as `\xNN`.
+/// Appends at most `limit` bytes as the content of a JSON string. UTF-8 passes unchanged; a byte that is not UTF-8 is
+/// written as `\xNN`.
 pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
     let (bytes, cut) = clip(bytes, limit);
-    // Most texts need nothing.
+    // Fast path: most texts need no escaping.
     if bytes.iter().all(|byte| (b' '..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\') {
         out.extend_from_slice(bytes);
     } else {
@@ -30,8 +30,8 @@ pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `bytes` as the inside of a quoted field of the common log format, at most `limit` of them. Whatever is
-/// not printable ASCII is shown as `\xNN`.
+/// Appends at most `limit` bytes as the content of a quoted field in the common log format. Every byte that is not
+/// printable ASCII is written as `\xNN`.
 pub(super) fn common(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
     let (bytes, cut) = clip(bytes, limit);
     for byte in bytes {
@@ -52,7 +52,7 @@ fn json_char(char: char, out: &mut Vec<u8>) {
     match char {
         '"' => out.extend_from_slice(b"\\\""),
         '\\' => out.extend_from_slice(b"\\\\"),
-        // C0, DEL and C1 can steer terminals; U+2028 and U+2029 end lines for some readers.
+        // C0, DEL and C1 can control terminals; some readers treat U+2028 and U+2029 as line ends.
         '\0'..' ' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
             let _ = write!(out, "\\u{:04x}", u32::from(char));
         }
@@ -60,7 +60,7 @@ fn json_char(char: char, out: &mut Vec<u8>) {
     }
 }
 
-/// The first `limit` bytes, less an unfinished character at the cut, and whether anything was cut.
+/// The first `limit` bytes, without a character that the limit would cut, and whether anything was cut.
 fn clip(bytes: &[u8], limit: usize) -> (&[u8], bool) {
     if bytes.len() <= limit {
         return (bytes, false);

@@ -1,8 +1,8 @@
-//! The counters that an exchange adds to when it ends.
+//! The counters that are updated when an exchange ends.
 //!
-//! Endings, statuses, causes and times: what is known only at the end. Connections, requests begun, retries and bytes
-//! are counted when they happen; counting them here would show a long download as a silence and a jump. So `requests =
-//! answered + answered-by-us + aborted + in flight` holds at every quiet moment.
+//! Results, statuses, causes and times are known only at the end. Connections, started requests, retries and bytes are
+//! counted when they occur: counted here, a long download would appear as a silence and then a jump. So, while no
+//! update is in progress, `requests = answered + answered-by-us + aborted + in flight`.
 
 use model::cause::Cause;
 use model::stats::{
@@ -11,9 +11,9 @@ use model::stats::{
 
 use super::exchange_record::ExchangeRecord;
 
-/// Adds a closed exchange to its service and, if an attempt at it is the last one, to that server: exactly one of
-/// `answered`, `answered-by-us` and `aborted`; the status if a server gave it; the cause; the phases that came.
-/// Call it once, after `Record::close`.
+/// Adds a closed exchange to its service and, if the last attempt has a server, to that server. Counts exactly one of
+/// `answered`, `answered-by-us` and `aborted`, a status from a server, the cause, and the phases that took place. Call
+/// it once, after [`ExchangeRecord::close`].
 pub fn count_exchange(
     record: &ExchangeRecord,
     service: &ServiceWorkerStats,
@@ -55,8 +55,8 @@ pub fn count_exchange(
     count_phases(record, &server.phases);
 }
 
-/// Adds an attempt that failed and was not the last, or has no server in `close`, to its server. `sent`: at least
-/// one byte of the request was.
+/// Adds a failed attempt to its server: one that was not the last, or that `count_exchange` does not attribute to a
+/// server. `sent`: at least one byte of the request was sent.
 pub fn count_failed_attempt(cause: Cause, sent: bool, server: &ServerWorkerStats) {
     server.counters.requests.add(u64::from(sent));
     server.causes[cause as usize].add(1);

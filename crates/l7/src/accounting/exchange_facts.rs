@@ -1,4 +1,4 @@
-//! A closed exchange in the form that time attribution reads.
+//! Converts a closed exchange to the form that time attribution reads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use model::time_attribution::{ExchangeFlags, ExchangeMeasurement, ExchangePhases
 use super::exchange_record::ExchangeRecord;
 use super::id::RequestIds;
 
-/// The facts of a closed exchange. `slow`: it took longer than its service's bound.
+/// The facts of a closed exchange. `slow`: it took longer than its service's threshold.
 pub fn exchange_facts(
     record: &mut ExchangeRecord,
     service: ServiceId,

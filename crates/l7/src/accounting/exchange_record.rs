@@ -1,7 +1,7 @@
 //! The record of one exchange.
 //!
-//! The exchange fills it in; the counters and the access log read it. It computes durations from moments and nothing
-//! else.
+//! The exchange fills in the record; the counters and the access log read it. The only computation is durations between
+//! times.
 
 use std::time::Duration;
 
@@ -15,51 +15,50 @@ use crate::accounting::meter::TransferTotals;
 use super::exchange_sample::ExchangeSample;
 use super::id::{RequestId, RequestIds};
 
-/// The facts of one exchange, or of one `tcp` connection. A moment that did not come is `None`.
+/// The facts of one exchange, or of one `tcp` connection. An event that did not occur is `None`.
 #[derive(Clone, Debug)]
 pub struct ExchangeRecord {
-    /// The request's first byte was there; for `tcp`, the connection was accepted.
+    /// The request's first byte arrived; for `tcp`: the connection was accepted.
     pub begun_at: MonotonicTime,
     /// The request's head was complete.
     pub head_at: MonotonicTime,
-    /// It began to wait for a server below its cap.
+    /// The exchange started to wait for a server below its connection cap.
     pub queue_begin: Option<MonotonicTime>,
     pub queue_end: Option<MonotonicTime>,
-    /// The last attempt began to connect; `None` when it used an idle connection.
+    /// The last attempt started to connect; `None` if it used an idle connection.
     pub connect_begin: Option<MonotonicTime>,
     /// The last attempt was connected.
     pub connect_end: Option<MonotonicTime>,
     /// The request's last byte was sent to the server.
     pub request_sent: Option<MonotonicTime>,
-    /// The answer's first byte was there.
+    /// The response's first byte arrived.
     pub first_byte: Option<MonotonicTime>,
-    /// The answer's last byte was sent, or the exchange was given up.
+    /// The response's last byte was sent, or the exchange was aborted.
     pub ended_at: Option<MonotonicTime>,
-    /// The status that the client got; 0: none.
+    /// The status sent to the client; 0: none.
     pub status: u16,
-    /// The answer, if any, was made by us.
+    /// The response, if any, is a local reply.
     pub local_reply: bool,
     /// The server of the last attempt.
     pub server: Option<ServerId>,
     /// The last attempt used an idle connection.
     pub reused: bool,
     pub attempts: u32,
-    /// Bytes received from the client, head included.
+    /// Bytes received from the client, including the head.
     pub bytes_from_client: u64,
-    /// Bytes sent to the client.
     pub bytes_to_client: u64,
-    /// Bytes sent to servers, in all attempts.
+    /// Bytes sent to servers in all attempts.
     pub bytes_to_server: u64,
-    /// Bytes received from servers, in all attempts.
+    /// Bytes received from servers in all attempts.
     pub bytes_from_server: u64,
-    /// Why it did not end well; `None`: it did.
+    /// The cause of a failure; `None`: success.
     pub cause: Option<Cause>,
-    /// The rule of grammar that was broken, by `wire`'s name.
+    /// The name of the `wire` defect that the request or response had.
     pub defect: Option<&'static str>,
-    /// What is measured beside.
+    /// Additional measurements.
     pub sample: ExchangeSample,
     id: Option<RequestId>,
-    /// Waiting of earlier attempts.
+    /// Queue time of earlier attempts.
     queued_before: Duration,
 }
 
@@ -92,7 +91,7 @@ impl ExchangeRecord {
         }
     }
 
-    /// Resets what belongs to the last attempt, because another one follows.
+    /// Resets the values of the last attempt before another one.
     pub fn begin_retry(&mut self) {
         self.queued_before = self.queue_time().unwrap_or_default();
         self.attempts = self.attempts.saturating_add(1);
@@ -110,7 +109,7 @@ impl ExchangeRecord {
         self.sample.server_group = None;
     }
 
-    /// Adds what an attempt or a tunnel moved.
+    /// Adds the bytes of an attempt or a tunnel.
     pub fn add_transfer(&mut self, moved: &TransferTotals) {
         self.bytes_from_client += moved.from_client;
         self.bytes_to_client += moved.to_client;
@@ -118,29 +117,30 @@ impl ExchangeRecord {
         self.bytes_to_server += moved.to_server;
     }
 
-    /// The request id: created at the first call, the same afterwards.
+    /// The request id, created by the first call.
     pub fn id(&mut self, ids: &RequestIds) -> RequestId {
         *self.id.get_or_insert_with(|| ids.next_id())
     }
 
-    /// It is part of a trace, and this is its span: the id from now on. What is recorded is measured.
+    /// Makes the exchange part of a trace: its span id becomes the request id. A sampled trace also samples the
+    /// exchange.
     pub fn join_trace(&mut self, traced: ExchangeTrace, span: RequestId) {
         self.id = Some(span);
         self.sample.trace = Some(traced);
         self.sample.sampled |= traced.sampled;
     }
 
-    /// The request id, if it was created.
+    /// The request id, if there is one.
     pub fn known_id(&self) -> Option<RequestId> {
         self.id
     }
 
-    /// Closes the record. A cause that is set already stays.
+    /// Sets the end time, unless it is set already.
     pub fn close(&mut self, now: MonotonicTime) {
         self.ended_at.get_or_insert(now);
     }
 
-    /// Waiting for a server below its cap, over all attempts; `None` if it never did.
+    /// Time in the queue for a server below its cap, over all attempts; `None` if the exchange never queued.
     pub fn queue_time(&self) -> Option<Duration> {
         let this = self
             .queue_begin
@@ -151,27 +151,27 @@ impl ExchangeRecord {
         }
     }
 
-    /// Connecting, in the last attempt.
+    /// Connect time of the last attempt.
     pub fn connect_time(&self) -> Option<Duration> {
         span(self.connect_begin, self.connect_end)
     }
 
-    /// The same, up to the end where it did not succeed.
+    /// Like `connect_time`, but a failed connect counts until the end of the exchange.
     pub fn connect_time_or_end(&self) -> Option<Duration> {
         span(self.connect_begin, self.connect_end.or(self.ended_at))
     }
 
-    /// From having a connection to a server to the request's last byte sent.
+    /// From having a connection to the server until the request's last byte was sent.
     pub fn send_time(&self) -> Option<Duration> {
         span(self.sample.attempt, self.request_sent)
     }
 
-    /// From the request's last byte to the answer's first; zero when the answer came before.
+    /// From the request's last byte to the response's first; zero if the response came first.
     pub fn server_time(&self) -> Option<Duration> {
         span(self.request_sent, self.first_byte)
     }
 
-    /// From the answer's first byte to its last.
+    /// From the response's first byte to its last.
     pub fn transfer_time(&self) -> Option<Duration> {
         span(self.first_byte, self.ended_at)
     }
@@ -181,12 +181,12 @@ impl ExchangeRecord {
         span(Some(self.begun_at), self.ended_at)
     }
 
-    /// The same, and how its connection began where it was the first one of it.
+    /// Like `request_time`, plus the connection setup for the connection's first exchange.
     pub fn total_time(&self) -> Duration {
         self.setup_time() + self.request_time().unwrap_or_default()
     }
 
-    /// Likewise to the answer's first byte; `None` if there was none.
+    /// Until the response's first byte, including the connection setup; `None` without a response.
     pub fn time_to_answer(&self) -> Option<Duration> {
         span(Some(self.begun_at), self.first_byte).map(|answer| self.setup_time() + answer)
     }

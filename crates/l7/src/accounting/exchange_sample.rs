@@ -1,44 +1,43 @@
-//! Measurements of an exchange beside its moments: for whom it waited, and the counters of its sockets.
+//! Additional measurements of an exchange: wait times by reason, and the counters of its sockets.
 //!
-//! `exchange::relay` and `exchange::tunnel` fill it in. It reads no clock and no socket.
+//! `exchange::relay` and `exchange::tunnel` fill in the values. No clock and no socket is read here.
 
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 use model::time_attribution::{ExchangeTrace, TcpInfoDelta, WaitTimes};
 
-/// The measurements of one exchange.
 #[derive(Clone, Debug, Default)]
 pub struct ExchangeSample {
-    /// It was drawn, and is measured whatever its duration.
+    /// The exchange was chosen by sampling: it is measured regardless of its duration.
     pub sampled: bool,
-    /// How the connection began, for its first exchange.
+    /// Times of the connection setup, for a connection's first exchange.
     pub connection_setup: Option<ConnectionSetup>,
-    /// The group of the key exchange with the server, where the last attempt made a connection.
+    /// The key exchange group of the server connection, if the last attempt made one.
     pub server_group: Option<&'static str>,
     /// When the last attempt had a connection to a server.
     pub attempt: Option<MonotonicTime>,
-    /// For whom it waited.
+    /// Wait times by reason.
     pub awaited: WaitTimes,
-    /// The client's connection was read in this exchange, for a difference.
+    /// The client socket's counters were read during this exchange, as a baseline.
     pub client_baseline_taken: bool,
-    /// The server's connection was read in this attempt.
+    /// The server socket's counters were read during this attempt, as a baseline.
     pub server_baseline_taken: bool,
-    /// TCP counters of both connections, once the exchange was slow or drawn.
+    /// TCP counters of both connections, for a slow or sampled exchange.
     pub sockets: Option<Box<SocketSamples>>,
     pub tunnel: bool,
-    /// Its place in a trace.
+    /// The trace that the exchange is part of.
     pub trace: Option<ExchangeTrace>,
 }
 
-/// How a client's connection began.
+/// The setup of a client's connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionSetup {
-    /// From accept(2) to the first look at it.
+    /// From accept(2) until the connection's task ran.
     pub accept: Duration,
-    /// Its handshake of TLS.
+    /// Duration of the TLS handshake.
     pub tls: Option<Duration>,
-    /// The group of that handshake's key exchange.
+    /// The key exchange group of the TLS handshake.
     pub group: Option<&'static str>,
 }
 
@@ -52,16 +51,15 @@ impl ConnectionSetup {
     }
 }
 
-/// The TCP counters of both connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketSamples {
     pub client: Option<TcpInfoDelta>,
     pub server: Option<TcpInfoDelta>,
-    /// Our port towards the server; `None`: it is not known.
+    /// The balancer's port on the server connection; `None`: unknown.
     pub port: Option<u16>,
-    /// The client's carries several exchanges.
+    /// The client's connection carries several exchanges.
     pub client_shared: bool,
     pub server_shared: bool,
-    /// The server's is under TLS.
+    /// The server's connection uses TLS.
     pub server_tls: bool,
 }

@@ -1,6 +1,6 @@
-//! Gauges of what a worker has open now: connections, exchanges, tunnels, idle connections.
+//! Gauges of a worker's open connections, exchanges, tunnels and idle connections.
 //!
-//! One worker writes, the control thread reads. Totals are in `model::stats`.
+//! One worker writes them, the control thread reads them. Totals are in `model::stats`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use model::snapshot::ServiceView;
 use model::stats::ServiceStats;
 
-/// A number with one writer.
+/// A gauge with a single writer, so plain loads and stores are enough.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicU32);
 
@@ -26,7 +26,7 @@ impl Gauge {
     }
 }
 
-/// Bytes with one writer.
+/// A gauge of bytes with a single writer.
 #[derive(Debug, Default)]
 pub struct ByteGauge(AtomicU64);
 
@@ -35,7 +35,7 @@ impl ByteGauge {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// A part of the sum was `before` and is `after`.
+    /// Updates the sum for a part that changed from `before` to `after`.
     pub fn change(&self, before: usize, after: usize) {
         let sum = self.get().wrapping_add(after as u64).wrapping_sub(before as u64);
         self.0.store(sum, Ordering::Relaxed);
@@ -45,27 +45,26 @@ impl ByteGauge {
 #[derive(Debug, Default)]
 pub struct OpenGauges {
     pub connections: Gauge,
-    /// Exchanges and `tcp` connections under way.
+    /// Running exchanges and `tcp` connections.
     pub exchanges: Gauge,
     pub tunnels: Gauge,
     /// Client connections without an exchange.
     pub idle: Gauge,
-    /// Bytes buffered for receivers that do not read.
+    /// Bytes buffered for peers that do not read.
     pub held_bytes: ByteGauge,
-    /// Bytes that wait in pipes of the kernel.
+    /// Bytes in kernel pipes (splice).
     pub piped_bytes: ByteGauge,
 }
 
-/// An exchange under way.
+/// Counts a running exchange until it is dropped.
 pub struct OpenExchange {
     gauges: Arc<OpenGauges>,
     live: Arc<ServiceStats>,
 }
 
-/// One of the plain gauges being up.
+/// Holds one of the plain gauges incremented until it is dropped.
 pub struct GaugeGuard(Arc<OpenGauges>, fn(&OpenGauges) -> &Gauge);
 
-/// A handle that the worker keeps.
 #[derive(Clone, Debug, Default)]
 pub struct GaugeHandle(pub Arc<OpenGauges>);
 

@@ -1,8 +1,9 @@
-//! Ids of exchanges: 64 bits, written as 16 hexadecimal digits, of which nobody can tell the next one from those before.
+//! Request ids: 64 bits, written as 16 hexadecimal digits. An id does not allow others to predict the next one.
 //!
-//! A worker counts up, from its start in microseconds since 1970; its number stands above that, and the whole goes
-//! through a cipher (Speck64/128) under a key of the process. So two ids of a process are the same only if a worker
-//! finished more than a million exchanges in each second of its life, and two ids over a restart only by chance.
+//! A worker counts up from its start time in microseconds since 1970, with its worker number in the high bits. A cipher
+//! (Speck64/128) encrypts the result under a key of the process. Two ids of a process are equal only if a worker
+//! averages more than a million exchanges per second over its lifetime. Ids of different processes are equal only by
+//! chance.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,7 +11,7 @@ use std::sync::LazyLock;
 
 use crate::rt::random;
 
-/// Bits of the counting part.
+/// Bits of the counter.
 const COUNT_BITS: u32 = 54;
 
 /// Rounds of the cipher.
@@ -32,7 +33,7 @@ impl RequestId {
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// The number that the digits are.
+    /// The id as a number.
     pub fn number(&self) -> u64 {
         u64::from_str_radix(self.as_str(), 16).unwrap_or_default()
     }
@@ -55,7 +56,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Makes the ids of one worker.
+/// Creates the ids of one worker.
 #[derive(Debug)]
 pub struct RequestIds {
     worker: u64,
@@ -64,7 +65,7 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// For worker `worker` (modulo 1024) that starts `start_micros` microseconds after 1970.
+    /// For the worker number `worker` (modulo 1024) that starts `start_micros` microseconds after 1970.
     pub fn new(worker: usize, start_micros: u64) -> RequestIds {
         let worker = (worker as u64) << COUNT_BITS;
         RequestIds { worker, next: Cell::new(start_micros), cipher: &OF_PROCESS }
@@ -84,7 +85,7 @@ impl RequestIds {
     }
 }
 
-/// Speck64/128 (Beaulieu and others, 2013): a block of 64 bits takes about a hundred instructions, in any processor.
+/// Speck64/128 (Beaulieu et al., 2013): a block of 64 bits takes about a hundred instructions on any processor.
 struct Cipher([u32; ROUNDS]);
 
 impl Cipher {
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn workers_and_restarts_do_not_meet() {
-        // 3 starts, 20 ms apart, of 4 workers that each do 500,000 exchanges a second meanwhile.
+        // Three starts 20 ms apart, each with 4 workers that complete 500,000 exchanges per second.
         let start = 1_800_000_000_000_000;
         let mut seen = HashSet::new();
         for restart in 0..3 {

@@ -1,4 +1,4 @@
-//! The client's request as the log shows it, borrowed until the line is written.
+//! The client's request for the log, borrowed until the line is written.
 
 use std::net::SocketAddr;
 
@@ -7,16 +7,15 @@ use wire::http1::DefectDetail;
 
 use crate::accounting::DownstreamProtocol;
 
-/// A client's request, as it is logged.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggedRequest<'a> {
     pub client: SocketAddr,
     pub protocol: DownstreamProtocol,
-    /// The method; empty when no head was read.
+    /// The method; empty if no head was read.
     pub method: &'a [u8],
-    /// The target; empty when no head was read.
+    /// The target; empty if no head was read.
     pub target: &'a [u8],
-    /// What it broke, where that was a rule.
+    /// The violation, if the request was rejected for one.
     pub offence: DefectDetail<'a>,
 }
 
@@ -36,12 +35,12 @@ impl LoggedRequest<'_> {
         LoggedRequest::from_client(client, DownstreamProtocol::Tcp)
     }
 
-    /// A connection that carries many requests, or one of these, that could not be read.
+    /// A multiplexed connection, or one of its requests, that could not be read.
     pub fn multiplexed(client: SocketAddr, protocol: DownstreamProtocol) -> LoggedRequest<'static> {
         LoggedRequest::from_client(client, protocol)
     }
 
-    /// Nothing that could be read.
+    /// A connection without a readable request.
     pub fn unreadable(client: SocketAddr, forward: ForwardingMode) -> LoggedRequest<'static> {
         let protocol = if forward == ForwardingMode::Http {
             DownstreamProtocol::Http11

@@ -1,6 +1,6 @@
-//! Bytes of one attempt or tunnel, added to the live counters as they move.
+//! Adds the bytes of one attempt or tunnel to the live counters while they are transferred.
 //!
-//! It gets totals and adds the difference, so that a long download shows while it lasts.
+//! The meter receives totals and adds the difference, so that a long download is visible while it runs.
 
 use std::sync::Arc;
 
@@ -8,45 +8,41 @@ use model::rules::RuleStats;
 use model::stats::{ServerStats, ServiceStats};
 use wire::http1::LenientParsing;
 
-/// Totals of one attempt or tunnel so far, bytes.
+/// Byte totals of one attempt or tunnel so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransferTotals {
-    /// Received from the client.
     pub from_client: u64,
-    /// Sent to the client.
     pub to_client: u64,
-    /// Received from the server.
     pub from_server: u64,
-    /// Sent to the server.
     pub to_server: u64,
-    /// Of those, moved by splice(2).
+    /// The part of these bytes that splice(2) moved.
     pub spliced: u64,
 }
 
-/// Where they are added.
+/// The counters of a service, a server and a rule.
 #[derive(Debug)]
 pub struct Meter {
     service: Arc<ServiceStats>,
     server: Arc<ServerStats>,
     rule: Option<Arc<RuleStats>>,
     index: usize,
-    /// The totals that have been added.
+    /// The totals that were added so far.
     pub moved: TransferTotals,
 }
 
 impl Meter {
-    /// With nothing moved; `index` is the worker's slot.
+    /// A meter with zero totals; `index` is the worker's slot.
     pub fn new(service: Arc<ServiceStats>, server: Arc<ServerStats>, index: usize) -> Meter {
         Meter { service, server, rule: None, index, moved: TransferTotals::default() }
     }
 
-    /// The same, for what a rule sent on.
+    /// Also counts for the rule that routed the request.
     pub fn with_rule(mut self, rule: Option<&Arc<RuleStats>>) -> Meter {
         self.rule = rule.cloned();
         self
     }
 
-    /// Counts an answer's head that was mended.
+    /// Counts a response head that was repaired.
     pub fn count_repair(&self, mended: LenientParsing) {
         let counters = &self.server.slots[self.index].counters;
         counters.mended_lengths.add(u64::from(mended.repeated_length));

@@ -1,7 +1,7 @@
-//! Latency of servers for balancing policies that use it.
+//! Latency of servers, for balancing policies that use it.
 //!
-//! An answer records its time to first byte. An error of the server records a failure, so that fast errors do not
-//! attract load. Exchanges that end for other reasons (the client left, a limit of ours) record nothing.
+//! A response records its time to first byte. A server error records a failure, so that fast errors do not attract
+//! load. Exchanges that end for other reasons (the client left, a limit of the balancer) record nothing.
 
 use model::cause::Side;
 use model::config::BalancePolicy;
@@ -10,7 +10,7 @@ use model::stats::LatencyEwma;
 
 use super::exchange_record::ExchangeRecord;
 
-/// Adds a closed exchange to its server's pace.
+/// Adds a closed exchange to its server's latency average.
 pub fn record_pace(
     balance: BalancePolicy,
     record: &ExchangeRecord,
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// What a first measurement of this exchange leaves behind, in milliseconds.
+    /// The mean latency in milliseconds after a first measurement of this exchange.
     fn learned(
         balance: BalancePolicy,
         cause: Option<Cause>,

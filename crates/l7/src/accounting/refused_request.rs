@@ -1,4 +1,4 @@
-//! A closed exchange as one of the last refused requests: bounded and escaped. It keeps nothing.
+//! Converts a closed exchange to an entry of the list of refused requests: bounded and escaped.
 
 use model::cause::Cause;
 use model::refused_requests::RefusedRequestRecord;
@@ -7,7 +7,7 @@ use super::access_log::{FIELD, FOUND, HOST, LogFields, METHOD, NAME, TARGET};
 use super::escape;
 use super::exchange_record::ExchangeRecord;
 
-/// The record of a request that was refused at this time, milliseconds since 1970.
+/// The record of a request that was refused at `at`, in milliseconds since 1970.
 pub fn refused_request(
     record: &ExchangeRecord,
     cause: Cause,
@@ -35,7 +35,7 @@ pub fn refused_request(
 fn escaped(bytes: &[u8], most: usize) -> String {
     let mut out = Vec::new();
     escape::common(bytes, most, &mut out);
-    // ASCII, whatever came.
+    // The escaped bytes are ASCII, so the conversion cannot fail.
     String::from_utf8(out).unwrap_or_default()
 }
 

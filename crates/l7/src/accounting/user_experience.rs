@@ -1,4 +1,4 @@
-//! What a closed exchange counts for the SLO of its service. A few plain additions.
+//! Adds a closed exchange to the SLO counters of its service.
 
 use std::net::IpAddr;
 
@@ -8,10 +8,10 @@ use model::snapshot::ServiceView;
 
 use super::exchange_record::ExchangeRecord;
 
-/// The status of an upgrade: the bytes after it are no response.
+/// The status of an accepted upgrade: the bytes after it are not a response.
 const SWITCHING_PROTOCOLS: u16 = 101;
 
-/// Counts a closed exchange of a client.
+/// Counts a client's closed exchange.
 #[inline]
 pub fn count_user_experience(
     record: &ExchangeRecord,

@@ -1,7 +1,7 @@
-//! The client of a connection: its addresses, for as long as the connection lives.
+//! The client of a connection: its addresses, and the servers that have a connection dedicated to it.
 //!
 //! All requests of the connection share it. A server connection that belongs to one client refers to it weakly: no
-//! other client gets that connection, and it is useless once the client's connection has ended.
+//! other client may use that connection, and it is useless after the client's connection has ended.
 
 use std::cell::{OnceCell, RefCell};
 use std::net::SocketAddr;
@@ -9,19 +9,19 @@ use std::rc::{Rc, Weak};
 
 use model::id::ServerId;
 
-/// Both ends of a client's connection.
+/// The two addresses of a client's connection.
 #[derive(Debug)]
 pub struct ClientPeer {
-    /// The client, from the connection or from a trusted PROXY protocol header.
+    /// The client's address, from the connection or from a trusted PROXY protocol header.
     pub peer: SocketAddr,
-    /// Our address that it reached.
+    /// The balancer's address that the client connected to.
     pub local: SocketAddr,
-    /// Servers to which this client has a dedicated connection; few clients have any.
+    /// Servers to which this client has or had a dedicated connection; few clients have any.
     dedicated_servers: OnceCell<Box<RefCell<Vec<ServerId>>>>,
 }
 
 impl ClientPeer {
-    /// A client's connection that has come.
+    /// A newly accepted client connection.
     pub fn new(peer: SocketAddr, local: SocketAddr) -> ClientPeer {
         ClientPeer { peer, local, dedicated_servers: OnceCell::new() }
     }
@@ -34,23 +34,23 @@ impl ClientPeer {
         }
     }
 
-    /// Whether it has one, or had.
+    /// Whether this client has, or had, a dedicated connection to the server.
     pub fn has_dedicated(&self, server: ServerId) -> bool {
         self.dedicated_servers.get().is_some_and(|owns| owns.borrow().contains(&server))
     }
 
-    /// Whether it has none to any server, and had none.
+    /// Whether this client never had a dedicated connection.
     pub fn has_no_dedicated(&self) -> bool {
         self.dedicated_servers.get().is_none()
     }
 }
 
-/// Whose a connection to a server is.
+/// Which client a server connection belongs to, if any.
 #[derive(Clone, Debug, Default)]
 pub enum ConnectionOwner {
     #[default]
     Shared,
-    /// That of one client's connection.
+    /// It belongs to one client's connection.
     Client(Weak<ClientPeer>),
 }
 
@@ -59,7 +59,7 @@ impl ConnectionOwner {
         ConnectionOwner::Client(Rc::downgrade(client_peer))
     }
 
-    /// Whether a connection that is `self` will do where `wanted` is needed.
+    /// Whether a connection with this owner may be used where `wanted` is required.
     pub fn fits(&self, wanted: &ConnectionOwner) -> bool {
         match (self, wanted) {
             (ConnectionOwner::Shared, ConnectionOwner::Shared) => true,
@@ -68,7 +68,7 @@ impl ConnectionOwner {
         }
     }
 
-    /// Whether its client's connection has ended.
+    /// Whether the connection of its client has ended.
     pub fn is_orphaned(&self) -> bool {
         matches!(self, ConnectionOwner::Client(client_peer) if client_peer.strong_count() == 0)
     }

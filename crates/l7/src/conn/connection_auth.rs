@@ -1,14 +1,14 @@
-//! Authentication that holds for a connection instead of a request: NTLM and Negotiate (RFC 4559).
+//! Authentication of a connection instead of a request: NTLM and Negotiate (RFC 4559).
 //!
-//! A server connection that is authenticated this way belongs to its client alone. Here the header fields are
-//! recognised; `exchange` assigns the connection.
+//! A server connection that is authenticated this way belongs to one client. This module detects the header fields;
+//! `exchange` assigns the connection.
 
 use wire::http1::Header;
 
 /// Whether a request authenticates its connection.
 pub fn request_authenticates(fields: &[Header<'_>]) -> bool {
     fields.iter().any(|field| {
-        // Few names have these lengths.
+        // The length is compared first: few names have these lengths.
         let named = match field.name.len() {
             13 => field.name.eq_ignore_ascii_case("authorization"),
             19 => field.name.eq_ignore_ascii_case("proxy-authorization"),
@@ -22,18 +22,19 @@ pub fn request_authenticates(fields: &[Header<'_>]) -> bool {
 /// response is checked.
 pub fn answer_asks_authentication(fields: &[Header<'_>]) -> bool {
     let challenges = fields.iter().filter(|field| {
-        // Few names have these lengths.
+        // The length is compared first: few names have these lengths.
         match field.name.len() {
             16 => field.name.eq_ignore_ascii_case("www-authenticate"),
             18 => field.name.eq_ignore_ascii_case("proxy-authenticate"),
             _ => false,
         }
     });
-    // A field may have several challenges, and a comma may also stand within one: no other begins with these words.
+    // A field may hold several challenges, and a comma may also be part of a challenge. No other challenge starts with
+    // these scheme names.
     challenges.flat_map(|field| field.value.split(|byte| *byte == b',')).any(is_connection_scheme)
 }
 
-/// Whether credentials, or a challenge, begin with such a scheme.
+/// Whether credentials or a challenge start with such a scheme.
 fn is_connection_scheme(value: &[u8]) -> bool {
     let value = value.trim_ascii();
     let end = value.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(value.len());

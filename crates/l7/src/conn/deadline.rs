@@ -1,7 +1,7 @@
-//! How long an exchange may wait for a server, and what ends that before the wait's own time.
+//! Computes how long an exchange may wait for a server, and which cause ends the wait early.
 //!
-//! A client that has only sent its end may still read the answer (RFC 9112 §9.6), so it keeps its place; one that has
-//! reset the connection can read nothing. It does not wait itself.
+//! A client that has only half-closed its connection can still read the response (RFC 9112 §9.6), so the exchange
+//! continues. A client that has reset the connection cannot read anything. This module does not wait itself.
 
 use std::cell::Cell;
 
@@ -11,28 +11,28 @@ use model::monotonic_time::MonotonicTime;
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
 
-/// Of one exchange or `tcp` connection.
+/// The deadlines of one exchange or `tcp` connection.
 pub struct ExchangeDeadline<'a, N: NetDriver> {
     /// The client, if its task waits for the response.
     pub client: Option<&'a ProxyStream<N>>,
-    /// When the exchange must be over.
+    /// The deadline of the whole exchange.
     pub total: MonotonicTime,
     /// When the service's remaining exchanges are reset; may change during the wait.
     pub cut_at: &'a Cell<MonotonicTime>,
 }
 
 impl<N: NetDriver> ExchangeDeadline<'_, N> {
-    /// The end of the wait, if its own limit is `own`.
+    /// When a wait with the limit `own` ends at the latest.
     pub fn earliest_until(&self, own: MonotonicTime) -> MonotonicTime {
         own.min(self.total).min(self.cut_at.get())
     }
 
-    /// Whether the client has gone.
+    /// Whether the client's connection is broken.
     pub fn is_client_gone(&self) -> bool {
         self.client.is_some_and(ProxyStream::is_broken)
     }
 
-    /// The cause that has ended the exchange by now, apart from its own limit.
+    /// The cause that has ended the exchange by now, regardless of the wait's own limit.
     pub fn expired_cause(&self, now: MonotonicTime) -> Option<Cause> {
         if self.is_client_gone() {
             Some(Cause::ClientReset)

@@ -1,9 +1,9 @@
 //! HTTP/2 parts that client and server connections share, and HTTP/2 connections to servers.
 //!
-//! The `h2` crate speaks the protocol over a worker's connection (`transport`). Bodies have the form of HTTP/1.1
-//! (`body_reader`, `body_writer`). A stream to a server looks like an HTTP/1.1 connection (`upstream_stream`), and
-//! `connection_pool` drives the connections to a server. Window sizes are set by `bdp_estimator`, and abusive peers are
-//! limited by `flood`. Streams of clients are in `downstream::http2`.
+//! The `h2` crate implements the protocol over a worker's connection (`transport`). Bodies are converted from and to
+//! HTTP/1.1 (`body_reader`, `body_writer`). A stream to a server looks like an HTTP/1.1 connection (`upstream_stream`),
+//! and `connection_pool` drives the connections to a server. `bdp_estimator` sets the window sizes, and `flood` limits
+//! abusive peers. Streams of clients are in `downstream::http2`.
 
 pub(crate) mod bdp_estimator;
 pub mod body_reader;

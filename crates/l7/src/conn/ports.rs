@@ -1,8 +1,8 @@
-//! Source ports in use towards each destination, how many are left, and an observation before they run out.
+//! Counts the source ports in use towards each destination, and reports before they run out.
 //!
-//! The kernel assigns ports; here the ports of open connections are counted by source address and destination (a port
-//! can be used once per destination). Ports in TIME_WAIT are counted by the kernel; the control thread reads them and
-//! reports them here from time to time.
+//! The kernel assigns the ports. The ports of open connections are counted here by source address and destination (a
+//! port can be used once per destination). The kernel counts ports in TIME_WAIT; the control thread reads that number
+//! periodically and passes it on.
 
 #[cfg(test)]
 mod tests;
@@ -15,17 +15,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::accounting::observer::{PlaneObservation, PlaneObserver};
 
-/// The destination of a connection, and its source if one is set.
+/// The destination of a connection, and its source address if one is configured.
 pub type PortPath = (Option<IpAddr>, SocketAddr);
 
-/// Paths without a connection that a worker remembers, so that connections one after the other find theirs.
+/// Paths without a connection that a worker keeps, so that consecutive connections find their entry.
 const MAX_IDLE_PATHS: usize = 256;
 
-/// Per cent of the range in use at which an observation is sent, by grade from 1 on. The grade after those: none was left.
+/// Percentages of the range in use at which an observation is sent, by level from 1 on. The level above them: no port
+/// was left.
 const WARN_PERCENT: [u64; 2] = [80, 95];
-/// Per cent below which the observations from each grade on may be sent again.
+/// Percentages below which the observations from each level on may be sent again.
 const REARM_PERCENT: [u64; 2] = [75, 90];
-/// No port was left.
+/// The level for "no port was left".
 const NONE: u8 = 3;
 
 /// The port usage of one path.
@@ -34,11 +35,11 @@ pub struct PathUsage {
     pub open: u32,
     /// Attempts that found no free port.
     pub exhausted: u64,
-    /// Ports in TIME_WAIT, of all workers' connections, when that was last looked at.
+    /// Ports in TIME_WAIT, over all workers, at the last reading.
     pub time_wait: u32,
 }
 
-/// Ports that rest in TIME_WAIT and cannot be used yet, by destination and the address they are of.
+/// Ports in TIME_WAIT, which cannot be used yet, by destination and source address.
 pub type TimeWaitPorts = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
 
 /// State shared by the workers: the range, the totals, and the observer.
@@ -48,7 +49,7 @@ pub struct PortTotals {
     paths: Mutex<HashMap<PortPath, Arc<PathTotals>>>,
 }
 
-/// One worker's count; cloned handles share it.
+/// One worker's counts; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerPorts {
     own_paths: Arc<Mutex<HashMap<PortPath, WorkerPathUsage>>>,
@@ -72,17 +73,17 @@ struct WorkerPathUsage {
 struct PathTotals {
     open: AtomicU32,
     time_wait: AtomicU32,
-    /// The highest grade that was reported.
+    /// The highest level that was reported.
     warned_level: AtomicU8,
 }
 
 impl PortTotals {
-    /// With this many ports for each path; the observer is notified when few are left.
+    /// `range`: number of ports per path. The observer is notified when few are left.
     pub fn new(range: u32, observer: Arc<dyn PlaneObserver>) -> PortTotals {
         PortTotals { range, observer: Some(observer), paths: Mutex::default() }
     }
 
-    /// How many ports there are for each path.
+    /// The number of ports per path.
     pub fn range(&self) -> u32 {
         self.range
     }
@@ -91,7 +92,7 @@ impl PortTotals {
         Arc::clone(lock(&self.paths).entry(path).or_default())
     }
 
-    /// Forgets a path that no worker remembers.
+    /// Removes a path that no worker holds.
     fn forget(&self, path: PortPath) {
         let mut paths = lock(&self.paths);
         if paths.get(&path).is_some_and(|sum| Arc::strong_count(sum) == 1) {
@@ -99,7 +100,7 @@ impl PortTotals {
         }
     }
 
-    /// Takes up which ports rest now, and reports where few are left.
+    /// Stores the numbers of ports in TIME_WAIT, and reports paths with few ports left.
     pub fn set_time_wait(&self, resting: &TimeWaitPorts) {
         let paths: Vec<(PortPath, Arc<PathTotals>)> =
             lock(&self.paths).iter().map(|(path, sum)| (*path, Arc::clone(sum))).collect();
@@ -109,7 +110,8 @@ impl PortTotals {
             let by = resting.get(&to);
             let ports = match from {
                 Some(from) => by.and_then(|by| by.get(&from)).copied(),
-                // Of addresses that the kernel chose, that with most: each has a range of its own.
+                // If the kernel chooses the source address: the largest number of any address, since each address has
+                // its own range.
                 None => by.and_then(|by| {
                     let others = by.iter().filter(|(from, _)| !chosen.contains(&(**from, to)));
                     others.map(|(_, ports)| *ports).max()
@@ -154,7 +156,7 @@ impl PortTotals {
 }
 
 impl PathTotals {
-    /// Ports in use, including resting ones.
+    /// Ports in use, including those in TIME_WAIT.
     fn used(&self) -> u32 {
         self.open.load(Ordering::Relaxed).saturating_add(self.time_wait.load(Ordering::Relaxed))
     }
@@ -182,7 +184,7 @@ impl WorkerPorts {
         }
     }
 
-    /// All paths with a connection that is open, with ports that rest, or that ran out.
+    /// All paths with an open connection, with ports in TIME_WAIT, or that ran out of ports.
     pub fn all(&self) -> Vec<(PortPath, PathUsage)> {
         let own = lock(&self.own_paths);
         let resting = |own: &WorkerPathUsage| own.sum.time_wait.load(Ordering::Relaxed);
@@ -208,7 +210,8 @@ impl WorkerPorts {
         let Some(entry) = own.get_mut(&path) else { return };
         entry.used.open = entry.used.open.saturating_sub(1);
         entry.sum.open.fetch_sub(1, Ordering::Relaxed);
-        // Of two who do this at once either may be the last: an observation more or less, a grade lower.
+        // If two threads do this at once, either may be last. At worst one observation is sent too often or with a
+        // lower level.
         self.all.rearm_warnings(&entry.sum);
         if many && entry.is_idle() {
             own.remove(&path);
@@ -219,7 +222,7 @@ impl WorkerPorts {
 }
 
 impl WorkerPorts {
-    /// Forgets paths that nothing is known of any more, where there are many.
+    /// Removes unused paths if there are many.
     pub fn forget_idle(&self) {
         let gone: Vec<PortPath> = {
             let mut own = lock(&self.own_paths);
@@ -258,7 +261,7 @@ impl fmt::Debug for PortTotals {
     }
 }
 
-/// Whether so many are less than that share of the range.
+/// Whether `open` is below this percentage of the range.
 fn is_below(open: u32, percent: u64, range: u32) -> bool {
     u64::from(open) * 100 < u64::from(range) * percent
 }

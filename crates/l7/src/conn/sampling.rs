@@ -1,7 +1,8 @@
-//! Which exchanges are measured, and when their sockets are read.
+//! Decides which exchanges are measured, and when their sockets are read.
 //!
-//! A reading costs half a microsecond, as much as a twentieth of a small exchange. So a socket is read when an exchange
-//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in a configured number.
+//! Reading TCP_INFO takes half a microsecond, a twentieth of a small exchange. So a socket is read only in three cases.
+//! These are an exchange's first wait in the middle of a body, the end of a slow exchange, and the exchanges chosen by
+//! sampling.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -14,25 +15,24 @@ use crate::accounting::{ExchangeRecord, ExchangeSample, SocketSamples};
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
 
-/// Draws one exchange in a given number.
+/// Selects one exchange in a configured number.
 pub struct ExchangeSampler {
-    /// `None`: nothing is measured.
+    /// `None`: no sampling.
     one_in: Option<u32>,
     until_next: Cell<u32>,
 }
 
 impl ExchangeSampler {
-    /// Draws one in `one_in`; `None`: nothing is measured.
+    /// `None`: no sampling.
     pub fn new(one_in: Option<u32>) -> ExchangeSampler {
         ExchangeSampler { one_in, until_next: Cell::new(0) }
     }
 
-    /// Whether anything is measured.
     pub fn is_on(&self) -> bool {
         self.one_in.is_some()
     }
 
-    /// Whether this one is it.
+    /// Whether the current exchange is selected.
     pub fn draw(&self) -> bool {
         let Some(one_in) = self.one_in else { return false };
         let left = self.until_next.get();
@@ -41,7 +41,7 @@ impl ExchangeSampler {
     }
 }
 
-/// An attempt has its connections.
+/// Starts the measurements of an attempt that has a connection.
 #[inline]
 pub fn begin_attempt<N: NetDriver>(
     sampler: &ExchangeSampler,
@@ -53,13 +53,13 @@ pub fn begin_attempt<N: NetDriver>(
     measured.attempt = Some(now);
     if measured.sampled || sampler.draw() {
         measured.sampled = true;
-        // The client's is read when it is first waited for: the content of its buffer then shows what it waits for.
+        // The client's socket is read at its first wait: its send queue then shows the cause of the wait.
         mark_sockets(measured, client, server, false, true);
     }
 }
 
-/// Whom it waits for from now on. The first wait for a socket in the middle of a body has that socket read, so that what
-/// happens while it is waited for can be told from what was before.
+/// Records the start of a wait. At the first wait for a socket in the middle of a body the socket is read, to separate
+/// events during the wait from earlier ones.
 #[inline]
 pub fn record_wait<N: NetDriver>(
     sampler: &ExchangeSampler,
@@ -84,8 +84,8 @@ pub fn record_wait<N: NetDriver>(
     }
 }
 
-/// An exchange goes on: says whether it waited for the window of its client's stream, which shows only once the
-/// connection has taken what was given to it.
+/// Records, when an exchange continues, whether it waited for the window of the client's stream. This is known only
+/// after the connection has sent the queued data.
 #[inline]
 pub fn recall_client_wait<N: NetDriver>(measured: &mut ExchangeSample, client: &ProxyStream<N>) {
     if let Some(since) = client.window_closed() {
@@ -110,7 +110,7 @@ fn mark_sockets<N: NetDriver>(
     }
 }
 
-/// An attempt is over: reads its sockets if it was slow or drawn.
+/// Ends the measurements of an attempt: reads its sockets if the exchange is slow or sampled.
 pub fn end_attempt<N: NetDriver>(
     sampler: &ExchangeSampler,
     view: &ServiceView,
@@ -125,7 +125,7 @@ pub fn end_attempt<N: NetDriver>(
     }
     let measured = &mut record.sample;
     measured.sockets = Some(Box::new(SocketSamples {
-        // What happened on a connection before its first exchange is that exchange's too.
+        // Events on a connection before its first exchange are attributed to that exchange.
         client: client
             .counter_change(measured.client_baseline_taken || measured.connection_setup.is_some()),
         server: server.counter_change(measured.server_baseline_taken || !record.reused),
@@ -136,7 +136,7 @@ pub fn end_attempt<N: NetDriver>(
     }));
 }
 
-/// Whether an exchange that ends now is slow, as its service goes.
+/// Whether an exchange that ends now is slow by its service's threshold.
 pub fn is_slow(view: &ServiceView, record: &ExchangeRecord, now: MonotonicTime) -> bool {
     let idle = &record.sample.awaited;
     let idle = idle.total(WaitReason::ClientThink) + idle.total(WaitReason::Either);

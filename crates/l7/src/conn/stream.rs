@@ -1,7 +1,7 @@
-//! A connection of a worker: reads and writes that never block, and waits with deadlines.
+//! A worker's connection: non-blocking reads and writes, and waits with deadlines.
 //!
-//! The reader provides the buffer. Under TLS (`tls_io`) a session stands between the connection and its socket. A
-//! stream of a multiplexed connection looks the same. Dropping it closes the connection, or the stream.
+//! The reader provides the buffer. Under TLS (`tls_io`) a session is between the connection and its socket. A stream of
+//! a multiplexed connection has the same interface. Dropping it closes the connection or the stream.
 
 mod multiplexed;
 mod tcp_info;
@@ -21,7 +21,6 @@ use crate::conn::tls_state::TlsState;
 use crate::rt::{DeadlineError, NetDriver, Readiness, ReadinessSource, WorkerRuntime};
 pub use multiplexed::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// A connected or connecting socket, or a stream of a multiplexed connection.
 pub struct ProxyStream<N: NetDriver> {
     rt: Rc<WorkerRuntime<N>>,
     backend: StreamBackend<N>,
@@ -38,10 +37,10 @@ enum StreamBackend<N: NetDriver> {
 }
 
 impl<N: NetDriver> ProxyStream<N> {
-    /// Takes over a socket for the current task. `writable`: whether a write is worth a try at once.
+    /// Takes ownership of a socket for the current task. `writable`: a write may succeed at once.
     ///
     /// # Errors
-    /// What registering it says: memory or limits of the kernel.
+    /// The error of registering the socket: memory or limits of the kernel.
     pub fn new(
         rt: &Rc<WorkerRuntime<N>>,
         sock: N::Sock,
@@ -78,7 +77,7 @@ impl<N: NetDriver> ProxyStream<N> {
         ProxyStream::from_backend(rt, StreamBackend::Multiplexed(stream), rt.unregistered())
     }
 
-    /// Whether it is one of many that share a connection.
+    /// Whether it is a stream of a multiplexed connection.
     pub fn is_multiplexed(&self) -> bool {
         matches!(self.backend, StreamBackend::Multiplexed(_))
     }
@@ -91,7 +90,8 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is not a client's stream.
+    /// The counter of bytes that all streams of the shared connection buffer for the peer; `None`: not a client's
+    /// stream.
     pub fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
         match &self.backend {
             StreamBackend::Socket(..) => None,
@@ -99,7 +99,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Next connection of a listener.
+    /// Accepts the next connection of a listener.
     ///
     /// # Errors
     /// `WouldBlock`, or an error of the kernel.
@@ -107,23 +107,23 @@ impl<N: NetDriver> ProxyStream<N> {
         self.rt.net.accept(self.socket()?)
     }
 
-    /// Stops new handshakes on a listener while those under way may still finish.
+    /// Rejects new TCP handshakes on a listener, while those in progress may finish.
     pub fn refuse_handshakes(&self) {
         if let Ok(sock) = self.socket() {
-            // Without the filter connections that arrive meanwhile would be reset by the close.
+            // Without the filter, closing the listener would reset connections that arrive meanwhile.
             let _ = self.rt.net.refuse_handshakes(sock);
         }
     }
 
-    /// Whether a connection that was begun is established.
+    /// Whether a connect in progress is established.
     ///
     /// # Errors
-    /// `WouldBlock`, or why it failed.
+    /// `WouldBlock`, or the error of the connect.
     pub fn established(&self) -> io::Result<()> {
         self.rt.net.established(self.socket()?)
     }
 
-    /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
+    /// Whether the connection is open without unread data; checked with a system call.
     pub fn is_quiet(&self) -> bool {
         self.socket().is_ok_and(|sock| self.rt.net.is_quiet(sock))
     }
@@ -138,7 +138,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// The peer has declared that it processed nothing of this stream (RFC 9113 §8.7).
+    /// Whether the peer has declared that it did not process this stream (RFC 9113 §8.7).
     pub fn unprocessed(&self) -> bool {
         matches!(&self.backend, StreamBackend::Multiplexed(stream) if stream.unprocessed())
     }
@@ -155,17 +155,16 @@ impl<N: NetDriver> ProxyStream<N> {
         &self.source
     }
 
-    /// Gives it to the current task.
+    /// Readiness wakes the current task from now on.
     pub fn attach_current_task(&self) {
         self.source.set_task(self.rt.current());
     }
 
-    /// Gives it to nobody: readiness is noted and wakes no task.
+    /// Readiness is recorded, but wakes no task.
     pub fn detach_task(&self) {
         self.source.set_task(None);
     }
 
-    /// Reads the available bytes.
     #[inline]
     pub fn try_read(&self, into: &mut [u8]) -> StreamReadResult {
         let sock = match &self.backend {
@@ -204,7 +203,7 @@ impl<N: NetDriver> ProxyStream<N> {
         self.try_write_with(from, false)
     }
 
-    /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
+    /// Writes as much as possible. `more`: more bytes follow at once and may share a packet with these.
     #[inline]
     pub fn try_write_with(&self, from: &[u8], more: bool) -> StreamWriteResult {
         let sock = match &self.backend {
@@ -239,7 +238,8 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Moves bytes into a pipe. A short move says nothing about what is left, so only `WouldBlock` ends readiness.
+    /// Moves bytes into a pipe. A short transfer does not mean that the socket is empty, so only `WouldBlock` clears
+    /// readiness.
     pub fn try_fill(&self, pipe: &N::Pipe, most: usize) -> StreamReadResult {
         if !self.source.has(Readiness::READ) {
             return StreamReadResult::WouldBlock;
@@ -260,14 +260,14 @@ impl<N: NetDriver> ProxyStream<N> {
         if !self.source.has(Readiness::WRITE) {
             return StreamWriteResult::WouldBlock;
         }
-        // A short move says nothing about the receiver, so only `WouldBlock` ends readiness.
+        // A short transfer does not mean that the socket is full, so only `WouldBlock` clears readiness.
         self.record_write(
             0,
             self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)),
         )
     }
 
-    /// Sends the end of the stream; reading continues.
+    /// Ends the sending direction; reading continues.
     pub fn end(&self) {
         let sock = match &self.backend {
             StreamBackend::Socket(sock, _) => sock,
@@ -280,12 +280,11 @@ impl<N: NetDriver> ProxyStream<N> {
         let _ = self.rt.net.end(sock);
     }
 
-    /// Closes with a reset.
     pub fn reset(self) {
         self.reset_on_drop();
     }
 
-    /// Makes the coming close a reset.
+    /// Makes the close on drop a reset.
     pub fn reset_on_drop(&self) {
         self.resetting.set(true);
         match &self.backend {
@@ -294,7 +293,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Whether a read may give something, the end included.
+    /// Whether a read would return something, including the end.
     pub fn may_read(&self) -> bool {
         match &self.backend {
             StreamBackend::Socket(..) => self.source.has(Readiness::READ),
@@ -302,13 +301,13 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Whether the connection is open and silent. Readiness that is left over from a read that took all is
-    /// cleared: bytes that nobody asked for must not pass for the next answer.
+    /// Whether the connection is open without unread data. Clears readiness that is left from a read of all bytes:
+    /// unsolicited bytes must not be taken for the next response.
     pub fn settle_idle(&self) -> bool {
         if self.source.has(Readiness::END | Readiness::BROKEN) {
             return false;
         }
-        // A stream carries one exchange.
+        // A stream carries one exchange, so it is never idle.
         let StreamBackend::Socket(sock, _) = &self.backend else { return false };
         if let Some(sealed) = self.tls.get() {
             return self.is_tls_quiet(sealed, sock);
@@ -331,10 +330,10 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Waits until a read may give something.
+    /// Waits until a read would return something.
     ///
     /// # Errors
-    /// `Expired` when `until` passes first.
+    /// [`DeadlineError`] when `until` passes first.
     pub async fn readable(&self, until: MonotonicTime) -> Result<(), DeadlineError> {
         std::future::poll_fn(|_| match &self.backend {
             StreamBackend::Multiplexed(stream) if stream.may_read() || stream.is_broken() => {
@@ -345,10 +344,10 @@ impl<N: NetDriver> ProxyStream<N> {
         .await
     }
 
-    /// Waits until a write may take something.
+    /// Waits until a write would accept something.
     ///
     /// # Errors
-    /// `Expired` when `until` passes first.
+    /// [`DeadlineError`] when `until` passes first.
     pub async fn writable(&self, until: MonotonicTime) -> Result<(), DeadlineError> {
         std::future::poll_fn(|_| match &self.backend {
             StreamBackend::Multiplexed(stream) if stream.may_write() || stream.is_broken() => {
@@ -359,10 +358,10 @@ impl<N: NetDriver> ProxyStream<N> {
         .await
     }
 
-    /// Writes everything.
+    /// Writes all bytes of `from`.
     ///
     /// # Errors
-    /// `None` when `until` passes first, else what broke.
+    /// `None` if `until` passes first, else the I/O error.
     pub async fn write_all(
         &self,
         mut from: &[u8],
@@ -380,7 +379,7 @@ impl<N: NetDriver> ProxyStream<N> {
         Ok(())
     }
 
-    /// Waits for what a poll function says, with this stream's runtime.
+    /// Waits for a poll function, which receives this stream's runtime.
     pub async fn poll_until<T>(&self, mut poll: impl FnMut(&WorkerRuntime<N>) -> Poll<T>) -> T {
         std::future::poll_fn(|_| poll(&self.rt)).await
     }

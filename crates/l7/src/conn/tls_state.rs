@@ -1,6 +1,6 @@
 //! The TLS session of one connection, and the scratch buffers that all TLS connections of a worker share.
 //!
-//! `stream::tls_io` does the reads and writes.
+//! `stream::tls_io` performs the reads and writes.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use crate::accounting::gauges::GaugeHandle;
 use crate::tls::session::{MAX_RECORD_BYTES, SEALED_BYTES, TlsSession};
 use crate::tls::verified_client::VerifiedClient;
 
-/// Bytes read at a time, with the held part of an unfinished message.
+/// Bytes read at a time, including the buffered part of an incomplete message.
 pub const INPUT_BYTES: usize = 128 * 1024;
 
-/// The least that is read at a time: a whole record.
+/// The minimum that is read at a time: a whole record.
 pub const MIN_READ_BYTES: usize = MAX_RECORD_BYTES;
 
-/// What one worker's connections under TLS read into and compose in, one at a time.
+/// Scratch buffers for reading and writing, shared by all TLS connections of a worker, one at a time.
 pub struct TlsScratch {
     pub input: Box<[u8]>,
     pub output: Box<[u8]>,
@@ -30,13 +30,13 @@ impl Default for TlsScratch {
     }
 }
 
-/// The TLS of a stream.
+/// The TLS state of a stream.
 pub struct TlsState {
     pub session: RefCell<TlsSession>,
     pub scratch: Rc<RefCell<TlsScratch>>,
-    /// What a client has proven, as lines of a request's head.
+    /// Field lines that describe the client's certificate.
     pub identity: OnceCell<Vec<u8>>,
-    /// The client's certificate; none: it has shown none.
+    /// The client's certificate; empty: the client sent none.
     pub verified_client: OnceCell<Rc<VerifiedClient>>,
     /// Bytes written to the socket.
     pub written: Cell<u64>,
@@ -45,7 +45,6 @@ pub struct TlsState {
 }
 
 impl TlsState {
-    /// With nothing sent yet.
     pub fn new(
         session: TlsSession,
         scratch: Rc<RefCell<TlsScratch>>,
@@ -62,7 +61,7 @@ impl TlsState {
         }
     }
 
-    /// Updates the gauges with the bytes that the session holds.
+    /// Updates the gauges with the bytes that the session buffers.
     pub fn report_buffered(&self, session: &TlsSession) {
         let now = session.buffered_bytes();
         let before = self.reported_bytes.replace(now);

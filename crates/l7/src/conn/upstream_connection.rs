@@ -1,6 +1,6 @@
-//! An open connection to a server, counted while it lives.
+//! An open connection to a server, counted while it is open.
 //!
-//! `upstream` makes and leases it; `servers::idle_pool` holds it while it is idle.
+//! `upstream` creates and leases it; `servers::idle_pool` holds it while it is idle.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,20 +13,19 @@ use crate::conn::ports::PortLease;
 use crate::conn::stream::ProxyStream;
 use crate::rt::NetDriver;
 
-/// An open connection to a server.
 pub struct UpstreamConnection<N: NetDriver> {
     pub stream: ProxyStream<N>,
     pub address: SocketAddr,
-    /// Bytes that we have sent on it for exchanges.
+    /// Bytes sent on the connection for exchanges.
     pub sent: u64,
-    /// Bytes of a header before them, and before TLS.
+    /// Length of a PROXY protocol header before them, and before TLS.
     pub preamble_bytes: u64,
     pub owner: ConnectionOwner,
-    /// What counts it; a stream is counted with its connection.
+    /// Counts the connection as open. A multiplexed stream has none: its connection is counted.
     pub guard: Option<UpstreamGuard>,
 }
 
-/// A connection being open.
+/// Counts an open connection until dropped.
 pub struct UpstreamGuard {
     live: Arc<ServerStats>,
     _port: PortLease,
@@ -34,7 +33,6 @@ pub struct UpstreamGuard {
 }
 
 impl<N: NetDriver> UpstreamConnection<N> {
-    /// Counts it as open until it is dropped.
     pub fn new(
         stream: ProxyStream<N>,
         to: SocketAddr,
@@ -54,7 +52,7 @@ impl<N: NetDriver> UpstreamConnection<N> {
         }
     }
 
-    /// One of many that share a connection.
+    /// A stream of a multiplexed connection.
     pub fn from_multiplexed(stream: ProxyStream<N>, to: SocketAddr) -> UpstreamConnection<N> {
         UpstreamConnection {
             stream,
@@ -66,12 +64,11 @@ impl<N: NetDriver> UpstreamConnection<N> {
         }
     }
 
-    /// Bytes of ours on the wire so far.
+    /// Bytes sent on the wire so far.
     pub fn bytes_on_wire(&self) -> u64 {
         self.preamble_bytes + self.stream.written().unwrap_or(self.sent)
     }
 
-    /// Closes with a reset.
     pub fn reset(self) {
         self.stream.reset_on_drop();
     }

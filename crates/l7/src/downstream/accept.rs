@@ -1,6 +1,6 @@
-//! Listeners: admit connections within the limits, refuse the rest so that clients know.
+//! Listeners: admit client connections within the limits, and reject the others with a response or a reset.
 //!
-//! A listener that is being closed first takes everything that has already been established. It serves nothing.
+//! A closing listener first accepts every connection that is already established. Connections are served elsewhere.
 
 mod pending_client;
 
@@ -29,27 +29,28 @@ use crate::worker::Worker;
 use crate::worker::admission::{EvictionScope, OpenConnection};
 use pending_client::PendingClient;
 
-/// Bounds the connections accepted in one turn, so that others get theirs.
+/// Most connections accepted in one turn, so that other tasks get a turn.
 const ACCEPTS_PER_TURN: usize = 64;
 
-/// Clients of a worker that are being refused with time to read why. Beyond that they are closed at once: clients
-/// that are not admitted must not take the descriptors of those that are.
+/// Most rejected clients per worker that get time to read the response. Further ones are closed at once: rejected
+/// clients must not use up the descriptors of admitted ones.
 const MAX_REFUSING: u32 = 16;
 
-/// Clients that wait for a place of other workers. Further ones stay with the kernel meanwhile, where they take no
-/// descriptor.
+/// Most clients per worker that wait for admission while other workers evict a connection. Meanwhile further clients
+/// stay in the kernel's backlog, where they use no descriptor.
 pub(crate) const MAX_PENDING: u32 = 64;
 
-/// How long they wait.
+/// How long such a client waits at most.
 const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// After a full batch or an error others run first; the kernel's backlog holds connections meanwhile.
+/// Pause after a full set of waiting clients; meanwhile connections stay in the kernel's backlog. Also the interval
+/// between two attempts to admit a waiting client.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// After a failure for want of descriptors, look again this soon.
+/// Pause after a failure for lack of descriptors.
 const DESCRIPTOR_BACKOFF: Duration = Duration::from_millis(20);
 
-/// A closing listener takes what is being established for this long: a round trip or two.
+/// A closing listener accepts connections that are being established for this long: one or two round trips.
 const CLOSING_GRACE: Duration = Duration::from_millis(200);
 
 /// What a listener does.
@@ -62,13 +63,13 @@ pub enum ListenerMode {
     Drop,
 }
 
-/// A handle on a listener's task.
+/// A handle to a listener's task.
 pub struct ListenerHandle {
     pub mode: Rc<Cell<ListenerMode>>,
     pub task: TaskId,
 }
 
-/// Accepts until something else is wanted.
+/// Accepts connections until `wanted` changes.
 pub async fn listen<N: NetDriver>(
     worker: Rc<Worker<N>>,
     sock: N::Sock,
@@ -157,7 +158,7 @@ fn accept_batch<N: NetDriver>(
     AcceptBatch::More
 }
 
-/// Counts and reports that a client came and there was no descriptor for it.
+/// Counts and reports a client for which no descriptor was free.
 fn report_descriptor_shortage<N: NetDriver>(worker: &Worker<N>, service: &LocalService<N>) {
     let view = service.view.borrow().clone();
     view.stats.slots[worker.index].counters.accept_no_descriptor.add(1);
@@ -168,7 +169,8 @@ fn is_descriptor_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
 }
 
-/// Gives up the spare descriptors for a moment to take one connection and end it, so that its client learns at once.
+/// Releases the spare descriptors briefly to accept one connection and reject it, so that its client is informed at
+/// once.
 fn refuse_with_spare<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     listener: &ProxyStream<N>,
@@ -180,7 +182,7 @@ fn refuse_with_spare<N: NetDriver>(
             refuse_without_descriptor(worker, &sock, peer, service);
             AcceptBatch::More
         }
-        // Without descriptors the kernel says so even when nobody waits.
+        // The kernel reports a lack of descriptors even if no connection is waiting.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             listener.source().clear(Readiness::READ);
             AcceptBatch::Empty
@@ -228,7 +230,7 @@ fn admit<N: NetDriver>(
     }
 }
 
-/// Other workers may have idle connections: they are asked to close one, for a while.
+/// Waits for admission while other workers, which may have idle connections, are asked to evict one.
 fn wait_for_admission<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -258,7 +260,7 @@ fn wait_for_admission<N: NetDriver>(
     });
 }
 
-/// A connection that has its place is served.
+/// Starts serving an admitted connection.
 fn begin_connection<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -267,7 +269,7 @@ fn begin_connection<N: NetDriver>(
     open: OpenConnection,
 ) {
     let view = service.view.borrow().clone();
-    // A wildcard listener knows its address only from the connection.
+    // For a wildcard listener the connection has the actual local address.
     let ConnectionAddresses { peer, local } = addresses;
     let local = match local.ip().is_unspecified() {
         true => worker.rt.net.local_address(&sock).unwrap_or(local),
@@ -285,7 +287,7 @@ fn begin_connection<N: NetDriver>(
         ForwardingMode::Http => {
             worker.rt.spawn(connection::serve(worker_, client, addresses, now, service_, open))
         }
-        // Forwarded packets never reach a socket of ours.
+        // Forwarded packets never reach a listening socket.
         ForwardingMode::Tcp
         | ForwardingMode::Mac
         | ForwardingMode::Tunnel
@@ -295,7 +297,7 @@ fn begin_connection<N: NetDriver>(
     };
 }
 
-/// Counts a client that is not admitted, and answers: 503 with the cause (`http`), a reset (`tcp`).
+/// Counts a client that is not admitted, and sends a response: 503 with the cause (`http`), or a reset (`tcp`).
 fn reject_client<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -332,8 +334,8 @@ fn reject_client<N: NetDriver>(
     });
 }
 
-/// Answers a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
-/// client that has sent more than we read.
+/// Sends a response to a client that is not admitted and closes without waiting. If the client has sent more than was
+/// read, the close may cause a reset that discards the response.
 fn close_immediately<N: NetDriver>(
     worker: &Worker<N>,
     sock: &N::Sock,
@@ -357,7 +359,7 @@ fn close_immediately<N: NetDriver>(
             false,
             &mut out,
         );
-        // The client may be gone or its buffer full: it is refused either way.
+        // The client may be gone or its buffer full: it is rejected in either case.
         let _ = worker.rt.net.write(sock, &out, false);
         let _ = worker.rt.net.end(sock);
         worker.buffers.put(out);

@@ -1,8 +1,8 @@
-//! Reads the server name (SNI) from the TLS ClientHello of a connection that is passed through.
+//! Reads the server name (SNI) from the ClientHello of a TLS connection that is passed through.
 //!
-//! The bytes read go to the server first, unchanged. A connection that does not begin with a TLS record has no server
-//! name. A connection whose ClientHello is malformed or late is refused: the server might find a name in it that the
-//! rules did not see.
+//! The bytes read are the first ones sent to the server, unchanged. A connection that does not start with a TLS record
+//! has no server name. A connection with a malformed or late ClientHello is rejected: the server might find a name in
+//! it that the rules did not see.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -17,17 +17,18 @@ use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// How long a client may take for its hello.
+/// How long a client may take for its ClientHello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bounds the buffered bytes: the longest hello in records, and what one read brings after it.
-// The reader of hellos gives up before.
+/// Most buffered bytes: the longest ClientHello in records, and what one read brings after it.
+// The parser of ClientHellos reports an error before this limit.
 const MAX_HELLO_BYTES: usize = client_hello::LONGEST + 8 * 1024;
 
 /// Reads the server name that the client requests.
 ///
 /// # Errors
-/// The client's connection ended, its hello is unclear or late, or the service is cut.
+/// The cause for closing: the client's connection ended, its ClientHello is malformed or late, or the service's
+/// connections are being reset.
 pub async fn peek_server_name<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -59,7 +60,7 @@ pub async fn peek_server_name<N: NetDriver>(
                     return Err(Cause::TlsHandshake);
                 }
             },
-            // A client that ends without sending anything still gets a server, which may speak first.
+            // A client that half-closes without sending anything still gets a server, which may speak first.
             StreamReadResult::End => return Ok(None),
             StreamReadResult::Failed(_) => return Err(Cause::ClientReset),
             StreamReadResult::WouldBlock => {

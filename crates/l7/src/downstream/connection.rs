@@ -1,7 +1,7 @@
-//! A client's HTTP connection: one request after another until either side closes it, or HTTP/2 from its first byte.
+//! A client's HTTP connection: requests one after another until either side closes it, or HTTP/2.
 //!
-//! It reads heads, with their limits and times, and hands each request to `exchange`. Refusals of malformed
-//! requests are answered here; everything about servers is elsewhere.
+//! Heads are read here, within their limits and timeouts, and each request is handed to `exchange`. Malformed requests
+//! are answered here; everything about servers is elsewhere.
 
 use std::rc::Rc;
 use std::task::Poll;
@@ -29,13 +29,13 @@ use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// How long the last bytes of a connection under TLS may wait for room.
+/// How long the last bytes of a connection under TLS may wait to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes read at a time while a head is expected.
+/// Bytes per read while a head is expected.
 const HEAD_READ: usize = 16 * 1024;
 
-/// Serves a connection to its end; `open` counts it until then. What an idle connection does not need is boxed.
+/// Serves a connection to its end; `open` counts it until then. State that an idle connection does not need is boxed.
 pub fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
@@ -44,7 +44,7 @@ pub fn serve<N: NetDriver>(
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) -> impl Future<Output = ()> {
-    // What is only needed to begin is kept there alone: an idle connection would keep room for it.
+    // Boxed: state that only the setup needs would otherwise take memory in every idle connection.
     let opened =
         Box::pin(accept_client(worker.clone(), client, addresses, accepted, service.clone(), open));
     async move {
@@ -83,7 +83,8 @@ pub fn serve<N: NetDriver>(
     }
 }
 
-/// A connection that can carry requests. The client goes before the count of its connection does.
+/// A connection that is ready for requests. `serve` binds the fields in this order, so it drops `client` before `open`,
+/// which counts the connection.
 struct AcceptedClient<N: NetDriver> {
     open: OpenConnection,
     client_peer: Rc<ClientPeer>,
@@ -91,7 +92,7 @@ struct AcceptedClient<N: NetDriver> {
     client: ProxyStream<N>,
 }
 
-/// Reads the PROXY protocol header and makes the TLS handshake; `None`: the connection has ended.
+/// Reads the PROXY protocol header and performs the TLS handshake; `None`: the connection has ended.
 async fn accept_client<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
@@ -118,8 +119,8 @@ async fn accept_client<N: NetDriver>(
     })
 }
 
-/// Whether the client speaks HTTP/2: agreed on under TLS, or by its preface where that is configured. Bytes that were
-/// read to find out go to `held`.
+/// Whether the client uses HTTP/2: by ALPN under TLS, or by its preface where the configuration allows it. Bytes read
+/// for the detection are stored in `held`.
 async fn detect_http2<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -134,9 +135,9 @@ async fn detect_http2<N: NetDriver>(
         return false;
     }
     let until = worker.rt.now() + service.view.borrow().config.timeout.header;
-    // Boxed so that what follows keeps no room for it.
+    // Boxed, so that the rest of the connection does not reserve memory for this.
     Box::pin(async move {
-        // No request of HTTP/1 begins as the preface does, so that few bytes tell.
+        // No HTTP/1 request starts like the preface, so a few bytes decide.
         while held.len() < serve::PREFACE.len() && serve::PREFACE.starts_with(held) {
             let mut room = [0; serve::PREFACE.len()];
             match client.try_read(&mut room) {
@@ -158,7 +159,7 @@ async fn detect_http2<N: NetDriver>(
     .await
 }
 
-/// Waits for more; false: none came in time, or the connection is given up.
+/// Waits for more bytes. False: none arrived in time, or the connection is evicted.
 async fn wait_readable<N: NetDriver>(
     client: &ProxyStream<N>,
     open: &OpenConnection,
@@ -171,7 +172,7 @@ async fn wait_readable<N: NetDriver>(
     waited.await.is_ok()
 }
 
-/// Waits for the first byte of a request; false: none came in time, or the connection is given up.
+/// Waits for the first byte of a request. False: none arrived in time, or the connection is evicted.
 async fn wait_for_request<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -211,14 +212,14 @@ async fn wait_for_request<N: NetDriver>(
     waited.is_ok()
 }
 
-/// One request, from its first byte to the end of its exchange.
+/// Serves one request, from its first byte to the end of its exchange.
 async fn serve_request<N: NetDriver>(
     parties: ExchangeContext<'_, N>,
     open: &OpenConnection,
     held: &mut Vec<u8>,
     opening: &mut Option<ConnectionSetup>,
 ) -> ConnectionDisposition {
-    // Filled in where it stays: a request is some hundred bytes, which each step would copy.
+    // Filled in place: a request takes some hundred bytes, which each return would copy.
     let mut came = None;
     match read_request(&parties, open, held, &mut came).await {
         Ok(began) => match came {
@@ -231,7 +232,7 @@ async fn serve_request<N: NetDriver>(
     }
 }
 
-/// Reads the next request into `came`, unless not even a byte of it was there; when its first byte was there.
+/// Reads the next request into `came`, which stays empty if no byte was there. Returns when the first byte arrived.
 async fn read_request<N: NetDriver>(
     parties: &ExchangeContext<'_, N>,
     open: &OpenConnection,
@@ -284,14 +285,14 @@ async fn read_request<N: NetDriver>(
 }
 
 enum FillOutcome {
-    /// A whole head came at once, now.
+    /// A complete head arrived in one read.
     Request,
-    /// Some bytes, now in `held`.
+    /// Some bytes arrived; they are stored in `held`.
     Some,
     Nothing,
 }
 
-/// Reads what is there. A whole head in one piece is taken from the scratch buffer without a copy.
+/// Reads the available bytes. A complete head in one piece is parsed in the scratch buffer, without a copy.
 fn read_available<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,

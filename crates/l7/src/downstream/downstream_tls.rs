@@ -1,4 +1,4 @@
-//! TLS towards a client: which clients may begin a handshake, how long it may take, and the record of one that fails.
+//! TLS towards a client: admission of handshakes, the handshake timeout, and the record of a failed handshake.
 
 use std::net::SocketAddr;
 use std::task::Poll;
@@ -26,21 +26,21 @@ use crate::tls::verified_client::VerifiedClient;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// How long a client may take to read the alert that says why it is refused.
+/// How long a client may take to read the alert about its rejection.
 const ALERT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The first byte of a handshake (RFC 8446 §5.1).
+/// The first byte of a handshake record (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
-/// A handshake that came to nothing.
+/// A failed handshake.
 struct FailedHandshake {
     cause: Cause,
     detail: Option<&'static str>,
-    /// Its client spoke HTTP.
+    /// The client sent plaintext HTTP.
     plain: bool,
 }
 
-/// Shakes hands where the service speaks TLS; `None`: the connection is over, and its account closed.
+/// Performs the TLS handshake if the service uses TLS. `None`: the connection has ended, and its record is closed.
 pub async fn accept_tls<N: NetDriver>(
     worker: &Worker<N>,
     client: ProxyStream<N>,
@@ -52,10 +52,10 @@ pub async fn accept_tls<N: NetDriver>(
     if view.config.tls.is_none() {
         return Some(client);
     }
-    // Boxed so that what follows keeps no room for it.
+    // Boxed, so that the rest of the connection does not reserve memory for this.
     match Box::pin(handshake(worker, &client, peer, &view, service, open)).await {
         Ok(HandshakeOutcome::Ready) => Some(client),
-        // An authority has seen what it came for.
+        // An ACME authority has seen the challenge certificate.
         Ok(HandshakeOutcome::ChallengeAnswered) => {
             client.finish(worker.rt.now() + ALERT_TIMEOUT).await;
             None
@@ -72,11 +72,11 @@ pub async fn accept_tls<N: NetDriver>(
     }
 }
 
-/// What a handshake without failure came to.
+/// The result of a handshake that did not fail.
 enum HandshakeOutcome {
-    /// The client goes on.
+    /// The client may send requests.
     Ready,
-    /// It left without sending anything.
+    /// The client left without sending anything.
     ClientLeft,
     /// An ACME authority has validated a name (TLS-ALPN-01, RFC 8737) and sends nothing more.
     ChallengeAnswered,
@@ -91,7 +91,7 @@ async fn handshake<N: NetDriver>(
     open: &OpenConnection,
 ) -> Result<HandshakeOutcome, FailedHandshake> {
     let failed = |cause, detail| FailedHandshake { cause, detail, plain: false };
-    // A service that is to speak TLS and cannot says nothing rather than speak plainly.
+    // If TLS is configured but not available, the connection is closed: it never falls back to plaintext.
     let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>());
     let tls = tls.ok_or(failed(Cause::Internal, None))?;
     let until = (worker.rt.now() + tls.handshake).min(service.cut_at.get());
@@ -144,7 +144,7 @@ async fn handshake<N: NetDriver>(
     }
 }
 
-/// Why a handshake that brought bytes was not established.
+/// Why a handshake failed after its first byte.
 fn handshake_failure(report: &HandshakeReport, view: &ServiceView) -> FailedHandshake {
     let failed = |cause, detail| FailedHandshake { cause, detail: Some(detail), plain: false };
     match (report.first_byte, report.failure) {
@@ -161,8 +161,8 @@ fn handshake_failure(report: &HandshakeReport, view: &ServiceView) -> FailedHand
     }
 }
 
-/// Waits for the first byte, with which the handshake begins: a client that says nothing takes the place of none. False: none
-/// came in time, or the connection is given up.
+/// Waits for the first byte of the handshake, so that a silent client takes no handshake slot. False: no byte arrived
+/// in time, or the connection is evicted.
 async fn wait_first_byte<N: NetDriver>(
     client: &ProxyStream<N>,
     open: &OpenConnection,
@@ -175,7 +175,7 @@ async fn wait_first_byte<N: NetDriver>(
     waited.await.is_ok()
 }
 
-/// Stores the client's certificate. That of a resumed session is verified by the active settings.
+/// Stores the client's certificate. For a resumed session it is verified by the active settings.
 fn remember_client<N: NetDriver>(
     client: &ProxyStream<N>,
     tls: &DownstreamTls,
@@ -201,7 +201,7 @@ fn remember_client<N: NetDriver>(
     Ok(())
 }
 
-/// What a handshake came to.
+/// The state of a session after the handshake.
 struct HandshakeReport {
     established: bool,
     resumed: bool,
@@ -233,7 +233,7 @@ async fn refuse_handshake<N: NetDriver>(
     }
     worker.close(view, None, &mut record, &LoggedRequest::unreadable(peer, view.config.forward));
     if matches!(cause, Cause::TlsHandshakeLimit | Cause::ClientLimit) {
-        // Whoever waits for what it says next would hold as much as it was refused.
+        // Waiting for such a client would use as many resources as the limit refused to it.
         return;
     }
     local_reply::linger(worker, client).await;

@@ -1,7 +1,7 @@
-//! HTTP/3 towards clients: connections of QUIC that carry requests, each in the form of a connection of HTTP/1.1.
+//! HTTP/3 towards clients: QUIC connections with requests, each of which looks like an HTTP/1.1 connection.
 //!
-//! `wire::http3` reads and writes what goes over the streams, `quic` carries them. What becomes of a request is decided
-//! by `exchange`, as for HTTP/1 and HTTP/2.
+//! `wire::http3` parses and writes the streams' content, and `quic` transports it. As for HTTP/1 and HTTP/2, `exchange`
+//! handles the requests.
 
 mod body_frames;
 mod downstream_stream;

@@ -1,4 +1,4 @@
-//! A malformed request: answered where that is possible, counted and logged in any case.
+//! Handles a malformed request: sends a response where possible, and always counts and logs it.
 
 use model::cause::Cause;
 use wire::http1::{Defect, DefectDetail};
@@ -10,24 +10,24 @@ use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply::{self, LocalReply};
 use crate::rt::NetDriver;
 
-/// What came instead of a request.
+/// Why no request was read.
 pub enum RequestReadError {
-    /// Nothing: the client ended or went away between requests, or idled too long.
+    /// No byte: the client ended or left between requests, or the idle timeout passed.
     Empty,
-    /// The client ended in the middle of a head.
+    /// The client's input ended in the middle of a head.
     Truncated,
-    /// A head that took too long.
+    /// The head exceeded the header timeout.
     TooSlow,
-    /// Nothing whole until draining ended.
+    /// No complete request arrived before draining ended.
     Drained,
-    /// A head that breaks a rule.
+    /// The head violates a rule.
     Malformed(MalformedRequest),
 }
 
-/// A head that breaks a rule, with the beginning of what came and what broke it: whoever looks for the request finds it.
+/// A head that violates a rule, with the start of the request and the violation for the log.
 pub struct MalformedRequest {
     defect: Defect,
-    /// The first line, as far as it is shown.
+    /// The first line, up to the length that is logged.
     request_line: Vec<u8>,
     host: Vec<u8>,
     field: Vec<u8>,
@@ -35,14 +35,14 @@ pub struct MalformedRequest {
     found: Vec<u8>,
 }
 
-/// Bytes of a first line that are kept for the log.
+/// Most bytes of a first line that are stored for the log.
 const MAX_LOGGED_LINE: usize = 1_088;
 
-/// Bytes that are logged as the method at most.
+/// Most bytes that are logged as the method.
 const METHOD: usize = 32;
 
 impl RequestReadError {
-    /// A head that breaks a rule; `bytes` begin with its first line.
+    /// A head that violates a rule; `bytes` start with its first line.
     pub fn malformed(defect: Defect, bytes: &[u8]) -> RequestReadError {
         let shown = bytes.get(..MAX_LOGGED_LINE).unwrap_or(bytes);
         let line = shown.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
@@ -59,7 +59,7 @@ impl RequestReadError {
     }
 }
 
-/// A first line without the user and the password that its target may begin with.
+/// The first line without the user information that its target may contain.
 fn without_userinfo(line: &[u8]) -> Vec<u8> {
     let mut line = line.to_vec();
     let scheme = line.windows(3).position(|three| three == b"://");
@@ -74,7 +74,7 @@ fn without_userinfo(line: &[u8]) -> Vec<u8> {
     line
 }
 
-/// As much of it as is shown, and a byte more, so that the cut is seen.
+/// The first `most` bytes, and one more, so that the log shows the truncation.
 fn clip(bytes: &[u8], most: usize) -> Vec<u8> {
     bytes.get(..=most).unwrap_or(bytes).to_vec()
 }
@@ -90,12 +90,12 @@ impl MalformedRequest {
     }
 }
 
-/// The parts of a first line that can be recognised.
+/// The recognised parts of a first line.
 #[derive(Debug, PartialEq, Eq)]
 struct RequestLine<'l> {
-    /// Empty where the line begins with none.
+    /// Empty if the line does not start with a method.
     method: &'l [u8],
-    /// All of the line where it has no method.
+    /// The whole line if it has no method.
     target: &'l [u8],
 }
 
@@ -113,7 +113,7 @@ impl<'l> RequestLine<'l> {
     }
 }
 
-/// Answers what was no request.
+/// Sends the response to a malformed request, and records it.
 pub async fn answer_malformed<N: NetDriver>(
     parties: &ExchangeContext<'_, N>,
     instead: RequestReadError,

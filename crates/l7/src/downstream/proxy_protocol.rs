@@ -1,7 +1,7 @@
-//! The PROXY protocol header, before anything else on a client's connection: the addresses of the original client.
+//! The PROXY protocol header at the start of a client's connection, with the addresses of the original client.
 //!
-//! Trusted peers must send it; from other peers it is not accepted. Not one byte more than the header is read, so that
-//! TLS, a request or a passed-through connection begins where the header ends.
+//! Trusted peers must send it; from other peers it is not accepted. No byte beyond the header is read, so that TLS, a
+//! request or a passed-through connection starts right after the header.
 
 use std::net::SocketAddr;
 use std::task::Poll;
@@ -20,18 +20,18 @@ use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// Both ends of a client's connection: the client's and ours.
+/// The addresses of a client's connection: the client's and the balancer's.
 #[derive(Clone, Copy)]
 pub struct ConnectionAddresses {
     pub peer: SocketAddr,
     pub local: SocketAddr,
 }
 
-/// Why a connection is not served; `None`: its client left without sending anything.
+/// Why a connection is not served; `None`: the client left without sending anything.
 type ProxyHeaderRefusal = Option<(Cause, Option<&'static str>)>;
 
-/// Reads the header where the service expects one, and returns the addresses of the connection; `None`: the connection
-/// has ended, and its record is closed.
+/// Reads the header if the service expects one, and returns the addresses of the connection. `None`: the connection has
+/// ended, and its record is closed.
 pub async fn read_proxy_header<N: NetDriver>(
     worker: &Worker<N>,
     client: ProxyStream<N>,
@@ -42,7 +42,7 @@ pub async fn read_proxy_header<N: NetDriver>(
     let view = service.view.borrow().clone();
     let Some(accept) = &view.config.accept_proxy else { return Some((client, ends)) };
     let header = match (accept.trusts(ends.peer.ip()), accept.others) {
-        // Boxed so that what follows keeps no room for it.
+        // Boxed, so that the rest of the connection does not reserve memory for this.
         (true, _) => Box::pin(read_header(worker, &client, accept, service, open)).await,
         (false, UntrustedPeerPolicy::Plain) => return Some((client, ends)),
         (false, UntrustedPeerPolicy::Refuse) => Err(Some((Cause::ProxyUntrusted, None))),
@@ -69,7 +69,7 @@ pub async fn read_proxy_header<N: NetDriver>(
     }
 }
 
-/// The addresses that the header names.
+/// The addresses in the header.
 fn header_addresses(header: &ProxyProtocolHeader) -> Option<ConnectionAddresses> {
     let plain = |end: SocketAddr| SocketAddr::new(end.ip().to_canonical(), end.port());
     header.addresses.map(|ends| ConnectionAddresses {
@@ -130,7 +130,7 @@ async fn read_header<N: NetDriver>(
     }
 }
 
-/// Closes the account of a connection that is not served.
+/// Closes the record of a connection that is not served.
 fn refuse_connection<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,

@@ -1,8 +1,8 @@
-//! QUIC towards clients: UDP sockets, endpoints, and connections that carry streams.
+//! QUIC towards clients: UDP sockets, endpoints, and connections with streams.
 //!
-//! `quinn-proto` speaks the protocol without a socket or a clock; a worker's tasks drive it. Every worker has an
-//! endpoint at each address. Connection ids name their endpoint, and packets that reach another one, because the client
-//! has moved or another process reads the socket, are forwarded (`packet_relay`).
+//! `quinn-proto` implements the protocol without a socket or a clock; a worker's tasks drive it. Each worker has an
+//! endpoint per address. Connection ids identify their endpoint. Packets may reach another endpoint when the client
+//! moves or another process reads the socket; they are forwarded (`packet_relay`).
 
 mod congestion_control;
 pub mod connection;

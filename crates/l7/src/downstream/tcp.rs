@@ -1,6 +1,6 @@
-//! One `tcp` connection: a server for a client, then bytes both ways.
+//! One `tcp` connection: chooses a server for the client, then relays bytes in both directions.
 //!
-//! Until the first byte has been given to a server another one may be tried. It reads no bytes itself.
+//! Another server may be tried until the first byte was sent to a server. Bytes are relayed elsewhere.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ use crate::upstream::{self, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequ
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// How long the last bytes of a connection under TLS may wait for room.
+/// How long the last bytes of a connection under TLS may wait to be sent.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a connection to its end; `open` counts it until then.
@@ -63,9 +63,9 @@ pub async fn serve<N: NetDriver>(
     let _exchange = worker.gauges.count_exchange(&view);
     view.stats.slots[worker.index].counters.requests.add(1);
     let mut record = begin_record(worker.rt.now(), &client, accepted, looked);
-    // Boxed so that a long-lived tunnel does not keep room for them.
+    // Boxed, so that a long-lived tunnel does not reserve memory for this.
     let routed = Box::pin(route(&worker, &client, peer, &service, &view, &open)).await;
-    // From here on a server has it too.
+    // From here on the connection also occupies a server.
     open.set_phase(AdmissionPhase::Busy, worker.rt.now());
     let (pool, matched, first) = match routed {
         Ok(routed) => routed,
@@ -103,7 +103,7 @@ pub async fn serve<N: NetDriver>(
     sampling::end_attempt(&worker.sampler, &view, &mut record, &client, upstream, worker.rt.now());
     close_record(&worker, &view, &pool, &server, &mut record, &ended, peer);
     if ended.cause.is_some() {
-        // The other side learns in the same way that it did not end well.
+        // Both sides are reset, so that each one notices the failure.
         let UpstreamLease { connection, .. } = lease;
         connection.reset();
         client.reset();
@@ -156,7 +156,7 @@ fn close_record<N: NetDriver>(
     accounting::record_pace(balance, record, &server.view.borrow().stats.latency, worker.rt.now());
 }
 
-/// The record of a connection that was accepted at `accepted`, and whose task began at `looked`.
+/// The record of a connection that was accepted at `accepted`, and whose task started at `looked`.
 fn begin_record<N: NetDriver>(
     now: MonotonicTime,
     client: &ProxyStream<N>,
@@ -170,7 +170,7 @@ fn begin_record<N: NetDriver>(
     record
 }
 
-/// What the rules say of the connection, and what was read of it for that.
+/// Applies the rules to the connection; returns the route and the bytes that were read for it.
 async fn route<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -192,23 +192,23 @@ async fn route<N: NetDriver>(
     match routing::route(worker, service, view, ruling, peer, sni.as_deref(), None) {
         RoutingDecision::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),
         RoutingDecision::Refused(cause, _) => Err(cause),
-        // The configuration gives connections no such rules.
+        // The configuration does not allow such rules for connections.
         RoutingDecision::Answer(_) => Err(Cause::Internal),
     }
 }
 
-/// The class of a connection that this rule took.
+/// The priority class of a connection that this rule matched.
 fn connection_class(view: &ServiceView, taken: Option<&MatchedRule>) -> PriorityClass {
     let rule = taken.and_then(|taken| view.config.rules.get(taken.at));
     rule.and_then(|rule| rule.priority).unwrap_or(view.config.priority.class)
 }
 
-/// Where a connection may go.
+/// The route of a connection.
 struct TcpRoute<'a, N: NetDriver> {
     view: &'a Arc<ServiceView>,
     pool: &'a Rc<LocalPool<N>>,
     service: &'a LocalService<N>,
-    /// Its class where it must wait for a server.
+    /// The priority class in a server's wait queue.
     class: PriorityClass,
 }
 
@@ -283,7 +283,7 @@ async fn lease_upstream<N: NetDriver>(
     }
 }
 
-/// Remembers the server for the client's next connection, where the pool has affinity.
+/// Stores the server for the client's next connection, if the pool has affinity.
 fn remember_server<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
@@ -298,7 +298,7 @@ fn remember_server<N: NetDriver>(
     affinity.record_chosen_server(pool, server, failed, worker.rt.now(), unused);
 }
 
-/// What is known of an attempt that came to no connection.
+/// The facts about a connection attempt that failed.
 fn retry_facts(limit: u8, attempts: u32, cause: Cause) -> FailedAttempt {
     FailedAttempt {
         idempotent: false,

@@ -1,10 +1,10 @@
-//! Whether an operator ordered a server's connections to be closed since an attempt began.
+//! Detects an operator's order to close a server's connections, given after an attempt began.
 
 use std::sync::Arc;
 
 use model::stats::ServerStats;
 
-/// Remembers how often the server had been cut when an attempt began.
+/// The server's abort count when the attempt began.
 #[derive(Clone, Debug)]
 pub struct AbortWatch {
     live: Arc<ServerStats>,
@@ -16,7 +16,7 @@ impl AbortWatch {
         AbortWatch { live: live.clone(), seen_generation: live.abort_generation.get() }
     }
 
-    /// An order came since.
+    /// Whether an order was given since.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.live.abort_generation.get() != self.seen_generation

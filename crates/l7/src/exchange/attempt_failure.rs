@@ -1,4 +1,4 @@
-//! A failed attempt: what is known of it. `failure_handling` decides what follows.
+//! The facts of a failed attempt. `failure_handling` decides what follows.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ impl<N: NetDriver> AttemptFailure<N> {
         self.request_sent && !self.fault.unreceived && self.fault.cause != Cause::ServerStatus
     }
 
-    /// An attempt that had a connection to this server.
+    /// A failed attempt that had a connection to this server.
     pub fn at_server(
         fault: AttemptFault,
         server: Rc<LocalServer<N>>,
@@ -33,7 +33,7 @@ impl<N: NetDriver> AttemptFailure<N> {
         AttemptFailure { fault, server: Some(server), reused, replayable, request_sent }
     }
 
-    /// An attempt that got no connection.
+    /// A failed attempt without a connection.
     pub fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> AttemptFailure<N> {
         let fault = AttemptFault::before_sending(cause);
         AttemptFailure { fault, server, reused: false, replayable: true, request_sent: false }

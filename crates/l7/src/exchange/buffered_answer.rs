@@ -1,4 +1,4 @@
-//! The rest of an answer for a client that is slower than its server: the server is free, the client gets what was buffered.
+//! Delivers the buffered rest of a response to a client that is slower than its server, after the server was released.
 
 use std::task::Poll;
 

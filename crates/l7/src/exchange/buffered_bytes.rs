@@ -1,4 +1,4 @@
-//! Bytes of buffered bodies, counted against the limit of a service over all its exchanges. It only counts.
+//! Counts the bytes of buffered bodies against the memory limit of a service, over all its exchanges.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::stats::ServiceStats;
 
-/// What one direction of one exchange keeps; given back when it goes.
+/// The buffered bytes of one direction of an exchange; released when dropped.
 pub struct BufferedBytes {
     live: Arc<ServiceStats>,
     bytes: u64,
@@ -17,7 +17,7 @@ impl BufferedBytes {
         BufferedBytes { live: live.clone(), bytes: 0 }
     }
 
-    /// Makes them `bytes` at least, while all together stay within `most`; false: they do not fit.
+    /// Raises the count to at least `bytes`, if the service's total stays within `most`; false: the limit is reached.
     pub fn grow_to(&mut self, bytes: u64, most: u64) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         if more > 0 && !self.live.buffered_bytes.try_add(more, most) {
@@ -34,24 +34,24 @@ impl Drop for BufferedBytes {
     }
 }
 
-/// A stream's part in what its connection keeps.
+/// A stream's share of the bytes that its connection buffers.
 pub struct StreamBufferShare {
     buffered: Rc<Cell<usize>>,
     most: usize,
 }
 
 impl StreamBufferShare {
-    /// Of a connection that may keep `most`.
+    /// A share of a connection that may buffer `most` bytes in total.
     pub fn new(kept: Rc<Cell<usize>>, most: usize) -> StreamBufferShare {
         StreamBufferShare { buffered: kept, most }
     }
 
-    /// What is left of that.
+    /// The bytes that the connection may still buffer.
     pub fn remaining(&self) -> usize {
         self.most.saturating_sub(self.buffered.get())
     }
 
-    /// A part of the sum was `before` and is `after`.
+    /// Updates the sum for a part that changed from `before` to `after`.
     pub fn change(&self, before: usize, after: usize) {
         self.buffered.set((self.buffered.get() + after).saturating_sub(before));
     }
@@ -59,13 +59,13 @@ impl StreamBufferShare {
 
 /// How far a direction may read ahead of its receiver.
 pub struct ReadAhead {
-    /// Bytes of this direction.
+    /// Limit of this direction in bytes.
     pub max_bytes: u64,
-    /// Bytes of all that the service keeps.
+    /// Limit of the service's buffered bodies in bytes.
     pub max_memory: u64,
-    /// What this direction has of these.
+    /// The bytes that this direction buffers.
     pub buffered: BufferedBytes,
-    /// Those were used up.
+    /// The service's limit was reached.
     pub full: bool,
 }
 

@@ -1,6 +1,8 @@
-//! A request's body read whole before a server is chosen: a slow client holds no server, and the request can be sent again.
+//! Reads a whole request body before a server is chosen, so that a slow client occupies no server and a retry is
+//! possible.
 //!
-//! It is kept behind its head, in the server's form. How much may be kept, and what becomes of more, is configured.
+//! The body is stored after its head, in the form for the server. The size limit, and the action above it, are
+//! configured.
 
 use std::task::Poll;
 
@@ -17,26 +19,26 @@ use crate::exchange::flow::BodyFraming;
 use crate::exchange::relay::AttemptFault;
 use crate::rt::{NetDriver, Readiness, WorkerRuntime};
 
-/// The answer to `Expect: 100-continue`.
+/// The response to `Expect: 100-continue`.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What one step of reading came to.
+/// The result of one read.
 enum BodyReadOutcome {
-    /// The body is whole.
+    /// The body is complete.
     Complete,
     Some,
     Nothing,
-    /// It is longer than it may be.
+    /// The body exceeds its size limit.
     TooLong,
-    /// The service keeps as much as it may.
+    /// The service's memory limit for buffered bodies is reached.
     Full,
 }
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// Reads the body where that is configured; bytes behind it go to `held`.
+    /// Reads the body if buffering is configured; bytes after it are stored in `held`.
     ///
     /// # Errors
-    /// What ends the exchange here.
+    /// The fault that ends the exchange.
     pub(super) async fn buffer_request(&mut self, held: &mut Vec<u8>) -> Result<(), AttemptFault> {
         let view = self.view.clone();
         let BufferConfig { request: Some(most), beyond, .. } = view.config.buffer else {
@@ -79,7 +81,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         ended
     }
 
-    /// What becomes of a body that is not buffered whole.
+    /// Applies the configured action to a body that cannot be buffered completely.
     fn handle_unbuffered(&self, beyond: BufferOverflow, cause: Cause) -> Result<(), AttemptFault> {
         match beyond {
             BufferOverflow::Stream => Ok(()),
@@ -87,7 +89,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Tells a client that waits for it to send its body.
+    /// Sends the 100 response that the client waits for.
     async fn send_continue(&mut self) -> Result<(), AttemptFault> {
         let ExchangeContext { worker, client, .. } = self.context;
         let until = worker.rt.now() + self.view.config.timeout.between_bytes;

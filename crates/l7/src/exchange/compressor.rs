@@ -1,6 +1,6 @@
-//! Compresses a body on its way: bytes in, chunks of the compressed form out.
+//! Compresses a body while it is relayed: bytes in, chunks of the compressed form out.
 //!
-//! What it holds is bounded by the coding: a window of 128 to 256 KiB and the tables to search it, up to 2 MiB. What is
+//! Memory is bounded by the coding: a window of 128 to 256 KiB and search tables of up to 2 MiB. Which responses are
 //! compressed, and with which coding, is decided elsewhere.
 
 use std::cell::{Cell, RefCell};
@@ -12,20 +12,20 @@ use flate2::write::GzEncoder;
 use model::config::ContentCoding;
 use zstd::stream::raw::CParameter;
 
-/// Of 1 to 9: what most servers use for answers that are made while somebody waits.
+/// From 1 to 9: a common level for responses that are compressed on the fly.
 const GZIP_LEVEL: u32 = 5;
-/// Of 0 to 11: beyond it the cost multiplies.
+/// From 0 to 11: above this value the CPU cost multiplies.
 const BROTLI_QUALITY: u32 = 4;
-/// The window as a power of two: 256 KiB.
+/// Logarithm of the window size: 256 KiB.
 const BROTLI_WINDOW: u32 = 18;
-/// Bytes that leave the library at a time.
+/// Size of the library's output buffer in bytes.
 const BROTLI_BUFFER: usize = 16 * 1024;
-/// Of 1 to 22.
+/// From 1 to 22.
 const ZSTD_LEVEL: i32 = 3;
-/// The window as a power of two: 128 KiB. Clients take up to 8 MiB (RFC 9659).
+/// Logarithm of the window size: 128 KiB. Clients must support 8 MiB (RFC 9659).
 const ZSTD_WINDOW: u32 = 17;
 
-/// Where the libraries write to.
+/// The output buffer of the libraries.
 #[derive(Clone, Default)]
 struct CompressedSink(Rc<RefCell<Vec<u8>>>);
 
@@ -40,11 +40,11 @@ impl Write for CompressedSink {
     }
 }
 
-/// A place among those that are compressed at a time.
+/// One of a worker's compression slots.
 pub struct CompressionSlot(Rc<Cell<u32>>);
 
 impl CompressionSlot {
-    /// Takes one, if there are fewer than `most`.
+    /// Takes a slot if fewer than `most` are in use.
     pub fn acquire(in_use: &Rc<Cell<u32>>, most: u32) -> Option<CompressionSlot> {
         let now = in_use.get();
         (now < most).then(|| {
@@ -60,30 +60,30 @@ impl Drop for CompressionSlot {
     }
 }
 
-/// The form of one coding.
+/// The encoder of one coding.
 enum BodyEncoder {
     Gzip(GzEncoder<CompressedSink>),
     Brotli(Box<CompressorWriter<CompressedSink>>),
     Zstd(zstd::stream::write::Encoder<'static, CompressedSink>),
 }
 
-/// One body being compressed.
+/// The compression of one body.
 pub struct BodyCompressor {
     encoder: BodyEncoder,
     sink: CompressedSink,
-    /// Bytes that came since the last flush.
+    /// Bytes were compressed since the last flush.
     unflushed: bool,
     bytes_in: u64,
-    /// Bytes that went, in chunks.
+    /// Bytes of output, in chunks.
     bytes_out: u64,
     _slot: CompressionSlot,
 }
 
 impl BodyCompressor {
-    /// At the beginning of a body.
+    /// Starts the compression of a body.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is not enough memory.
     pub fn new(coding: ContentCoding, place: CompressionSlot) -> io::Result<BodyCompressor> {
         let sink = CompressedSink::default();
         let to = sink.clone();
@@ -117,7 +117,7 @@ impl BodyCompressor {
         })
     }
 
-    /// Takes bytes of the body; appends what has become of it so far to `out`, as a chunk.
+    /// Compresses `bytes`, and appends the available output to `out` as a chunk.
     ///
     /// # Errors
     /// The library has failed; the body cannot be finished.
@@ -132,10 +132,10 @@ impl BodyCompressor {
         Ok(())
     }
 
-    /// Appends what is still held of the bytes that came, so that a client can read all of them; false: nothing is.
+    /// Appends all pending output, so that the client can decode every byte so far. False: nothing was pending.
     ///
     /// # Errors
-    /// As `take`.
+    /// As `compress`.
     pub fn flush(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
         if !std::mem::take(&mut self.unflushed) {
             return Ok(false);
@@ -148,12 +148,12 @@ impl BodyCompressor {
     /// Appends the end of the body, with these trailer lines.
     ///
     /// # Errors
-    /// As `take`.
+    /// As `compress`.
     pub fn finish(self, trailers: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let BodyCompressor { encoder: form, sink, .. } = self;
         match form {
             BodyEncoder::Gzip(encoder) => drop(encoder.finish()?),
-            // Its end is written when it goes.
+            // Dropping the writer writes the end of the stream.
             BodyEncoder::Brotli(writer) => drop(writer),
             BodyEncoder::Zstd(encoder) => drop(encoder.finish()?),
         }
@@ -164,7 +164,7 @@ impl BodyCompressor {
         Ok(())
     }
 
-    /// Bytes that came, and bytes that went.
+    /// Bytes of input and bytes of output.
     pub fn byte_counts(&self) -> (u64, u64) {
         (self.bytes_in, self.bytes_out)
     }
@@ -184,7 +184,7 @@ impl BodyCompressor {
     }
 }
 
-/// Moves what has come out so far to `out`, as one chunk; an empty one would be the end.
+/// Moves the output to `out` as one chunk; an empty chunk would end the body.
 fn append_chunk(sink: &CompressedSink, out: &mut Vec<u8>) {
     let mut bytes = sink.0.borrow_mut();
     if bytes.is_empty() {
@@ -209,7 +209,7 @@ mod tests {
         BodyCompressor::new(coding, CompressionSlot::acquire(&in_use, 1).unwrap()).unwrap()
     }
 
-    /// The compressed form in these chunks, and whether it has ended.
+    /// The compressed bytes in these chunks, and whether the body has ended.
     fn plain(chunks: &[u8]) -> (Vec<u8>, bool) {
         let mut decoder = ChunkedDecoder::new(ChunkedOutput::Unframed);
         let mut out = Vec::new();
@@ -217,7 +217,7 @@ mod tests {
         (out, fed.finished)
     }
 
-    /// As much of the body as can be read from the beginning of its compressed form.
+    /// Decodes as much of the body as the start of its compressed form allows.
     fn read(coding: ContentCoding, coded: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let mut reader: Box<dyn Read> = match coding {

@@ -16,7 +16,7 @@ use crate::upstream::hedge::HedgeResult;
 use crate::upstream::retry_attempts;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// Ends the exchange after its attempt number `attempts`, or makes ready for another one.
+    /// Ends the exchange after attempt number `attempts`, or prepares a retry.
     pub(super) async fn handle_failure(
         &mut self,
         failure: AttemptFailure<N>,
@@ -66,7 +66,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         None
     }
 
-    /// What is done after it, within the budget.
+    /// The retry decision, within the retry budget.
     fn decide_retry(&mut self, failure: &AttemptFailure<N>, attempts: u32) -> RetryDecision {
         let facts = self.retry_facts(failure, attempts);
         let verdict = self.limit_retry(failure, retry::decide_retry(&facts));
@@ -76,7 +76,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 retry::decide_retry(&FailedAttempt { conditions: wishes, ..facts }),
                 RetryDecision::GiveUp(_)
             ) {
-                // The budget has paid for the one that is under way. None follows on it that would not on this one.
+                // The budget has paid for the hedged attempt that continues. It may be retried only if this attempt
+                // could be.
                 let given_up = matches!(verdict, RetryDecision::GiveUp(_));
                 self.last_cause = given_up.then_some(failure.fault.cause);
                 return RetryDecision::OtherServer;
@@ -84,13 +85,13 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
         let free = match verdict {
             RetryDecision::GiveUp(_) => true,
-            // It reached nobody: no server is asked twice.
+            // No server received the request, so it is not sent twice.
             RetryDecision::ReplaySameServer => !failure.request_sent || failure.fault.unreceived,
-            // The budget has paid for it when the attempt was given up.
+            // The retry budget paid for this when the attempt was abandoned.
             RetryDecision::OtherServer => {
                 let permitted =
                     matches!(failure.fault.cause, Cause::ServerStatus | Cause::ServerMarkedDown);
-                // What a server has refused by itself cost it nothing.
+                // A request that a server refused unprocessed caused no work there.
                 permitted || (failure.request_sent && failure.fault.unreceived)
             }
         };
@@ -102,7 +103,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         permitted.map_or_else(RetryDecision::GiveUp, |()| verdict)
     }
 
-    /// The verdict within the time of all attempts and with the servers that are left.
+    /// Limits the retry decision to the deadline of all attempts and to the remaining servers.
     fn limit_retry(&self, failure: &AttemptFailure<N>, verdict: RetryDecision) -> RetryDecision {
         let alone = verdict == RetryDecision::OtherServer
             && failure.may_have_executed()
@@ -117,7 +118,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Whether there is a server that cannot have done what was asked for.
+    /// Whether there is another server that cannot have processed the request.
     fn has_other_server(&self, failure: &AttemptFailure<N>) -> bool {
         let view = self.pool.view.borrow();
         let own = failure.server.as_ref().map(|server| server.id);
@@ -131,7 +132,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.context.worker.rt.now() >= self.attempts_end
     }
 
-    /// Takes a further attempt after a second one came to nothing.
+    /// Takes a retry from the budget after a hedged attempt failed.
     pub(super) fn take_retry(&mut self) -> Result<(), Cause> {
         match self.last_cause.take() {
             Some(cause) => Err(cause),
@@ -141,7 +142,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Whether this attempt, after so many, may be followed by another one for what its server answers.
+    /// Whether a retry may follow this attempt because of its server's response.
     pub(super) fn may_retry(&self, attempts: u32) -> bool {
         let with_this = attempts + u32::from(self.retry_server.is_none());
         self.incoming.idempotent && with_this <= u32::from(self.pool.view.borrow().config.retries)
@@ -167,7 +168,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Counts what it says of its server.
+    /// Counts the failure for outlier detection.
     fn count_server_failure(&self, failure: &AttemptFailure<N>) {
         if let Some(server) = &failure.server {
             let pool = self.pool.view.borrow();
@@ -181,7 +182,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Counts it where its exchange goes on, or ends for another reason.
+    /// Counts a failed attempt at its server, when the exchange continues or ends for another reason.
     pub(super) fn count_failed_attempt(&self, failure: &AttemptFailure<N>) {
         if let Some(server) = &failure.server {
             let view = server.view.borrow();
@@ -194,7 +195,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Waits before further attempt number `attempt`; says what ended the exchange meanwhile.
+    /// Waits before retry number `attempt`; returns the cause if the exchange ends meanwhile.
     async fn back_off(&self, attempt: u32) -> Option<Cause> {
         let ExchangeContext { worker, client, service, .. } = self.context;
         let whole = self.total_deadline;

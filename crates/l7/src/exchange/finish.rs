@@ -1,4 +1,5 @@
-//! The end of an exchange: what follows a whole answer, a local reply after the last failed attempt, and the closed record.
+//! The end of an exchange: after a complete response, or with a local reply after the last failed attempt, and the
+//! closed record.
 
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ use crate::servers::worker_state::LocalServer;
 use crate::upstream::UpstreamLease;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// After a whole answer.
+    /// Finishes an exchange after a complete response.
     pub(super) fn finish_answered(
         &mut self,
         lease: UpstreamLease<N>,
@@ -38,11 +39,11 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         after
     }
 
-    /// What becomes of the client's connection after a whole answer.
+    /// What happens to the client's connection after a complete response.
     pub(super) fn disposition(&self, keep_client: bool) -> ConnectionDisposition {
         match keep_client {
             true => ConnectionDisposition::KeepAlive,
-            // Closing with unread bytes would send a reset that may overtake the answer.
+            // Closing with unread bytes would cause a reset that may discard the response.
             false if self.context.client.may_read() || !self.incoming.body.framing.is_done() => {
                 ConnectionDisposition::Linger
             }
@@ -50,7 +51,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// After the last failed attempt.
+    /// Finishes an exchange after the last failed attempt.
     pub(super) async fn finish_failed(
         &mut self,
         fault: AttemptFault,
@@ -82,14 +83,14 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         after
     }
 
-    /// Trailers of a message that were dropped; few have any.
+    /// Counts dropped trailers; few messages have any.
     pub(super) fn count_dropped_trailers(&self, trailers: u8) {
         if trailers > 0 {
             self.counters().trailers_dropped.add(trailers.into());
         }
     }
 
-    /// Closes the record and gives buffers back.
+    /// Closes the record and returns the buffers.
     pub(super) fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.context.worker;
         self.record_answer_latency();

@@ -1,8 +1,9 @@
-//! One direction of bytes between two connections, under a framing, in bounded memory.
+//! Relays the bytes of one direction between two connections, with a framing, in bounded memory.
 //!
 //! Small amounts are copied through the worker's scratch buffer; long bodies of known or open length go through a
-//! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY_BYTES` and the framing
-//! that re-encoding adds; then nothing more is read. It knows no deadline: the caller sees who is waited for.
+//! kernel pipe. Bytes that the receiver does not accept at once are buffered: at most `COPY_BYTES`, plus the framing
+//! that re-encoding adds. Then reading stops. Deadlines are the caller's: each step returns which side the direction
+//! waits for.
 
 mod compressed;
 mod framing;
@@ -20,24 +21,22 @@ use crate::worker::Worker;
 use crate::worker::buffers::COPY_BYTES;
 pub use framing::{BodyFraming, FlowStep};
 
-/// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
+/// Bodies with at least this many bytes left are spliced: for fewer, a pipe costs more than it saves.
 pub const SPLICE_FROM: u64 = 64 * 1024;
 
-/// Bytes read at a time where one side is under TLS, as two records. What a receiver does not take is then kept twice, as
-/// it came and as it goes.
+/// Bytes per read if one side uses TLS: two records. Bytes that the receiver does not accept are then buffered twice,
+/// as plaintext and as ciphertext.
 const TLS_READ_BYTES: usize = 30 * 1024;
 
-/// Moves in one turn before others get theirs.
+/// Most transfers in one turn, so that other tasks get a turn.
 const MOVES_PER_TURN: usize = 16;
 
 pub struct ByteFlow<N: NetDriver> {
-    /// What is still to come from the sender.
+    /// The bytes that are still to come from the sender.
     pub framing: BodyFraming,
-    /// Bytes read from the sender.
     pub bytes_in: u64,
-    /// Bytes written to the receiver.
     pub bytes_out: u64,
-    /// Of those, through a pipe.
+    /// The part of these bytes that splice(2) moved.
     pub spliced: u64,
     pending: Vec<u8>,
     pending_at: usize,
@@ -45,26 +44,26 @@ pub struct ByteFlow<N: NetDriver> {
     in_pipe: usize,
     bulk: bool,
     may_splice: bool,
-    /// Bytes read at a time when copying: what a stalled receiver makes us keep.
+    /// Bytes per read when copying, which a stalled receiver leaves in the buffer.
     most: usize,
-    /// Streams of one connection share what it may hold.
+    /// The share of a multiplexed connection's buffer.
     shared_buffer: Option<StreamBufferShare>,
-    /// Reads although the receiver takes nothing.
+    /// Set if the sender is read while the receiver accepts nothing.
     read_ahead: Option<Box<ReadAhead>>,
     compressor: Option<Box<BodyCompressor>>,
-    /// What it had moved when it was done.
+    /// The totals of a finished compressor: input and output.
     compressed_bytes: (u64, u64),
     failed: bool,
-    /// Lines behind a body of chunks, where it is compressed.
+    /// Trailer lines of a chunked body that is compressed.
     trailers: Vec<u8>,
-    /// How many such lines were dropped.
+    /// Number of dropped trailer lines.
     pub trailers_dropped: u8,
-    /// What the gauges count of this flow: bytes buffered, bytes in the pipe.
+    /// The bytes that the gauges count for this flow: in the buffer, in the pipe.
     reported_bytes: (usize, usize),
 }
 
 impl<N: NetDriver> ByteFlow<N> {
-    /// A direction with nothing in it; `limit`: what a connection may hold, bytes.
+    /// An empty direction. `limit`: buffer limit of a connection in bytes.
     pub fn new(framing: BodyFraming, limit: u32) -> Self {
         ByteFlow {
             framing,
@@ -77,7 +76,7 @@ impl<N: NetDriver> ByteFlow<N> {
             in_pipe: 0,
             bulk: false,
             may_splice: true,
-            // The rest is for heads.
+            // The rest of the limit is for heads.
             most: COPY_BYTES.min(limit as usize / 4 * 3),
             shared_buffer: None,
             read_ahead: None,
@@ -90,7 +89,7 @@ impl<N: NetDriver> ByteFlow<N> {
         }
     }
 
-    /// Keeps bytes, already in the receiver's form, that could not be given at once.
+    /// Buffers bytes, already in the receiver's framing, that could not be written.
     pub fn queue_bytes(&mut self, worker: &Worker<N>, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -98,7 +97,7 @@ impl<N: NetDriver> ByteFlow<N> {
         if self.pending.capacity() == 0 {
             self.pending = worker.buffers.take();
         }
-        // What was given long ago is not kept for what comes.
+        // Removes written bytes before the buffer grows.
         if self.pending_at > self.pending.len() / 2 {
             self.pending.drain(..std::mem::take(&mut self.pending_at));
         }
@@ -106,8 +105,8 @@ impl<N: NetDriver> ByteFlow<N> {
         self.report_buffered(worker);
     }
 
-    /// Whether a long body follows of which nothing is there yet: a head that waits one turn may go out with its
-    /// beginning.
+    /// Whether a long body follows of which no byte has arrived. A head that waits one turn may then be sent together
+    /// with the start of the body.
     pub fn long_body_follows(&self) -> bool {
         self.compressor.is_none()
             && matches!(self.framing, BodyFraming::Length(left) if left >= SPLICE_FROM)
@@ -118,8 +117,8 @@ impl<N: NetDriver> ByteFlow<N> {
         self.pending_at < self.pending.len() || self.in_pipe > 0
     }
 
-    /// Decodes bytes that came with a head: appends to `out` what the receiver is to get and returns how many
-    /// bytes belonged to the body.
+    /// Decodes bytes that arrived with a head. Appends the bytes for the receiver to `out`, and returns how many
+    /// belonged to the body.
     ///
     /// # Errors
     /// The defect of a chunked body.
@@ -160,7 +159,7 @@ impl<N: NetDriver> ByteFlow<N> {
         Ok(consumed)
     }
 
-    /// Moves what can be moved now.
+    /// Transfers as much as possible now.
     pub fn step(
         &mut self,
         worker: &Worker<N>,
@@ -218,7 +217,7 @@ impl<N: NetDriver> ByteFlow<N> {
         FlowStep::Yield
     }
 
-    /// Writes the buffered bytes to the receiver; `None`: nothing is buffered any more.
+    /// Writes the buffered bytes to the receiver; `None`: the buffer is empty now.
     fn write_pending(
         &mut self,
         worker: &Worker<N>,
@@ -336,7 +335,7 @@ impl<N: NetDriver> ByteFlow<N> {
         }
     }
 
-    /// Gives buffers and pipe back. A pipe with bytes in it is closed instead.
+    /// Returns the buffers and the pipe. A pipe that contains bytes is closed instead.
     pub fn release(&mut self, worker: &Worker<N>) {
         if self.pending.capacity() > 0 {
             worker.buffers.put(std::mem::take(&mut self.pending));

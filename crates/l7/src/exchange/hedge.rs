@@ -1,5 +1,4 @@
-//! Hedged requests: whether a second server may get the request while the first is silent, and what becomes of both
-//! attempts.
+//! Hedged requests: whether a second server may get the request while the first is silent, and how both attempts end.
 //!
 //! The second attempt itself is `upstream::hedge`.
 
@@ -15,7 +14,7 @@ use crate::rt::NetDriver;
 use crate::upstream::hedge::{HedgeContext, HedgeResult, HedgeState, HedgeWinner};
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// The second attempt beside a first one at this server, where the pool wants it and the request may be sent twice.
+    /// Prepares a second attempt next to the first one, if the pool hedges and the request may be sent twice.
     pub(super) fn start_hedge(&self, attempts: u32, first: ServerId) -> Option<Box<HedgeState<N>>> {
         let view = self.pool.view.borrow();
         let context = view.config.hedge.as_ref()?;
@@ -41,7 +40,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(Box::new(HedgeState::Delayed(now + delay, context)))
     }
 
-    /// The second attempt instead of a first one that lost or failed; `None`: it came to nothing.
+    /// Adopts the second attempt after the first one lost or failed; `None`: the second one failed too.
     pub(super) async fn adopt_hedge(&mut self) -> Option<HedgeWinner<N>> {
         let ExchangeContext { worker, client, service, .. } = self.context;
         let hedged = match std::mem::replace(&mut self.hedge, HedgeResult::None) {
@@ -54,7 +53,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 let message = &self.incoming.head;
                 std::future::poll_fn(|_| match race.poll(message) {
                     Poll::Ready(hedged) => Poll::Ready(Some(hedged)),
-                    // What ends the exchange meanwhile is found by the attempt that follows.
+                    // The next attempt detects a deadline that passed meanwhile.
                     Poll::Pending if !race.is_under_way() => Poll::Ready(None),
                     Poll::Pending if deadline.expired_cause(worker.rt.now()).is_some() => {
                         Poll::Ready(None)
@@ -71,7 +70,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(hedged)
     }
 
-    /// The first server lost: nothing is wrong with it, but that it took at least so long.
+    /// Counts a first server that lost to the hedge. Only its latency counts against it: it took at least this long.
     pub(super) fn count_lost_to_hedge(&mut self, failure: &AttemptFailure<N>) {
         self.counters().retried.add(1);
         self.lost_since = self.record.request_sent;
@@ -89,7 +88,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Keeps what an answer took to begin, for the pool's percentile.
+    /// Records the time to the first byte for the pool's latency percentile.
     pub(super) fn record_answer_latency(&self) {
         if self.pool.view.borrow().config.hedge.is_none() || self.record.local_reply {
             return;

@@ -1,7 +1,6 @@
-//! A request as the exchange carries it: the head for the server, what of the body came with it, and facts.
+//! A request as the exchange uses it: the head for the server, the body bytes that arrived with it, and its properties.
 //!
-//! Made in one step from the bytes that the client sent, so that nothing borrows them across a wait. It sends
-//! nothing.
+//! It is built in one step from the client's bytes, so that nothing borrows them across a wait.
 
 use std::net::SocketAddr;
 
@@ -26,46 +25,44 @@ use crate::exchange::trace_span::TraceSpan;
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// A request ready to be sent.
 pub struct IncomingRequest<N: NetDriver> {
-    /// The head in the server's form, followed by body bytes in the server's form that came with it.
+    /// The head for the server, followed by the body bytes that arrived with it, in the form for the server.
     pub head: Vec<u8>,
-    /// Bytes of the head as the client sent it.
+    /// Length of the client's head in bytes.
     pub received_bytes: u64,
     /// The rest of the body.
     pub body: ByteFlow<N>,
-    /// Bytes of the body that were read later and are held behind the head.
+    /// Body bytes that were read later and are stored after the head.
     pub resend: ResendBody,
-    /// The client's version; HTTP/1.1 for HTTP/2, whose requests have its form.
+    /// The client's version; HTTP/1.1 for HTTP/2, whose requests are converted.
     pub version: HttpVersion,
-    /// What the client spoke.
     pub protocol: DownstreamProtocol,
-    /// The client wants keep-alive.
+    /// The client's connection is persistent.
     pub keep_alive: bool,
-    /// HEAD: the answer has no body.
+    /// HEAD: the response has no body.
     pub head_only: bool,
-    /// May be repeated (RFC 9110 §9.2.2).
+    /// The request may be repeated (RFC 9110 §9.2.2).
     pub idempotent: bool,
-    /// It authenticates the connection that it is sent on, or was asked to.
+    /// The request authenticates its connection, or a server asked for that.
     pub authenticates: bool,
-    /// The head says that the connection ends with the answer.
+    /// The head contains `Connection: close`.
     pub says_close: bool,
-    /// Asks for another protocol.
+    /// The request asks for another protocol.
     pub upgrade: bool,
-    /// It may go no further: we answer.
+    /// The request may not be forwarded: the balancer answers it.
     pub ends_here: bool,
-    /// Length of the method at the beginning of `head`.
+    /// Length of the method at the start of `head`.
     pub method_len: usize,
-    /// Where the target lies in `head`.
+    /// Start and end of the target in `head`.
     pub target: (usize, usize),
-    /// The target as the client sent it, where a rule has changed it.
+    /// The client's target, if a rule has changed it.
     pub original_target: Option<Vec<u8>>,
-    /// Its span, where tracing is on.
+    /// The request's span, if tracing is on.
     pub trace_span: Option<TraceSpan>,
 }
 
 impl<N: NetDriver> IncomingRequest<N> {
-    /// Its class of priority: what a digit in the field that the service names says, or else the service.
+    /// The priority class: a digit in the configured field, or else the service's class.
     pub fn class(&self, terms: &RequestPriority) -> PriorityClass {
         let Some(name) = &terms.header else { return terms.class };
         match self.view().field(name.as_bytes()).next() {
@@ -85,7 +82,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         }
     }
 
-    /// The Host that the server gets.
+    /// The Host for the server.
     pub fn host(&self) -> &[u8] {
         fields(&self.head, b"host").next().unwrap_or_default()
     }
@@ -100,7 +97,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         ParsedHead::new(&self.head, self.method_len, self.target)
     }
 
-    /// How its answer may be coded.
+    /// The content codings that the client accepts.
     pub fn accepted_encodings(&self) -> AcceptedEncodings {
         AcceptedEncodings::parse_headers(
             fields(&self.head, b"accept-encoding"),
@@ -110,7 +107,7 @@ impl<N: NetDriver> IncomingRequest<N> {
 
     /// Removes `Expect: 100-continue` from the head; returns whether it was there.
     pub fn remove_expectation(&mut self) -> bool {
-        // As `emit_request` writes it.
+        // In the form that `emit_request` writes.
         const LINE: &[u8] = b"\r\nExpect: 100-continue\r\n";
         let end = self.head.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(0) + 2;
         let lines = self.head.get(..end).unwrap_or_default();
@@ -121,7 +118,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         true
     }
 
-    /// Says to the server that the connection ends with the answer, or takes that back.
+    /// Adds `Connection: close` to the head, or removes it.
     pub fn set_close(&mut self, closes: bool) {
         const LINE: &[u8] = b"Connection: close\r\n";
         if closes == self.says_close {
@@ -135,7 +132,7 @@ impl<N: NetDriver> IncomingRequest<N> {
         self.says_close = closes;
     }
 
-    /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
+    /// Replaces the head and the bytes after it; returns the old buffer.
     pub fn replace(&mut self, head: Vec<u8>, target_start: usize, target_end: usize) -> Vec<u8> {
         self.original_target.get_or_insert_with(|| {
             self.head.get(self.target.0..self.target.1).unwrap_or_default().to_vec()
@@ -145,11 +142,11 @@ impl<N: NetDriver> IncomingRequest<N> {
     }
 }
 
-/// Reads one request from the beginning of `bytes`; `None`: more bytes are needed. Bytes of the next request go to
+/// Reads one request from the start of `bytes`; `None`: more bytes are needed. Bytes of the next request are stored in
 /// `rest`.
 ///
 /// # Errors
-/// The rule of grammar that was broken.
+/// The violated rule.
 pub fn read<N: NetDriver>(
     worker: &Worker<N>,
     service: &ServiceConfig,
@@ -187,7 +184,7 @@ pub fn read<N: NetDriver>(
         tracing: place.as_ref().map(TraceSpan::outgoing_context),
     };
     http1::emit_request(&request, &edits, &mut head);
-    // An upload keeps less than its answer, so that both together stay within the limit.
+    // The upload gets a smaller part of the limit than the response; both together stay within it.
     let mut body = ByteFlow::new(framing(&request, service), service.limit.connection_bytes / 4);
     let after = &bytes[request.head_len..];
     let used = body.decode(after, &mut head)?;
@@ -221,7 +218,7 @@ pub fn read<N: NetDriver>(
     Ok(Some(incoming))
 }
 
-/// The header lines with the client's certificate, where any service sends such lines.
+/// The field lines with the client's certificate, if any service sends such lines.
 fn identity_lines<'a, N: NetDriver>(
     service: &'a ServiceConfig,
     client: &'a ProxyStream<N>,
@@ -230,7 +227,7 @@ fn identity_lines<'a, N: NetDriver>(
     (!prefixes.is_empty()).then(|| IdentityHeaders { prefixes, lines: client.identity() })
 }
 
-/// The limits of a service's heads, as the codec wants them.
+/// The limits of a service's request heads.
 pub fn limits(service: &ServiceConfig) -> HeadLimits {
     HeadLimits {
         head_bytes: service.limit.header_bytes as usize,
@@ -265,7 +262,7 @@ fn treatment(fanout: ForwardedHeaderAction) -> ForwardedPolicy {
     }
 }
 
-/// The target in the request line that we have just written.
+/// Start and end of the target in a request line that the balancer has written.
 fn target(head: &[u8]) -> (usize, usize) {
     let start = head.iter().position(|b| *b == b' ').map_or(0, |at| at + 1);
     let length = head[start..].iter().position(|b| *b == b' ').unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a server reports of itself in an answer: its keep-alive timeout and its load. It reads no bytes.
+//! Stores what a response reports about its server: the keep-alive timeout and the load.
 
 use std::time::Duration;
 

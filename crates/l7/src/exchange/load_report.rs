@@ -1,4 +1,4 @@
-//! Load reports of servers in response heads (ORCA), where the pool asks for them.
+//! Load reports of servers in response heads (ORCA), for pools that use them.
 
 use model::config::{AgentKind, PoolConfig};
 use model::load_report::orca::{HEADER_NAME, OrcaError, OrcaReport, parse};
@@ -10,14 +10,14 @@ use wire::http1::Header;
 /// A server's load report, or why it is invalid.
 pub type ServerLoadReport = Result<OrcaReport, OrcaError>;
 
-/// The report in an answer's head; nothing is looked for unless the pool's agent is `answers`.
+/// The report in a response's head. Nothing is parsed unless the pool's agent is `answers`.
 pub fn read_report(pool: &PoolConfig, headers: &[Header<'_>]) -> Option<ServerLoadReport> {
     pool.agent.as_ref().filter(|agent| agent.kind == AgentKind::Answers)?;
     let field = headers.iter().find(|header| header.name.eq_ignore_ascii_case(HEADER_NAME))?;
     Some(parse(field.value))
 }
 
-/// Keeps a report; what is not understood or out of range is counted.
+/// Stores a report; an invalid one is counted.
 pub fn store_report(
     report: ServerLoadReport,
     live: &ServerStats,

@@ -1,6 +1,6 @@
-//! Local replies: responses that the load balancer makes itself, and the lingering close of a client that still sends.
+//! Local replies: responses that the balancer generates, and the lingering close for a client that still sends.
 //!
-//! A reply carries the cause and the id that the log has. The caller gives the cause.
+//! A reply carries the cause, which the caller provides, and the id of the log line.
 
 use std::time::Duration;
 
@@ -14,25 +14,25 @@ use crate::exchange::disposition::ConnectionDisposition;
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// How long we go on reading after our last byte, so that the client gets it: closing with unread bytes would send
-/// a reset that overtakes the answer (RFC 9112 §9.6).
+/// How long input is read after the last byte was sent. Closing with unread bytes would cause a reset that may discard
+/// the response (RFC 9112 §9.6).
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Bytes that are read and dropped meanwhile.
+/// Most bytes that are read and discarded meanwhile.
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// How long the client may take to read our small answer.
+/// How long the client may take to read the small response.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An answer of ours.
+/// A local reply.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalReply {
     pub status: u16,
-    /// Named in the answer.
+    /// The cause, which the response names.
     pub cause: Cause,
     /// The connection may carry another request.
     pub keep_alive: bool,
-    /// Without a body: the answer to HEAD.
+    /// A response to HEAD, without a body.
     pub head_only: bool,
 }
 
@@ -62,7 +62,7 @@ pub async fn send_reply<N: NetDriver>(
     write_reply(worker, client, view, out, answer.keep_alive, record).await
 }
 
-/// Sends an answer that the configuration makes.
+/// Sends a response that the configuration defines.
 pub async fn send_rule_answer<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
@@ -101,7 +101,7 @@ async fn write_reply<N: NetDriver>(
     }
 }
 
-/// Ends our side and reads on for a while.
+/// Ends the sending direction and continues to read for a while.
 pub async fn linger<N: NetDriver>(worker: &Worker<N>, client: ProxyStream<N>) {
     client.end();
     let until = worker.rt.now() + LINGER;

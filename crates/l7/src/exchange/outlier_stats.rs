@@ -1,11 +1,11 @@
-//! Counts answers and failures of a server for outlier detection.
+//! Counts a server's responses and failures for outlier detection.
 
 use model::cause::Cause;
 use model::outlier_detection::{OutlierFailure, classify_failure};
 use model::snapshot::PoolView;
 use model::stats::ServerStats;
 
-/// A whole answer of this status came from a server of the pool.
+/// Counts a complete response with this status.
 #[inline]
 pub fn record_answer(pool: &PoolView, live: &ServerStats, worker: usize, status: u16) {
     let Some(eject) = &pool.config.eject else { return };
@@ -19,7 +19,7 @@ pub fn record_answer(pool: &PoolView, live: &ServerStats, worker: usize, status:
     }
 }
 
-/// An attempt at it failed.
+/// Counts a failed attempt.
 pub fn record_failure(pool: &PoolView, live: &ServerStats, worker: usize, cause: Cause) {
     let (Some(_), Some(fault)) = (&pool.config.eject, classify_failure(cause)) else { return };
     let counters = &live.slots[worker].counters;

@@ -1,4 +1,4 @@
-//! An exchange whose server has switched protocols (101): bytes both ways until either side ends.
+//! An exchange whose server has switched protocols (101): bytes in both directions until either side ends.
 
 use super::{ExchangeContext, HttpExchange, tunnel};
 use crate::conn::sampling;
@@ -8,7 +8,7 @@ use crate::rt::NetDriver;
 use crate::upstream::UpstreamLease;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// After both agreed on another protocol; `early_bytes` came behind the request.
+    /// Runs the tunnel after an accepted upgrade; `early_bytes` arrived after the request.
     pub(super) async fn run_tunnel(
         &mut self,
         lease: UpstreamLease<N>,
@@ -44,7 +44,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         if ended.cause.is_none() {
             return ConnectionDisposition::Close;
         }
-        // Both sides learn that it did not end well: an orderly end would pass half of it for the whole.
+        // Both sides are reset: after an orderly close a truncated stream would look complete.
         lease.connection.reset();
         ConnectionDisposition::Reset
     }

@@ -1,7 +1,8 @@
-//! One attempt of an exchange: the request to a server and its answer to the client, both directions at once.
+//! One attempt of an exchange: relays the request to a server and its response to the client, in both directions at
+//! once.
 //!
-//! A state machine: each poll moves what can be moved, and otherwise sets the next deadline. It ends with an ending or
-//! a fault; `exchange` decides what follows a fault.
+//! A state machine: each poll transfers what is possible and otherwise sets the next deadline. The result is an ending
+//! or a fault; `exchange` decides what follows a fault.
 
 mod faults;
 mod outcome;
@@ -43,11 +44,11 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     record: &'a mut ExchangeRecord,
     sent: usize,
     meter: Meter,
-    /// Bytes of the answer's heads.
+    /// Bytes of the response's heads.
     heads: u64,
-    /// Informational answers so far.
+    /// Number of interim responses so far.
     interim: u32,
-    /// One of them was passed on.
+    /// An interim response was passed to the client.
     interim_sent: bool,
     uploaded: bool,
     server_stopped_reading: bool,
@@ -55,7 +56,7 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     down: ByteFlow<N>,
     answer: Option<AttemptEnding>,
     answer_begun: bool,
-    /// The answer's head is held back for one turn.
+    /// The response's head is delayed by one turn.
     head_pending: bool,
     excess: Vec<u8>,
     up_moved: (u64, MonotonicTime),
@@ -64,17 +65,17 @@ pub struct AttemptRelay<'a, N: NetDriver> {
     down_wait: RelayWait,
     keep_alive_timeout: Option<u32>,
     load_report: Option<ServerLoadReport>,
-    /// Either side may say nothing for long: a stream of events or messages.
+    /// Both sides may be silent for long: a stream of events or messages.
     streams: bool,
-    /// A second attempt beside this one, until either server answers.
+    /// A hedged attempt, until either server responds.
     hedge: Option<Box<HedgeState<N>>>,
     hedge_winner: Option<Box<HedgeWinner<N>>>,
-    /// The request was sent before this attempt: when, and what came already.
+    /// For a request that was sent before this attempt: when it was sent, and the first bytes of its response.
     answer_first_byte: Option<MonotonicTime>,
     answer_prefix: Vec<u8>,
 }
 
-/// For whom a direction waits.
+/// The side that a direction waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RelayWait {
     Nobody,
@@ -82,30 +83,30 @@ enum RelayWait {
     Server,
 }
 
-/// What an attempt runs between.
+/// The connections and settings of an attempt.
 pub struct RelayContext<'a, N: NetDriver> {
     pub worker: &'a Worker<N>,
     pub client: &'a ProxyStream<N>,
     pub server: &'a ProxyStream<N>,
-    /// The service as it was when the exchange began.
+    /// The service's view when the exchange began.
     pub service: Arc<ServiceView>,
-    /// The pool as it is now.
+    /// The pool's current view.
     pub pool: Arc<PoolView>,
-    /// When the whole exchange must be over.
+    /// The deadline of the exchange.
     pub total_deadline: MonotonicTime,
-    /// When all attempts together must be over; `NEVER`: this is the first one, which has times of its own.
+    /// The deadline of all attempts; `NEVER`: the first attempt, which only has its own timeouts.
     pub until: MonotonicTime,
-    /// When the service is cut; may come nearer meanwhile.
+    /// When the service's remaining exchanges are reset; may become earlier.
     pub cut_at: &'a Cell<MonotonicTime>,
-    /// Whether the server's connections were ordered to be cut.
+    /// Detects an operator's order to close the server's connections.
     pub abort_watch: &'a AbortWatch,
-    /// Bytes that were sent to the server's connection before.
+    /// Bytes sent on the server's connection before this attempt.
     pub sent_before: u64,
     /// Changes to the response's head.
     pub changes: &'a ResponseChanges,
-    /// How the client takes the answer coded.
+    /// The content codings that the client accepts.
     pub accepted_encodings: compression::AcceptedEncodings,
-    /// What it may be given up for, if its request may be sent again.
+    /// Reasons to abandon this attempt for a retry, if the request may be sent again.
     pub retry_trigger: Option<RetryTrigger<'a, N>>,
 }
 
@@ -154,19 +155,19 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
     }
 
-    /// A second attempt may be made beside it.
+    /// Sets the hedged attempt.
     pub fn set_hedge(&mut self, hedge: Option<Box<HedgeState<N>>>) {
         self.hedge = hedge;
     }
 
-    /// Its request was sent already, and the answer has begun.
+    /// The request was already sent, and its response has begun.
     pub fn resume(&mut self, sent: SentRequest) {
         self.sent = self.incoming.head.len();
         self.answer_first_byte = Some(sent.sent_at);
         self.answer_prefix = sent.first_bytes;
     }
 
-    /// The second attempt: one that has won, or one that is under way.
+    /// The hedged attempt, if it has won or continues.
     pub fn take_hedge(&mut self) -> HedgeResult<N> {
         match (self.hedge_winner.take(), self.hedge.take()) {
             (Some(won), _) => HedgeResult::Won(won),
@@ -180,12 +181,12 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.load_report
     }
 
-    /// How long the server says it keeps idle connections, seconds.
+    /// The server's keep-alive timeout in seconds.
     pub fn keep_alive_timeout(&self) -> Option<u32> {
         self.keep_alive_timeout
     }
 
-    /// Bytes that came after the end of the client's body: the next request.
+    /// Bytes after the end of the client's body: the next request.
     pub fn take_excess(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.excess)
     }
@@ -194,7 +195,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.meter.moved
     }
 
-    /// It is over: gives buffers and pipes back, and has the sockets read if that is wanted.
+    /// Ends the attempt: returns buffers and pipes, and reads the sockets' counters if the exchange is measured.
     pub fn release(&mut self) {
         let RelayContext { worker, client, server, service, .. } = &self.context;
         self.count_compressed();
@@ -209,13 +210,13 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         );
     }
 
-    /// Whether every byte of the request that was read from the client is still in `incoming.head`.
+    /// Whether every received byte of the request is still in `incoming.head`.
     pub fn replayable(&self) -> bool {
         let body = &self.incoming.body;
         !self.incoming.resend.is_released() && body.bytes_out == 0 && !body.has_pending()
     }
 
-    /// Moves what can be moved.
+    /// Transfers what is possible now.
     pub fn poll(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
         let polled = self.recall_wait().progress();
         self.meter.set_totals(TransferTotals {
@@ -310,7 +311,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
     }
 
-    /// Whether the server has switched before it had the whole request: its body comes first (RFC 9110 §7.8).
+    /// Whether the server switched protocols before it had the whole request: the body is sent first (RFC 9110 §7.8).
     fn switches_early(&self) -> bool {
         self.answer == Some(AttemptEnding::Upgraded)
             && !self.uploaded
@@ -322,7 +323,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         Ok(None)
     }
 
-    /// When the next thing must have happened, and what it means if it has not.
+    /// Computes the next deadline, and returns the fault of one that has passed.
     fn deadline(&mut self) -> Poll<Result<AttemptEnding, AttemptFault>> {
         if self.context.abort_watch.is_due() {
             return Poll::Ready(Err(self.fault(Cause::OrderCut)));

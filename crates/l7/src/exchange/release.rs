@@ -1,6 +1,6 @@
 //! Records the connection that a request uses, and returns or closes it after the exchange.
 //!
-//! A connection that is not reused carried `Connection: close` with its request, so that the server closes first:
+//! A request on a connection that will not be reused carries `Connection: close`, so that the server closes first:
 //! TIME_WAIT, which occupies a port, is then on the server's side.
 
 use std::rc::Rc;
@@ -18,11 +18,11 @@ use crate::worker::Worker;
 /// will.
 const SERVER_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Connections of a worker that wait for their servers to close; more are closed at once.
+/// Most connections of a worker that wait for their servers to close; further ones are closed at once.
 const MAX_CLOSING: u32 = 1024;
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// Which server has the request, over which connection.
+    /// Records the server and the connection of the request.
     pub(super) fn record_server(&mut self, lease: &UpstreamLease<N>) {
         self.record.server = Some(lease.slot_guard.server.id);
         self.record.reused = lease.reused;
@@ -31,8 +31,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Before the request is sent: says whether the connection ends with the answer.
-    /// A request that was `sent` already carries the header.
+    /// Before the request is sent: announces whether the connection closes after the response. A request that was
+    /// already `sent` carries the header.
     pub(super) fn announce_close(&mut self, lease: &UpstreamLease<N>, sent: bool) {
         if sent {
             return;
@@ -42,7 +42,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         self.incoming.set_close(ends);
     }
 
-    /// Keeps the connection, for this client alone where it is authenticated or may be soon.
+    /// Returns the connection to the pool. An authenticated connection is reserved for its client.
     pub(super) fn keep_connection(&self, mut lease: UpstreamLease<N>) {
         let ExchangeContext { worker, client_peer, .. } = self.context;
         if self.incoming.authenticates {
@@ -50,7 +50,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 self.incoming.protocol,
                 DownstreamProtocol::Http2 | DownstreamProtocol::Http3
             ) {
-                // Which requests on it share an identity is not known: it serves none any more.
+                // Requests on this client connection may have different identities, so the server connection is not
+                // reused.
                 return;
             }
             lease.connection.owner = ConnectionOwner::for_client(client_peer);
@@ -63,12 +64,12 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// After a whole answer on a connection that is not kept.
+    /// Closes a connection that is not reused after a complete response.
     pub(super) fn close_connection(&self, lease: UpstreamLease<N>) {
         let ExchangeContext { worker, .. } = self.context;
         let UpstreamLease { connection, slot_guard, .. } = lease;
         drop(slot_guard);
-        // Its end is here, or more than an answer.
+        // The server has closed already, or has sent more than a response.
         if !connection.stream.settle_idle()
             || worker.draining.get()
             || worker.closing_upstreams.get() >= MAX_CLOSING
@@ -79,7 +80,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         worker.rt.spawn(async move {
             connection.stream.attach_current_task();
             let until = parting.0.rt.now() + SERVER_CLOSE_TIMEOUT;
-            // Either way it is closed now.
+            // The connection is closed either way: by the server, or after the timeout.
             let _ = connection.stream.readable(until).await;
             drop((connection, parting));
         });

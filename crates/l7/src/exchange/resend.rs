@@ -1,6 +1,6 @@
-//! How much of a request's body is held behind its head, so that the request can be sent again.
+//! Counts the body bytes that are stored after a request's head, so that the request can be sent again.
 //!
-//! It counts the bytes for the gauges. The bytes themselves are in `IncomingRequest::head`.
+//! The bytes are counted for the gauges. The bytes themselves are in `IncomingRequest::head`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::accounting::gauges::OpenGauges;
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// The held bytes of one request.
+/// The stored bytes of one request.
 #[derive(Default)]
 pub struct ResendBody {
     bytes: usize,
@@ -17,19 +17,19 @@ pub struct ResendBody {
 }
 
 impl ResendBody {
-    /// So many more bytes are held.
+    /// Counts `more` stored bytes.
     pub fn grow<N: NetDriver>(&mut self, worker: &Worker<N>, more: usize) {
         let census = self.gauges.get_or_insert_with(|| worker.gauges.0.clone());
         census.held_bytes.change(0, more);
         self.bytes += more;
     }
 
-    /// Bytes that are held.
+    /// Number of stored bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// They are held no longer.
+    /// The bytes are no longer stored.
     pub fn release(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         if let Some(census) = &self.gauges {
@@ -38,7 +38,7 @@ impl ResendBody {
         self.released |= bytes > 0;
     }
 
-    /// Whether bytes were released: the request is not whole any more.
+    /// Whether bytes were released: the request is no longer complete.
     pub fn is_released(&self) -> bool {
         self.released
     }

@@ -1,7 +1,7 @@
 //! Routing of an exchange: the rules of its service, and client affinity.
 //!
-//! Done once, before the first attempt. It rewrites the head and sends mirror copies as the rule configures; it chooses
-//! no server.
+//! Routing takes place once, before the first attempt. It rewrites the head and sends mirror copies as the rule
+//! configures. The server is chosen later.
 
 use std::time::Duration;
 
@@ -22,20 +22,20 @@ use crate::upstream::affinity::{AffinityChoice, AffinityInput, ClientAffinity};
 use crate::upstream::mirror::{self, MirroredRequest};
 use crate::upstream::routing::{self, MatchedRule, RoutingDecision};
 
-/// Where authorities ask for it (RFC 8555 §8.3).
+/// The path that ACME authorities request (RFC 8555 §8.3).
 const ACME_CHALLENGE_PATH: &[u8] = b"/.well-known/acme-challenge/";
 
-/// What ends an exchange before a server is chosen.
+/// A response without a server.
 pub(super) enum EarlyReply {
-    /// A rule refuses it.
+    /// The request is rejected for this cause.
     Refused(Cause),
-    /// A rule answers: status, lines, body.
+    /// A configured response: status, lines, body.
     Composed(u16, Vec<u8>, Vec<u8>),
 }
 
 impl<N: NetDriver> HttpExchange<'_, N> {
-    /// What an authority asks for to see that a name is ours, before any rule is asked. What nobody waits for goes on to
-    /// a server, which may have ordered a certificate itself.
+    /// Responds to an ACME HTTP-01 challenge, before any rule applies. A request for an unknown token is forwarded,
+    /// since the server may have ordered a certificate itself.
     pub(super) fn answer_acme_challenge(&self) -> Option<EarlyReply> {
         let proofs = self.context.worker.challenges.borrow();
         let proofs = proofs.as_ref()?;
@@ -45,8 +45,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(EarlyReply::Composed(200, lines, text.clone().into_bytes()))
     }
 
-    /// What is answered to a request that may go no further (RFC 9110 §7.6.2). What TRACE asks for is not shown: scripts
-    /// that cannot read a cookie could read it there.
+    /// Responds to a request that may not be forwarded (RFC 9110 §7.6.2). TRACE is rejected: its response would reveal
+    /// cookies to scripts that may not read them.
     pub(super) fn answer_last_hop(&self) -> Option<EarlyReply> {
         if !self.incoming.ends_here {
             return None;
@@ -55,8 +55,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(EarlyReply::Composed(status, b"Allow: OPTIONS\r\n".to_vec(), Vec::new()))
     }
 
-    /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
-    /// the certificate has ended.
+    /// Checks the client's certificate again: the trust settings may have changed since the connection began, or the
+    /// certificate may have expired.
     pub(super) fn check_client_certificate(&self) -> Option<EarlyReply> {
         let wanted = self.view.config.tls.as_ref()?.client.as_ref()?;
         let ExchangeContext { worker, client, .. } = self.context;
@@ -78,8 +78,8 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         judged.err().map(|error| EarlyReply::Refused(handshake_cause::client_cause(&error).0))
     }
 
-    /// Whether the host that is asked for belongs to another kind of connection: one that is asked for a certificate of the
-    /// client, or one that is not (RFC 9110 §15.5.20).
+    /// Rejects a host that differs from the connection's server name in whether it requires a client certificate (RFC
+    /// 9110 §15.5.20).
     pub(super) fn check_host(&self) -> Option<EarlyReply> {
         let client = self.view.config.tls.as_ref()?.client.as_ref()?;
         if client.names.is_empty() {
@@ -92,7 +92,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             .then_some(EarlyReply::Refused(Cause::Misdirected))
     }
 
-    /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
+    /// Applies the rules and looks up the client's affinity; returns a response that ends the exchange, if any.
     pub(super) fn route(&mut self) -> Option<EarlyReply> {
         if let Some(end) = self.normalize_path() {
             return Some(end);
@@ -146,7 +146,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         None
     }
 
-    /// What the service makes of an ambiguous path before rules are asked; what ends the exchange, if it does.
+    /// Applies path normalization before the rules; returns a response that ends the exchange, if any.
     fn normalize_path(&mut self) -> Option<EarlyReply> {
         let normalization = self.view.config.path_normalization;
         if !normalization.applies_without_rules() {
@@ -167,7 +167,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// What the client's server wants of the choice.
+    /// The constraint of the client's affinity on the choice of a server.
     pub(super) fn affinity_choice(&self) -> Option<AffinityChoice> {
         let now = self.context.worker.rt.now();
         self.affinity
@@ -175,7 +175,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             .and_then(|it| it.choose_server(&self.pool, &self.failed_servers, now))
     }
 
-    /// A server was chosen.
+    /// Records the chosen server for the client's affinity.
     pub(super) fn record_chosen_server(&mut self, server: ServerId) {
         if let Some(affinity) = &self.affinity {
             let now = self.context.worker.rt.now();
@@ -189,7 +189,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Changes the request as the rule says, and keeps what it says of the answer; `None`: its new path would be
+    /// Applies the rule's changes to the request, and stores those for the response; `None`: the new path would be
     /// ambiguous.
     fn apply_edits(&mut self, matched: &MatchedRule) -> Option<()> {
         let worker = self.context.worker;
@@ -210,7 +210,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         Some(())
     }
 
-    /// Sends a copy where the rule wants one.
+    /// Sends a mirror copy, if the rule configures one.
     fn mirror_request(&self, matched: &MatchedRule) {
         let ExchangeContext { worker, client_peer, service, .. } = self.context;
         let wanted = matched.rule().and_then(|rule| rule.mirror);
@@ -232,7 +232,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         );
     }
 
-    /// Ends without a server.
+    /// Ends the exchange without a server.
     pub(super) async fn end_locally(&mut self, end: EarlyReply) -> ConnectionDisposition {
         let ExchangeContext { worker, client, .. } = self.context;
         let (status, lines, body) = match end {

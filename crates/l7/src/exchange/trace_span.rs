@@ -1,6 +1,6 @@
-//! The trace that a request belongs to, and the trace context that its server gets (W3C Trace Context).
+//! The trace of a request, and the trace context that its server gets (W3C Trace Context).
 //!
-//! The caller's sampling decision is followed. Without one, one request in a configured number is sampled.
+//! The client's sampling decision is followed. Without one, one request in a configured number is sampled.
 
 use model::time_attribution::ExchangeTrace;
 use wire::http1::{Header, TraceContext, TracePropagation};
@@ -12,14 +12,14 @@ use crate::worker::Worker;
 /// A request's place in a trace, and its own span.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceSpan {
-    /// Where it comes from.
+    /// The trace and the parent span.
     pub trace: ExchangeTrace,
-    /// Its span, which is its id in the access log.
+    /// The request's span, which is its id in the access log.
     pub span: RequestId,
 }
 
 impl TraceSpan {
-    /// Of a request; `None`: traces are nobody's business here.
+    /// The span for a request with these headers; `None`: tracing is off.
     pub fn from_headers<N: NetDriver>(worker: &Worker<N>, headers: &[Header]) -> Option<TraceSpan> {
         if !worker.options.traces {
             return None;
@@ -30,7 +30,7 @@ impl TraceSpan {
             }
             None => {
                 let mut rng = worker.rng.borrow_mut();
-                // 0 is no trace.
+                // A trace id is never 0.
                 let trace = u128::from(rng.next()) << 64 | u128::from(rng.next() | 1);
                 ExchangeTrace { trace, parent: 0, sampled: worker.sampler.draw() }
             }

@@ -1,6 +1,7 @@
-//! Bytes both ways between a client and a server until both have ended: `tcp` services and upgraded connections.
+//! Relays bytes in both directions between a client and a server until both have ended: `tcp` services and upgraded
+//! connections.
 //!
-//! An end on one side is passed on and the other direction goes on (half-close). It chooses no server.
+//! If one side half-closes, the end is passed on and the other direction continues. The server is chosen elsewhere.
 
 use std::task::Poll;
 use std::time::Duration;
@@ -23,20 +24,20 @@ use crate::worker::Worker;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelOutcome {
     pub moved: TransferTotals,
-    /// Why, unless both sides ended in order.
+    /// The cause, unless both sides closed in order.
     pub cause: Option<Cause>,
-    /// When the first byte came from the server.
+    /// When the first byte arrived from the server.
     pub first_byte: Option<MonotonicTime>,
 }
 
-/// What a tunnel runs between.
+/// The connections of a tunnel.
 pub struct TunnelContext<'a, N: NetDriver> {
     pub client: &'a ProxyStream<N>,
     pub server: &'a ProxyStream<N>,
     pub service: &'a LocalService<N>,
-    /// Whether the server's connections were ordered to be cut.
+    /// Detects an operator's order to close the server's connections.
     pub abort_watch: AbortWatch,
-    /// Bytes of the client that were read already: they go first.
+    /// The client's bytes that were already read; they are sent first.
     pub early_bytes: Vec<u8>,
 }
 
@@ -67,7 +68,7 @@ pub async fn run<N: NetDriver>(
 ) -> TunnelOutcome {
     let TunnelContext { client, server, service, abort_watch, early_bytes: first } = ends;
     let _open = worker.gauges.count_tunnel();
-    // Either direction may stall: they share what a connection may hold.
+    // Either direction may stall, so each one gets half of the connection's buffer limit.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
     let mut tunnel = RunningTunnel {
         worker,
@@ -121,7 +122,7 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
         polled
     }
 
-    /// Who lets it go on: whoever takes nothing, else whoever was spoken to last.
+    /// The side that the tunnel waits for: one that accepts no bytes, or else the side that has to respond.
     fn awaited_side(&self) -> WaitReason {
         match (self.down.has_pending(), self.up.has_pending()) {
             (true, _) if self.client.window_closed().is_some() => WaitReason::StreamWindow,
@@ -135,7 +136,7 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
         let mut again = false;
         let up = self.up.bytes_out;
         let down = self.down.bytes_in;
-        // The side that spoke is served first; on a tie the server's bytes, which free its memory.
+        // The server's bytes are relayed first, since that frees the server's memory.
         if !self.down_ended {
             match self.down.step(self.worker, self.server, self.client, &mut Vec::new()) {
                 FlowStep::Finished => {
@@ -179,8 +180,8 @@ impl<N: NetDriver> RunningTunnel<'_, N> {
         if self.up_ended && self.down_ended {
             return Poll::Ready(None);
         }
-        // A connection whose both directions have ended looks broken too, and may hold bytes that still go on. Any other
-        // broken one takes nothing more, and its last bytes must not wait for a receiver that takes none.
+        // A connection with both directions ended looks broken too, and its last bytes can still be relayed. Any other
+        // broken connection accepts no more bytes, and its last bytes must not wait for a receiver that accepts none.
         if self.client.is_broken() && (self.up_ended || (!self.down_ended && self.up.has_pending()))
         {
             return Poll::Ready(Some(Cause::ClientReset));

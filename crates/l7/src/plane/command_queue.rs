@@ -15,10 +15,10 @@ use crate::downstream::accept::ListenerHandle;
 use crate::rt::epoll::Epoll;
 use crate::worker::Worker;
 
-/// What a worker listens on.
+/// The listeners of a worker.
 pub(super) type WorkerListeners = HashMap<ListenerId, Vec<ListenerHandle>>;
 
-/// What a worker carries out between two turns.
+/// A command that a worker runs between two turns.
 pub(super) type WorkerCommand = Box<dyn FnOnce(&Rc<Worker<Epoll>>, &mut WorkerListeners) + Send>;
 
 pub(super) struct CommandQueue {
@@ -30,10 +30,10 @@ pub(super) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// Without orders.
+    /// An empty queue.
     ///
     /// # Errors
-    /// When the kernel gives no eventfd.
+    /// The kernel cannot create an eventfd.
     pub(super) fn new() -> io::Result<CommandQueue> {
         Ok(CommandQueue {
             commands: Mutex::default(),
@@ -43,10 +43,10 @@ impl CommandQueue {
         })
     }
 
-    /// The eventfd for the worker's epoll: edge-triggered, each write is a new edge.
+    /// A duplicate of the eventfd for the worker's epoll: edge-triggered, so each write causes a new event.
     ///
     /// # Errors
-    /// When there is no descriptor.
+    /// No descriptor is free.
     pub(super) fn wake_descriptor(&self) -> io::Result<OwnedFd> {
         self.wake_event.try_clone()
     }
@@ -64,7 +64,7 @@ impl CommandQueue {
     }
 
     pub(super) fn wake(&self) {
-        // Only a full counter fails, and then the worker has been woken already.
+        // The write fails only for a full counter, and then the worker has been woken already.
         let _ = rustix::io::write(&self.wake_event, &1u64.to_ne_bytes());
     }
 }

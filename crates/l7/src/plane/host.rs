@@ -1,6 +1,6 @@
-//! Facts of the host that workers use: CPU cores, and the range of source ports.
+//! Properties of the host that workers use: CPU cores, and the range of source ports.
 
-/// Pins this thread to the `index`-th core that the process may use; without permission it stays where it is.
+/// Pins this thread to the `index`-th core that the process may use; without permission the thread is not pinned.
 pub fn pin(index: usize) {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
     let cores: Vec<usize> =
@@ -13,7 +13,7 @@ pub fn pin(index: usize) {
     }
 }
 
-/// The size of `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
+/// The size of `net.ipv4.ip_local_port_range`, both ends included. If it cannot be read: Linux's default.
 pub fn port_range() -> u32 {
     let path = "/proc/sys/net/ipv4/ip_local_port_range";
     let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Counts of what a plane has open.
+//! Counts of the plane's open connections and exchanges.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,28 +8,28 @@ use model::monotonic_time::MonotonicTime;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpenCounts {
     pub connections: u32,
-    /// Exchanges and `tcp` connections under way.
+    /// Running exchanges and `tcp` connections.
     pub exchanges: u32,
     pub tunnels: u32,
     /// Client connections without an exchange.
     pub idle: u32,
-    /// Bytes buffered for receivers that do not read.
+    /// Bytes buffered for peers that do not read.
     pub held_bytes: u64,
-    /// Bytes that wait in pipes of the kernel.
+    /// Bytes in kernel pipes (splice).
     pub piped_bytes: u64,
-    /// Now, on the workers' clock.
+    /// The current time on the workers' clock.
     pub now: MonotonicTime,
 }
 
 /// Source ports towards one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortUse {
-    /// From where; `None`: the kernel's choice.
+    /// The source address; `None`: the kernel chooses it.
     pub source: Option<IpAddr>,
     pub destination: SocketAddr,
-    /// Held by connections that are open, or resting.
+    /// Ports of open connections, and ports in TIME_WAIT.
     pub in_use: u32,
-    /// Of those in TIME_WAIT: their connections are closed, and the kernel gives them to nobody yet.
+    /// Ports in TIME_WAIT: their connections are closed, but the kernel does not assign them yet.
     pub resting: u32,
     /// Free ports of the range.
     pub left: u32,

@@ -1,8 +1,8 @@
 //! Tasks and their turns.
 //!
-//! A turn: wait for readiness or the next deadline, mark what became ready, poll the tasks concerned. A task that
-//! is polled sets its deadline anew. Futures get a waker that does nothing: inside a worker only sockets, deadlines and
-//! `wake` make a task runnable, and the wakers that it gave to libraries (`waker`).
+//! A turn: wait for readiness or the next deadline, mark the ready sockets, and poll their tasks. A polled task sets
+//! its deadline anew. Futures get a waker without effect: inside a worker, a task becomes runnable through sockets,
+//! deadlines, `wake`, and the wakers that it passes to libraries (`waker`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -28,9 +28,9 @@ struct Task {
     future: Option<Pin<Box<dyn Future<Output = ()>>>>,
     live: bool,
     queued: bool,
-    /// When to be polled at the latest.
+    /// The latest time of the next poll.
     deadline: MonotonicTime,
-    /// When its entry in the wheel comes up; `NEVER` without one.
+    /// When the task's entry in the timer wheel is due; `NEVER`: no entry.
     armed: MonotonicTime,
 }
 
@@ -39,7 +39,6 @@ struct SourceTable {
     free: Vec<u32>,
 }
 
-/// The runtime of one worker.
 pub struct WorkerRuntime<N: NetDriver> {
     pub net: N,
     tasks: RefCell<Vec<Task>>,
@@ -50,7 +49,7 @@ pub struct WorkerRuntime<N: NetDriver> {
     current: Cell<Option<TaskId>>,
     wanted: Cell<MonotonicTime>,
     now: Cell<MonotonicTime>,
-    /// How long it has waited for something to do, since it was made.
+    /// Total time spent waiting for events.
     waited: Cell<Duration>,
     reports: RefCell<Vec<ReadyEvent>>,
     due: RefCell<Vec<(MonotonicTime, TaskId)>>,
@@ -59,7 +58,6 @@ pub struct WorkerRuntime<N: NetDriver> {
 }
 
 impl<N: NetDriver> WorkerRuntime<N> {
-    /// A runtime without tasks.
     pub fn new(net: N) -> Self {
         let now = net.now();
         WorkerRuntime {
@@ -80,7 +78,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// The time at which this turn began, or that of the last `look`.
+    /// The time when this turn began, or of the last `update_now`.
     #[inline]
     pub fn now(&self) -> MonotonicTime {
         self.now.get()
@@ -93,12 +91,12 @@ impl<N: NetDriver> WorkerRuntime<N> {
         now
     }
 
-    /// How long it has waited for something to do, all in all.
+    /// Total time spent waiting for events.
     pub fn waited_time(&self) -> Duration {
         self.waited.get()
     }
 
-    /// Spawns a task; it is polled soon.
+    /// Spawns a task, which is polled in the next turn.
     pub fn spawn(&self, story: impl Future<Output = ()> + 'static) -> TaskId {
         let mut tasks = self.tasks.borrow_mut();
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -122,7 +120,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         id
     }
 
-    /// Lets a task have a turn.
+    /// Makes a task runnable.
     pub fn wake(&self, id: TaskId) {
         let mut tasks = self.tasks.borrow_mut();
         if let Some(task) = tasks.get_mut(id.index as usize)
@@ -135,7 +133,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// Lets every task have a turn: something that all may watch has changed.
+    /// Makes every task runnable, after a change that any task may have to handle.
     pub fn wake_all(&self) {
         let ids: Vec<TaskId> = self
             .tasks
@@ -150,12 +148,12 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// The task that has its turn now.
+    /// The task that is being polled.
     pub fn current(&self) -> Option<TaskId> {
         self.current.get()
     }
 
-    /// A waker of the current task, for a library that is driven by it.
+    /// A waker for the current task, for a library that the task drives.
     pub fn waker(&self) -> Waker {
         match self.current() {
             Some(task) => Waker::from(Arc::new(TaskWaker { task, woken: self.woken.clone() })),
@@ -163,7 +161,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// Asks, within a turn, for another turn at `at` at the latest.
+    /// Requests that the current task is polled at `at` at the latest.
     #[inline]
     pub fn wake_at(&self, at: MonotonicTime) {
         if at < self.wanted.get() {
@@ -171,7 +169,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// Lets the others have a turn first.
+    /// Lets the other runnable tasks run first.
     pub async fn yield_now(&self) {
         let mut yielded = false;
         std::future::poll_fn(|_| {
@@ -197,7 +195,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         .await;
     }
 
-    /// What stands in for a socket's readiness where there is none.
+    /// A readiness source for a stream without a socket.
     pub fn unregistered(&self) -> Rc<ReadinessSource> {
         Rc::new(ReadinessSource::new(self.current(), 0))
     }
@@ -221,7 +219,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         Ok((source, token))
     }
 
-    /// Forgets a socket that is being closed.
+    /// Removes a socket that is being closed.
     pub fn forget(&self, token: u64) {
         let mut sources = self.sources.borrow_mut();
         let index = token as u32;
@@ -240,7 +238,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         drop(stories);
     }
 
-    /// One turn: waits at most `most`, then polls everything that is runnable. Returns whether anything was.
+    /// Runs one turn: waits up to `most`, then polls every runnable task. Returns whether there was any.
     pub fn turn(&self, most: Option<Duration>) -> io::Result<bool> {
         let mut begun = MonotonicTime::NEVER;
         let timeout = if self.ready.borrow().is_empty() {
@@ -328,7 +326,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         let done = story.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
         self.wake_woken();
         if done {
-            // Dropped while it is still the current task: what it owns may look.
+            // Dropped while it is still the current task: destructors may ask for the current task.
             drop(story);
             self.wake_woken();
             self.current.set(None);
@@ -345,7 +343,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         }
     }
 
-    /// Wakes whom a library has woken in this turn.
+    /// Makes the tasks runnable that libraries have woken in this turn.
     fn wake_woken(&self) {
         let mut woken = self.woken_batch.borrow_mut();
         self.woken.take(&mut woken);
@@ -365,7 +363,7 @@ impl<N: NetDriver> WorkerRuntime<N> {
         self.free.borrow_mut().push(id.index);
     }
 
-    /// Whether the bits of a source, or the passing of `until`, let the task continue; else arranges to be polled.
+    /// Ready if `bits` of a source are set, or an error if `until` has passed; otherwise sets the task's deadline.
     pub fn poll_ready(
         &self,
         source: &ReadinessSource,
@@ -383,6 +381,6 @@ impl<N: NetDriver> WorkerRuntime<N> {
     }
 }
 
-/// A deadline passed first.
+/// The deadline passed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlineError;

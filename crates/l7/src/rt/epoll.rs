@@ -1,6 +1,6 @@
-//! The `NetDriver` of production: edge-triggered epoll, kernel sockets and pipes.
+//! The production `NetDriver`: edge-triggered epoll, kernel sockets and pipes.
 //!
-//! The only file that waits, reads, writes, accepts and splices.
+//! Only this file waits, reads, writes, accepts and splices.
 
 use std::cell::RefCell;
 use std::io;
@@ -22,16 +22,16 @@ use crate::rt::reserved_descriptors::ReservedDescriptors;
 use crate::rt::socket;
 use crate::rt::sys;
 
-/// Events taken from the kernel in one wait.
+/// Most events per wait.
 const EVENTS: usize = 256;
 
-/// Bytes that a pipe may hold while it is poured: sixteen pages of a loopback segment are more than this, a stalled
-/// client never holds more.
+/// Capacity of a pipe in bytes, so that a stalled client occupies no more. Segments on the loopback interface would
+/// otherwise let the default sixteen pages hold more.
 const PIPE_BYTES: usize = 256 * 1024;
 
 pub struct Epoll {
     poll: OwnedFd,
-    /// The clock's nanoseconds at the moment 0.
+    /// The clock's value at `MonotonicTime(0)`, in nanoseconds.
     zero: u64,
     reserved: ReservedDescriptors,
     events: RefCell<Vec<epoll::Event>>,
@@ -44,16 +44,16 @@ pub struct KernelPipe {
 }
 
 impl Epoll {
-    /// What a thread needs to make one: opened beforehand, so that a failure is known before the thread starts.
+    /// Creates the epoll descriptor before the worker's thread starts, so that a failure is known in time.
     ///
     /// # Errors
-    /// What epoll_create1(2) says.
+    /// The error of epoll_create1(2).
     pub fn descriptor() -> io::Result<OwnedFd> {
         Ok(epoll::create(epoll::CreateFlags::CLOEXEC)?)
     }
 
-    /// One over an epoll descriptor that takes none of the descriptors in `kept`; its clock counts from `origin`,
-    /// which all workers share.
+    /// A driver over an epoll descriptor that accepts no `reserved` descriptor. Its clock counts from `origin`, which
+    /// all workers share.
     pub fn new(poll: OwnedFd, origin: Instant, reserved: ReservedDescriptors) -> Epoll {
         let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let zero = clock_nanos().saturating_sub(since);
@@ -61,8 +61,8 @@ impl Epoll {
     }
 }
 
-/// The clock of `Instant`, read as a number: each request looks at it several times, and two of them are subtracted in far
-/// more steps than two numbers.
+/// The clock of `Instant` as a number. Each request reads the clock several times, and subtracting two `Instant`s takes
+/// far longer than subtracting two numbers.
 fn clock_nanos() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
@@ -127,7 +127,7 @@ impl NetDriver for Epoll {
     }
 
     fn refuse_handshakes(&self, listener: &OwnedFd) -> io::Result<()> {
-        // Classic BPF over the TCP header: a segment with SYN and without ACK is dropped, its sender tries again.
+        // Classic BPF over the TCP header: a segment with SYN and without ACK is dropped, and its sender retries.
         let flags = socket2::SockFilter::new(0x30, 0, 0, 13);
         let mask = socket2::SockFilter::new(0x54, 0, 0, 0x12);
         let is_syn = socket2::SockFilter::new(0x15, 0, 1, 0x02);
@@ -183,7 +183,7 @@ impl NetDriver for Epoll {
     }
 
     fn reset_on_drop(&self, sock: &OwnedFd) {
-        // A failure leaves an ordinary close, which is safe.
+        // After a failure the close is an ordinary one, which is safe.
         let _ = rustix::net::sockopt::set_socket_linger(sock, Some(Duration::ZERO));
     }
 
@@ -208,7 +208,7 @@ impl NetDriver for Epoll {
         if self.reserved.contains(&read) || self.reserved.contains(&write) {
             return None;
         }
-        // Over the user's soft limit of pipe pages the size stays at the default, which works too.
+        // Above the user's soft limit of pipe pages the default size remains, which works too.
         let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
         Some(KernelPipe { read, write })
     }

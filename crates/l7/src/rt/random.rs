@@ -1,8 +1,8 @@
 //! Unpredictable random bytes.
 
-/// Fills with random bytes.
+/// Fills `bytes` with random bytes.
 pub fn fill(bytes: &mut [u8]) {
-    // The kernel has them from early boot on: there is nothing to be done about a failure.
+    // The kernel provides randomness from early boot on; a failure could not be handled here.
     let _ = aws_lc_rs::rand::fill(bytes);
 }
 

@@ -1,16 +1,16 @@
-//! Descriptors that workers leave to control work, so that the API answers when clients have taken all others.
+//! Descriptors that workers leave to control work, so that the API responds when clients use all others.
 //!
-//! The kernel gives out the lowest number that is free: a descriptor with one of the highest numbers is only had when
-//! all below are in use. Whoever gets one here closes it again and does without. It opens nothing.
+//! The kernel assigns the lowest free number, so a descriptor with one of the highest numbers means that all lower ones
+//! are in use. A worker that gets such a descriptor closes it again. This module opens none.
 
 use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::process::{Resource, getrlimit};
 
-/// So many: a few API connections, and a look at a file besides.
+/// Number of reserved descriptors: a few API connections, and reading a file.
 const RESERVED: u64 = 8;
 
-/// With fewer than this nothing is reserved: workers could not work.
+/// Below this descriptor limit nothing is reserved, since workers could not work.
 const MIN_LIMIT: u64 = 64;
 
 /// The reserved descriptor numbers.
@@ -20,12 +20,12 @@ pub struct ReservedDescriptors {
 }
 
 impl ReservedDescriptors {
-    /// The highest of those that this process may open by now.
+    /// The highest numbers below this process's current limit.
     pub fn for_this_process() -> ReservedDescriptors {
         ReservedDescriptors::below(getrlimit(Resource::Nofile).current)
     }
 
-    /// The highest below `limit`; none without a limit.
+    /// The highest numbers below `limit`; none without a limit.
     fn below(limit: Option<u64>) -> ReservedDescriptors {
         let from = limit.filter(|limit| *limit >= MIN_LIMIT).map(|limit| limit - RESERVED);
         ReservedDescriptors {
@@ -33,7 +33,7 @@ impl ReservedDescriptors {
         }
     }
 
-    /// Whether this is one of them.
+    /// Whether this descriptor is reserved.
     #[inline]
     pub fn contains(self, descriptor: &impl AsFd) -> bool {
         i64::from(descriptor.as_fd().as_raw_fd()) >= self.first

@@ -1,7 +1,7 @@
 //! Listening and outgoing sockets with the settings of a service or pool.
 //!
-//! A listener is set so that the sockets it accepts inherit everything: a worker makes no further system call for
-//! settings. It neither accepts nor connects: workers do.
+//! A listener is configured so that accepted sockets inherit every setting: a worker needs no further system call for
+//! settings. Workers accept and connect.
 
 mod listen_error;
 mod port_holder;
@@ -25,17 +25,17 @@ use crate::rt::sys;
 /// Whether an address is expected to be free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClaim {
-    /// Nobody listens there. SO_REUSEPORT alone would let two processes of one user share a port unseen: it is
-    /// first bound without.
+    /// No process listens there. SO_REUSEPORT alone would let two processes of one user share a port unnoticed, so the
+    /// address is first bound without it.
     Alone,
-    /// Sockets of ours listen there or beside it (a wildcard and an address, an old and a new socket).
+    /// The process's own sockets listen there or beside it (a wildcard and an address, an old and a new socket).
     Shared,
 }
 
 /// Opens `count` listening sockets of one SO_REUSEPORT group. With port 0 the kernel chooses one port for all.
 ///
 /// # Errors
-/// Which setting was refused or why the address cannot be had, and what to do.
+/// The rejected setting, or why the address is not available, with advice.
 pub fn listeners(
     address: SocketAddr,
     options: &SocketOptions,
@@ -59,8 +59,8 @@ pub fn listener(address: SocketAddr, options: &SocketOptions) -> Result<OwnedFd,
     Ok(socket)
 }
 
-/// The first half of `listeners`: bound sockets that do not listen yet, so that several addresses can be claimed
-/// before any of them takes a connection.
+/// The first half of `listeners`: sockets that are bound but do not listen yet. So several addresses can be claimed
+/// before any of them accepts a connection.
 ///
 /// # Errors
 /// As `listeners`.
@@ -87,10 +87,10 @@ pub fn bind(
     Ok(sockets)
 }
 
-/// The second half of `listeners`; on a socket that listens already it changes the backlog.
+/// The second half of `listeners`. For a socket that already listens it changes the backlog.
 ///
 /// # Errors
-/// Another process has begun to listen meanwhile.
+/// Another process has started to listen meanwhile.
 pub fn listen(
     socket: BorrowedFd<'_>,
     address: SocketAddr,
@@ -105,11 +105,11 @@ pub fn listen(
         .map_err(|source| ListenError::address(address, options, source))
 }
 
-/// Makes a listening socket from elsewhere (systemd, the process before) ours: checks that it is one, and gives it
-/// these settings. Those of `needs_reopening` stay as they are: see `fits`.
+/// Takes over a listening socket from systemd or the previous process: checks that it is one, and applies these
+/// settings. The settings of `needs_reopening` do not change: see `has_fixed_options`.
 ///
 /// # Errors
-/// It is not a listening TCP socket, or a setting was refused.
+/// It is not a listening TCP socket, or a setting was rejected.
 pub fn adopt(socket: OwnedFd, options: &SocketOptions) -> Result<OwnedFd, ListenError> {
     let address = listening_address(socket.as_fd()).ok_or(ListenError::NotListening)?;
     rustix::io::ioctl_fionbio(&socket, true)
@@ -119,13 +119,13 @@ pub fn adopt(socket: OwnedFd, options: &SocketOptions) -> Result<OwnedFd, Listen
     Ok(socket)
 }
 
-/// Gives an open listener other settings; connections accepted before keep theirs.
+/// Changes the settings of an open listener; connections accepted earlier keep theirs.
 ///
 /// # Errors
-/// A setting was refused; those before it have been made.
+/// A setting was rejected; the settings before it have been applied.
 pub fn change_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result<(), ListenError> {
     if takes_packets(socket) {
-        // What may change while a socket is in use is of connections alone.
+        // The settings that may change while a socket is in use apply to connections only.
         return Ok(());
     }
     let address = listening_address(socket).ok_or(ListenError::NotListening)?;
@@ -134,8 +134,8 @@ pub fn change_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result
     listen(socket, address, options)
 }
 
-/// Takes possession of a descriptor that this process was started with (sd_listen_fds(3)), once for each number and
-/// before anything else is opened; closed on exec from then on.
+/// Takes ownership of a descriptor that this process was started with (sd_listen_fds(3)), and sets close-on-exec. Call
+/// it once per number, before anything else is opened.
 ///
 /// # Errors
 /// No such descriptor is open.
@@ -145,16 +145,15 @@ pub fn adopt_inherited(number: RawFd) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether a socket takes packets (UDP), not connections.
+/// Whether a socket receives packets (UDP), not connections.
 pub fn takes_packets(socket: BorrowedFd<'_>) -> bool {
     matches!(SockRef::from(&socket).r#type(), Ok(kind) if kind == Type::DGRAM)
 }
 
-/// Opens `count` sockets of UDP in one SO_REUSEPORT group, for QUIC beside the bound sockets of an address, at the same
-/// port.
+/// Opens `count` UDP sockets for QUIC in one SO_REUSEPORT group, at the same port as the bound sockets of an address.
 ///
 /// # Errors
-/// The address cannot be had.
+/// The address is not available.
 pub fn packets(
     mut address: SocketAddr,
     options: &SocketOptions,
@@ -184,7 +183,7 @@ fn packet_socket(
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        // What is configured is for connections; a burst of packets must find room until their worker's turn comes.
+        // The configured buffer sizes are for connections. A burst of packets must fit until the worker's turn comes.
         for set in [Socket::set_recv_buffer_size, Socket::set_send_buffer_size] {
             set(&socket, PACKETS)?;
         }
@@ -199,22 +198,22 @@ fn packet_socket(
     Ok(socket.into())
 }
 
-/// Bytes of packets that wait on their way in and out; the system's limit may be lower.
+/// Buffer size of a UDP socket in bytes, in each direction; the system's limit may be lower.
 const PACKETS: usize = 2 << 20;
 
-/// Where a listening TCP socket listens; `None`: it is something else, or was shut down.
+/// The address of a listening TCP socket; `None`: another socket, or one that was shut down.
 pub fn listening_address(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
     let listening = rustix::net::sockopt::socket_acceptconn(socket).unwrap_or(false);
     if listening { local_address(socket).ok() } else { None }
 }
 
-/// Where a socket listens or takes packets; `None`: it does neither.
+/// The address of a socket that listens or receives packets; `None`: it does neither.
 pub fn bound_address(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
     let packets = || takes_packets(socket).then(|| local_address(socket).ok()).flatten();
     listening_address(socket).or_else(packets)
 }
 
-/// Whether a socket from elsewhere has what cannot be changed while it listens: multipath, interface.
+/// Whether a socket has the settings that cannot change while it listens: multipath, interface.
 pub fn has_fixed_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> bool {
     let socket = SockRef::from(&socket);
     let packets = matches!(socket.r#type(), Ok(kind) if kind == Type::DGRAM);
@@ -224,10 +223,11 @@ pub fn has_fixed_options(socket: BorrowedFd<'_>, options: &SocketOptions) -> boo
         && interface.as_deref() == options.interface.as_deref().map(str::as_bytes)
 }
 
-/// A nonblocking socket towards `to`, with the settings of a pool, bound to `from` when given; not connected yet.
+/// A nonblocking socket for a connection to `to`, with the settings of a pool, bound to `from` if given; not connected
+/// yet.
 ///
 /// # Errors
-/// As the system says: no descriptor, no such source address, a setting refused.
+/// The system's error: no descriptor, no such source address, or a rejected setting.
 pub fn outgoing(
     to: SocketAddr,
     from: Option<IpAddr>,
@@ -236,17 +236,17 @@ pub fn outgoing(
     let socket = stream(to, options)?;
     socket_option::outgoing(&socket, to, options).map_err(SocketOptionError::into_io)?;
     if let Some(from) = from {
-        // The port is chosen by connect(2), which knows the destination: one port then serves many of them.
+        // connect(2) chooses the port, since it knows the destination: one port can then serve several destinations.
         sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
         socket.bind(&SocketAddr::new(from, 0).into())?;
     }
     Ok(socket.into())
 }
 
-/// Whether a pool's settings and source addresses are to be had on this machine; opens and closes sockets.
+/// Checks that a pool's settings and source addresses are available on this host; opens and closes sockets.
 ///
 /// # Errors
-/// Which setting is refused and what to do.
+/// The rejected setting, with advice.
 pub fn check_outgoing(
     source: Option<IpAddr>,
     options: &SocketOptions,
@@ -265,21 +265,21 @@ pub fn check_outgoing(
         .map_err(|source| OutgoingError::Source { address, source })
 }
 
-/// Why a pool's connections could not be made as configured.
+/// Why a pool's connections cannot be made as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum OutgoingError {
-    /// No socket can be had.
+    /// No socket is available.
     #[error("no socket can be opened: {source}{}", if *.mptcp { listen_error::MPTCP_ADVICE } else { "" })]
     Socket {
         #[source]
         source: io::Error,
-        /// Multipath was asked for.
+        /// Multipath was requested.
         mptcp: bool,
     },
-    /// A setting is refused.
+    /// A setting was rejected.
     #[error(transparent)]
     Setting(SocketOptionError),
-    /// A source address is not ours.
+    /// The host does not have the source address.
     #[error(
         "source address {address} cannot be used: {source}; \
          `ip address` lists the addresses that this machine has"

@@ -1,23 +1,24 @@
 //! One registered socket's readiness, and the task that waits for it.
 //!
-//! Edge-triggered: a bit stays set until an operation says `WouldBlock` or came up short. It performs no operation.
+//! Edge-triggered: a bit stays set until an operation returns `WouldBlock` or transfers fewer bytes than possible. This
+//! module performs no operation.
 
 use std::cell::Cell;
 
 use super::task::TaskId;
 
-/// What is known to be possible.
+/// Operations that may succeed now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(pub u8);
 
 impl Readiness {
-    /// A read may give something, the end included.
+    /// A read may return something, including the end.
     pub const READ: u8 = 1;
-    /// A write may take something.
+    /// A write may accept something.
     pub const WRITE: u8 = 2;
-    /// The peer has sent its end.
+    /// The peer has ended its sending direction.
     pub const END: u8 = 4;
-    /// The connection is broken or closed both ways.
+    /// The connection is broken, or closed in both directions.
     pub const BROKEN: u8 = 8;
 }
 
@@ -48,7 +49,7 @@ impl ReadinessSource {
         self.bits.set(self.bits.get() | bits);
     }
 
-    /// Who is polled when readiness changes; none for an idle connection.
+    /// Sets the task that is woken when readiness changes; `None` for an idle connection.
     pub fn set_task(&self, task: Option<TaskId>) {
         self.task.set(task);
     }

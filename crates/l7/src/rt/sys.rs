@@ -1,6 +1,4 @@
-//! The one file of this crate with unsafe code: TCP_INFO and the numeric socket options that no safe wrapper offers.
-//!
-//! It does nothing else with sockets.
+//! The only file of this crate with unsafe code: TCP_INFO and the numeric socket options that no safe wrapper offers.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -8,10 +6,10 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use model::time_attribution::TcpInfoSample;
 
-/// Bytes that are asked for of `struct tcp_info` (linux/tcp.h); kernels give as much as they have.
+/// Bytes requested of `struct tcp_info` (linux/tcp.h); the kernel returns as much as it has.
 const INFO: usize = 256;
 
-/// Where its fields lie.
+/// Offsets of its fields.
 mod at {
     // Byte offsets in `struct tcp_info` of the kernel's uapi header linux/tcp.h. The kernel only appends fields.
     pub const SND_MSS: usize = 16;
@@ -31,13 +29,13 @@ mod at {
     pub const SND_WND: usize = 228;
 }
 
-/// Bytes that the peer has acknowledged, the SYN not counted; `None` where the kernel does not report it.
+/// Bytes that the peer has acknowledged, without the SYN; `None` if the kernel does not report them.
 pub fn bytes_acknowledged(socket: impl AsFd) -> Option<u64> {
     let (info, length) = tcp_info(socket)?;
     (length >= at::BYTES_ACKED + 8).then(|| read_u64(&info, at::BYTES_ACKED).saturating_sub(1))
 }
 
-/// What the kernel counts of a connection; `None` where it does not report its chronographs (before Linux 4.10).
+/// The kernel's TCP_INFO counters; `None` if it does not report its chronographs (before Linux 4.10).
 pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
     let (info, length) = tcp_info(socket)?;
     if length < at::SNDBUF_LIMITED + 8 {
@@ -56,10 +54,10 @@ pub fn counters(socket: impl AsFd) -> Option<TcpInfoSample> {
         retransmits: narrow(at::TOTAL_RETRANS),
         out_of_order: narrow(at::RCV_OOOPACK),
         rtt_us: narrow(at::RTT),
-        // The kernel's value for none.
+        // The kernel's value for "no measurement".
         min_rtt_us: if min_rtt == u32::MAX { 0 } else { min_rtt },
         not_sent: narrow(at::NOTSENT_BYTES),
-        // A kernel that does not report the window must not make it look closed.
+        // If a kernel does not report the window, the window must not look closed.
         window: if length >= at::SND_WND + 4 { narrow(at::SND_WND) } else { u32::MAX },
         cwnd: narrow(at::SND_CWND),
         ssthresh: narrow(at::SND_SSTHRESH),
@@ -80,7 +78,7 @@ fn read_u32(info: &[u8; INFO], at: usize) -> u32 {
     u32::from_ne_bytes(bytes)
 }
 
-/// The structure's beginning, zero where the kernel has less, and how much it had.
+/// The start of the structure, zero where the kernel has less, and the length that the kernel returned.
 fn tcp_info(socket: impl AsFd) -> Option<([u8; INFO], usize)> {
     let mut info = [0u8; INFO];
     let mut length = info.len() as libc::socklen_t;
@@ -101,7 +99,7 @@ fn tcp_info(socket: impl AsFd) -> Option<([u8; INFO], usize)> {
 /// Sets an option whose value is an `int`.
 ///
 /// # Errors
-/// As setsockopt(2) says.
+/// The error of setsockopt(2).
 pub fn set_option(socket: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
     let length = size_of::<i32>() as libc::socklen_t;
     // SAFETY: the pointer and the length describe `value`, which lives until the call returns; the kernel reads it.
@@ -112,8 +110,8 @@ pub fn set_option(socket: impl AsFd, level: i32, name: i32, value: i32) -> io::R
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes possession of a descriptor that this process was started with and that only its number tells of
-/// (sd_listen_fds(3)). To be called once for each number, before anything else is opened.
+/// Takes ownership of a descriptor that this process was started with and that is known only by its number
+/// (sd_listen_fds(3)). Call it once per number, before anything else is opened.
 ///
 /// # Errors
 /// No such descriptor is open.
@@ -129,7 +127,7 @@ pub fn take_descriptor(number: RawFd) -> io::Result<OwnedFd> {
 /// Reads an option whose value is an `int`.
 ///
 /// # Errors
-/// As getsockopt(2) says.
+/// The error of getsockopt(2).
 #[cfg(test)]
 pub fn option(socket: impl AsFd, level: i32, name: i32) -> io::Result<i32> {
     let mut value = 0i32;

@@ -1,8 +1,8 @@
-//! The identity of a task. Tasks are run by `core`.
+//! The identity of a task. `core` runs the tasks.
 
 use std::num::NonZeroU32;
 
-/// Names a task; a number is used again, with another generation.
+/// Identifies a task; a number is reused with another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TaskId {
     pub(super) index: u32,

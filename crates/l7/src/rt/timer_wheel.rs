@@ -1,31 +1,31 @@
 //! A timer wheel.
 //!
-//! An entry is a hint: when its slot is due, the owner looks at the true deadline and, if that is later, inserts a new
-//! entry. So postponing a deadline costs nothing. `due` returns the entries that are due.
+//! An entry is a hint: when its slot is due, the owner checks the actual deadline and, if that is later, inserts a new
+//! entry. So postponing a deadline costs nothing. `take_due` returns the entries that are due.
 
 use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-/// Width of a slot, nanoseconds: 4 ms.
+/// Width of a slot in nanoseconds: 4 ms.
 const SLOT: u64 = 4_000_000;
-/// Slots: 8192 of 4 ms reach 32 s ahead; later deadlines are put at the far end and looked at again there.
+/// Number of slots: 8192 slots of 4 ms reach 32 s ahead. Later deadlines are put into the last slot and checked again
+/// there.
 const SLOTS: u64 = 8192;
 const WORDS: usize = (SLOTS / 64) as usize;
 
-/// The wheel; `T` is whatever names an owner.
+/// The wheel; `T` identifies an owner.
 #[derive(Debug)]
 pub struct TimerWheel<T> {
     slots: Vec<Vec<T>>,
     occupied: [u64; WORDS],
-    /// The next slot number (not yet modulo) to be handed out.
+    /// The number (not modulo) of the next slot to return.
     next: u64,
-    /// A slot number before which nothing is due.
+    /// No slot before this number has entries.
     earliest: u64,
 }
 
 impl<T: Copy> TimerWheel<T> {
-    /// An empty wheel that starts at `now`.
     pub fn new(now: MonotonicTime) -> Self {
         let next = now.0 / SLOT;
         TimerWheel {
@@ -36,8 +36,7 @@ impl<T: Copy> TimerWheel<T> {
         }
     }
 
-    /// Puts in an entry and returns the moment at which it will come up: not before `at`, unless that is beyond
-    /// the wheel's reach.
+    /// Inserts an entry and returns when it will be due: not before `at`, unless that is beyond the wheel's reach.
     pub fn insert(&mut self, at: MonotonicTime, owner: T) -> MonotonicTime {
         let slot = at.0.div_ceil(SLOT).clamp(self.next, self.next + SLOTS - 1);
         let index = (slot % SLOTS) as usize;
@@ -47,13 +46,13 @@ impl<T: Copy> TimerWheel<T> {
         MonotonicTime(slot * SLOT)
     }
 
-    /// How long until something may be due.
+    /// Time until an entry may be due.
     pub fn until_next(&self, now: MonotonicTime) -> Option<Duration> {
         (self.earliest != u64::MAX)
             .then(|| Duration::from_nanos((self.earliest * SLOT).saturating_sub(now.0)))
     }
 
-    /// Hands out what has come up by `now`, with the moment that `insert` returned.
+    /// Returns the entries that are due at `now`, with the time that `insert` returned.
     pub fn take_due(&mut self, now: MonotonicTime, into: &mut Vec<(MonotonicTime, T)>) {
         let last = now.0 / SLOT;
         if self.earliest > last {
@@ -71,7 +70,7 @@ impl<T: Copy> TimerWheel<T> {
             }
             slot += 1;
         }
-        // The slot of `last` stays open for inserts of this very moment: they come up with the next call.
+        // The slot of `last` stays open for entries inserted at this time: they are due with the next call.
         self.next = last;
         self.earliest = self.scan(last);
     }

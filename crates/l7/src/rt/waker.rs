@@ -1,6 +1,6 @@
 //! Wakers for libraries that know tasks only by `std::task::Waker`.
 //!
-//! A waker may be woken from any thread; its task runs on its own worker. Code of a worker wakes tasks with
+//! A waker may be woken from any thread; its task runs on its own worker. A worker's own code wakes tasks with
 //! `WorkerRuntime::wake`, which costs less.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use std::task::Wake;
 
 use super::task::TaskId;
 
-/// Tasks of one worker that were woken by their wakers and are not yet marked as runnable.
+/// Tasks of one worker that their wakers have woken and that are not marked as runnable yet.
 #[derive(Debug, Default)]
 pub(super) struct WokenTasks {
     any: AtomicBool,
@@ -22,7 +22,7 @@ pub(super) struct TaskWaker {
 }
 
 impl WokenTasks {
-    /// Moves them to `into`.
+    /// Moves the tasks to `into`.
     pub(super) fn take(&self, into: &mut Vec<TaskId>) {
         // The flag spares the lock when no task was woken. The lock orders the list; Acquire pairs with the Release
         // below.

@@ -1,6 +1,6 @@
-//! The idle connection pool of one server, and the keep-alive limit that was learned from the server.
+//! The idle connection pool of one server, and the keep-alive limit learned from the server.
 //!
-//! Last in, first out, so that the rest can age and be closed.
+//! Last in, first out, so that the other connections can age and be closed.
 
 use std::time::Duration;
 
@@ -10,24 +10,25 @@ use crate::conn::client_peer::ConnectionOwner;
 use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::NetDriver;
 
-/// Connections die at the server a little earlier than we hear of it: retire this much before the learned limit.
+/// Share of the learned limit at which a connection is closed: the server closes it a little before the balancer
+/// notices.
 const RETIRE_FRACTION: f64 = 0.9;
 
-/// A request that cannot be repeated goes only on a connection that has used up less than this much of its limit.
+/// A request that is not idempotent uses only a connection that has been idle for less than this share of the limit.
 const SAFE_FRACTION: f64 = 0.5;
 
-/// What was learned is forgotten after this long: a restart of the server looks like a limit too.
+/// Lifetime of a learned limit, since a restart of the server looks like a limit too.
 const LEARNED_LIMIT_TTL: Duration = Duration::from_secs(600);
 
-/// Ends within so short a time of idleness say nothing about a limit.
+/// A close after a shorter idle time does not indicate a limit.
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 
-/// Idle connections to one server.
+/// The idle connections to one server.
 pub struct IdleConnectionPool<N: NetDriver> {
     idle: Vec<(MonotonicTime, UpstreamConnection<N>)>,
-    /// How long the server keeps idle connections, and when we learned it.
+    /// The server's keep-alive limit, and when it was learned.
     learned_limit: Option<(Duration, MonotonicTime)>,
-    /// When all were last seen to be good.
+    /// When all connections were last checked.
     last_sweep: MonotonicTime,
 }
 
@@ -41,18 +42,18 @@ impl<N: NetDriver> Default for IdleConnectionPool<N> {
     }
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepCounts {
-    /// Connections that the server had ended.
+    /// Connections that the server had closed.
     pub stale: u64,
-    /// Connections that we closed: at their limit.
+    /// Connections that were closed at their limit.
     pub retired: u64,
 }
 
 impl<N: NetDriver> IdleConnectionPool<N> {
-    /// Puts one back. When there are `most` already, the oldest goes, or this one where none may be kept; returns
-    /// whether one went.
+    /// Adds a connection. If the pool has `most` already, the oldest is closed; if `most` is 0, this one is. Returns
+    /// whether one was closed.
     pub fn put(
         &mut self,
         connection: UpstreamConnection<N>,
@@ -71,8 +72,8 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         full
     }
 
-    /// Takes the youngest that is still good and fits `owner`. `careful`: where the server is known to end idle
-    /// connections, only one that is far from its end.
+    /// Takes the most recently used connection that is still open and fits `owner`. `careful`: if the server is known
+    /// to close idle connections, only one that is far from its limit.
     pub fn take(
         &mut self,
         now: MonotonicTime,
@@ -104,22 +105,20 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         None
     }
 
-    /// Whether one is there that fits.
+    /// Whether the pool holds a connection for this owner.
     pub fn has(&self, owner: &ConnectionOwner) -> bool {
         self.idle.iter().any(|(_, entry)| entry.owner.fits(owner))
     }
 
-    /// How many connections are in the pool.
     pub fn len(&self) -> usize {
         self.idle.len()
     }
 
-    /// Whether the pool holds no connection.
     pub fn is_empty(&self) -> bool {
         self.idle.is_empty()
     }
 
-    /// Since when the one is idle that is so for longest.
+    /// Since when the oldest connection has been idle.
     pub fn oldest(&self) -> Option<MonotonicTime> {
         self.idle.first().map(|(since, _)| *since)
     }
@@ -128,7 +127,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         self.idle.drain(..self.idle.len().min(1));
     }
 
-    /// Closes what has reached its limit, what the server has ended, and what belongs to nobody any more.
+    /// Closes connections that have reached their limit, that the server has closed, or whose owner is gone.
     pub fn sweep(&mut self, now: MonotonicTime, configured: Duration) -> SweepCounts {
         let mut swept = SweepCounts::default();
         let mut learned = None;
@@ -154,7 +153,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
         swept
     }
 
-    /// The server says how long it keeps idle connections (`Keep-Alive: timeout=`).
+    /// Stores the limit that the server announced (`Keep-Alive: timeout=`).
     pub fn set_keep_alive_limit(&mut self, now: MonotonicTime, limit: Duration) {
         self.learn_limit(now, limit);
     }
@@ -182,7 +181,7 @@ impl<N: NetDriver> IdleConnectionPool<N> {
     }
 }
 
-/// How long a connection that has ended was certainly good: until all were last looked at.
+/// How long a closed connection was certainly open: until the last check of all connections.
 fn known_good_age(looked: MonotonicTime, since: MonotonicTime, age: Duration) -> Duration {
     if looked > since { looked.since(since) } else { age }
 }

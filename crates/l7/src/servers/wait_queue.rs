@@ -1,8 +1,8 @@
-//! The wait queue of a pool: tasks that wait for a server below its cap, the higher class first, within a class in
-//! order of arrival.
+//! The wait queue of a pool: tasks that wait for a server below its cap, ordered by priority class, and by arrival
+//! within a class.
 //!
-//! A task that is not first waits also while a slot is free at that moment: the slot is for the first. Where the queue
-//! is over its limit, or longer than servers can serve in time (`model::load_shedding`), its last waiter is rejected.
+//! A task that is not first also waits if a slot is free: the slot is for the first task. If the queue exceeds its
+//! limit, or is longer than servers can serve in time (`model::load_shedding`), its last task is rejected.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,6 @@ use model::wait_queue::{PriorityClass, PriorityWaitQueue};
 
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 
-/// The queue of one pool.
 #[derive(Default)]
 pub struct WaitQueue {
     waiters: RefCell<PriorityWaitQueue<Waiter>>,
@@ -24,23 +23,24 @@ pub struct WaitQueue {
 
 struct Waiter {
     task: TaskId,
-    /// It has tried servers that it does not want again: what is free may not be for it, so it holds nobody up.
+    /// The task excludes servers that it has tried, so a free slot may not be for it. It does not block the tasks
+    /// behind it.
     picky: bool,
-    /// Why it must go.
+    /// The cause of its rejection, if it was rejected.
     dismissal: Rc<Cell<Option<Cause>>>,
-    /// Counts it while it waits.
+    /// Counts the task while it waits.
     _permit: BreakerPermit,
 }
 
-/// Who context, and of which pool.
+/// The pool and worker of a queue operation.
 pub struct QueueContext<'a> {
-    /// What the snapshot says of the pool.
+    /// The pool's view in the snapshot.
     pub view: &'a PoolView,
     pub worker: usize,
     pub clock: u64,
 }
 
-/// A place in the queue, given up when dropped.
+/// A place in the queue, released when dropped.
 pub struct QueueTicket<'a, N: NetDriver> {
     queue: &'a WaitQueue,
     rt: &'a WorkerRuntime<N>,
@@ -53,7 +53,8 @@ impl WaitQueue {
         self.waiters.borrow().len()
     }
 
-    /// Whether nobody stands before the current task, which is of this class, that would take any server.
+    /// Whether no other task has precedence over the current one, which has this class. Tasks that exclude servers do
+    /// not count.
     #[inline]
     pub fn may_pass<N: NetDriver>(&self, rt: &WorkerRuntime<N>, class: PriorityClass) -> bool {
         let waiters = self.waiters.borrow();
@@ -65,7 +66,7 @@ impl WaitQueue {
         first.is_none_or(|one| Some(one.task) == me)
     }
 
-    /// Lets those look again who may take what became free.
+    /// Wakes the tasks that may take a slot that became free.
     pub fn wake_waiters<N: NetDriver>(&self, rt: &WorkerRuntime<N>) {
         for waiter in self.waiters.borrow().iter() {
             rt.wake(waiter.task);
@@ -75,10 +76,10 @@ impl WaitQueue {
         }
     }
 
-    /// A place for the current task behind all of its class and above.
+    /// Adds the current task behind all tasks of its class and above.
     ///
     /// # Errors
-    /// Why there is none for it.
+    /// The cause of its rejection.
     pub fn enter<'a, N: NetDriver>(
         &'a self,
         rt: &'a WorkerRuntime<N>,
@@ -98,7 +99,7 @@ impl WaitQueue {
         place.dismissal().map_or(Ok(place), Err)
     }
 
-    /// Counts one more who waits, in the place of one of a lower class where there is no room.
+    /// Counts one more waiting task. If the circuit breaker is open, the task replaces one of a lower class.
     fn add_waiter<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -111,14 +112,14 @@ impl WaitQueue {
         breakers.try_acquire(BreakerResource::Pending, most).or_else(|| {
             live.record_refusal(BreakerResource::Pending, context.worker, context.clock);
             let lower = self.waiters.borrow().last_class().is_some_and(|last| last < class);
-            // Another worker's may take that room: then this one is refused like any other.
+            // A task of another worker may take the free place; then this task is rejected like any other.
             (lower && self.dismiss_last(rt, Cause::CircuitOpen))
                 .then(|| breakers.try_acquire(BreakerResource::Pending, most))
                 .flatten()
         })
     }
 
-    /// Sheds what is beyond what servers take in time.
+    /// Rejects the tasks beyond what the servers can serve in time.
     pub fn shed_excess<N: NetDriver>(&self, rt: &WorkerRuntime<N>, context: &QueueContext<'_>) {
         let Some(terms) = &context.view.config.shed else { return };
         let mut shed = self.shed.borrow_mut();
@@ -130,7 +131,7 @@ impl WaitQueue {
         }
     }
 
-    /// Tells the last one to go; false: there is none.
+    /// Rejects the last task; false: the queue is empty.
     fn dismiss_last<N: NetDriver>(&self, rt: &WorkerRuntime<N>, why: Cause) -> bool {
         let Some(last) = self.waiters.borrow_mut().pop_last() else { return false };
         last.item.dismissal.set(Some(why));
@@ -140,12 +141,12 @@ impl WaitQueue {
 }
 
 impl<N: NetDriver> QueueTicket<'_, N> {
-    /// Why its task must go, if it must.
+    /// The cause of the task's rejection, if it was rejected.
     pub fn dismissal(&self) -> Option<Cause> {
         self.dismissal.get()
     }
 
-    /// Its task has a server.
+    /// Leaves the queue because the task has got a server.
     pub fn leave_served(self) {
         self.queue.shed.borrow_mut().record_served();
     }

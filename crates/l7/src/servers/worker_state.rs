@@ -1,7 +1,7 @@
-//! A worker's own state of services, pools and servers: the snapshot, plus what only this worker has (balancers, idle
+//! A worker's own state of services, pools and servers: the snapshot, and what only this worker has (balancers, idle
 //! connections, waiting tasks).
 //!
-//! `install` moves from one snapshot to the next and keeps the state of objects that remain.
+//! `install` changes from one snapshot to the next and preserves the state of objects that remain.
 
 mod affinity_index;
 
@@ -28,56 +28,57 @@ use crate::servers::idle_pool::IdleConnectionPool;
 use crate::servers::wait_queue::WaitQueue;
 pub use affinity_index::AffinityIndex;
 
-/// A server, as one worker knows it.
+/// A server's state in one worker.
 pub struct LocalServer<N: NetDriver> {
     pub id: ServerId,
     /// The name of its pool.
     pub pool: String,
-    /// What the snapshot says of it.
+    /// The server's view in the snapshot.
     pub view: RefCell<ServerView>,
     pub idle_pool: RefCell<IdleConnectionPool<N>>,
-    /// Its connections that carry many requests at once.
+    /// The server's HTTP/2 connections.
     pub http2_pool: Http2ConnectionPool,
-    /// TLS towards it, with the sessions that this worker remembers.
+    /// The TLS configuration for the server, with the sessions that this worker has stored.
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
-    /// The last connect from this worker failed.
+    /// Whether this worker's last connect failed.
     pub failing: Cell<bool>,
-    /// How often its health checks have marked it as down.
+    /// How often health checks have marked the server as down.
     pub falls: Cell<u32>,
-    /// No longer in the configuration, or it may not take new work: its connections do not return to the idle pool.
+    /// The server was removed from the configuration or takes no new work: its connections do not return to the idle
+    /// pool.
     pub retired: Cell<bool>,
-    /// How far it is in finishing what it has.
+    /// The progress of the server's draining.
     draining: Cell<DrainProgress>,
 }
 
-/// A pool, as one worker knows it.
+/// A pool's state in one worker.
 pub struct LocalPool<N: NetDriver> {
-    /// What the snapshot says of it.
+    /// The pool's view in the snapshot.
     pub view: RefCell<Arc<PoolView>>,
-    /// Chooses among its servers.
+    /// Chooses a server of the pool.
     pub chooser: RefCell<ServerPicker>,
-    /// Its servers, in the order of the view.
+    /// The servers, in the order of the view.
     pub servers: RefCell<Vec<Rc<LocalServer<N>>>>,
     /// Tasks that wait for a server below its cap.
     pub queue: WaitQueue,
-    /// What its answers took lately, where a second server may be asked.
+    /// Recent response latencies, if requests are hedged.
     pub recent_latencies: RefCell<Option<Box<HedgeDelayEstimator>>>,
-    /// Which source address comes next.
+    /// The next source address.
     pub next_source: Cell<usize>,
-    /// Its servers by affinity cookie value; made on first use.
+    /// The servers by affinity cookie value; built on first use.
     affinity_index: RefCell<Option<Rc<AffinityIndex>>>,
 }
 
-/// A service, as one worker knows it.
+/// A service's state in one worker.
 pub struct LocalService<N: NetDriver> {
-    /// What the snapshot says of it.
+    /// The service's view in the snapshot.
     pub view: RefCell<Arc<ServiceView>>,
     pub pool: RefCell<Rc<LocalPool<N>>>,
-    /// Pools that its rules mean, in the order of the rules' table.
+    /// The pools of the rules, in the order of the rule table.
     pub rule_pools: RefCell<Vec<Rc<LocalPool<N>>>>,
-    /// No longer in the configuration: its connections end after what they are doing.
+    /// The service was removed from the configuration: its connections end after their current exchanges.
     pub removed: Cell<bool>,
-    /// When its remaining connections are reset.
+    /// When the remaining connections are reset.
     pub cut_at: Cell<MonotonicTime>,
 }
 
@@ -91,19 +92,19 @@ pub struct LocalState<N: NetDriver> {
 /// Changes of a new snapshot that tasks must handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstallChanges {
-    /// A service went away.
+    /// A service was removed.
     pub service_removed: bool,
     /// A server was marked as down.
     pub server_fell: bool,
 }
 
 impl<N: NetDriver> LocalState<N> {
-    /// Nothing yet; `seed` differs between workers so that their choosers do.
+    /// An empty state. `seed` differs between workers, so that they choose different servers.
     pub fn new(seed: u64) -> Self {
         LocalState { services: HashMap::new(), pools: HashMap::new(), seed }
     }
 
-    /// Every server, for the sweep of idle connections.
+    /// Calls `care` for every server, to sweep idle connections.
     pub fn each_server(&self, mut care: impl FnMut(&PoolView, &Rc<LocalServer<N>>)) {
         for pool in self.pools.values() {
             let view = pool.view.borrow().clone();
@@ -113,7 +114,7 @@ impl<N: NetDriver> LocalState<N> {
         }
     }
 
-    /// Moves to this snapshot.
+    /// Changes to this snapshot.
     pub fn install(&mut self, snapshot: &WorkerSnapshot, now: MonotonicTime) -> InstallChanges {
         let mut fell = false;
         for (id, view) in &snapshot.pools {
@@ -128,7 +129,7 @@ impl<N: NetDriver> LocalState<N> {
         for (id, view) in &snapshot.services {
             let Some(pool) = self.pools.get(&view.pool).cloned() else { continue };
             let of_rules = view.rules.iter().flat_map(|ruling| &ruling.pools);
-            // Every pool of the snapshot is here, so that positions are those of the table.
+            // The snapshot contains every pool of the rules, so positions match those of the table.
             let of_rules = of_rules.filter_map(|id| self.pools.get(id).cloned()).collect();
             match self.services.get(id) {
                 Some(service) => {
@@ -183,7 +184,7 @@ impl<N: NetDriver> LocalPool<N> {
         }
     }
 
-    /// Its servers by affinity cookie value; `share`: the name of services that share affinity.
+    /// The servers by affinity cookie value. `share`: the name that services with shared affinity have in common.
     pub fn affinity_index(
         &self,
         share: Option<&str>,
@@ -200,13 +201,13 @@ impl<N: NetDriver> LocalPool<N> {
         }
     }
 
-    /// The name of one of its servers.
+    /// The name of a server of this pool.
     pub fn server_name(&self, id: ServerId) -> Option<String> {
         let view = self.view.borrow();
         view.servers.iter().find(|one| one.id == id).map(|one| one.config.name.clone())
     }
 
-    /// Whether a server may go on with a client that it has; `drain`: so long while it finishes what it has.
+    /// Whether a server may continue to serve a client with affinity to it. `drain`: how long a draining server may.
     pub fn may_keep_client(&self, id: ServerId, drain: Duration, now: MonotonicTime) -> bool {
         let servers = self.servers.borrow();
         let Some(server) = servers.iter().find(|server| server.id == id) else { return false };
@@ -223,7 +224,7 @@ impl<N: NetDriver> LocalPool<N> {
         state && view.address.is_some()
     }
 
-    /// Installs a new view; returns whether one of its servers was marked as down.
+    /// Installs a new view; returns whether a server was marked as down.
     fn refresh(&self, view: &Arc<PoolView>, now: MonotonicTime) -> bool {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return false;
@@ -264,12 +265,12 @@ fn is_same_material(a: &Option<OpaqueMaterial>, b: &Option<OpaqueMaterial>) -> b
     }
 }
 
-/// How far a server is in finishing what it has.
+/// The progress of a server's draining.
 #[derive(Clone, Copy)]
 enum DrainProgress {
     No,
     Since(MonotonicTime),
-    /// The time that an order gave its clients is over.
+    /// The time limit of an operator's drain command for sticky clients is over.
     Finished,
 }
 
@@ -298,7 +299,7 @@ impl<N: NetDriver> LocalServer<N> {
         self.falls.set(self.falls.get().wrapping_add(u32::from(fell)));
         let ordered = self.view.borrow().keeps_sticky_clients;
         self.draining.set(match (view.state, self.draining.get()) {
-            // A limit that was set stands instead of the service's own.
+            // The time limit of an operator's command replaces the service's.
             (ServerState::Drain, _) if ordered && !view.keeps_sticky_clients => {
                 DrainProgress::Finished
             }
@@ -321,7 +322,7 @@ impl<N: NetDriver> LocalServer<N> {
         self.clear();
     }
 
-    /// Nothing is kept for later requests.
+    /// Closes everything that is stored for later requests.
     pub fn clear(&self) {
         self.idle_pool.borrow_mut().clear();
         self.http2_pool.retire();

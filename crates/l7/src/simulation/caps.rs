@@ -1,4 +1,4 @@
-//! Scenes of servers with caps: who waits, in which order, and for how long at most.
+//! Scenarios of servers with connection caps: which tasks wait, in which order, and for how long at most.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
 use super::harness::{WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 
-/// A slot that became free is used within this: other workers are looked after every 10 ms.
+/// A free slot is taken within this time: waiting tasks poll every 10 ms.
 const SOON: Duration = Duration::from_millis(15);
 
 fn capped(servers: u16, cap: u32, queue: u32) -> WorkerSnapshot {

@@ -1,4 +1,4 @@
-//! Scenes in which the configuration changes under way: no exchange is to notice while some server lives.
+//! Scenarios with configuration changes under load: no exchange may fail while at least one server is up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::harness::{WorkerHarness, addresses, seeds};
 use super::server::{ServerLedger, SimServer};
 use crate::simulation::fixture;
 
-/// On the way to a server for so long at most.
+/// Longest time that a request travels to its server.
 const UNDER_WAY: Duration = Duration::from_millis(20);
 
 /// One service over `pool`, and one that never changes.
@@ -82,7 +82,8 @@ fn steady() -> WorkerSnapshot {
     }
 }
 
-/// Another state of the pool: each server in some state or gone, one at least up. Says which addresses take work.
+/// Another state of the pool: each server is in a random state or removed, and at least one is up. Also returns which
+/// addresses take work.
 fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot, Vec<usize>) {
     let pool = all.pools.values().next().unwrap();
     let addresses = addresses(6);
@@ -95,7 +96,7 @@ fn changed(rng: &mut Rng, all: &WorkerSnapshot, next: PoolId) -> (WorkerSnapshot
             [ServerState::Up, ServerState::Down, ServerState::Drain, ServerState::Disabled];
         server.state = states[rng.below(4) as usize];
         server.weight = ServerWeight::new(1 + rng.below(9) as u16).unwrap();
-        // Two servers may change places, so that their addresses change.
+        // Two servers may swap their addresses.
         let place = if rng.below(4) == 0 { rng.below(6) as usize } else { at };
         server.address = Some(addresses[place]);
         if at == sure {
@@ -182,7 +183,7 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
         assert!(received <= 80 + moved, "seed {seed}: {received} received, {moved} moved");
         for (planned, saw) in notes.borrow().iter() {
             assert_eq!(*saw, ClientOutcome::Answer(200, None), "seed {seed}: {planned:?}");
-            // One that waits for a server which is marked as down may be given to another one.
+            // A request that waits for a server which is marked as down may be sent to another one.
             let times = ledger.borrow().received[&planned.id];
             assert!(times == 1 || planned.method == "GET", "seed {seed}: {planned:?}: {times}");
         }
@@ -205,7 +206,7 @@ fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
         for n in 0..16 {
             let mut plan: Vec<_> = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
             if n == 0 {
-                // Neither first byte nor whole exchange are limited as tightly as the drain of this one.
+                // The timeouts for the first byte and the whole exchange are longer than this service's drain timeout.
                 plan.truncate(1);
                 plan[0] = PlannedRequest { mode: "drip", size: 4_000, ..plan[0].clone() };
             }

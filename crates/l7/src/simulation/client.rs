@@ -1,7 +1,7 @@
-//! A scripted client: sends requests, reads the answers with the codec and compares every byte.
+//! A scripted client: sends requests, parses the responses with the codec, and compares every byte.
 //!
-//! It may be slow, cut its requests in pieces, pipeline, or go away in the middle. What it saw is written into notes
-//! that the tests read.
+//! A client may be slow, split its requests, pipeline, or leave in the middle. Its results are recorded in notes that
+//! the tests read.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,18 +15,18 @@ use wire::http1::{
 use super::server::body as pattern;
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
-/// How a request ended for the client.
+/// The result of a request for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientOutcome {
-    /// A whole answer with the right body; from us if it names a cause.
+    /// A complete response with the correct body; a local reply if it has a cause.
     Answer(u16, Option<String>),
-    /// The connection ended first.
+    /// The connection ended before the response.
     Nothing,
-    /// The connection ended in the middle of the answer.
+    /// The connection ended in the middle of the response.
     Part,
-    /// A wrong body or a broken head.
+    /// A wrong body or a malformed head.
     Wrong(String),
-    /// It went away itself.
+    /// The client left by itself.
     Abandoned,
 }
 
@@ -36,21 +36,21 @@ pub struct PlannedRequest {
     /// GET, HEAD, POST or PUT.
     pub method: &'static str,
     pub mode: &'static str,
-    /// Bytes of the answer's body.
+    /// Length of the response's body in bytes.
     pub size: u64,
-    /// Bytes of the request's body.
+    /// Length of the request's body in bytes.
     pub upload: u64,
     /// The request's body is chunked.
     pub chunked: bool,
-    /// Names the request everywhere.
+    /// Identifies the request everywhere.
     pub id: u64,
     pub pause: Duration,
-    /// Goes away in this way after sending it: `true` is a reset.
+    /// The client leaves after sending the request; `true`: with a reset.
     pub leaves: Option<bool>,
 }
 
 impl PlannedRequest {
-    /// A GET at once, of 300 bytes, whose client stays.
+    /// A GET without delay, with a 300-byte response, whose client stays.
     pub fn get(id: u64, mode: &'static str) -> PlannedRequest {
         PlannedRequest {
             method: "GET",
@@ -65,7 +65,7 @@ impl PlannedRequest {
     }
 }
 
-/// What the clients saw, by request.
+/// The clients' results, by request.
 pub type ClientNotes = Rc<RefCell<Vec<(PlannedRequest, ClientOutcome)>>>;
 
 pub struct SimClient {
@@ -80,7 +80,7 @@ pub struct SimClient {
 }
 
 impl SimClient {
-    /// A client with a plan. `pipelines`: does not wait for answers before the next request.
+    /// A client with a plan. `pipelines`: the next request is sent without waiting for the response.
     pub fn new(notes: ClientNotes, plan: Vec<PlannedRequest>, pipelines: bool) -> SimClient {
         SimClient {
             notes,
@@ -250,7 +250,7 @@ fn answer(bytes: &[u8], planned: &PlannedRequest, ended: bool) -> ResponseParse 
                 (rest[..n as usize].to_vec(), n as usize)
             }
             ResponseBody::Length(_) => return ResponseParse::More,
-            // Not worth decoding yet.
+            // The body cannot be complete yet.
             ResponseBody::Chunked if cause.is_none() && (rest.len() as u64) < planned.size => {
                 return ResponseParse::More;
             }

@@ -1,4 +1,5 @@
-//! Scenes of a worker that drains: what is under way ends well, what is idle ends soon, what is left is cut in time.
+//! Scenarios of a draining worker: exchanges finish, idle connections close soon, and the remaining connections are
+//! reset in time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +15,7 @@ use super::raw::RawPeer;
 use super::server::{ServerLedger, SimServer};
 use crate::downstream::accept::ListenerMode;
 
-/// Simulated time; long beside every other time of the simulation.
+/// Simulated drain limit; much longer than every other time of the simulation.
 const LIMIT: Duration = Duration::from_secs(4);
 
 fn request(rng: &mut Rng, id: u64) -> PlannedRequest {
@@ -49,7 +50,7 @@ fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
             let delay = Duration::from_micros(rng.below(1_500_000));
             stage.client(&door, n, delay, SimClient::new(notes.clone(), plan, false));
         }
-        // One that never ends its head, and one whose handshake ends when the drain has just begun.
+        // A client that never completes its head, and one whose handshake ends just after the drain began.
         stage.client(&door, 50, Duration::ZERO, RawPeer::new("GET / HT", true));
         let begins = Duration::from_millis(500 + rng.below(1_000));
         let last =

@@ -1,4 +1,4 @@
-//! Views for tests: one `http` service over one pool of the given servers, everything at its default.
+//! Views for tests: one `http` service over one pool of the given servers, with default settings.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! A worker in a simulation: the world around it, listeners for clients, and what is checked after every turn.
+//! A worker in a simulation: the world around it, listeners for clients, and the checks after every turn.
 //!
-//! Peers are scripts of their own.
+//! Peers are scripts in other modules.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -24,10 +24,10 @@ use crate::downstream::accept::{self, ListenerMode};
 use crate::simulation::fixture;
 use crate::worker::{SharedWorkerState, Worker};
 
-/// Virtual time in which every story must have ended.
+/// Virtual time in which every scenario must have ended.
 pub const STORY_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What flows may keep for one connection, bytes.
+/// Most bytes that flows may buffer for one connection.
 const HELD: u64 = 64 * 1024;
 
 struct NonReadingPeer;
@@ -44,7 +44,7 @@ impl PlaneObserver for NonReadingPeer {
 pub struct WorkerHarness {
     pub sim: SimNet,
     pub worker: Rc<Worker<SimNet>>,
-    /// What was installed last.
+    /// The snapshot that was installed last.
     pub snapshot: RefCell<Arc<WorkerSnapshot>>,
     published: SharedWorkerState,
     seed: u64,
@@ -53,7 +53,7 @@ pub struct WorkerHarness {
 /// A listener of the worker.
 pub struct SimListener {
     listener: usize,
-    /// What is wanted of it.
+    /// The requested mode of the listener.
     pub wanted: Rc<Cell<ListenerMode>>,
 }
 
@@ -78,7 +78,7 @@ pub fn setting(
 }
 
 impl WorkerHarness {
-    /// A worker with this snapshot installed, in a world with these receive windows.
+    /// A worker with this snapshot installed, in a world with receive windows of `window` bytes.
     pub fn new(seed: u64, window: usize, snapshot: WorkerSnapshot) -> WorkerHarness {
         let sim = SimNet::new(seed ^ 0x5EED, window);
         let options = PlaneOptions {
@@ -107,7 +107,7 @@ impl WorkerHarness {
         WorkerHarness { sim, worker, snapshot, published, seed }
     }
 
-    /// Lets servers live at an address.
+    /// Starts servers at an address.
     pub fn serve<P: ScriptedPeer + 'static>(
         &self,
         at: SocketAddr,
@@ -117,7 +117,7 @@ impl WorkerHarness {
         self.sim.serve(at, spawn);
     }
 
-    /// Opens a service's door.
+    /// Opens a service's listener.
     pub fn open(&self, service: ServiceId) -> SimListener {
         let sock = self.sim.listener();
         let listener = sock.id;
@@ -129,7 +129,7 @@ impl WorkerHarness {
         SimListener { listener, wanted }
     }
 
-    /// Client number `n` comes to a door after a while.
+    /// Client number `n` connects to a listener after a delay.
     pub fn client(
         &self,
         door: &SimListener,
@@ -141,19 +141,19 @@ impl WorkerHarness {
         self.sim.client(door.listener, from, delay, Box::new(peer));
     }
 
-    /// Moves the worker to another snapshot.
+    /// Installs another snapshot in the worker.
     pub fn install(&self, snapshot: WorkerSnapshot) {
         self.worker.install(&snapshot);
         *self.snapshot.borrow_mut() = Arc::new(snapshot);
     }
 
-    /// One turn, and what holds after every one.
+    /// Runs one turn, and checks the invariants after it.
     pub fn turn(&self, most: Option<Duration>) {
         self.worker.rt.turn(most).unwrap();
         let gauges = &self.published.gauges;
         let held = gauges.held_bytes.get();
         let open = gauges.connections.get();
-        // Each stream of a connection of HTTP/2 has buffers of its own.
+        // Each stream of an HTTP/2 connection has its own buffers.
         let services = self.snapshot.borrow();
         let exchanges: u32 = services.services.values().map(|one| one.stats.in_flight.get()).sum();
         drop(services);
@@ -175,7 +175,7 @@ impl WorkerHarness {
         }
     }
 
-    /// Of what was measured no moment is counted twice, and all of it belongs to somebody.
+    /// Checks a measurement: phases and waits do not overlap, and all of the time is attributed.
     fn sums(&self, facts: &ExchangeMeasurement) {
         let ExchangePhases { accept, tls, head, queue, connect, .. } = facts.phases;
         let waited: u64 = WaitReason::ALL.iter().map(|whom| facts.wait_times.total(*whom)).sum();
@@ -192,7 +192,7 @@ impl WorkerHarness {
         }
     }
 
-    /// Turns for a while, with a look after each.
+    /// Runs turns for a while, and calls `look` after each.
     pub fn pass(&self, span: Duration, mut look: impl FnMut(&WorkerHarness)) {
         let end = self.worker.rt.update_now() + span;
         while self.worker.rt.update_now() < end {
@@ -201,18 +201,18 @@ impl WorkerHarness {
         }
     }
 
-    /// Client connections open now.
+    /// Number of open client connections.
     pub fn connections(&self) -> u32 {
         self.published.gauges.connections.get()
     }
 
-    /// Tasks that wait for a server of the first service below its cap.
+    /// Number of tasks that wait for a server of the first service below its cap.
     pub fn waiting(&self) -> usize {
         let local = self.worker.local.borrow();
         local.services.get(&ServiceId(0)).map_or(0, |service| service.pool.borrow().queue.len())
     }
 
-    /// Slots that servers with a cap have left.
+    /// Number of free slots at servers with a cap.
     pub fn free_slots(&self) -> u32 {
         let snapshot = self.snapshot.borrow();
         let servers = snapshot.pools.values().flat_map(|pool| &pool.servers);
@@ -225,25 +225,25 @@ impl WorkerHarness {
         servers.map(free).sum()
     }
 
-    /// How often a cause was counted over all services.
+    /// How often a cause was counted, over all services.
     pub fn cause_count(&self, cause: Cause) -> u64 {
         let snapshot = self.snapshot.borrow();
         let services = snapshot.services.values();
         services.map(|view| view.stats.slots[0].causes[cause as usize].get()).sum()
     }
 
-    /// Every cause counted so far over all services, as often as it was.
+    /// Every cause counted so far over all services, repeated as often as it was counted.
     pub fn causes(&self) -> Vec<Cause> {
         let times = |cause: &Cause| std::iter::repeat_n(*cause, self.cause_count(*cause) as usize);
         Cause::ALL.iter().flat_map(times).collect()
     }
 
-    /// Client connections without an exchange.
+    /// Number of client connections without an exchange.
     pub fn idle(&self) -> u32 {
         self.published.gauges.idle.get()
     }
 
-    /// Ends the worker and checks that every account is closed and every sum adds up.
+    /// Ends the worker, and checks that every record is closed and every sum is consistent.
     pub fn finish(self) {
         let WorkerHarness { worker, snapshot, published, seed, .. } = self;
         worker.leave();
@@ -274,7 +274,7 @@ impl WorkerHarness {
     }
 }
 
-/// Seeds to run: the one in the environment, or `count` from one on; more when proving.
+/// The seeds to run: the one in the environment, or `count` from 1 on. The environment may also raise the number.
 pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
     let one = std::env::var("STEELYARD_SEED").ok().and_then(|seed| seed.parse().ok());
     let count = std::env::var("STEELYARD_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(count);

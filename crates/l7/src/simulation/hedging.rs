@@ -1,5 +1,5 @@
-//! Scenes of servers that are silent while another one would answer: which answer the client gets, what is sent, and that
-//! every account is closed whoever wins.
+//! Scenarios of silent servers while another one would respond. They check the client's response, the requests sent,
+//! and that every record closes whichever attempt wins.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 /// Simulated time after which the second request is sent.
 const AFTER: Duration = Duration::from_millis(50);
 
-/// Two servers in turn, the first of which is asked first, and a pool that hedges after `AFTER`.
+/// Two servers with round robin, so that the first one gets the first request, and a pool that hedges after `AFTER`.
 fn stage(
     seed: u64,
     pool: impl FnOnce(&mut PoolConfig),
@@ -48,14 +48,14 @@ fn counted(stage: &WorkerHarness, field: fn(&PoolCounters) -> &Count) -> u64 {
     field(&snapshot.pools[&PoolId(0)].stats.slots[0].counters).get()
 }
 
-/// Hedges, those that won, those that lost.
+/// Numbers of hedges, of hedges that won, and of hedges that lost.
 fn hedges(stage: &WorkerHarness) -> [u64; 3] {
     let all: [fn(&PoolCounters) -> &Count; 3] =
         [|c| &c.hedges, |c| &c.hedges_won, |c| &c.hedges_lost];
     all.map(|one| counted(stage, one))
 }
 
-/// What both servers counted for themselves, and how often they lost.
+/// The sum of a counter over both servers, and how often they lost to a hedge.
 fn servers(stage: &WorkerHarness, field: fn(&ServerCounters) -> &Count) -> (u64, u64) {
     let snapshot = stage.snapshot.borrow();
     let servers = &snapshot.pools[&PoolId(0)].servers;
@@ -78,7 +78,7 @@ fn leave(stage: WorkerHarness) {
     assert_eq!(live.breakers.get(BreakerResource::Connections).in_use(), 0);
 }
 
-/// Takes requests and says nothing, or an end after a while.
+/// A server that reads requests and never responds, or closes after a while.
 struct StallingServer(Option<Duration>);
 
 impl ScriptedPeer for StallingServer {
@@ -132,7 +132,7 @@ fn a_silent_server_is_overtaken_by_the_next_one_and_both_are_accounted_for() {
 #[test]
 fn the_first_answer_wins_and_the_second_attempt_is_cancelled() {
     for seed in seeds(12) {
-        // Both answer after 20 to 220 ms.
+        // Both servers respond after 20 to 220 ms.
         let (stage, ledger) = stage(seed, |_| ());
         let notes = ClientNotes::default();
         comes(&stage, &notes, (0..20).map(|id| PlannedRequest::get(id, "later")).collect());
@@ -145,7 +145,7 @@ fn the_first_answer_wins_and_the_second_attempt_is_cancelled() {
         assert_eq!(made, won + lost, "seed {seed}");
         assert!(made > 5, "seed {seed}: {made}");
         let (sent, overtaken) = servers(&stage, |c| &c.requests);
-        // Some lose before they have a connection.
+        // Some attempts lose before they have a connection.
         assert!(
             sent == 20 + overtaken && sent <= 20 + made,
             "seed {seed}: {sent} {overtaken} {made}"
@@ -189,7 +189,7 @@ fn nothing_is_sent_twice_that_must_not_be() {
     }
 }
 
-/// Whichever connection gets the first request ends after a while; any other is a server's.
+/// The connection that gets the first request closes after a while; any other one is a server's.
 struct FirstRequestCloser {
     came: Rc<Cell<bool>>,
     it: Option<Box<dyn ScriptedPeer>>,
@@ -211,7 +211,8 @@ impl ScriptedPeer for FirstRequestCloser {
 #[test]
 fn where_the_first_one_fails_the_second_goes_on_in_its_place() {
     for seed in seeds(8) {
-        // It ends at 70 ms; the other one answers between 70 and 270 ms. There is nothing left for a third attempt.
+        // The first attempt ends at 70 ms; the other server responds between 70 and 270 ms. The budget has no third
+        // attempt.
         let (stage, ledger) =
             stage(seed, |pool| (pool.retry.budget, pool.retry.at_least) = (Some(100), 0));
         let came = Rc::new(Cell::new(false));
@@ -245,7 +246,7 @@ impl ScriptedPeer for Box<dyn ScriptedPeer> {
 #[test]
 fn where_both_fail_a_third_attempt_is_paid_for_as_well() {
     for (budget, answered) in [(Some(100), false), (None, true)] {
-        // The first ends at 70 ms, the second at 60 ms or later after it began: then there is one that answers.
+        // The first attempt ends at 70 ms, the second at least 60 ms after its start. The third one gets a response.
         let (stage, ledger) = stage(1, |pool| {
             pool.retry.budget = budget;
             pool.retry.at_least = 0;

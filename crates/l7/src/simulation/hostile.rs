@@ -1,7 +1,7 @@
-//! A whole worker between a client and servers that send any bytes in any order.
+//! A whole worker between a client and servers that send arbitrary bytes in any order.
 //!
-//! Whatever they send, the connection ends in time, every record closes and nothing is held: `WorkerHarness` checks
-//! that. Other tests say which bytes lead to what.
+//! For any input, the connection must end in time, every record must close, and no buffer may remain: `WorkerHarness`
+//! checks that. Other tests check the results of specific bytes.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use model::snapshot::WorkerSnapshot;
 use super::harness::{WorkerHarness, addresses, setting};
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
-/// What is between them, for requests.
+/// The configuration for HTTP.
 const HTTP: &str = r#"
 [service.s]
 listen = "192.0.2.80:80"
@@ -43,7 +43,7 @@ hash-on = { cookie = "session" }
 retries = 2
 "#;
 
-/// What is between them, for bytes that pass through.
+/// The configuration for a passed-through TCP connection.
 const TCP: &str = r#"
 [service.s]
 listen = "192.0.2.80:80"
@@ -57,19 +57,20 @@ pool = "p"
 servers = ["10.0.0.1:9001", "10.0.0.1:9002"]
 "#;
 
-/// Bits of a play's first byte: how the worker is set.
+/// Bits of the first input byte: the worker's settings.
 const SERVERS_SPEAK_HTTP2: u8 = 1;
 const PROXIED: u8 = 2;
 const PASSES: u8 = 4;
-/// How the client behaves.
+/// The bits for the peers' behaviour.
 const CLIENT_ENDS: u8 = 8;
 const SERVER_ENDS: u8 = 16;
 const SLOW: u8 = 32;
 
-/// Bytes that connections hold on their way.
+/// Receive window in bytes.
 const WINDOW: usize = 16 * 1024;
 
-/// Plays a connection. Two bytes say how, two more how many of the rest the client sends; servers send what is left.
+/// Runs a connection. Two bytes are the settings, two more the number of bytes that the client sends; servers send the
+/// rest.
 pub fn play(bytes: &[u8]) {
     let Some(([bits, seed, high, low], rest)) = bytes.split_first_chunk::<4>() else { return };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
@@ -118,7 +119,7 @@ fn snapshot(is: impl Fn(u8) -> bool) -> WorkerSnapshot {
     snapshot
 }
 
-/// A peer that sends its bytes, at once or piece by piece, and reads and forgets what comes.
+/// A peer that sends its bytes, at once or in pieces, and reads and discards what it receives.
 struct ByteSender {
     send: Vec<u8>,
     ends: bool,
@@ -138,7 +139,7 @@ impl ScriptedPeer for ByteSender {
             return;
         }
         io.take();
-        // Lengths of pieces are the bytes' own, so that an input may choose them.
+        // The bytes themselves determine the lengths of pieces, so that an input may choose them.
         let piece = self.send.first().map_or(0, |first| 1 + usize::from(first % 32));
         let mut now = match self.slow {
             true => self.send.drain(..piece.min(self.send.len())).collect(),

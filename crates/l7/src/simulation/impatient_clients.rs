@@ -1,5 +1,4 @@
-//! Rows of exchanges that have no server yet, connecting or in the queue, when something else ends: the service, or
-//! their client.
+//! Exchanges without a server, connecting or in the queue, when something else ends: the service, or their client.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,12 +14,12 @@ use super::harness::{SimListener, WorkerHarness, addresses, setting};
 use super::server::{ServerLedger, SimServer};
 use super::world::{ConnectReaction, PeerEvent, PeerIo, ScriptedPeer};
 
-/// When whatever is planted happens, and a bit later.
+/// Time until the tested event.
 const THEN: Duration = Duration::from_secs(2);
-/// Simulated time between two things that clients do.
+/// Simulated time between two actions of clients.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// How a client behaves after it has asked.
+/// What a client does after its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterRequest {
     Stay,
@@ -28,7 +27,7 @@ enum AfterRequest {
     Reset,
 }
 
-/// Asks, and does something else `THEN` after that.
+/// Sends a request, and acts `THEN` later.
 struct ImpatientClient {
     request: Vec<u8>,
     then: AfterRequest,
@@ -59,7 +58,7 @@ impl ScriptedPeer for ImpatientClient {
     }
 }
 
-/// A service with longer timeouts than these rows, before one server that takes one at a time.
+/// A service with longer timeouts than these cases, with one server that takes one connection at a time.
 fn patient(forward: ForwardingMode) -> WorkerSnapshot {
     let long = Duration::from_secs(60);
     setting(
@@ -101,7 +100,7 @@ fn come(
 #[test]
 fn the_end_of_draining_cuts_what_is_connecting_or_waits() {
     for forward in [ForwardingMode::Http, ForwardingMode::Tcp] {
-        // One connects, and holds the only slot; the other waits for that.
+        // One exchange connects and holds the only slot; the other waits for it.
         let (stage, door) = stage(forward, false);
         come(&stage, &door, 1, "plain", AfterRequest::Stay);
         come(&stage, &door, 2, "plain", AfterRequest::Stay);
@@ -171,7 +170,7 @@ fn a_client_that_resets_gives_up_its_place_and_its_connection() {
 #[test]
 fn a_client_that_has_sent_its_end_keeps_its_place_and_is_answered() {
     let (stage, door) = stage(ForwardingMode::Http, true);
-    // Holds the slot until its first byte is overdue.
+    // Holds the slot until its first-byte timeout.
     come(&stage, &door, 1, "silent", AfterRequest::Stay);
     let got = come(&stage, &door, 2, "plain", AfterRequest::End);
     stage.pass(THEN + MOMENT, |_| ());

@@ -1,4 +1,4 @@
-//! Scenes of pools that are full: circuit breakers refuse at once and let in again, queues are shed, and higher classes come
+//! Scenarios of full pools: circuit breakers reject at once and close again, queues are shed, and higher classes come
 //! first.
 
 use std::cell::RefCell;
@@ -21,7 +21,7 @@ use super::client::{ClientNotes, ClientOutcome, PlannedRequest, SimClient};
 use super::harness::{SimListener, WorkerHarness, addresses, seeds, setting};
 use super::server::{ServerLedger, SimServer};
 
-/// One stage with servers of one pool, and what they received.
+/// A worker with the servers of one pool, and what they received.
 struct LimitScene {
     stage: WorkerHarness,
     door: SimListener,
@@ -49,7 +49,7 @@ impl LimitScene {
         self.stage.client(&self.door, id, Duration::from_millis(millis), client);
     }
 
-    /// Of those that ended: the ids of the answered ones, and of those refused for this cause; nothing else happened.
+    /// The ids of the answered requests, and of those rejected with this cause; there may be no other result.
     fn ends(&self, cause: Cause) -> (Vec<u64>, Vec<u64>) {
         let notes = self.notes.borrow();
         let refusal = ClientOutcome::Answer(503, Some(cause.name().into()));
@@ -72,7 +72,7 @@ impl LimitScene {
         self.live.breakers.get(bound).state(breaker_clock_ms(self.stage.worker.rt.now())).is_open()
     }
 
-    /// Everything ended, and nothing is counted as under way.
+    /// Waits until all connections have closed, and checks that nothing is counted as in flight.
     fn leave(self) {
         let LimitScene { stage, live, .. } = self;
         stage.until(|| stage.connections() == 0);
@@ -97,7 +97,7 @@ fn requests_beyond_the_limit_are_refused_at_once_and_the_breaker_closes_by_itsel
     for id in 0..5 {
         scene.comes(id, PlannedRequest::get(id, "later"));
     }
-    // The servers take 20 ms at least.
+    // The servers need at least 20 ms.
     scene.stage.pass(Duration::from_millis(15), |_| ());
     assert_eq!(scene.ends(Cause::CircuitOpen), (vec![], vec![2, 3, 4]));
     assert_eq!(
@@ -145,7 +145,7 @@ fn an_idle_connection_goes_before_a_request_is_refused_for_want_of_one() {
     }
     assert!(served.contains(&0) && served.contains(&1), "{served:?}");
     assert_eq!(scene.refused(BreakerResource::Connections), 0);
-    // One that is in use is in nobody's way but counts.
+    // A connection in use does not block its own worker's requests, but it counts.
     scene.comes(0, PlannedRequest::get(8, "later"));
     scene.comes(5, PlannedRequest::get(9, "later"));
     scene.stage.until(|| scene.notes.borrow().len() == 10);
@@ -154,12 +154,12 @@ fn an_idle_connection_goes_before_a_request_is_refused_for_want_of_one() {
         (scene.refused(BreakerResource::Connections), scene.is_open(BreakerResource::Connections)),
         (1, true)
     );
-    // No server is blamed.
+    // No server's failure count rises.
     let servers = &scene.stage.snapshot.borrow().pools[&PoolId(0)].servers;
     let failed: u64 =
         servers.iter().map(|one| one.stats.slots[0].counters.connect_failed.get()).sum();
     assert_eq!(failed, 0);
-    // While it refuses, what is idle here is closed for other workers.
+    // While the breaker is open, idle connections of this worker close for the sake of other workers.
     assert_eq!(scene.live.breakers.get(BreakerResource::Connections).in_use(), 1);
     scene.stage.pass(Duration::from_millis(400), |_| ());
     assert_eq!(scene.live.breakers.get(BreakerResource::Connections).in_use(), 0);
@@ -201,7 +201,7 @@ fn further_attempts_under_way_are_limited_beside_the_budget() {
 fn classes(mut snapshot: WorkerSnapshot, classes: &[(u16, u16, u8)]) -> WorkerSnapshot {
     let rule = |(first, last, class): &(u16, u16, u8)| RuleConfig {
         name: None,
-        // A client's port is its number after 10,000.
+        // A client's port is 10,000 plus its number.
         when: Condition::ClientPort(10_000 + first, 10_000 + last),
         action: RuleActionConfig::Pool(None),
         mirror: None,
@@ -216,7 +216,7 @@ fn classes(mut snapshot: WorkerSnapshot, classes: &[(u16, u16, u8)]) -> WorkerSn
     snapshot
 }
 
-/// One server that takes one at a time, for 120 ms on average, and a queue of any length.
+/// One server that takes one request at a time, for 120 ms on average, and a queue without a limit.
 fn narrow(pool: impl FnOnce(&mut PoolConfig)) -> WorkerSnapshot {
     with(1, Some(1), |config| {
         config.timeout.queue = Duration::from_secs(60);
@@ -224,7 +224,7 @@ fn narrow(pool: impl FnOnce(&mut PoolConfig)) -> WorkerSnapshot {
     })
 }
 
-/// Before it, clients that come twice as fast.
+/// Clients that arrive twice as fast as the server works.
 fn overload(seed: u64, pool: impl FnOnce(&mut PoolConfig)) -> LimitScene {
     let scene = LimitScene::new(seed, 1, narrow(pool));
     for id in 0..300 {
@@ -245,7 +245,7 @@ fn a_queue_that_stands_is_shed_and_what_is_left_is_served_in_time() {
         assert!(shed.len() > 80 && good.len() > 120, "seed {seed}: {} {}", good.len(), shed.len());
         assert_eq!(late(&scene, 3 * terms.target), 0, "seed {seed}");
         scene.leave();
-        // Without it the last ones wait for as long as it takes to do half of all.
+        // Without load shedding, the last ones wait as long as half of all requests take.
         let scene = overload(seed, |_| ());
         assert_eq!(scene.ends(Cause::OverloadShed).0.len(), 300, "seed {seed}");
         assert!(late(&scene, 3 * terms.target) > 100, "seed {seed}");
@@ -253,7 +253,7 @@ fn a_queue_that_stands_is_shed_and_what_is_left_is_served_in_time() {
     }
 }
 
-/// How many of those after the first hundred reached the server more than so long after they came.
+/// How many requests after the first hundred waited longer than `most` for the server.
 fn late(scene: &LimitScene, most: Duration) -> usize {
     let ledger = scene.ledger.borrow();
     let begun = ledger.order[0].0;
@@ -273,7 +273,7 @@ fn the_higher_class_leaves_first_and_the_lower_one_is_shed() {
         let shed = |pool: &mut PoolConfig| pool.shed = Some(terms.clone());
         let snapshot = classes(narrow(shed), &[(100, 199, 8), (200, 299, 2)]);
         let scene = LimitScene::new(seed, 1, snapshot);
-        // Each class alone is three quarters of what the server can do.
+        // Each class alone needs three quarters of the server's capacity.
         for n in 0..100 {
             scene.comes(n * 160, PlannedRequest::get(100 + n, "later"));
             scene.comes(n * 160 + 40, PlannedRequest::get(200 + n, "later"));
@@ -301,7 +301,7 @@ fn a_full_queue_gives_a_place_of_the_lower_class_to_the_higher() {
         }
         scene.stage.until(|| scene.notes.borrow().len() == 4);
         let cause = if bound == "queue" { Cause::QueueFull } else { Cause::CircuitOpen };
-        // The first has the server; the second gives its place to the third, and the fourth finds none.
+        // The first has the server; the third replaces the second in the queue, and the fourth finds the queue full.
         assert_eq!(scene.ends(cause), (vec![1, 3], vec![2, 4]), "{bound}");
         scene.leave();
     }

@@ -1,6 +1,6 @@
 //! The simulated world as a worker's `NetDriver`.
 //!
-//! There are no pipes here: splicing is for the real world. Whatever happens is decided in `world`.
+//! There are no pipes here, since splicing needs the kernel. Everything that happens is determined in `world`.
 
 use std::cell::RefCell;
 use std::io;
@@ -16,13 +16,13 @@ use super::world::{ConnectReaction, PeerFactory, ScriptedPeer, SimWorld, WorldEv
 use crate::rt::net_driver::ReadyEvent;
 use crate::rt::{ConnectTarget, NetDriver, Readiness};
 
-/// A worker's handle on the world.
+/// A worker's handle to the world.
 #[derive(Clone)]
 pub struct SimNet(pub Rc<RefCell<SimWorld>>);
 
 pub struct SimSocket {
     world: Rc<RefCell<SimWorld>>,
-    /// Its number in the world.
+    /// The number in the world.
     pub(super) id: usize,
 }
 
@@ -38,7 +38,7 @@ impl Drop for SimSocket {
 }
 
 impl SimNet {
-    /// An empty world whose receive windows are `window` bytes.
+    /// An empty world with receive windows of `window` bytes.
     pub fn new(seed: u64, window: usize) -> SimNet {
         SimNet(Rc::new(RefCell::new(SimWorld::new(seed, window))))
     }
@@ -49,12 +49,12 @@ impl SimNet {
         SimSocket { world: self.0.clone(), id }
     }
 
-    /// Lets servers live at an address.
+    /// Starts servers at an address.
     pub fn serve(&self, at: SocketAddr, spawn: PeerFactory) {
         self.0.borrow_mut().servers.insert(at, spawn);
     }
 
-    /// Says what happens at an address without a server.
+    /// Sets what happens at an address without a server.
     pub fn reach(&self, at: SocketAddr, reach: ConnectReaction) {
         self.0.borrow_mut().reach.insert(at, reach);
     }

@@ -1,4 +1,4 @@
-//! Scenes of newcomers at a limit, where many wait for a place already.
+//! Scenarios of new clients at a limit, while many others wait for admission.
 
 use std::cell::RefCell;
 use std::rc::Rc;

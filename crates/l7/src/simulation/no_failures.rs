@@ -1,4 +1,4 @@
-//! Seeded simulation of clients and servers of every mode: answers, accounts, and what is never mixed.
+//! Seeded simulation of clients and servers in every mode: responses, records, and no mix-up between requests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,11 +44,11 @@ fn healthy_servers_answer_every_request() {
                 ClientOutcome::Answer(200, None) => {
                     small_bodies += usize::from((1..=1000).contains(&planned.upload));
                 }
-                // A body that had left us when the server's end came cannot be sent again.
+                // A large body was partly sent and released before the server closed, so it cannot be sent again.
                 ClientOutcome::Answer(502, Some(_)) if planned.upload > 1000 => {}
-                // A small one is sent with its head and held, but for the few that came apart from it.
+                // A small body is sent and stored with its head, except for a few that arrived separately.
                 ClientOutcome::Answer(502, Some(_)) if planned.upload > 0 => left_us += 1,
-                // After an answer that ends with the connection what was pipelined behind it is the client's to repeat.
+                // After a response that ends the connection, the client must repeat its pipelined requests.
                 ClientOutcome::Nothing => *closed_by_us.entry(planned.id).or_insert(0) += 1,
                 other => panic!("seed {seed}: {planned:?} saw {other:?}"),
             }
@@ -81,7 +81,7 @@ fn servers_that_close_idle_connections_cost_no_request_and_duplicate_none() {
         let seen: BTreeMap<u64, _> =
             outcome.notes.iter().map(|(planned, saw)| (planned.id, (planned, saw))).collect();
         for (planned, saw) in seen.values() {
-            // A lost POST whose body was still coming ends its connection, and what was pipelined behind it.
+            // A lost POST with an incomplete body ends its connection, and the requests that were pipelined after it.
             let before = seen
                 .range(..planned.id)
                 .rev()

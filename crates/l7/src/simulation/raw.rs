@@ -1,6 +1,6 @@
-//! A peer that sends given bytes and then stays connected, reading or not.
+//! A peer that sends given bytes and then stays connected, with or without reading.
 //!
-//! The test that uses it knows the expected outcome.
+//! The tests that use it define the expected outcome.
 
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
@@ -12,7 +12,7 @@ pub struct RawPeer {
 }
 
 impl RawPeer {
-    /// Sends this. `reads`: takes what comes, and drops it.
+    /// Sends these bytes. `reads`: received bytes are read and discarded.
     pub fn new(send: impl Into<Vec<u8>>, reads: bool) -> RawPeer {
         RawPeer { send: send.into(), reads, over: false }
     }

@@ -1,4 +1,4 @@
-//! Scenes of servers that fail often or for good: further attempts stay within their budget, go to another server, and
+//! Scenarios of servers that fail often or permanently. Retries stay within their budget and go to another server, and
 //! requests leave a server that is marked as down.
 
 use std::cell::RefCell;
@@ -45,28 +45,28 @@ fn counted(stage: &WorkerHarness, field: fn(&PoolCounters) -> &model::stats::Cou
     pools.flat_map(|pool| &pool.stats.slots).map(|slot| field(&slot.counters).get()).sum()
 }
 
-/// What a storm came to, in requests.
+/// The result of a storm, in requests.
 struct StormResult {
-    /// Saw a good answer of a server.
+    /// Got a good response from a server.
     good: u64,
-    /// Had all attempts that the pool allows, and none was good.
+    /// Used all attempts that the pool allows without a good response.
     spent: u64,
-    /// Got no further attempt, for want of budget.
+    /// Got no retry because the budget was used up.
     refused: u64,
-    /// Attempts that servers got.
+    /// Attempts that servers received.
     offered: u64,
-    /// Attempts after the first one that were allowed.
+    /// Retries that were allowed.
     retries: u64,
 }
 
-/// With this mode of failing, clients of one request each over four seconds.
+/// Clients with one request each over four seconds, at servers that fail in this mode.
 fn storm(
     seed: u64,
     mode: &'static str,
     clients: u64,
     pool: impl FnOnce(&mut PoolConfig),
 ) -> StormResult {
-    // No server is asked twice for what it may have done.
+    // No server gets a request again that it may have processed.
     let stage = WorkerHarness::new(seed, 30_000, setting(&addresses(10), |_| (), pool, |_| ()));
     let ledger = serve(&stage, 10);
     let door = stage.open(ServiceId(0));
@@ -195,7 +195,7 @@ fn what_a_silent_server_took_is_not_given_to_another() {
 #[test]
 fn all_attempts_together_have_one_deadline() {
     for seed in seeds(6) {
-        // Three silent servers, 20 s each, and 30 s for all.
+        // Three silent servers with 20 s each, and 30 s for all attempts.
         let wish = |pool: &mut PoolConfig| {
             pool.retry.wishes.on_timeout = true;
             pool.timeout.attempts = Duration::from_secs(30);
@@ -252,7 +252,7 @@ fn no_server_is_asked_twice_for_what_it_may_have_done() {
     }
 }
 
-/// Takes requests and says nothing.
+/// Reads requests and never responds.
 struct SilentServer;
 
 impl ScriptedPeer for SilentServer {
@@ -264,7 +264,7 @@ impl ScriptedPeer for SilentServer {
     }
 }
 
-/// The same with its first server in this state.
+/// The same snapshot with its first server in this state.
 fn first_is(snapshot: &WorkerSnapshot, state: ServerState) -> WorkerSnapshot {
     let pool = &snapshot.pools[&PoolId(0)];
     let mut servers = pool.servers.clone();
@@ -286,7 +286,7 @@ fn requests_leave_a_server_that_is_found_down_while_they_wait_for_it() {
         let door = stage.open(ServiceId(0));
         let notes = ClientNotes::default();
         for n in 0..16 {
-            // Every fourth is not idempotent: it waits on, as it may have been done.
+            // Every fourth request is not idempotent: it keeps waiting, since the server may have processed it.
             let method = if n % 4 == 3 { "POST" } else { "GET" };
             let plan = vec![PlannedRequest { method, ..get(n, "plain") }];
             stage.client(

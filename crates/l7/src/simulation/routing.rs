@@ -1,4 +1,4 @@
-//! Scenarios of rules and affinity: where requests go, and that a busy mirror or a full server changes no answer.
+//! Scenarios of rules and affinity: where requests go, and that a busy mirror or a full server changes no response.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ fn rule(when: Condition, action: RuleActionConfig) -> RuleConfig {
     }
 }
 
-/// A second pool, of these servers, and these rules over both.
+/// Adds a second pool of these servers, and these rules over both pools.
 fn ruled(mut snapshot: WorkerSnapshot, from: usize, rules: Vec<RuleConfig>) -> WorkerSnapshot {
     let base = snapshot.pools[&PoolId(0)].clone();
     let mut first = base.servers.clone();
@@ -115,7 +115,7 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
     }
 }
 
-/// Affinity by a cookie `SRV` that is inserted.
+/// Affinity by an inserted cookie `SRV`.
 fn inserted_cookie() -> AffinityConfig {
     AffinityConfig {
         by: AffinityKey::Cookie(AffinityCookie {

@@ -1,6 +1,6 @@
-//! Whole conversations over HTTP: clients with plans, servers with behaviours, and what holds of any of them.
+//! Whole conversations over HTTP: clients with plans, servers with behaviours, and the invariants of every run.
 //!
-//! Each test states what its scenario must lead to.
+//! Each test states the outcome of its scenario.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,33 +15,33 @@ use super::harness::{self, WorkerHarness};
 use super::server::{ServerLedger, SimServer};
 use super::stream_client::StreamClient;
 
-/// What a run is made of.
+/// The parameters of a run.
 pub struct Scenario {
     pub seed: u64,
-    /// How many clients come.
+    /// Number of clients.
     pub clients: u64,
-    /// The servers' behaviours that clients may ask for.
+    /// The server behaviours that clients may request.
     pub modes: &'static [&'static str],
     /// Servers close connections that are idle for this long.
     pub idle: Option<Duration>,
-    /// Of how many servers one refuses connections.
+    /// Whether one of the servers refuses connections.
     pub dead: bool,
-    /// Clients go away in the middle.
+    /// Whether clients leave in the middle.
     pub leaving: bool,
     pub streams: bool,
     /// The methods that clients use.
     pub methods: &'static [&'static str],
 }
 
-/// What came of it.
+/// The outcome of a run.
 pub struct ScenarioOutcome {
-    /// What the clients saw.
+    /// The clients' results.
     pub notes: Vec<(PlannedRequest, ClientOutcome)>,
     /// What the servers received.
     pub ledger: ServerLedger,
 }
 
-/// Runs a scene to its end.
+/// Runs a scenario to its end.
 pub fn run(scene: &Scenario) -> ScenarioOutcome {
     let mut rng = Rng::new(scene.seed);
     let window = 512 + rng.below(60_000) as usize;
@@ -100,7 +100,7 @@ pub fn plan(scene: &Scenario, rng: &mut Rng, next_id: &mut u64) -> Vec<PlannedRe
         .collect()
 }
 
-/// What holds whatever happens.
+/// Checks the invariants of every scenario.
 pub fn check_invariants(scene: &Scenario, outcome: &ScenarioOutcome) {
     let seed = scene.seed;
     assert!(

@@ -1,6 +1,7 @@
-//! A scripted server: reads requests with the codec, answers in many good and bad ways.
+//! A scripted server: parses requests with the codec, and responds in many valid and invalid ways.
 //!
-//! The path says how to behave: `/MODE/SIZE/ID`. What it received is written into a ledger that the tests read.
+//! The path selects the behaviour: `/MODE/SIZE/ID`. The server records what it received in a ledger that the tests
+//! read.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,13 +15,13 @@ use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 /// What servers received, by the id of the request.
 #[derive(Debug, Default)]
 pub struct ServerLedger {
-    /// How often each request was received whole.
+    /// How often each request was received completely.
     pub received: HashMap<u64, u32>,
-    /// Requests in the order in which they were received: when, by the server of which number, which.
+    /// Requests in the order of receipt: the time, the server's number, and the request's id.
     pub order: Vec<(u64, usize, u64)>,
-    /// Requests whose body was not what the client sends.
+    /// Requests with a body that differs from the client's.
     pub wrong: Vec<u64>,
-    /// Bytes that were no request.
+    /// Bytes that were not a valid request.
     pub nonsense: Vec<String>,
 }
 
@@ -33,20 +34,20 @@ pub struct SimServer {
     /// Closes a connection that was idle for this long.
     idle: Option<Duration>,
     number: usize,
-    /// Writes nothing before this moment.
+    /// Writes nothing before this time.
     waits: u64,
-    /// Given out one byte at a time.
+    /// Bytes that are sent one at a time.
     drips: Vec<u8>,
     last: u64,
-    /// A look at the idle time is due.
+    /// A check of the idle time is due.
     looks: bool,
     closed: bool,
 }
 
-/// Between two bytes of an answer that drips.
+/// Time between two bytes of a response that is sent byte by byte.
 const DRIP: Duration = Duration::from_millis(500);
 
-/// What follows once everything is written.
+/// The action after everything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterAnswer {
     Stay,
@@ -80,7 +81,7 @@ impl SimServer {
         }
     }
 
-    /// One of several servers.
+    /// Sets the number of this server.
     pub fn number(self, number: usize) -> SimServer {
         SimServer { number, ..self }
     }
@@ -98,7 +99,7 @@ impl SimServer {
         }
     }
 
-    /// Reads one request and prepares its answer; `None`: it is not whole yet.
+    /// Parses one request and prepares its response; `None`: the request is incomplete.
     fn request(&mut self, bytes: &[u8], io: &mut PeerIo) -> Option<usize> {
         let limits = HeadLimits::default();
         let mut slots = HeaderSlots::new();
@@ -121,7 +122,7 @@ impl SimServer {
                 (rest[..n as usize].to_vec(), n as usize)
             }
             BodyKind::Length(_) => return None,
-            // Not worth decoding yet: no request follows before its answer.
+            // The body cannot be complete yet: no request follows before its response.
             BodyKind::Chunked if !rest.ends_with(b"\r\n\r\n") => return None,
             BodyKind::Chunked => {
                 let mut out = Vec::new();
@@ -152,7 +153,7 @@ impl SimServer {
 
     fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut PeerIo) {
         let body = body(id, size);
-        // Fails every other time, as chance has it.
+        // Fails half of the time, at random.
         let fails = mode == "busy" || (mode.ends_with("half") && io.below(2) == 0);
         let status = if fails { "503 Busy" } else { "200 OK" };
         let plain = |extra: &str| {

@@ -1,4 +1,4 @@
-//! Rows of peers that stop: what was planted, which cause it must end with, and when.
+//! Cases of peers that stop: the behaviour, the cause that the exchange must end with, and when.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +15,11 @@ use super::world::ConnectReaction;
 /// What is behind the server's address.
 #[derive(Clone, Copy, Debug)]
 enum UpstreamBehaviour {
-    /// A server that does as it is asked.
+    /// A server that behaves as requested.
     Server,
-    /// One that accepts and reads nothing.
+    /// A server that accepts and reads nothing.
     NotReading,
-    /// Nobody: handshakes are not answered.
+    /// No server: handshakes are not answered.
     NoListener,
 }
 
@@ -114,7 +114,7 @@ fn peers_that_stop_end_with_their_cause_in_their_time() {
     }
 }
 
-/// A stream of events or messages may say nothing for longer than other answers, whatever `between-bytes` is.
+/// A stream of events or messages may be silent for longer than other responses, regardless of `between-bytes`.
 #[test]
 fn streams_of_events_and_messages_may_pause() {
     let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";

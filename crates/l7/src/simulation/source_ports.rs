@@ -1,4 +1,4 @@
-//! Scenes of source addresses whose ports run out towards some servers or all.
+//! Scenarios of source addresses without free ports towards some servers or all.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ fn any_path_with_a_port_left_is_found_and_none_is_reported_at_once() {
                 SimClient::new(notes.clone(), plan, false),
             );
         }
-        // Nothing is waited for: 6 ms of arrivals, and the ways there and back.
+        // No request waits: 6 ms of arrivals, and the network latency.
         stage.pass(Duration::from_millis(40), |_| ());
         let wanted = match left {
             0 => ClientOutcome::Answer(503, Some(Cause::NoSourcePort.name().into())),

@@ -1,6 +1,6 @@
-//! A scripted client of HTTP/2: sends its requests at once on one connection and compares every byte of the answers.
+//! A scripted HTTP/2 client: sends its requests at once on one connection, and compares every byte of the responses.
 //!
-//! The library speaks; what it saw is written into the same notes as that of clients of HTTP/1.
+//! The HTTP/2 library implements the protocol. Results are recorded in the same notes as those of HTTP/1 clients.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,10 +19,10 @@ use super::client::{ClientNotes, ClientOutcome, PlannedRequest};
 use super::server::body as pattern;
 use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 
-/// Turns of the library after each thing that happens: each may make room for the next.
+/// Polls of the library after each event: each poll may allow the next one to progress.
 const TURNS: usize = 4;
 
-/// The library's connection, and how requests are begun on it while they may be.
+/// The library's connection, and its handle to start requests while that is possible.
 type Http2ClientHandle = (Connection<SimPipeEnd, Bytes>, Option<SendRequest<Bytes>>);
 
 pub struct StreamClient {
@@ -57,7 +57,7 @@ struct SimPipe {
 struct SimPipeEnd(Rc<RefCell<SimPipe>>);
 
 impl StreamClient {
-    /// A client with a plan; when and how it leaves is not looked at.
+    /// A client with a plan; when and how it leaves is ignored.
     pub fn new(notes: ClientNotes, plan: Vec<PlannedRequest>) -> StreamClient {
         StreamClient {
             notes,
@@ -96,7 +96,7 @@ impl StreamClient {
         self.http2 = Some((connection, Some(send)));
     }
 
-    /// Lets the library work; whether its connection has ended.
+    /// Polls the library; returns whether its connection has ended.
     fn turn(&mut self, cx: &mut Context<'_>) -> bool {
         let Some((connection, _)) = &mut self.http2 else { return true };
         let ended = Pin::new(connection).poll(cx).is_ready();
@@ -113,7 +113,7 @@ impl StreamClient {
 }
 
 impl PendingStream {
-    /// What it came to, if it is over.
+    /// The result, if the request has ended.
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Option<ClientOutcome> {
         loop {
             match &mut self.state {

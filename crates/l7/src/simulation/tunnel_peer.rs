@@ -1,7 +1,7 @@
-//! Peers of a tunnel: bytes both ways at once, and every way to end them.
+//! Peers of a tunnel: bytes in both directions at once, and every way to end them.
 //!
-//! Client and server run the same script, each with its side of a plan. An upgrade is a tunnel behind a request. What
-//! each side received is recorded in `TunnelPlans`, which the tests read.
+//! Client and server run the same script, each with its side of a plan. An upgrade is a tunnel after a request.
+//! `TunnelPlans` records what each side received, for the tests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use super::world::{PeerEvent, PeerIo, ScriptedPeer};
 /// How a side ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TunnelEnd {
-    /// Once it has sent everything.
+    /// After it has sent everything.
     Own,
-    /// Once it has sent everything and the other side has ended.
+    /// After it has sent everything and the other side has ended.
     After,
-    /// With a reset, once it has sent so many bytes.
+    /// With a reset, after it has sent this many bytes.
     Reset(usize),
     Never,
 }
 
-/// What both sides do; the client's part first.
+/// The plan of both sides; the client's part first.
 #[derive(Clone, Copy, Debug)]
 pub struct TunnelPlan {
     pub sends: [u64; 2],
@@ -30,20 +30,20 @@ pub struct TunnelPlan {
     pub reads: [bool; 2],
 }
 
-/// What a side came to know.
+/// What a side observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelRecord {
     pub got: u64,
-    /// A byte was not the one expected.
+    /// A byte was not the expected one.
     pub wrong: bool,
-    /// The other side's end came.
+    /// The other side's end arrived.
     pub ended: bool,
     pub broken: bool,
-    /// It went away with a reset itself.
+    /// The side has sent a reset itself.
     pub reset: bool,
 }
 
-/// Plans by number, with what both sides came to know.
+/// Plans by number, with the observations of both sides.
 pub type TunnelPlans = Rc<RefCell<BTreeMap<u64, (TunnelPlan, [TunnelRecord; 2])>>>;
 
 /// One side of a tunnel.
@@ -52,10 +52,10 @@ pub struct TunnelPeer {
     side: usize,
     upgrade: bool,
     id: Option<u64>,
-    /// What came before the tunnel.
+    /// The bytes before the tunnel.
     before: Vec<u8>,
     out: Vec<u8>,
-    /// Bytes of `out` that are no part of the tunnel.
+    /// Bytes of `out` that do not belong to the tunnel.
     head: usize,
     sent: usize,
     talking: bool,
@@ -81,7 +81,7 @@ impl TunnelPeer {
         talker
     }
 
-    /// A server, which learns from its client which plan it is.
+    /// A server, which gets the number of its plan from the client.
     pub fn server(plans: TunnelPlans, upgrade: bool) -> TunnelPeer {
         TunnelPeer {
             plans,
@@ -115,7 +115,7 @@ impl TunnelPeer {
         self.out.extend(body(id * 2 + self.side as u64, plan.sends[self.side]));
     }
 
-    /// Reads what precedes the tunnel; what follows it is the tunnel's.
+    /// Reads the bytes before the tunnel; the rest belongs to the tunnel.
     fn preface(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.before.extend(bytes);
         if !self.upgrade {

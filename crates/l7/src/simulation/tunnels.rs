@@ -1,4 +1,4 @@
-//! Scenes of tunnels: `tcp` services and upgrades, with every way to end, before servers of which some are dead.
+//! Scenarios of tunnels: `tcp` services and upgrades, with every way to end, at servers some of which are dead.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn plan(rng: &mut Rng) -> TunnelPlan {
     TunnelPlan { ends: [end(sends[0]), end(sends[1])], sends, reads: [true; 2] }
 }
 
-/// What must have come of a plan whose sides both read.
+/// Checks the result of a plan in which both sides read.
 fn check_records(seed: u64, id: u64, plan: &TunnelPlan, records: &[TunnelRecord; 2]) {
     let context = format!("seed {seed}: tunnel {id}, {plan:?}: {records:?}");
     let resets = plan.ends.iter().any(|end| matches!(end, TunnelEnd::Reset(_)));
@@ -39,7 +39,7 @@ fn check_records(seed: u64, id: u64, plan: &TunnelPlan, records: &[TunnelRecord;
         assert!(records.got <= theirs, "{context}");
         assert!(resets || records.got == theirs, "{context}");
         assert_eq!(orderly, records.ended && !records.broken && !records.reset, "{context}");
-        // Nobody takes half of it for the whole, and nobody waits for ever.
+        // No side takes a truncated stream for complete, and no side waits forever.
         assert!(orderly || records.broken || records.reset, "{context}");
     }
 }
@@ -71,7 +71,7 @@ fn tunnels(seed: u64, upgrade: bool) {
     }
     stage.pass(Duration::from_secs(2), |_| ());
     stage.until(|| stage.connections() == 0);
-    // Resets and ends are still on their way to the peers.
+    // Resets and ends are still in flight to the peers.
     stage.pass(Duration::from_secs(1), |_| ());
     for (id, (plan, records)) in plans.borrow().iter() {
         check_records(seed, *id, plan, records);
@@ -106,7 +106,7 @@ fn upgraded_connections_carry_all_bytes_and_every_way_to_end() {
     seeds(25).for_each(|seed| tunnels(seed, true));
 }
 
-/// Nothing moves any more once the server's window and what we keep are full: the reset must be seen all the same.
+/// When the server's window and the balancer's buffer are full, no byte moves: the reset must be detected nevertheless.
 #[test]
 fn a_reset_ends_a_tunnel_whose_other_side_does_not_read() {
     for (resetting, cause) in [(0, Cause::ClientReset), (1, Cause::ServerReset)] {

@@ -1,5 +1,5 @@
-//! Scenes of HTTP/2 servers that refuse streams or go away, at every moment of a request's body: what a server has
-//! said that it did not process is sent again, whole and once, whatever its method.
+//! Scenarios of HTTP/2 servers that refuse streams or send GOAWAY at any point of a request's body. A request that a
+//! server declared as unprocessed is sent again, completely and once, whatever its method.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -31,16 +31,16 @@ const PREFACE: usize = 24;
 /// `:status: 200` of the static table (RFC 7541, appendix A).
 const STATUS_200: u8 = 0x88;
 
-/// What servers have processed: the bodies of whole requests.
+/// What servers have processed: the bodies of complete requests.
 type ProcessedBodies = Rc<RefCell<Vec<Vec<u8>>>>;
 
 /// What a server does with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamFate {
     Served,
-    /// Refused once so many bytes of its body have come, or its end.
+    /// Refused after this many bytes of its body, or at its end.
     Refused(usize),
-    /// As above, by a GOAWAY that names the stream before it as the last one.
+    /// As above, with a GOAWAY whose last stream id is below this stream's.
     Excluded(usize),
 }
 
@@ -52,13 +52,13 @@ struct ReceivedStream {
 /// One connection to a server.
 struct RefusingServer {
     processed: ProcessedBodies,
-    /// Streams that may still be refused over all connections.
+    /// Number of streams that may still be refused, over all connections.
     refusals: Rc<Cell<u32>>,
     inbox: Vec<u8>,
     out: Vec<u8>,
     greeted: bool,
     streams: BTreeMap<u32, ReceivedStream>,
-    /// The last stream that is processed, once a GOAWAY was sent.
+    /// The last stream that is processed, after a GOAWAY was sent.
     last: Option<u32>,
     over: bool,
 }
@@ -141,7 +141,7 @@ impl RefusingServer {
         }
     }
 
-    /// Does with a stream what is to be done at this moment.
+    /// Applies the fate of a stream, if it is time.
     fn look(&mut self, stream: u32, ended: bool, io: &mut PeerIo) {
         let Some(got) = self.streams.get(&stream) else { return };
         let now = |after: usize| ended || got.body.len() >= after;
@@ -163,7 +163,7 @@ impl RefusingServer {
                 self.last = Some(self.last.map_or(last, |before| before.min(last)));
                 let payload = [last.to_be_bytes(), [0; 4]].concat();
                 frame(GOAWAY, 0, 0, &payload, &mut self.out);
-                // It ends a moment later, or when its peer does.
+                // The connection ends a moment later, or when the peer closes it.
                 if io.below(2) == 0 {
                     let delay = Duration::from_micros(io.below(2000));
                     io.set_timer(delay);
@@ -197,7 +197,7 @@ fn pool(pool: &mut PoolConfig) {
     pool.retry.budget = None;
 }
 
-/// Requests with bodies of every kind, one after the other.
+/// Requests with bodies of every kind, one after another.
 fn plan(seed: u64, client: u64, count: u64) -> Vec<PlannedRequest> {
     let sizes = [0, 1, 700, 5_000, 40_000, 60_000];
     let planned = |n: u64| {

@@ -1,6 +1,7 @@
-//! A world in memory: virtual time, connections with latency and small windows, peers that follow scripts.
+//! A world in memory: virtual time, connections with latency and small windows, and scripted peers.
 //!
-//! Everything random comes from one seed, so a run can be repeated. Nothing is reordered: the kernel does that for us in the real world.
+//! All randomness comes from one seed, so a run can be repeated. Nothing is reordered, since the kernel delivers bytes
+//! in order in the real world.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
@@ -13,18 +14,18 @@ use model::load_balancing::Rng;
 use crate::rt::Readiness;
 use crate::rt::net_driver::ReadyEvent;
 
-/// What can happen to a peer.
+/// Events of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerEvent {
-    /// Its connection is established.
+    /// The connection is established.
     Open,
     Data,
-    /// The other side's end.
+    /// The other side's end has arrived.
     End,
     /// The connection is broken or was refused.
     Broken,
     Timer,
-    /// It may write again.
+    /// The peer may write again.
     Room,
 }
 
@@ -32,10 +33,10 @@ pub trait ScriptedPeer {
     fn on_event(&mut self, what: PeerEvent, io: &mut PeerIo);
 }
 
-/// Makes the peer behind a server's address for each connection.
+/// Creates a peer for each connection to a server's address.
 pub type PeerFactory = Box<dyn FnMut() -> Option<Box<dyn ScriptedPeer>>>;
 
-/// The handle that a peer acts through.
+/// The handle through which a peer acts.
 pub struct PeerIo<'a> {
     world: &'a mut SimWorld,
     sock: usize,
@@ -49,7 +50,7 @@ pub(super) struct WorldSocket {
     in_flight: usize,
     pub(super) open: bool,
     pub(super) refused: bool,
-    /// An error that the next look takes away.
+    /// An error that the next check returns and clears.
     pub(super) error: bool,
     pub(super) end_came: bool,
     end_sent: bool,
@@ -78,45 +79,45 @@ pub(super) enum WorldEvent {
 
 pub struct SimWorld {
     pub now: u64,
-    /// The source of chance.
+    /// The source of randomness.
     pub rng: Rng,
     sequence: u64,
     events: BinaryHeap<Reverse<(u64, u64, WorldEvent)>>,
     pub(super) socks: Vec<WorldSocket>,
     pub(super) ready: Vec<ReadyEvent>,
     pub(super) servers: HashMap<SocketAddr, PeerFactory>,
-    /// What happens at addresses without a server; `Refuses` unless said here.
+    /// What happens at addresses without a server; `Refuses` by default.
     pub(super) reach: HashMap<SocketAddr, ConnectReaction>,
-    /// Paths on which no source port is left.
+    /// Paths without a free source port.
     pub(super) exhausted: HashSet<(Option<IpAddr>, SocketAddr)>,
-    /// Calls of the worker since anything came of one.
+    /// Calls of the worker since the last one with a result.
     idle_calls: u32,
-    /// Turns of the worker, asked for at once, since anything came of one.
+    /// Turns that the worker requested immediately, since the last one with a result.
     idle_turns: u32,
     window: usize,
 }
 
-/// What becomes of a connection that no server answers.
+/// What happens to a connection without a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectReaction {
     /// Refused a moment later; the error can be read once.
     Refuses,
-    /// Refused before anybody has looked.
+    /// Refused before the first check.
     RefusesAtOnce,
-    /// Broken, and the error has been read by somebody else.
+    /// Broken, with an error that was already read.
     Breaks,
     /// The handshake is never answered.
     Silent,
 }
 
-/// Calls without a result within one turn that no honest worker makes.
+/// Most calls without a result in one turn; a correct worker makes fewer.
 const IDLE_CALLS: u32 = 20_000;
 
-/// Turns without a result that no honest worker asks for.
+/// Most immediate turns without a result; a correct worker requests fewer.
 const IDLE_TURNS: u32 = 5_000;
 
 impl SimWorld {
-    /// A world in which nothing has happened; receive windows are `window` bytes.
+    /// An empty world; receive windows are `window` bytes.
     pub(super) fn new(seed: u64, window: usize) -> SimWorld {
         SimWorld {
             now: 1_000_000_000,
@@ -134,14 +135,14 @@ impl SimWorld {
         }
     }
 
-    /// A call of the worker; it may not go on calling for ever while nothing comes of it.
+    /// Records a call of the worker, which may not repeat calls without a result forever.
     pub(super) fn called(&mut self, useful: bool) {
         self.idle_calls = if useful { 0 } else { self.idle_calls + 1 };
         self.idle_turns *= u32::from(!useful);
         assert!(self.idle_calls < IDLE_CALLS, "a turn that does not end, at {}", self.now);
     }
 
-    /// A turn of the worker, which wanted it `at_once`.
+    /// Records a turn of the worker. `at_once`: the worker requested it immediately.
     pub(super) fn turned(&mut self, at_once: bool) {
         self.idle_calls = 0;
         self.idle_turns = if at_once { self.idle_turns + 1 } else { 0 };
@@ -166,7 +167,7 @@ impl SimWorld {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    /// In order with what this side has sent before.
+    /// Sends in order after this side's previous events.
     fn send(&mut self, from: usize, event: WorldEvent) {
         let latency = 20_000 + self.rng.below(200_000);
         let at = (self.now + latency).max(self.socks[from].busy_until);
@@ -313,7 +314,7 @@ impl SimWorld {
         }
     }
 
-    /// Lives until something is ready for the worker or `until`; false: nothing will ever happen again.
+    /// Advances the time until something is ready for the worker, or to `until`; false: there are no further events.
     pub(super) fn live(&mut self, until: u64) -> bool {
         while self.ready.is_empty() {
             match self.events.peek() {
@@ -345,7 +346,7 @@ impl PeerIo<'_> {
         self.world.rng.below(n)
     }
 
-    /// Takes what has come.
+    /// Returns the received bytes.
     pub fn take(&mut self) -> Vec<u8> {
         let mut all = vec![0; self.world.socks[self.sock].inbox.len()];
         let n = self.world.read(self.sock, &mut all).unwrap_or(0);
@@ -353,7 +354,7 @@ impl PeerIo<'_> {
         all
     }
 
-    /// Writes what fits and leaves the rest.
+    /// Writes the bytes that fit and leaves the rest.
     pub fn write(&mut self, bytes: &mut Vec<u8>) {
         while !bytes.is_empty() {
             match self.world.write(self.sock, bytes) {
@@ -365,18 +366,18 @@ impl PeerIo<'_> {
         }
     }
 
-    /// Asks for a turn later.
+    /// Requests a timer event.
     pub fn set_timer(&mut self, delay: Duration) {
         let at = self.world.now + delay.as_nanos() as u64;
         self.world.put(at, WorldEvent::Timer(self.sock));
     }
 
-    /// Sends the end; reading goes on.
+    /// Ends the sending direction; reading continues.
     pub fn end(&mut self) {
         self.world.end(self.sock);
     }
 
-    /// Goes away, orderly or with a reset.
+    /// Closes, in order or with a reset.
     pub fn close(&mut self, reset: bool) {
         self.world.close(self.sock, reset);
     }

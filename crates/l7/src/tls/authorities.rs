@@ -1,16 +1,16 @@
-//! Authorities of a PEM text. It verifies nothing.
+//! Parses the certificates of authorities from PEM.
 
 use rustls::RootCertStore;
 
 use super::identity::{IdentityError, certificates_up_to};
 
-/// Authorities of one file.
+/// Most authorities in one file.
 const AUTHORITIES: usize = 4_096;
 
-/// The authorities of a PEM text.
+/// The authorities in a PEM text.
 ///
 /// # Errors
-/// There are none, too many, or one that cannot be read.
+/// There are none, too many, or one is malformed.
 pub fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
     let mut roots = RootCertStore::empty();
     let certificates = certificates_up_to(text, AUTHORITIES)?;

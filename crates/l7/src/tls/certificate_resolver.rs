@@ -1,6 +1,7 @@
-//! Which certificate a client gets: by the name that it asks for, exact before wildcard, and by what it can verify.
+//! Chooses a client's certificate: by the requested server name, exact before wildcard, and by the signatures that the
+//! client supports.
 //!
-//! It verifies nothing itself.
+//! Certificates are not verified here.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,19 +19,20 @@ type KeyCandidates = Vec<Arc<CertifiedKey>>;
 /// The certificates of a service by name.
 pub(super) struct CertificateResolver {
     exact: HashMap<String, KeyCandidates>,
-    /// By what follows the `*.`.
+    /// Wildcards, by the part after `*.`.
     wildcard: HashMap<String, KeyCandidates>,
     default: KeyCandidates,
     refuse_unknown: bool,
-    /// What is shown to authorities alone, by name.
+    /// The ACME challenge certificates by name, which only authorities get.
     challenge_certificates: HashMap<String, Arc<CertifiedKey>>,
 }
 
-/// The protocol of an authority that looks whether a name is ours (RFC 8737 §3).
+/// The ALPN protocol of an ACME authority that validates a name (RFC 8737 §3).
 pub(crate) const ACME_TLS_ALPN: &[u8] = b"acme-tls/1";
 
 impl CertificateResolver {
-    /// Of these, the first being the default. With `refuse_unknown` a name of no certificate gets none.
+    /// For these certificates, the first of which is the default. With `refuse_unknown` an unknown name gets no
+    /// certificate.
     pub(super) fn new(
         identities: &[Arc<TlsIdentity>],
         refuse_unknown: bool,
@@ -57,7 +59,7 @@ impl CertificateResolver {
             challenge_certificates: proofs,
         };
         for keys in by_name.exact.values_mut().chain(by_name.wildcard.values_mut()) {
-            // The cheaper signature first (stable: the file's order among equals).
+            // The cheaper signature first (a stable sort: equal keys stay in the file's order).
             keys.sort_by_key(|key| rank(key));
         }
         if let Some(first) = identities.first() {
@@ -70,7 +72,7 @@ impl CertificateResolver {
         by_name
     }
 
-    /// Shows these to whoever speaks the protocol of authorities, and to nobody else.
+    /// Adds the challenge certificates, which are used only for the ACME protocol.
     pub(super) fn with_challenges(mut self, proofs: &[Arc<TlsIdentity>]) -> CertificateResolver {
         for proof in proofs {
             let names = proof.facts.names.iter();

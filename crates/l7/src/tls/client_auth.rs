@@ -1,5 +1,5 @@
-//! Client certificate authentication: which connections must show a certificate, and whether it is valid, now and when
-//! a session is resumed.
+//! Client certificate authentication: which connections must present a certificate, and whether it is valid, now and
+//! when a session is resumed.
 //!
 //! The library stores a client's certificate with its session and does not verify it again on resumption: `recheck`
 //! does.
@@ -20,22 +20,22 @@ use super::handshake_observation;
 use super::identity::IdentityError;
 use super::revocation::RevocationLists;
 
-/// Whom clients' certificates must be signed by, and what has been revoked.
+/// The authorities of client certificates, and revoked certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientTrust<'a> {
-    /// PEM of who may have signed them.
+    /// PEM of the authorities.
     pub authorities: &'a [u8],
-    /// What has been revoked.
+    /// The revocation lists.
     pub revoked: &'a RevocationLists,
 }
 
-/// Why clients cannot be verified.
+/// Why client certificates cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientTrustError {
-    /// Who may have signed clients' certificates cannot be read.
+    /// The authorities cannot be read.
     #[error("the clients' authorities: {0}")]
     Authorities(#[source] IdentityError),
-    /// There are none of use.
+    /// The authorities or revocation lists are not usable.
     #[error("the clients' authorities: {0}")]
     Verifier(String),
 }
@@ -47,7 +47,7 @@ pub struct ClientVerifier {
 }
 
 impl ClientVerifier {
-    /// Of these.
+    /// A verifier with these settings.
     ///
     /// # Errors
     /// See `ClientTrustError`.
@@ -94,7 +94,7 @@ impl ClientVerifier {
     }
 
     fn requests_certificate(&self) -> bool {
-        // The library asks once before it has read a hello, to keep what it may need.
+        // The library asks once before it has read a ClientHello, to retain what it may need.
         handshake_observation::with_server_name(|name| {
             name.is_none_or(|name| self.config.requests_certificate(name.map(str::as_bytes)))
         })
@@ -148,12 +148,12 @@ impl ClientCertVerifier for ClientVerifier {
     }
 }
 
-/// When the first certificate of a chain ends, seconds since 1970.
+/// When the first certificate of a chain expires, in seconds since 1970.
 pub(super) fn earliest_end<'c>(chain: impl Iterator<Item = &'c CertificateDer<'c>>) -> u64 {
     let end = |der: &CertificateDer<'_>| {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         u64::try_from(certificate.validity().not_after.timestamp()).ok()
     };
-    // What cannot be read is good for no later session.
+    // A certificate that cannot be parsed is not valid for any resumption.
     chain.map(|der| end(der).unwrap_or(0)).min().unwrap_or(0)
 }

@@ -1,7 +1,8 @@
-//! What a client has proven with its certificate, as lines of a request's head.
+//! Formats a client's certificate as field lines of a request.
 //!
-//! Names are written so that none looks like two, or like another one: subjects by RFC 4514, alternative names with
-//! everything that could separate or hide them as `\XX`. It verifies nothing: the handshake has.
+//! Names are escaped so that no name looks like two names, or like another one. Subjects follow RFC 4514; in
+//! alternative names, separators and invisible characters are written as `\XX`. The handshake has already verified the
+//! certificate.
 
 use std::fmt::Write;
 
@@ -14,23 +15,23 @@ use self::distinguished_name::{format_name, hex};
 
 mod distinguished_name;
 
-/// Bytes of a subject, and of all names. A longer subject is left out, and so are names that do not fit: half a name would
-/// be another name.
+/// Limit of a subject, and of all names together, in bytes. A longer subject is left out, and so are names that do not
+/// fit: a truncated name would be another name.
 const VALUE: usize = 4_096;
 
-/// Bytes of a chain that is forwarded to servers; a longer one is left out.
+/// Limit of a forwarded chain in bytes; a longer one is left out.
 const CHAIN: usize = 16 * 1_024;
 
 /// How client certificates are forwarded to servers.
 #[derive(Clone, Debug)]
 pub struct CertificateHeaders {
-    /// What the names of our fields begin with.
+    /// The prefix of the field names.
     pub prefix: String,
-    /// Whether they get the certificate itself.
+    /// Whether servers get the certificate itself.
     pub certificate: CertificateField,
 }
 
-/// `PREFIX-verified` and, where there is a certificate, `-subject`, `-names` and `-fingerprint`, and what RFC 9440 has.
+/// `PREFIX-verified` and, with a certificate, `-subject`, `-names`, `-fingerprint`, and the fields of RFC 9440.
 pub fn certificate_lines(
     chain: Option<&[CertificateDer<'_>]>,
     terms: &CertificateHeaders,
@@ -70,7 +71,7 @@ pub fn certificate_lines(
     text.into_bytes()
 }
 
-/// Names that fit, with everything in them that is no visible ASCII, a comma, a quote or a backslash as `\XX`.
+/// Joins the names that fit. Commas, quotes, backslashes and all bytes that are not visible ASCII are written as `\XX`.
 fn join_names(names: &[String]) -> String {
     let mut all = String::new();
     for name in names {
@@ -107,7 +108,7 @@ fn bytes_item(bytes: &[u8]) -> String {
     text
 }
 
-/// By what a client may be known: `dns:`, `email:`, `uri:` and `cn:` with what stands in its certificate.
+/// The identities in a certificate: `dns:`, `email:`, `uri:` and `cn:` with their values.
 pub fn certificate_claims(own: &CertificateDer<'_>) -> Vec<String> {
     let Ok((_, certificate)) = X509Certificate::from_der(own) else { return Vec::new() };
     let common = certificate.subject().iter_common_name();

@@ -1,6 +1,6 @@
 //! The TLS settings of a service, shared by all workers: certificates, session tickets, client authentication.
 //!
-//! Immutable: another certificate makes a new one.
+//! Immutable: a new certificate requires a new value.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,54 +16,54 @@ use super::policy;
 use super::session_tickets::SessionTickets;
 use crate::tls::client_certificate::CertificateHeaders;
 
-/// TLS of a service.
+/// The TLS settings of a service.
 pub struct DownstreamTls {
     pub(crate) config: Arc<ServerConfig>,
-    /// From a connection's begin to the end of its handshake.
+    /// The handshake timeout, from the start of a connection.
     pub(crate) handshake: Duration,
-    /// How client certificates are forwarded to servers; `None`: clients have none.
+    /// How client certificates are forwarded to servers; `None`: they are not.
     pub(crate) certificate_headers: Option<CertificateHeaders>,
-    /// Who may be a client; `None`: everybody.
+    /// Verifies client certificates; `None`: none are requested.
     pub(crate) client_verifier: Option<Arc<ClientVerifier>>,
-    /// What is reported of its certificates, in the order configured.
+    /// Facts about the certificates for reports, in the configured order.
     pub certificates: Vec<CertificateFacts>,
 }
 
-/// What a service's TLS is made of.
+/// The inputs of a service's TLS settings.
 #[derive(Debug)]
 pub struct DownstreamTlsParts<'a> {
     pub config: &'a ServiceTls,
     pub http: bool,
-    /// It speaks HTTP/2 where clients take it up.
+    /// The service offers HTTP/2.
     pub http2: bool,
-    /// Its certificates; the first is the default.
+    /// The certificates; the first is the default.
     pub identities: &'a [Arc<TlsIdentity>],
-    /// Who may be a client, when certificates of clients are asked for.
+    /// The authorities for client certificates, if these are requested.
     pub clients: Option<ClientTrust<'a>>,
-    /// Keys of tickets; `None`: no tickets.
+    /// Keys of session tickets; `None`: no tickets.
     pub tickets: Option<&'a SessionTickets>,
-    /// A certificate is ordered: a service without any still comes into force.
+    /// A certificate has been ordered: the service may become active without one.
     pub ordered: bool,
-    /// What authorities ask for to see that names are ours (RFC 8737).
+    /// Certificates for ACME challenges (RFC 8737).
     pub challenge_identities: &'a [Arc<TlsIdentity>],
 }
 
-/// Why a service's TLS could not be made.
+/// Why a service's TLS settings are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum DownstreamTlsError {
-    /// No certificate to show.
+    /// There is no certificate.
     #[error("there is no certificate to show to clients")]
     NoCertificate,
-    /// Clients cannot be verified.
+    /// Client certificates cannot be verified.
     #[error(transparent)]
     Clients(#[from] ClientTrustError),
-    /// Versions and ciphers that do not fit.
+    /// The versions and ciphers do not fit together.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
 }
 
 impl DownstreamTls {
-    /// Makes it.
+    /// Builds the TLS settings.
     ///
     /// # Errors
     /// See `DownstreamTlsError`.
@@ -78,7 +78,7 @@ impl DownstreamTls {
             (Some(client), Some(trust)) => {
                 Some(Arc::new(ClientVerifier::new(client, trust, provider)?))
             }
-            // Whoever is to be verified and cannot be is not let in unverified.
+            // If client certificates are required but cannot be verified, no client may be admitted unverified.
             (Some(_), None) => {
                 return Err(ClientTrustError::Verifier("there are none".to_owned()).into());
             }
@@ -93,9 +93,9 @@ impl DownstreamTls {
             CertificateResolver::new(from.identities, refuse)
                 .with_challenges(from.challenge_identities),
         ));
-        // Clients name what is strongest first, and most of them would do with what is cheaper.
+        // Clients usually list the strongest cipher first, although a cheaper one is sufficient for most of them.
         config.ignore_client_order = true;
-        // Tickets alone: what a client resumes with is then good at every worker, and costs us no memory.
+        // Only tickets: sessions can then be resumed at every worker, and cost no memory here.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         match from.tickets {
             Some(tickets) => config.ticketer = tickets.producer(),

@@ -1,9 +1,9 @@
-//! What went wrong in a handshake, as causes and short names. It decides nothing.
+//! Maps handshake errors to causes and short names.
 
 use model::cause::Cause;
 use rustls::{AlertDescription, Error, PeerIncompatible};
 
-/// What a failed handshake with a client comes to, and a short name for the log.
+/// The cause of a failed handshake with a client, and its short name for the log.
 pub fn client_cause(error: &Error) -> (Cause, &'static str) {
     match error {
         Error::NoCertificatesPresented => (Cause::ClientCertificate, "no-certificate"),
@@ -34,7 +34,7 @@ pub fn client_cause(error: &Error) -> (Cause, &'static str) {
     }
 }
 
-/// What a handshake that we ended with an alert comes to: QUIC reports its number alone (RFC 9001 §4.8).
+/// The cause of a handshake that the balancer ended with an alert: QUIC reports only its number (RFC 9001 §4.8).
 pub fn alert_cause(alert: u8) -> (Cause, &'static str) {
     let certificate = |detail| (Cause::ClientCertificate, detail);
     match AlertDescription::from(alert) {
@@ -46,7 +46,7 @@ pub fn alert_cause(alert: u8) -> (Cause, &'static str) {
         AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => {
             certificate("certificate-invalid")
         }
-        // The library's for a name without a certificate.
+        // The library's alert for a name without a certificate.
         AlertDescription::AccessDenied => (Cause::TlsUnknownName, "unknown-name"),
         AlertDescription::HandshakeFailure => (Cause::TlsHandshake, "incompatible"),
         AlertDescription::ProtocolVersion => (Cause::TlsHandshake, "no-common-version"),
@@ -61,7 +61,7 @@ pub fn alert_cause(alert: u8) -> (Cause, &'static str) {
     }
 }
 
-/// What a failed handshake with a server comes to.
+/// The cause of a failed handshake with a server.
 pub fn server_cause(error: &Error) -> Cause {
     match error {
         Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Cause::ServerCertificate,

@@ -1,22 +1,22 @@
-//! What a TLS handshake shows on the way and the library does not expose: the server name, which session a ticket
-//! resumes, and until when the client's certificate is valid.
+//! Facts of a TLS handshake that the library does not expose: the server name, which session a ticket resumes, and
+//! until when the client's certificate is valid.
 //!
-//! The library asks for certificates and tickets in the middle of a step, on its thread. What these callbacks see is
-//! stored here and collected by the session after the step; between steps nothing is stored.
+//! The library calls its certificate and ticket callbacks during a step, on the session's thread. The callbacks store
+//! what they see here, and the session collects it after the step. Nothing is stored between steps.
 
 use std::cell::RefCell;
 
 #[derive(Clone, Debug, Default)]
 pub struct HandshakeObservation {
-    /// The name that the client asked for, lower case, without the dot of the root.
+    /// The server name (SNI) in lower case, without a trailing dot.
     pub name: Option<Box<str>>,
-    /// The session: the same for every connection that resumes it.
+    /// Identifies the session over all connections that resume it.
     pub lineage: Option<u64>,
-    /// Its hello was read.
+    /// The ClientHello was read.
     client_hello_seen: bool,
-    /// It has shown a ticket that was good.
+    /// The client presented a valid ticket.
     pub resumes_session: bool,
-    /// Until when its certificate is good, seconds since 1970; `None`: it has shown none.
+    /// When the client's certificate expires, in seconds since 1970; `None`: the client sent none.
     good_until: Option<u64>,
 }
 
@@ -24,28 +24,28 @@ thread_local! {
     static ASIDE: RefCell<HandshakeObservation> = RefCell::default();
 }
 
-/// Before a step of a session that has seen this.
+/// Starts a step of a session with this state.
 pub fn begin_step(seen: &HandshakeObservation) {
     ASIDE.with_borrow_mut(|aside| aside.clone_from(seen));
 }
 
-/// After it: what has been seen by now.
+/// Ends a step: returns the new state.
 pub fn end_step() -> HandshakeObservation {
     ASIDE.with_borrow_mut(std::mem::take)
 }
 
-/// The client asked for this name, or for none.
+/// Records the server name of the ClientHello, which may have none.
 pub fn note_server_name(name: Option<&str>) {
     let lower = |name: &str| name.trim_end_matches('.').to_ascii_lowercase().into_boxed_str();
     ASIDE.with_borrow_mut(|aside| (aside.client_hello_seen, aside.name) = (true, name.map(lower)));
 }
 
-/// Looks at the name that the client asked for: `None` before its hello, `Some(None)` when it asked for none.
+/// Calls `look` with the server name: `None` before the ClientHello, `Some(None)` if it has no name.
 pub fn with_server_name<T>(look: impl FnOnce(Option<Option<&str>>) -> T) -> T {
     ASIDE.with_borrow(|aside| look(aside.client_hello_seen.then_some(aside.name.as_deref())))
 }
 
-/// The client continues this session.
+/// Records that the client resumes this session.
 pub fn note_resumption(ticket: TicketContents) {
     ASIDE.with_borrow_mut(|aside| {
         aside.lineage = Some(ticket.lineage);
@@ -54,12 +54,12 @@ pub fn note_resumption(ticket: TicketContents) {
     });
 }
 
-/// The client's certificate is good until then.
+/// Records when the client's certificate expires.
 pub fn note_client_expiry(seconds: u64) {
     ASIDE.with_borrow_mut(|aside| aside.good_until = Some(seconds));
 }
 
-/// What a new ticket carries.
+/// The contents of a new ticket.
 pub fn new_ticket(draw: impl FnOnce() -> u64) -> TicketContents {
     ASIDE.with_borrow_mut(|aside| TicketContents {
         lineage: *aside.lineage.get_or_insert_with(draw),
@@ -67,27 +67,27 @@ pub fn new_ticket(draw: impl FnOnce() -> u64) -> TicketContents {
     })
 }
 
-/// What a ticket carries beside what the library puts into it.
+/// The contents of a ticket in addition to the library's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TicketContents {
-    /// The session: the same for every connection that resumes it.
+    /// Identifies the session over all connections that resume it.
     pub lineage: u64,
-    /// Until when the client's certificate is good, seconds since 1970; `None`: it has shown none.
+    /// When the client's certificate expires, in seconds since 1970; `None`: the client sent none.
     pub good_until: Option<u64>,
 }
 
-/// Bytes that a ticket's own part takes.
+/// Length of these contents in a ticket, in bytes.
 const BYTES: usize = 16;
 
 impl TicketContents {
-    /// The ticket's text: this, and what the library has to say.
+    /// The plaintext of a ticket: these contents, then the library's.
     pub fn wrap(self, plain: &[u8]) -> Vec<u8> {
-        // No certificate ends at the last second that there is.
+        // No certificate expires at the largest value, so it can stand for "no certificate".
         let until = self.good_until.unwrap_or(u64::MAX);
         [&self.lineage.to_be_bytes(), &until.to_be_bytes(), plain].concat()
     }
 
-    /// Takes it apart again; `None`: it is no such text.
+    /// Splits the plaintext of a ticket; `None`: it is malformed.
     pub fn unwrap_from(text: &[u8]) -> Option<(TicketContents, &[u8])> {
         let (own, plain) = text.split_at_checked(BYTES)?;
         let (lineage, until) = own.split_first_chunk::<8>()?;
@@ -96,7 +96,7 @@ impl TicketContents {
         Some((TicketContents { lineage: u64::from_be_bytes(*lineage), good_until }, plain))
     }
 
-    /// Whether the session may be continued at this time.
+    /// Whether the session may be resumed at this time.
     pub fn is_good(self, now: u64) -> bool {
         self.good_until.is_none_or(|until| now < until)
     }

@@ -1,4 +1,4 @@
-//! A certificate with its chain and key, checked before use, and what is reported of it.
+//! A certificate with its chain and key, checked before use, and its facts for reports.
 //!
 //! The owner reads the files. Keys are never printed.
 
@@ -15,13 +15,12 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 use super::key_purpose::KeyPurposes;
 use super::policy;
 
-/// Certificates of one chain.
+/// Most certificates in one chain.
 const MAX_CHAIN: usize = 16;
 
-/// A certificate with its key.
 #[derive(Clone)]
 pub struct TlsIdentity {
-    /// What is reported of it.
+    /// Facts for reports.
     pub facts: CertificateFacts,
     pub(super) key: Arc<CertifiedKey>,
 }
@@ -29,44 +28,44 @@ pub struct TlsIdentity {
 /// Facts about a certificate, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFacts {
-    /// The names that it proves, in lower case; `*.` begins a wildcard.
+    /// The names that the certificate is valid for, in lower case; `*.` starts a wildcard.
     pub names: Vec<String>,
-    /// From when on it is good, seconds since 1970.
+    /// Start of validity, in seconds since 1970.
     pub not_before: i64,
-    /// Until when, seconds since 1970.
+    /// End of validity, in seconds since 1970.
     pub not_after: i64,
-    /// The kind of its key: `ecdsa`, `rsa`, `ed25519`.
+    /// The type of the key: `ecdsa`, `rsa`, `ed25519`.
     pub kind: &'static str,
-    /// It has an OCSP response.
+    /// Whether there is an OCSP response.
     pub stapled: bool,
-    /// What its key may be used for.
+    /// What the key may be used for.
     pub purposes: KeyPurposes,
 }
 
-/// Why a certificate and a key are no pair to use.
+/// Why a certificate and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
     #[error("not PEM: {0}")]
     Pem(#[source] pem::Error),
     #[error("there is no certificate in it")]
     NoCertificate,
-    /// A chain that nobody would verify.
+    /// The chain is longer than any client would verify.
     #[error("there are more than {most} certificates in it")]
     TooMany {
-        /// How many there may be.
+        /// The limit.
         most: usize,
     },
     #[error("there is no private key, neither in it nor beside it")]
     NoKey,
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
-    /// The key is of no use, or of another certificate.
+    /// The key is not usable, or belongs to another certificate.
     #[error("{0}")]
     Key(String),
 }
 
 impl TlsIdentity {
-    /// Reads PEM: the chain, its own certificate first; the key, which may stand in either text.
+    /// Reads PEM: the chain with the leaf certificate first, and the key, which may be in either text.
     ///
     /// # Errors
     /// See `IdentityError`.
@@ -102,8 +101,8 @@ impl TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// A certificate of our own making for authorities (RFC 8737), whose key is known to be its own: the library that
-    /// compares the two does not read certificates with its critical extension. DER.
+    /// A self-made certificate for an ACME challenge (RFC 8737), in DER. Its key is known to match. The library's
+    /// comparison is skipped, since it cannot read certificates with this critical extension.
     ///
     /// # Errors
     /// As `read`.
@@ -118,12 +117,12 @@ impl TlsIdentity {
         Ok(TlsIdentity { facts, key: Arc::new(CertifiedKey::new(vec![certificate], key)) })
     }
 
-    /// The chain with its key, for a listener that is not a service's.
+    /// The chain with its key, for a listener that does not belong to a service.
     pub fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.key)
     }
 
-    /// Whether the other one is the same certificate with the same OCSP response.
+    /// Whether both have the same certificate and the same OCSP response.
     pub fn is_same(&self, other: &TlsIdentity) -> bool {
         self.key.cert == other.key.cert && self.key.ocsp == other.key.ocsp
     }
@@ -135,7 +134,7 @@ impl fmt::Debug for TlsIdentity {
     }
 }
 
-/// The certificates of a PEM text, in order, at most `most`.
+/// The certificates in a PEM text, in order, at most `most`.
 pub(super) fn certificates_up_to(
     text: &[u8],
     most: usize,
@@ -171,7 +170,7 @@ fn facts(der: &CertificateDer<'_>) -> Result<CertificateFacts, IdentityError> {
     })
 }
 
-/// Its DNS names; the common name where it has none, as old tools make them.
+/// The DNS names. Without any: the common name, as older tools create certificates.
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for extension in certificate.extensions() {

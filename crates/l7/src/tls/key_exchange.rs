@@ -1,4 +1,4 @@
-//! Names of the groups that keys are exchanged in, for the log and for counters.
+//! Names of key exchange groups, for the log and for counters.
 
 use rustls::{CommonState, NamedGroup};
 

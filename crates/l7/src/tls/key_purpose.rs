@@ -1,31 +1,30 @@
-//! What a certificate says that its key is for (RFC 5280 §4.2.1.3, §4.2.1.12), against what it is used as.
+//! Compares what a certificate allows its key to be used for (RFC 5280 §4.2.1.3, §4.2.1.12) with its actual use.
 //!
-//! It refuses nothing: who verifies it does, and not everybody looks.
+//! Nothing is rejected here: that is up to the verifying peer, and not every peer checks.
 
 use x509_parser::prelude::X509Certificate;
 
-/// The use of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CertificateUse {
-    /// A server shows it to its clients.
+    /// A server presents the certificate to its clients.
     Server,
-    /// A client shows it to servers.
+    /// A client presents the certificate to servers.
     Client,
 }
 
-/// What a key may be used for; where a certificate says nothing of it, for everything.
+/// What a key may be used for. A certificate without restrictions allows everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPurposes {
     /// Its `extendedKeyUsage` has `serverAuth`.
     server: bool,
     /// Its `extendedKeyUsage` has `clientAuth`.
     client: bool,
-    /// Its `keyUsage` has `digitalSignature`, which each handshake with forward secrecy is made with.
+    /// Its `keyUsage` has `digitalSignature`, which every handshake with forward secrecy needs.
     signs: bool,
 }
 
 impl KeyPurposes {
-    /// Of a certificate. An extension that cannot be read says nothing here.
+    /// The uses of a certificate's key. An extension that cannot be parsed does not restrict them.
     pub(super) fn from_certificate(certificate: &X509Certificate<'_>) -> KeyPurposes {
         let usage = certificate.key_usage().ok().flatten();
         let extended = certificate.extended_key_usage().ok().flatten();
@@ -37,7 +36,7 @@ impl KeyPurposes {
         }
     }
 
-    /// Why others will refuse the certificate when it is used so.
+    /// Why peers will reject the certificate in this use.
     pub fn misuse(self, used: CertificateUse) -> Option<&'static str> {
         let (named, unnamed) = match used {
             CertificateUse::Server => (

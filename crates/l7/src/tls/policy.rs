@@ -1,4 +1,4 @@
-//! Versions, ciphers and groups by the configuration's names. It holds no key.
+//! Maps the configuration's names to TLS versions, ciphers and groups.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use model::config::{TlsPolicy, TlsVersion};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{CipherSuite, NamedGroup, ProtocolVersion, SupportedProtocolVersion};
 
-/// AES with keys of 128 bits: ten rounds in place of fourteen, and its SHA-256 has instructions of its own on more
-/// processors than SHA-384. Neither length is broken by any known means.
+/// AES-128 is preferred: it has ten rounds instead of fourteen, and more processors have instructions for SHA-256 than
+/// for SHA-384. There is no known practical attack on either key length.
 const FIRST: [CipherSuite; 3] = [
     CipherSuite::TLS13_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 ];
 
-/// What computes, with the ciphers of a policy in the order of preference. The library has neither CBC nor static RSA to
-/// begin with.
+/// The crypto provider, with the ciphers of a policy in the order of preference. The library supports neither CBC nor
+/// static RSA.
 pub fn provider(policy: TlsPolicy) -> Arc<CryptoProvider> {
     let mut provider = aws_lc_rs::default_provider();
-    // First, so that its share is in the first flight to servers; the library sends one of X25519 beside it.
+    // First, so that its key share is in the first flight to servers; the library also sends one of X25519.
     provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
     provider.cipher_suites.sort_by_key(|suite| !FIRST.contains(&suite.suite()));
     if policy == TlsPolicy::Modern {
@@ -27,7 +27,7 @@ pub fn provider(policy: TlsPolicy) -> Arc<CryptoProvider> {
     Arc::new(provider)
 }
 
-/// The versions from a least one on.
+/// The versions from `minimum` on.
 pub fn versions(minimum: TlsVersion) -> &'static [&'static SupportedProtocolVersion] {
     static BOTH: [&SupportedProtocolVersion; 2] =
         [&rustls::version::TLS13, &rustls::version::TLS12];

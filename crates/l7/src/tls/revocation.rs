@@ -1,28 +1,28 @@
-//! Lists of revoked certificates (RFC 5280 §5), read from PEM or DER. Which certificates they revoke the library looks up.
+//! Parses certificate revocation lists (RFC 5280 §5) from PEM or DER. The library looks certificates up in them.
 
 use rustls::pki_types::CertificateRevocationListDer;
 use rustls::pki_types::pem::{self, PemObject};
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
-/// Lists of one file.
+/// Most lists in one file.
 const LISTS: usize = 1_024;
 
-/// Lists that were read.
+/// Parsed revocation lists.
 #[derive(Clone, Debug, Default)]
 pub struct RevocationLists {
     pub(super) lists: Vec<CertificateRevocationListDer<'static>>,
-    /// One whose next one is overdue still counts.
+    /// A list stays valid when its next update is overdue.
     pub(super) accept_expired: bool,
 }
 
-/// Why a file of lists is of no use.
+/// Why a file of revocation lists cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RevocationError {
     #[error("not PEM: {0}")]
     Pem(#[source] pem::Error),
     #[error("there is no certificate revocation list in it: expected PEM with `X509 CRL`, or DER")]
     NoList,
-    /// More than are looked at.
+    /// The file has too many lists.
     #[error("there are more than {LISTS} certificate revocation lists in it")]
     TooMany,
     #[error("a certificate revocation list cannot be read: {0}")]
@@ -34,12 +34,12 @@ impl RevocationLists {
         RevocationLists { lists: Vec::new(), accept_expired }
     }
 
-    /// Whether nothing is looked up.
+    /// Whether there are no lists.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Adds the lists of a file; the time at which the first of them is overdue, seconds since 1970.
+    /// Adds the lists of a file. Returns when the first of them is due for an update, in seconds since 1970.
     ///
     /// # Errors
     /// See `RevocationError`.
@@ -58,7 +58,7 @@ impl RevocationLists {
 }
 
 fn read(text: &[u8]) -> Result<Vec<CertificateRevocationListDer<'static>>, RevocationError> {
-    // A sequence in DER; PEM is text.
+    // A DER sequence starts with this byte; PEM is text.
     if text.first() == Some(&0x30) {
         return Ok(vec![text.to_vec().into()]);
     }

@@ -1,7 +1,7 @@
-//! The TLS session of one connection, without a socket: ciphertext in, plaintext out, and the other way round.
+//! The TLS session of one connection, without a socket: converts ciphertext to plaintext and back.
 //!
-//! It holds only what could not be delivered yet: the beginning of a record, plaintext that did not fit, ciphertext
-//! that the socket did not accept. An idle connection holds none of these.
+//! A session buffers only what could not be delivered yet: the start of a record, plaintext without space, ciphertext
+//! that the socket did not accept. The buffers of an idle connection are empty.
 
 mod step;
 mod write;
@@ -18,29 +18,29 @@ use self::step::{SessionStep, StepOutput, run_one_step, step};
 use self::write::{TrafficWriter, to_used};
 use super::handshake_observation::{self, HandshakeObservation};
 
-/// Ciphertext that one record has at most (RFC 8446 §5.2), with its header.
+/// Longest record in bytes, with its header (RFC 8446 §5.2).
 pub const MAX_RECORD_BYTES: usize = 5 + 16 * 1024 + 256;
 
-/// Bytes of a handshake message that is not whole yet; a chain of certificates may be long.
+/// Most bytes of an incomplete handshake message, since a certificate chain may be long.
 const UNFINISHED: usize = 48 * 1024;
 
-/// Plaintext sealed at a time.
+/// Most plaintext that is encrypted at a time, in bytes.
 pub const MAX_PLAINTEXT: usize = 64 * 1024;
 
-/// Room for `MAX_PLAINTEXT` bytes of plaintext as records, with what waited before them.
+/// Space for `MAX_PLAINTEXT` bytes of plaintext as records, after the output that was already queued.
 pub const SEALED_BYTES: usize = MAX_PLAINTEXT + 8 * 1024;
 
 pub struct TlsSession {
     machine: TlsMachine,
-    /// The beginning of a record or of a handshake message.
+    /// The start of a record or of a handshake message.
     partial: Vec<u8>,
     /// Plaintext that did not fit, from `plain_at` on.
     plain: Vec<u8>,
     plain_at: usize,
-    /// Ciphertext to be sent, from `unsent_at` on.
+    /// Ciphertext to send, from `unsent_at` on.
     unsent: Vec<u8>,
     unsent_at: usize,
-    /// Plaintext that the tail of `unsent` stands for, of which whoever wrote it does not know yet that it is sent.
+    /// Plaintext whose ciphertext is at the end of `unsent`, and which is not reported as written yet.
     unreported_plain: usize,
     peer_closed: bool,
     closing: bool,
@@ -64,26 +64,26 @@ impl TlsMachine {
 }
 
 impl TlsSession {
-    /// Towards a client.
+    /// A session with a client.
     ///
     /// # Errors
-    /// What the configuration says.
+    /// The library's error for the configuration.
     pub fn server(config: &Arc<ServerConfig>) -> Result<TlsSession, Error> {
         let machine = UnbufferedServerConnection::new(config.clone())?;
         Ok(TlsSession::new(TlsMachine::Server(Box::new(machine))))
     }
 
-    /// Towards a server that must prove `name`.
+    /// A session with a server whose certificate must be valid for `name`.
     ///
     /// # Errors
-    /// What the configuration says.
+    /// The library's error for the configuration.
     pub fn client(
         config: &Arc<ClientConfig>,
         name: ServerName<'static>,
     ) -> Result<TlsSession, Error> {
         let machine = UnbufferedClientConnection::new(config.clone(), name)?;
         let mut session = TlsSession::new(TlsMachine::Client(Box::new(machine)));
-        // The first flight is ours.
+        // Creates the ClientHello, which the client sends first.
         session.feed(&mut [], &mut []);
         Ok(session)
     }
@@ -105,7 +105,7 @@ impl TlsSession {
         }
     }
 
-    /// What both sides have in common.
+    /// The state that both sides' sessions share.
     pub fn common(&self) -> &CommonState {
         self.machine.common()
     }
@@ -115,7 +115,7 @@ impl TlsSession {
         matches!(self.machine, TlsMachine::Server(_))
     }
 
-    /// Whether the handshake is over.
+    /// Whether the handshake is complete.
     pub fn established(&self) -> bool {
         !self.common().is_handshaking()
     }
@@ -125,17 +125,17 @@ impl TlsSession {
         self.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// Why it failed, if it did.
+    /// The error of the session, if it has failed.
     pub fn failure(&self) -> Option<&Error> {
         self.failed.as_ref()
     }
 
-    /// What its handshake has shown of the client.
+    /// The facts about the client from the handshake.
     pub fn observation(&self) -> &HandshakeObservation {
         &self.observation
     }
 
-    /// The first byte that came; `None`: none did.
+    /// The first received byte; `None`: none was received.
     pub fn first_byte(&self) -> Option<u8> {
         self.first_byte
     }
@@ -149,21 +149,21 @@ impl TlsSession {
         self.plain_at < self.plain.len()
     }
 
-    /// Whether something waits for the reader: plaintext, the end or a failure.
+    /// Whether there is something for the reader: plaintext, the end or a failure.
     pub fn has_reader_event(&self) -> bool {
         self.has_plain() || self.peer_closed || self.failed.is_some()
     }
 
-    /// Copies what waits of a record to the beginning of `to` and returns how much that is. What was read goes behind
-    /// it and all of it to `feed`.
+    /// Copies the buffered start of a record to `to` and returns its length. The caller appends the bytes that it
+    /// reads, and passes all of them to `feed`.
     pub fn begin(&self, to: &mut [u8]) -> usize {
         let n = self.partial.len().min(to.len());
         to[..n].copy_from_slice(&self.partial[..n]);
         n
     }
 
-    /// Takes in what came, after what `begin` has given; returns how much plaintext was put into `into`. What does not
-    /// fit waits for `take_plain`.
+    /// Processes `came`: the bytes from `begin` and the received ones. Returns how much plaintext was written to
+    /// `into`; `take_plain` returns the rest.
     pub fn feed(&mut self, came: &mut [u8], into: &mut [u8]) -> usize {
         if self.first_byte.is_none() {
             self.first_byte = came.first().copied();
@@ -190,7 +190,7 @@ impl TlsSession {
                 SessionStep::Stop => break,
                 SessionStep::Failed(error) => *failed = Some(error),
             }
-            // After a failure nothing more is read; the alert for the peer can still be written.
+            // After a failure nothing is processed, but the alert for the peer can still be written.
             if failed.is_some() && !machine.common().wants_write() {
                 break;
             }
@@ -211,7 +211,7 @@ impl TlsSession {
         given
     }
 
-    /// Takes plaintext that waits.
+    /// Returns buffered plaintext.
     pub fn take_plain(&mut self, into: &mut [u8]) -> usize {
         let waits = &self.plain[self.plain_at..];
         let n = waits.len().min(into.len());
@@ -224,15 +224,15 @@ impl TlsSession {
         n
     }
 
-    /// Seals at most `MAX_PLAINTEXT` bytes into `to`, behind what had to be sent before them; returns how many bytes of `to`
-    /// that took. Nothing may wait to be sent (`unsent`).
+    /// Encrypts at most `MAX_PLAINTEXT` bytes into `to`, after the library's queued output. Returns how many bytes of
+    /// `to` were used. `unsent` must be empty.
     ///
     /// # Errors
-    /// The connection can carry no more.
+    /// The session has failed or cannot carry data.
     pub fn seal(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, Error> {
         let mut used = 0;
         self.write(|mut traffic, out| {
-            // What has to go first goes to the front.
+            // The queued output comes first.
             used = out.len();
             let front = to.get_mut(..used).ok_or_else(|| Error::General(NO_ROOM.to_owned()))?;
             front.copy_from_slice(out);
@@ -243,7 +243,7 @@ impl TlsSession {
         Ok(used)
     }
 
-    /// Sends close_notify, once (RFC 8446 §6.1).
+    /// Queues close_notify, once (RFC 8446 §6.1).
     pub fn close(&mut self) {
         if self.closing || self.failed.is_some() || !self.established() {
             return;
@@ -261,17 +261,17 @@ impl TlsSession {
         }
     }
 
-    /// Whether close_notify was sent.
+    /// Whether close_notify was queued.
     pub fn closing(&self) -> bool {
         self.closing
     }
 
-    /// Ciphertext that is to be sent.
+    /// Ciphertext that must be sent.
     pub fn unsent(&self) -> &[u8] {
         &self.unsent[self.unsent_at..]
     }
 
-    /// So much of it was.
+    /// Removes `n` sent bytes.
     pub fn sent(&mut self, n: usize) {
         self.unsent_at += n;
         if self.unsent_at >= self.unsent.len() {
@@ -280,23 +280,24 @@ impl TlsSession {
         }
     }
 
-    /// Keeps ciphertext that the socket did not take; it stands for `plain` bytes that are not reported as written yet.
+    /// Buffers ciphertext that the socket did not accept; its `plain` bytes of plaintext are not reported as written
+    /// yet.
     pub fn keep_unsent(&mut self, cipher: &[u8], plain: usize) {
         self.unsent.extend_from_slice(cipher);
         self.unreported_plain += plain;
     }
 
-    /// Plaintext that was sent and not reported yet.
+    /// Plaintext bytes that were sent and not reported as written yet.
     pub fn take_unreported_plain(&mut self) -> usize {
         std::mem::take(&mut self.unreported_plain)
     }
 
-    /// Bytes held for the reader, the socket or the next record.
+    /// Bytes buffered for the reader, the socket or the next record.
     pub fn buffered_bytes(&self) -> usize {
         self.partial.len() + self.plain.len() + self.unsent.len()
     }
 
-    /// Brings the machine to where it writes, and lets `with` write; `out` holds what goes first.
+    /// Advances the library to the state for writing, and calls `with`; `out` holds the queued output.
     fn write(
         &mut self,
         with: impl FnOnce(TrafficWriter<'_>, &mut Vec<u8>) -> Result<(), Error>,
@@ -304,7 +305,7 @@ impl TlsSession {
         let TlsSession { machine, plain, unsent: out, partial, peer_closed, .. } = self;
         let mut outcome = StepOutput { plain, out, peer_closed, into: &mut [], bytes_given: 0 };
         loop {
-            // What waits is no whole record, so it stays as it is.
+            // `partial` is never a complete record, so it is not consumed.
             let next = match machine {
                 TlsMachine::Server(it) => match it.process_tls_records(partial).state {
                     Ok(ConnectionState::WriteTraffic(traffic)) => {
@@ -328,8 +329,8 @@ impl TlsSession {
     }
 }
 
-/// More waited to be sent than there is room for.
+/// The queued output exceeds the available space.
 const NO_ROOM: &str = "no room for what is to be sent first";
 
-/// Room for an alert as a record.
+/// Space for an alert record, in bytes.
 const ALERT: usize = 64;

@@ -1,6 +1,7 @@
 //! Keys that encrypt session tickets: shared by all workers, rotated periodically.
 //!
-//! They are in memory only: the next process makes its own, and its clients make a full handshake once.
+//! The keys are stored in memory only: after a restart new keys are created, and each client performs one full
+//! handshake.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,11 +13,11 @@ use rustls::server::ProducesTickets;
 
 use super::handshake_observation::{self, TicketContents};
 
-/// The keys of one service. They outlive its certificates, so that a new certificate ends no session.
+/// The ticket keys of one service. They outlive its certificates, so that a new certificate does not end sessions.
 #[derive(Clone)]
 pub struct SessionTickets {
     rotator: Arc<dyn ProducesTickets>,
-    /// How long one key seals.
+    /// How long a key encrypts new tickets.
     pub period: Duration,
 }
 
@@ -24,7 +25,7 @@ impl SessionTickets {
     /// New keys, replaced every `period`; the previous ones stay valid for another period.
     ///
     /// # Errors
-    /// The system has no randomness to give.
+    /// The system provides no randomness.
     pub fn new(period: Duration) -> Result<SessionTickets, rustls::Error> {
         let seal = Ticketer::new()?;
         let keys = TicketKeys { seal, previous: None, since: Instant::now() };
@@ -45,7 +46,7 @@ impl fmt::Debug for SessionTickets {
     }
 }
 
-/// Tickets that say which session they continue, so that a client can be known again by it.
+/// Adds a session number to tickets, so that affinity recognises a client that resumes.
 #[derive(Debug)]
 struct LineageTicketer(Arc<dyn ProducesTickets>);
 
@@ -62,7 +63,7 @@ impl ProducesTickets for LineageTicketer {
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         let all = self.0.decrypt(cipher)?;
         let (ticket, plain) = TicketContents::unwrap_from(&all)?;
-        // A client whose certificate has ended makes a full handshake, which reports it.
+        // A client whose certificate has expired must perform a full handshake, which reports the expiry.
         if !ticket.is_good(UnixTime::now().as_secs()) {
             return None;
         }
@@ -71,7 +72,7 @@ impl ProducesTickets for LineageTicketer {
     }
 }
 
-/// A number that no other session has; without randomness all are one, and affinity is coarser.
+/// A random number for a new session. Without randomness all sessions share one number, which makes affinity coarser.
 fn draw_lineage() -> u64 {
     let mut bytes = [0; 8];
     // A failure leaves zeros, which all sessions then share.
@@ -79,7 +80,7 @@ fn draw_lineage() -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Keys that follow each other. It goes by a clock that nobody sets: the wall clock, set back, would keep one for long.
+/// Rotates the keys by a monotonic clock: a wall clock that is set back would delay the rotation.
 #[derive(Debug)]
 struct TicketRotator {
     period: Duration,
@@ -89,7 +90,7 @@ struct TicketRotator {
 #[derive(Debug)]
 struct TicketKeys {
     seal: Arc<dyn ProducesTickets>,
-    /// The one that sealed before it.
+    /// The key that encrypted tickets before.
     previous: Option<Arc<dyn ProducesTickets>>,
     since: Instant,
 }
@@ -103,7 +104,7 @@ impl TicketKeys {
 }
 
 impl TicketRotator {
-    /// The key that seals now, and the one before it.
+    /// The current key, and the previous one.
     fn keys(&self, now: Instant) -> (Arc<dyn ProducesTickets>, Option<Arc<dyn ProducesTickets>>) {
         let due = |keys: &TicketKeys| now.duration_since(keys.since) >= self.period;
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +113,7 @@ impl TicketRotator {
         }
         drop(keys);
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
-        // Without randomness the old one seals on; another worker may have been here first.
+        // Without randomness the old key stays in use. Another worker may have rotated the keys meanwhile.
         if due(&keys)
             && let Ok(new) = Ticketer::new()
         {

@@ -1,6 +1,6 @@
-//! Trust anchors for connections to servers: those of pools and of health checks.
+//! Trust anchors for connections to servers, for pools and health checks.
 //!
-//! It reads no file: authorities come as text, or as the system's trust store.
+//! No file is read here: authorities are passed as PEM text, or as the system's trust store.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use super::revocation::RevocationLists;
 
 #[derive(Clone, Copy, Debug)]
 pub enum TrustAnchors<'a> {
-    /// The authorities of this PEM text.
+    /// The authorities in this PEM text.
     Text(&'a [u8]),
-    /// Those that this machine trusts, as DER.
+    /// The system's trusted authorities, in DER.
     System(&'a [Vec<u8>]),
-    /// Everybody: any certificate will do whose key the server has.
+    /// No verification: any certificate is accepted, if the server has its key.
     Anyone,
 }
 
 /// Why no trusted certificates could be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// Who may have signed servers' certificates cannot be read.
+    /// The authorities cannot be read.
     #[error("the servers' authorities: {0}")]
     Authorities(#[source] IdentityError),
-    /// There are none of use.
+    /// No authority or revocation list is usable.
     #[error("the servers' authorities: {0}")]
     Verifier(String),
 }
@@ -63,7 +63,7 @@ pub fn verifier(
 
 fn system(all: &[Vec<u8>]) -> Result<RootCertStore, TrustError> {
     let mut roots = RootCertStore::empty();
-    // A machine's list may hold an old certificate or two that cannot be used: the others are what counts.
+    // The system's store may contain a few old certificates that cannot be used; the others are sufficient.
     let (good, _) =
         roots.add_parsable_certificates(all.iter().map(|der| CertificateDer::from(der.clone())));
     if good == 0 {
@@ -73,7 +73,7 @@ fn system(all: &[Vec<u8>]) -> Result<RootCertStore, TrustError> {
     Ok(roots)
 }
 
-/// Takes any certificate; the handshake's signatures are still checked.
+/// Accepts any certificate; the handshake's signatures are still verified.
 #[derive(Debug)]
 struct AnyServerVerifier(Arc<CryptoProvider>);
 

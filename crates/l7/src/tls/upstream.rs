@@ -15,31 +15,31 @@ use super::policy;
 use super::revocation::RevocationLists;
 use super::trust::{TrustAnchors, TrustError, verifier};
 
-/// Sessions that one worker remembers of one server.
+/// Most sessions that one worker stores for one server.
 const SESSIONS: usize = 8;
 
-/// TLS of a pool.
+/// The TLS settings of a pool.
 pub struct UpstreamTls {
     config: ClientConfig,
     name: Option<ServerName<'static>>,
 }
 
-/// Why a pool's TLS could not be made.
+/// Why a pool's TLS settings are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum UpstreamTlsError {
     /// No trusted certificates could be loaded.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The name is none.
+    /// The server name is invalid.
     #[error("`{0}` is not a host name or an address")]
     Name(String),
-    /// Versions and ciphers that do not fit.
+    /// The versions and ciphers do not fit together.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
 }
 
 impl UpstreamTls {
-    /// Makes it. `identity`: ours, if we have one.
+    /// Builds the TLS settings. `identity`: the balancer's client certificate, if there is one.
     ///
     /// # Errors
     /// See `UpstreamTlsError`.
@@ -70,7 +70,7 @@ impl UpstreamTls {
         Ok(UpstreamTls { config: config_, name })
     }
 
-    /// For one server: with a memory of its own for sessions.
+    /// The settings for one server, with its own session store.
     pub(crate) fn for_server(&self, speak: ServerHttp2Mode) -> Arc<ClientConfig> {
         let mut config = self.config.clone();
         config.alpn_protocols = match speak {
@@ -82,7 +82,7 @@ impl UpstreamTls {
         Arc::new(config)
     }
 
-    /// The name that a server must prove; `None`: its own is none.
+    /// The name that a server's certificate must be valid for; `None`: the server's name is not a valid one.
     pub(crate) fn server_name(&self, host: &ServerHost, at: IpAddr) -> Option<ServerName<'static>> {
         if let Some(name) = &self.name {
             return Some(name.clone());

@@ -1,7 +1,7 @@
 //! The certificate of a connected client, verified again when the trust settings have changed or the certificate has
 //! expired.
 //!
-//! The caller refuses the request.
+//! The caller rejects the request.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ pub struct VerifiedClient {
 }
 
 impl VerifiedClient {
-    /// Of a handshake that these have let in; `None`: the client has shown no certificate.
+    /// For a handshake that these settings have accepted; `None`: the client sent no certificate.
     pub fn new(
         chain: Option<&[CertificateDer<'_>]>,
         by: &Arc<ClientVerifier>,
@@ -33,7 +33,7 @@ impl VerifiedClient {
         })
     }
 
-    /// Verifies it by the active settings. It costs one comparison unless they have changed.
+    /// Verifies the chain by the active settings. Unless they have changed, this takes one comparison.
     ///
     /// # Errors
     /// As in a handshake.

@@ -1,8 +1,8 @@
 //! Client affinity (sticky sessions): which server a client belongs to, what happens when that server is unavailable,
-//! and what is remembered.
+//! and what is stored.
 //!
 //! Affinity comes after the rules, which choose the pool, and before the pool's balancing policy. Cookie values and
-//! tables are in `model::affinity`; here they get a worker's view.
+//! tables are in `model::affinity`; this module applies them to a worker's view.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,34 +25,34 @@ use crate::worker::Worker;
 /// The constraint that affinity puts on the choice of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AffinityChoice {
-    /// This server; `spill`: another one when it is full.
+    /// This server.
     To {
         server: ServerId,
-        /// Not waited for when it is full.
+        /// Another server is chosen if this one is at its cap.
         spill: bool,
-        /// What is done when it may take no work any more.
+        /// The action if this server no longer takes work.
         gone: UnavailableServerAction,
     },
-    /// It may take no work, and is waited for.
+    /// The server takes no work; wait until it does.
     Wait,
-    /// It may take no work, and no other one is wanted.
+    /// The server takes no work; reject the request.
     Refuse,
 }
 
-/// One client of a service that keeps clients.
+/// The affinity of one client.
 pub struct ClientAffinity {
     view: Arc<ServiceView>,
-    /// The client's key in the table; `None`: the client has a cookie of ours, or nothing identifies it.
+    /// The client's key in the table; `None`: the client has an affinity cookie, or nothing identifies it.
     key: Option<u64>,
-    /// What a cookie's value would be looked up as.
+    /// The scope of table entries for cookie values.
     scope: u64,
     server: Option<ServerId>,
     choice: Option<AffinityChoice>,
-    /// What is remembered names a server that is not here, or may take nothing.
+    /// The stored server is not in this pool, or takes no work.
     moved: bool,
-    /// Words of our cookie as it came.
+    /// The values of the received affinity cookie.
     cookie_values: Vec<CookieToken>,
-    /// The cookie value that counts differs from the one that a new cookie would get.
+    /// The cookie value was not made with the current secret.
     outdated: bool,
     secrets: Arc<AffinitySecrets>,
 }
@@ -60,14 +60,14 @@ pub struct ClientAffinity {
 /// The parts of a request that identify a client.
 pub struct AffinityInput<'a> {
     pub peer: SocketAddr,
-    /// Its request, where there is one.
+    /// The request's head, if there is one.
     pub request_head: Option<&'a ParsedHead<'a>>,
-    /// The TLS session that it resumed or began.
+    /// The TLS session that the connection resumed or started.
     pub session: Option<u64>,
 }
 
 impl ClientAffinity {
-    /// Looks who the client's server is; `None`: the service keeps none.
+    /// Looks up the client's server; `None`: the service has no affinity.
     pub fn begin<N: NetDriver>(
         worker: &Worker<N>,
         view: &Arc<ServiceView>,
@@ -127,7 +127,7 @@ impl ClientAffinity {
         })
     }
 
-    /// What is wanted of the choice, after these have failed.
+    /// The constraint on the choice, after the servers in `tried` have failed.
     pub fn choose_server<N: NetDriver>(
         &self,
         pool: &LocalPool<N>,
@@ -136,7 +136,7 @@ impl ClientAffinity {
     ) -> Option<AffinityChoice> {
         match (self.choice, self.server) {
             (_, Some(server)) if tried.contains(&server) => None,
-            // It may be back by now.
+            // The server may be available again.
             (Some(AffinityChoice::Wait), Some(server)) if self.is_back(pool, server, now) => {
                 Some(AffinityChoice::To {
                     server,
@@ -158,7 +158,7 @@ impl ClientAffinity {
         pool.may_keep_client(server, drain.unwrap_or_default(), now)
     }
 
-    /// A server was chosen: remembers it, or sets the cookie of the response head.
+    /// Stores the chosen server in the table, or sets the cookie of the response.
     pub fn record_chosen_server<N: NetDriver>(
         &self,
         pool: &LocalPool<N>,
@@ -171,7 +171,7 @@ impl ClientAffinity {
         changes.cookie = Vec::new();
         changes.watch = None;
         let same = self.server == Some(server);
-        // Spilled over for this time only: its own server is there, and was not tried.
+        // A spill-over applies to this request only: the client's own server is available and was not tried.
         let lease = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
         let Some(name) = pool.server_name(server) else { return };
         if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lease) {
@@ -187,7 +187,7 @@ impl ClientAffinity {
         if lease && cookie.mode != CookieMode::Learn {
             return;
         }
-        // Other pools of the service have values of their own in the same cookie.
+        // Other pools of the service have their own values in the same cookie.
         let value = || {
             let names = pool.affinity_index(config.share.as_deref(), &self.secrets);
             let others = self.cookie_values.iter().copied().filter(|word| !names.owns_cookie(word));
@@ -227,7 +227,7 @@ fn affinity_key(config: &AffinityConfig, input: &AffinityInput<'_>) -> Option<u6
     value.filter(|value| !value.is_empty()).map(affinity::request_part_key)
 }
 
-/// The line that sets our cookie (RFC 6265 §4.1).
+/// The field line that sets the affinity cookie (RFC 6265 §4.1).
 fn set_cookie_line(cookie: &AffinityCookie, config: &AffinityConfig, value: &[u8]) -> Vec<u8> {
     // 128 bytes hold the name and all attributes of a usual line, so the line is allocated once.
     let mut line = Vec::with_capacity(128 + value.len());

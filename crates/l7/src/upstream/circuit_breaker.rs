@@ -1,5 +1,5 @@
-//! A pool's circuit breakers as a worker uses them: each refusal is counted, and an idle connection is closed where
-//! that makes room for a new one.
+//! A pool's circuit breakers in a worker: each refusal is counted, and an idle connection is closed if that makes room
+//! for a new one.
 //!
 //! `model::circuit_breaker` decides when a breaker is open. The caller decides what follows for a request.
 
@@ -17,8 +17,8 @@ fn count_refusal<N: NetDriver>(worker: &Worker<N>, view: &PoolView, bound: Break
     view.stats.record_refusal(bound, worker.index, breaker_clock_ms(worker.rt.now()));
 }
 
-/// A request more for the pool's servers; `None`: it is refused. Nothing is counted where nothing is limited: requests
-/// are many, and all workers count in one place.
+/// Admits one more request to the pool's servers; `None`: rejected. Without a limit nothing is counted, since the
+/// counter is shared by all workers.
 #[inline]
 pub fn admit_request<N: NetDriver>(
     worker: &Worker<N>,
@@ -32,7 +32,7 @@ pub fn admit_request<N: NetDriver>(
     permit.map(Some)
 }
 
-/// A further attempt more under way; `None`: it is refused.
+/// Admits one more retry; `None`: rejected.
 pub fn admit_retry<N: NetDriver>(worker: &Worker<N>, view: &PoolView) -> Option<BreakerPermit> {
     let permit =
         view.stats.breakers.try_acquire(BreakerResource::Retries, view.config.breaker.retries);
@@ -42,8 +42,8 @@ pub fn admit_retry<N: NetDriver>(worker: &Worker<N>, view: &PoolView) -> Option<
     permit
 }
 
-/// A connection more to the pool's servers, in the place of this worker's oldest idle one where there is no room; `None`: it
-/// is refused.
+/// Admits one more connection to the pool's servers. At the limit, this worker's oldest idle connection is closed for
+/// it. `None`: rejected.
 pub fn admit_connection<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
@@ -61,7 +61,7 @@ pub fn admit_connection<N: NetDriver>(
     permit
 }
 
-/// Closes the connection that has been idle for longest; false: none is.
+/// Closes the connection that has been idle for longest; false: none is idle.
 fn close_oldest_idle<N: NetDriver>(worker: &Worker<N>, pool: &LocalPool<N>) -> bool {
     let servers = pool.servers.borrow();
     let idle = |server: &&Rc<LocalServer<N>>| server.idle_pool.borrow().oldest();

@@ -22,25 +22,25 @@ use crate::upstream::circuit_breaker;
 use crate::upstream::upstream_tls;
 use crate::worker::Worker;
 
-/// Towards whom, for whom, and how long it may take.
+/// The server, the client and the time limits of a connection.
 pub struct ConnectPlan<'a, N: NetDriver> {
     pub pool: &'a LocalPool<N>,
-    /// What the snapshot says of that.
+    /// The pool's view in the snapshot.
     pub view: &'a PoolView,
     pub server: &'a LocalServer<N>,
     pub client_peer: &'a ClientPeer,
-    /// The deadline of the wait.
+    /// The deadline of the exchange.
     pub deadline: &'a ExchangeDeadline<'a, N>,
-    /// The connection's own time.
+    /// The connect timeout.
     pub until: MonotonicTime,
-    /// What is to be spoken.
+    /// Which HTTP version to use.
     pub speak: ServerHttp2Mode,
 }
 
-/// Connects.
+/// Connects to the server of a plan.
 ///
 /// # Errors
-/// The cause, and the reason for people.
+/// The cause, and a description of the failure.
 pub async fn connect<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,
@@ -64,8 +64,8 @@ pub async fn connect<N: NetDriver>(
     })?;
     let mut connection = UpstreamConnection::new(stream, to, live, port, permit);
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
-    // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
-    // answer counts.
+    // On a short path the connect has finished by now, with or without success. Reading the socket's error clears it,
+    // so each result must be used.
     loop {
         match connection.stream.established() {
             Ok(()) => {
@@ -106,7 +106,7 @@ pub async fn connect<N: NetDriver>(
     }
 }
 
-/// Sends the PROXY protocol header, where the pool sends one.
+/// Sends the PROXY protocol header, if the pool is configured to.
 async fn send_proxy_header<N: NetDriver>(
     view: &PoolView,
     connection: &mut UpstreamConnection<N>,
@@ -125,7 +125,7 @@ async fn send_proxy_header<N: NetDriver>(
     connection.stream.write_all(&header, until).await
 }
 
-/// Begins a connection from the next source address that has a port left.
+/// Starts to connect from the next source address that has a free port.
 fn begin<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,

@@ -1,15 +1,15 @@
-//! The part of a request or connection that a pool hashes, found in the head that goes to the server.
+//! The part of a request or connection that a pool hashes, taken from the head for the server.
 //!
-//! The head was written by `wire`, so its form is known, and it is searched in place. Where the part is missing there
-//! is no hash, and the policy hashes the client's address instead.
+//! The head was written by `wire`, so its form is known, and it is searched in place. If the part is missing there is
+//! no hash, and the policy hashes the client's address instead.
 
 use std::net::SocketAddr;
 
 use model::config::HashKey;
 use model::{hash, request_head};
 
-/// The hash of a request's part; the request target lies in `bytes` from `target_start` to `target_end`. `None`: the address is meant, or
-/// the request lacks the part.
+/// The hash of a request's part. The request target is in `bytes` from `target_start` to `target_end`. `None`: the
+/// address is to be hashed, or the request lacks the part.
 pub fn request_hash(
     on: &HashKey,
     bytes: &[u8],
@@ -30,7 +30,7 @@ pub fn request_hash(
     part.filter(|part| !part.is_empty()).map(hash::hash_part)
 }
 
-/// The same for a connection whose bytes are not looked at.
+/// The hash for a connection whose bytes are not parsed.
 pub fn connection_hash(on: &HashKey, peer: SocketAddr) -> Option<u64> {
     matches!(on, HashKey::AddressPort).then(|| hash::hash_client_port(peer))
 }

@@ -1,7 +1,7 @@
-//! A request that is sent to a second server while the first one is silent, until either begins to answer.
+//! Sends a request to a second server while the first one is silent (hedging), until either starts to respond.
 //!
-//! The first answer wins; the other attempt is cancelled and counted. `model::hedging` decides after which delay the second
-//! request is sent, `exchange::hedge` what becomes of both attempts.
+//! The first response wins; the other attempt is cancelled and counted. `model::hedging` determines the delay of the
+//! second request, and `exchange::hedge` handles the result of both attempts.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -29,7 +29,7 @@ use crate::upstream::{
 };
 use crate::worker::Worker;
 
-/// Bytes read at a time while an answer's head is expected.
+/// Bytes per read while a response head is expected.
 pub const FIRST_READ_BYTES: usize = 16 * 1024;
 
 /// The inputs of a hedged attempt.
@@ -37,53 +37,52 @@ pub struct HedgeContext<N: NetDriver> {
     pub worker: Rc<Worker<N>>,
     pub pool: Rc<LocalPool<N>>,
     pub client_peer: Rc<ClientPeer>,
-    /// What the pool's policy hashes.
+    /// The hash input of the pool's policy.
     pub key: Option<u64>,
     pub class: PriorityClass,
-    /// The server that is silent.
+    /// The server of the first attempt.
     pub first_server: ServerId,
 }
 
-/// A second attempt: not begun yet, or under way.
+/// The state of a hedged attempt.
 pub enum HedgeState<N: NetDriver> {
-    /// From then on it begins.
+    /// Starts at this time.
     Delayed(MonotonicTime, HedgeContext<N>),
-    /// It is under way.
     Running(Pin<Box<dyn Future<Output = Option<HedgeWinner<N>>>>>),
-    /// It came to nothing, or was not to be made.
+    /// The attempt failed, or could not be made.
     Finished,
 }
 
-/// What there is of a second attempt when the first one is over.
+/// The state of the hedged attempt when the first one ends.
 pub enum HedgeResult<N: NetDriver> {
     None,
-    /// Its server has answered first.
+    /// The hedged attempt's server has responded first.
     Won(Box<HedgeWinner<N>>),
-    /// It is under way.
+    /// The hedged attempt continues.
     Running(Box<HedgeState<N>>),
 }
 
-/// A second attempt whose server has begun to answer.
+/// A hedged attempt whose server has started to respond.
 pub struct HedgeWinner<N: NetDriver> {
     pub lease: UpstreamLease<N>,
-    /// What was sent and came on it.
+    /// The request as sent, and the start of the response.
     pub sent_request: SentRequest,
-    /// Counts it as a further attempt.
+    /// Counts the attempt as a retry.
     pub retry_in_flight: RetryInFlight,
 }
 
-/// A request that was sent already, and the beginning of its answer.
+/// A request that was already sent, and the start of its response.
 pub struct SentRequest {
-    /// When it was sent.
+    /// When the request was sent.
     pub sent_at: MonotonicTime,
-    /// Bytes that were sent to the connection before it.
+    /// Bytes sent on the connection before the request.
     pub bytes_before: u64,
-    /// The answer's first bytes, at most `FIRST_READ_BYTES`.
+    /// The first bytes of the response, at most `FIRST_READ_BYTES`.
     pub first_bytes: Vec<u8>,
 }
 
 impl<N: NetDriver> HedgeState<N> {
-    /// Goes on; `message` is the whole request. Ready once: with the second attempt whose server answers.
+    /// Continues the attempt; `message` is the whole request. Ready once, when the server responds.
     pub fn poll(&mut self, message: &[u8]) -> Poll<HedgeWinner<N>> {
         if let HedgeState::Delayed(begins, context) = self {
             if context.worker.rt.now() < *begins {
@@ -97,7 +96,7 @@ impl<N: NetDriver> HedgeState<N> {
             *self = HedgeState::Running(Box::pin(run_hedge(context, message.to_vec())));
         }
         let HedgeState::Running(attempt) = self else { return Poll::Pending };
-        // What wakes a task of a worker wakes it by its id.
+        // Events of this future wake the surrounding task by its id, so no waker is needed.
         match attempt.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(winner) => {
@@ -107,13 +106,13 @@ impl<N: NetDriver> HedgeState<N> {
         }
     }
 
-    /// Whether a second server may still answer.
+    /// Whether the second server may still respond.
     pub fn is_under_way(&self) -> bool {
         matches!(self, HedgeState::Running(_))
     }
 }
 
-/// Sends the request to a second server; `None`: no other server may get it, or the server does not answer.
+/// Sends the request to a second server. `None`: no other server may receive it, or the server does not respond.
 async fn run_hedge<N: NetDriver>(
     context: HedgeContext<N>,
     message: Vec<u8>,
@@ -134,7 +133,7 @@ async fn run_hedge<N: NetDriver>(
         class,
         written_servers: &tried,
         until: MonotonicTime::NEVER,
-        // Whoever waits for the first server ends this with it.
+        // The task that waits for the first server drops this future at its deadlines.
         deadline: ExchangeDeadline { client: None, total: MonotonicTime::NEVER, cut_at: &never },
     };
     let now = upstream::lease_now(&worker, &pool, &want);
@@ -182,7 +181,7 @@ async fn run_hedge<N: NetDriver>(
     }
 }
 
-/// The server of a decision that names one.
+/// The server of a decision, if there is one.
 fn decided_server<N: NetDriver>(decision: &LeaseDecision<N>) -> Option<ServerId> {
     match decision {
         LeaseDecision::Leased(lease) => Some(lease.slot_guard.server.id),
@@ -191,7 +190,7 @@ fn decided_server<N: NetDriver>(decision: &LeaseDecision<N>) -> Option<ServerId>
     }
 }
 
-/// The beginning of an answer.
+/// Reads the start of a response.
 async fn read_first_bytes<N: NetDriver>(
     worker: &Worker<N>,
     stream: &ProxyStream<N>,
@@ -214,24 +213,24 @@ async fn read_first_bytes<N: NetDriver>(
     }
 }
 
-/// A second attempt under way, which is counted when this is dropped.
+/// A running hedged attempt; its result is counted when this is dropped.
 struct RunningHedge {
     live: Arc<PoolStats>,
     worker: usize,
-    /// Its server, once there is a connection.
+    /// The server, once there is a connection.
     server: Option<Arc<ServerStats>>,
-    /// Bytes of the request, once they are being sent.
+    /// Bytes of the request, once sending has started.
     sent: u64,
     outcome: HedgeOutcome,
 }
 
-/// How a second attempt ends.
+/// The result of a hedged attempt.
 #[derive(Clone, Copy)]
 enum HedgeOutcome {
-    /// It is dropped: the first one answered, or nobody waits any more.
+    /// The attempt was dropped: the first server responded, or the exchange ended.
     Lost,
     Failed(Cause),
-    /// Its server answers: the exchange counts it from here on.
+    /// The server has responded; the exchange counts the attempt from here on.
     Won,
 }
 

@@ -1,6 +1,6 @@
-//! Open connections to servers: taken from the idle connection pool or joined as a stream, and returned.
+//! Reuse of open connections: taken from the idle connection pool, joined as a stream, and returned.
 //!
-//! It opens no connection and chooses no server.
+//! No connection is opened and no server is chosen here.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ pub fn return_connection<N: NetDriver>(worker: &Worker<N>, lease: UpstreamLease<
     }
 }
 
-/// Whether no request will follow on it, as far as is known now.
+/// Whether the connection will not be reused after this request, as far as is known now.
 pub fn is_last<N: NetDriver>(lease: &UpstreamLease<N>) -> bool {
     let UpstreamLease { connection, slot_guard, .. } = lease;
     let most = slot_guard.pool.view.borrow().config.limit.idle as usize;
@@ -40,7 +40,7 @@ pub fn is_last<N: NetDriver>(lease: &UpstreamLease<N>) -> bool {
         || slot_guard.worker.draining.get()
 }
 
-/// What is open already.
+/// Takes a stream of an HTTP/2 connection, or an idle connection.
 pub(super) fn take_reusable<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     view: &PoolView,
@@ -59,14 +59,14 @@ pub(super) fn take_reusable<N: NetDriver>(
     take_idle(worker, view, server, want)
 }
 
-/// Whose a connection to this pool is that was made for this client: servers that see a client's address in it must
-/// get nobody else's requests on it.
+/// The owner of a connection made for this client. If the server sees the client's address in the connection, no other
+/// client's requests may use it.
 pub(super) fn connection_owner(view: &PoolView, client_peer: &Rc<ClientPeer>) -> ConnectionOwner {
     let named = view.config.send_proxy.is_some() || view.config.socket.transparent;
     if named { ConnectionOwner::for_client(client_peer) } else { ConnectionOwner::Shared }
 }
 
-/// Whether the client has a connection of its own to this server.
+/// Whether the client has an idle dedicated connection to this server.
 pub(super) fn has_dedicated<N: NetDriver>(
     server: &LocalServer<N>,
     want: &UpstreamLeaseRequest<'_, N>,

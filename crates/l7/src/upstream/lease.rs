@@ -1,4 +1,4 @@
-//! What a connection lease contains, and what a request for a lease asks.
+//! The content of a connection lease, and of a request for one.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,35 +44,35 @@ impl<N: NetDriver> Drop for ServerSlotGuard<N> {
 /// Why no connection could be leased.
 pub struct UpstreamLeaseError<N: NetDriver> {
     pub cause: Cause,
-    /// The server concerned, if it came that far.
+    /// The server, if one was chosen.
     pub server: Option<Rc<LocalServer<N>>>,
 }
 
 /// A request for a connection to a server.
 pub struct UpstreamLeaseRequest<'a, N: NetDriver> {
     pub client_peer: &'a Rc<ClientPeer>,
-    /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
+    /// The hash of what the pool's `hash-on` names. `None`: the address is hashed, or the request lacks the part.
     pub key: Option<u64>,
-    /// Servers that failed already.
+    /// Servers that have failed already.
     pub tried_servers: &'a [ServerId],
-    /// Only this server, on a new connection: a replay.
+    /// Replays the request to this server, on a new connection.
     pub retry_server: Option<ServerId>,
-    /// The request must not be sent on a connection that may be dying: look once more before lending.
+    /// The request is not idempotent: an idle connection must be checked once more before it is used.
     pub only_fresh_idle: bool,
-    /// Never from the idle connection pool.
+    /// Only a new connection, never one from the idle connection pool.
     pub fresh: bool,
-    /// The server that keeps the client.
+    /// The constraint of the client's affinity.
     pub affinity: Option<AffinityChoice>,
-    /// Asks for another protocol.
+    /// The request asks for another protocol.
     pub upgrade: bool,
-    /// Authenticates the connection that it is sent on.
+    /// The request authenticates its connection.
     pub authenticates: bool,
-    /// Its class where it must wait.
+    /// The priority class in a server's wait queue.
     pub class: PriorityClass,
-    /// Servers that may have done what is asked for: none of them is asked again.
+    /// Servers that may have processed the request: none of them gets it again.
     pub written_servers: &'a [ServerId],
-    /// When the attempt must be under way; `NEVER`: a first attempt, which has times of its own.
+    /// When the attempt must have started; `NEVER`: the first attempt, which only has its own timeouts.
     pub until: MonotonicTime,
-    /// The deadline of the wait.
+    /// The deadline of the exchange.
     pub deadline: ExchangeDeadline<'a, N>,
 }

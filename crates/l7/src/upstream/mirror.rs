@@ -1,8 +1,8 @@
-//! Copies of requests for a mirror pool; their answers are read and dropped.
+//! Sends copies of requests to a mirror pool; the responses are read and dropped.
 //!
-//! Each copy is sent by its own task on its own connection, so that the client's answer never waits for the copy. The
-//! number of copies under way is limited per worker. Copies above the limit are dropped, and so are requests whose body
-//! did not come with their head.
+//! Each copy is sent by its own task on its own connection, so that the client never waits for a copy. The number of
+//! copies in flight is limited per worker. Copies above the limit are dropped, and so are requests whose body did not
+//! arrive with their head.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,19 +21,19 @@ use crate::servers::worker_state::LocalPool;
 use crate::upstream::{self, UpstreamLeaseRequest};
 use crate::worker::Worker;
 
-/// How long a copy may take in all.
+/// Total time limit of a copy.
 const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of an answer that are read; then the connection is closed.
+/// Most bytes of a response that are read before the connection is closed.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 pub struct MirroredRequest {
     /// The message for the server.
     pub message: Vec<u8>,
     pub client_peer: Rc<ClientPeer>,
-    /// The rule that wants it.
+    /// The counters of the rule that configures the mirror.
     pub live: Arc<RuleStats>,
-    /// Copies under way per worker.
+    /// Most copies in flight per worker.
     pub at_once: u32,
 }
 
@@ -55,7 +55,7 @@ pub fn mirror_request<N: NetDriver>(
     });
 }
 
-/// Counts a copy that is not sent.
+/// Counts a dropped copy.
 pub fn count_dropped<N: NetDriver>(worker: &Worker<N>, live: &RuleStats) {
     if let Some(slot) = live.workers.get(worker.index) {
         slot.counters.mirror_dropped.add(1);
@@ -79,7 +79,7 @@ async fn run<N: NetDriver>(
         affinity: None,
         upgrade: false,
         authenticates: false,
-        // No client waits for it.
+        // No client waits for a copy.
         class: 0,
         written_servers: &[],
         until,
@@ -101,7 +101,7 @@ async fn run<N: NetDriver>(
     drain_answer(worker, stream, until).await;
 }
 
-/// The message with the wish that the server ends after its answer: nobody looks where that ends.
+/// The message with `Connection: close`: the response is read until the server closes, without parsing.
 fn with_connection_close(message: &[u8]) -> Vec<u8> {
     let line = message.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
     let (first, rest) = message.split_at(line);

@@ -1,6 +1,6 @@
-//! A connection to a server that may carry many requests: joined while another task makes one, or made.
+//! A multiplexed connection to a server: joins one that another task is establishing, or establishes one.
 //!
-//! The protocol is negotiated with the server (ALPN). A connection that speaks HTTP/1.1 carries one request at a time.
+//! The protocol is negotiated with the server (ALPN). A connection with HTTP/1.1 carries one request at a time.
 
 use std::rc::Rc;
 
@@ -13,10 +13,11 @@ use crate::conn::upstream_connection::UpstreamConnection;
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// Connects, or joins; says whether the connection had served before. `join`: another's connection will do.
+/// Connects, or joins a connection; returns whether the connection had been used before. `join`: the connection of
+/// another task may be used.
 ///
 /// # Errors
-/// The cause, and the reason for people.
+/// The cause, and a description of the failure.
 pub async fn connect_multiplexed<N: NetDriver>(
     worker: &Rc<Worker<N>>,
     way: ConnectPlan<'_, N>,

@@ -1,6 +1,6 @@
-//! Changes to a response head on its way to the client: those of the matched rule, and the affinity cookie.
+//! Changes to a response head for the client: those of the matched rule, and the affinity cookie.
 //!
-//! They are put together before an attempt and applied when the head comes.
+//! They are assembled before an attempt and applied when the head arrives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,62 +11,62 @@ use model::rules::ServiceRules;
 use model::rules::rewrite::ResponseRewrite;
 use wire::http1::{self, Header};
 
-/// Changes of one exchange.
+/// The changes of one exchange.
 #[derive(Default)]
 pub struct ResponseChanges {
-    /// The rule whose changes these are.
+    /// The rule with the changes, by its position.
     pub rule: Option<(Arc<ServiceRules>, usize)>,
-    /// The line that sets our cookie, or nothing.
+    /// The line that sets the affinity cookie, or empty.
     pub cookie: Vec<u8>,
-    /// A cookie of the application that is looked for.
+    /// An application's cookie to watch for.
     pub watch: Option<CookieWatch>,
 }
 
 /// A cookie that a server may set.
 pub struct CookieWatch {
     name: String,
-    /// What is put in the place of its value.
+    /// The value that replaces the server's.
     value: Option<Vec<u8>>,
-    /// Where it is remembered whose the value is.
+    /// The table that learns the value, if the affinity learns cookies.
     table_entry: Option<CookieTableEntry>,
 }
 
-/// Where it is remembered which server set a cookie's value: before the client has the answer, for its next request may
-/// come to another worker at once.
+/// An entry of the affinity table for the server that set a cookie's value. It is stored before the client gets the
+/// response, since the client's next request may reach another worker at once.
 pub struct CookieTableEntry {
     pub table: Arc<affinity::AffinityTable>,
-    /// Whose entries these are.
+    /// The scope of the entry.
     pub scope: u64,
-    /// The server, as the table knows it.
+    /// The server's key in the table.
     pub server: u64,
     pub lifetime: Duration,
 }
 
-/// The same, worked out for one head.
+/// The changes for one response head.
 #[derive(Default)]
 pub struct ResponseHeadEdits<'c> {
-    /// Names of fields that are left out.
+    /// Names of fields to remove.
     pub removed: &'c [String],
-    /// A cookie that is left out.
+    /// The name of a cookie to remove.
     pub removed_cookie: Option<&'c str>,
     pub added_lines: Vec<u8>,
 }
 
 impl CookieWatch {
-    /// A cookie whose value becomes this.
+    /// A cookie whose value is replaced.
     pub fn with_value(name: &str, value: Vec<u8>) -> CookieWatch {
         CookieWatch { name: name.to_owned(), value: Some(value), table_entry: None }
     }
 
-    /// A cookie whose value is remembered.
+    /// A cookie whose value is learned.
     pub fn with_learning(name: &str, table_entry: Option<CookieTableEntry>) -> CookieWatch {
         CookieWatch { name: name.to_owned(), value: None, table_entry }
     }
 }
 
 impl ResponseChanges {
-    /// What does not leave in an interim answer: fields that the rule removes or sets itself, and a cookie whose value is
-    /// ours to give.
+    /// The changes for an interim response: fields that the rule removes or sets, and a cookie whose value is replaced,
+    /// are removed.
     pub fn interim_edits(&self) -> ResponseHeadEdits<'_> {
         let watch = self.watch.as_ref().filter(|watch| watch.value.is_some());
         let gone = self.rule_edits().map_or(&[][..], |edits| &edits.removed_headers);
@@ -82,7 +82,7 @@ impl ResponseChanges {
         ruling.table.rules().get(*at).map(|rule| &rule.response_rewrite)
     }
 
-    /// For a head with these fields.
+    /// The changes for a head with these fields.
     pub fn edits_for(&self, headers: &[Header<'_>], now: MonotonicTime) -> ResponseHeadEdits<'_> {
         let mut worked = ResponseHeadEdits::default();
         if let Some(edits) = self.rule_edits() {

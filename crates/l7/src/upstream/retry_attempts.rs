@@ -1,5 +1,5 @@
-//! Retries: whether the pool's retry budget and its circuit breaker allow one more, the back-off before it, and when a
-//! running attempt is given up for another server.
+//! Retries: the pool's retry budget and circuit breaker, the back-off before a retry, and when a running attempt is
+//! abandoned for another server.
 //!
 //! `model::retry` decides whether an attempt may be repeated at all; `exchange` repeats it.
 
@@ -21,7 +21,7 @@ use crate::servers::worker_state::{LocalPool, LocalServer};
 use crate::upstream::circuit_breaker;
 use crate::worker::Worker;
 
-/// Counts a request, or a `tcp` connection, that came to a pool.
+/// Counts a request or a `tcp` connection to a pool.
 #[inline]
 pub fn count_request<N: NetDriver>(worker: &Worker<N>, pool: &LocalPool<N>) {
     let view = pool.view.borrow();
@@ -30,12 +30,12 @@ pub fn count_request<N: NetDriver>(worker: &Worker<N>, pool: &LocalPool<N>) {
     slot.retry_window.record_request(&view.config.retry, worker.rt.now());
 }
 
-/// What counts a request while a further attempt of it is under way; empty until then.
+/// The circuit breaker's permit while a retry of a request is in flight; empty before.
 #[derive(Default)]
 pub struct RetryInFlight(Cell<Option<BreakerPermit>>);
 
 impl RetryInFlight {
-    /// As the other one, which ends.
+    /// Takes the permit of another one, which ends.
     pub fn take_over(&self, other: &RetryInFlight) {
         self.0.set(other.0.take());
     }
@@ -45,11 +45,11 @@ impl RetryInFlight {
     }
 }
 
-/// Takes a further attempt from the pool's budget, and from its breaker until `under_way` ends. Both are counted, as is what
-/// they refuse.
+/// Takes a retry from the pool's budget, and a permit of its circuit breaker until `retry_in_flight` ends. Granted and
+/// refused retries are counted.
 ///
 /// # Errors
-/// What refused it.
+/// The cause of the refusal.
 pub fn take_retry<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
@@ -72,8 +72,8 @@ pub fn take_retry<N: NetDriver>(
     Ok(())
 }
 
-/// Waits before further attempt number `attempt`, after these servers have failed; says what ended the exchange
-/// meanwhile, if something did.
+/// Waits before retry number `attempt`, after the servers in `failed` have failed. Returns the cause if the exchange
+/// ends meanwhile.
 pub async fn back_off<N: NetDriver>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
@@ -112,19 +112,19 @@ fn next_attempt_at<N: NetDriver>(
     worker.rt.now() + backoff::backoff(&view.config.retry, attempt, fresh, draw)
 }
 
-/// What an attempt under way may be given up for while nothing of an answer was passed on. Only there when its request
-/// may be sent again.
+/// The reasons to abandon a running attempt before any part of its response was passed on. Only for a request that may
+/// be sent again.
 pub struct RetryTrigger<'a, N: NetDriver> {
     worker: &'a Worker<N>,
     pool: &'a LocalPool<N>,
     server: &'a LocalServer<N>,
     retry_in_flight: &'a RetryInFlight,
-    /// How often its server had fallen when it began, or was looked at last.
+    /// How often the server had been marked as down at the start, or at the last check.
     falls: Cell<u32>,
 }
 
 impl<'a, N: NetDriver> RetryTrigger<'a, N> {
-    /// For an attempt that begins.
+    /// For an attempt that starts.
     pub fn new(
         worker: &'a Worker<N>,
         pool: &'a LocalPool<N>,
@@ -134,7 +134,7 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
         RetryTrigger { worker, pool, server, retry_in_flight, falls: Cell::new(server.falls.get()) }
     }
 
-    /// Whether an answer of this status is given up for another attempt, which the retry budget pays.
+    /// Whether a response with this status is dropped for a retry, which the retry budget allows.
     pub fn retries_status(&self, on: &StatusRanges, status: u16) -> bool {
         if !on.contains(status) || take_retry(self.worker, self.pool, self.retry_in_flight).is_err()
         {
@@ -144,8 +144,8 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
         true
     }
 
-    /// Whether the health checker has marked the server as down since, and another server can take the request within the budget.
-    /// Without a budget it waits on: its answer may come all the same.
+    /// Whether the server was marked as down during the attempt, and another server can take the request within the
+    /// budget. Without budget the attempt continues, since the response may still arrive.
     pub fn server_fell(&self) -> bool {
         let falls = self.server.falls.get();
         if self.falls.replace(falls) == falls {
@@ -160,8 +160,7 @@ impl<'a, N: NetDriver> RetryTrigger<'a, N> {
     }
 }
 
-/// How many further attempts there may be after this failure. Where no source port is left towards a server, another
-/// one may still be reached, and the same one may not.
+/// Most retries after this failure. Without a free source port only another server may be reachable, not the same one.
 pub fn retry_limit(
     view: &PoolView,
     cause: Cause,

@@ -1,6 +1,6 @@
-//! Routing of one request or connection by the service's rules, once, at its beginning.
+//! Routes a request or connection once, at its start, by the rules of its service.
 //!
-//! The rule table is `model::rules`; here it gets a worker's view of pools and time. It sends nothing.
+//! The rule table is in `model::rules`; this module applies it to a worker's view of pools and time.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::rt::NetDriver;
 use crate::servers::worker_state::{LocalPool, LocalService};
 use crate::worker::Worker;
 
-/// A rule that took something, which it counts as under way until this is dropped.
+/// A matched rule, which counts the request as in flight until this is dropped.
 pub struct MatchedRule {
     /// The rules of the service.
     pub ruling: Arc<ServiceRules>,
@@ -27,11 +27,11 @@ pub struct MatchedRule {
 
 /// The routing decision.
 pub enum RoutingDecision<N: NetDriver> {
-    /// A pool takes it; `None`: the service's.
+    /// Use this pool; `None`: the service's default pool.
     Pool(Option<Rc<LocalPool<N>>>, Option<MatchedRule>),
-    /// It ends here, for this cause.
+    /// Reject with this cause.
     Refused(Cause, Option<MatchedRule>),
-    /// It gets the answer of the rule.
+    /// Send the rule's response.
     Answer(MatchedRule),
 }
 
@@ -60,7 +60,7 @@ impl Drop for MatchedRule {
     }
 }
 
-/// Finds the rule for a request or connection. `sni` and `head` as far as there are any.
+/// Finds the rule for a request or connection. `sni` and `head` are given if known.
 pub fn route<N: NetDriver>(
     worker: &Worker<N>,
     service: &LocalService<N>,
@@ -115,7 +115,7 @@ pub fn route<N: NetDriver>(
     }
 }
 
-/// Takes one from the rule's rate limit, if it has one. False, and counted: the limit is used up.
+/// Takes a token from the rule's rate limit, if it has one. False: the limit is reached, which is counted.
 fn is_within_rate_limit<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,
@@ -158,7 +158,7 @@ fn count_hit<N: NetDriver>(
     matched
 }
 
-/// The answer that a rule makes itself: its status, its fields as lines, and its body.
+/// The response that a rule configures: its status, its field lines, and its body.
 pub fn rule_answer(
     matched: &MatchedRule,
     view: &ServiceView,

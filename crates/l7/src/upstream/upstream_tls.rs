@@ -1,6 +1,6 @@
 //! TLS towards a server: a new connection completes its handshake before anything is sent on it.
 //!
-//! The pool's configuration names the trusted authorities. What follows a failure is decided by the caller of `connect`.
+//! The pool's configuration names the trusted authorities. The caller of `connect` handles a failure.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ use crate::tls::session::TlsSession;
 use crate::tls::upstream::UpstreamTls;
 use crate::worker::Worker;
 
-/// Makes the TLS handshake where the pool speaks TLS.
+/// Performs the TLS handshake, if the pool uses TLS.
 pub async fn connect_tls<N: NetDriver>(
     worker: &Worker<N>,
     pool: &PoolView,
@@ -39,7 +39,7 @@ pub async fn connect_tls<N: NetDriver>(
     let name = name.ok_or_else(|| ours("the server's name is none that can be verified"))?;
     let config = match speak == pool.config.http2.speak {
         true => server.tls.borrow_mut().get_or_insert_with(|| tls.for_server(speak)).clone(),
-        // For once: no session of the other protocol is to be resumed.
+        // A one-time configuration: no session of the other protocol may be resumed.
         false => tls.for_server(speak),
     };
     let session = TlsSession::client(&config, name).map_err(|error| ours(&error.to_string()))?;
@@ -61,7 +61,7 @@ pub async fn connect_tls<N: NetDriver>(
     Ok(connection)
 }
 
-/// Whether the session was resumed, or why there is none.
+/// Whether the session was resumed, or why the handshake failed.
 fn check_session(session: &TlsSession, to: SocketAddr) -> Result<bool, (Cause, String)> {
     match session.failure() {
         Some(error) => {

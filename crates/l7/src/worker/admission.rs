@@ -1,7 +1,7 @@
-//! Admission of a worker's client connections: which clients are admitted, and whose connection is evicted for them.
+//! Admission of a worker's client connections: which clients are admitted, and which connections are evicted for them.
 //!
-//! Carries out what `model::admission` decides. An evicted connection is no longer counted at once; its task is woken
-//! to close it.
+//! `model::admission` makes the decisions, which are applied here. An evicted connection is no longer counted from then
+//! on; its task is woken to close it.
 
 pub mod eviction_requests;
 
@@ -24,19 +24,19 @@ use crate::accounting::gauges::OpenGauges;
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 use eviction_requests::EvictionRequests;
 
-/// Attempts at a place: others may take what was made free.
+/// Attempts to get a slot: another worker may take a slot that was freed.
 const ATTEMPTS: usize = 3;
 
-/// Once a limit is reached, this share of it is kept free of silent or stalled connections, and at most `RESERVE` places.
+/// After a limit was reached, evictions of silent or stalled connections keep 1/`RESERVED` of it free, up to `RESERVE`.
 const RESERVED: u32 = 32;
 const RESERVE: u32 = 64;
 
-/// Whose place a newcomer may get.
+/// Which connections may be evicted for a new client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionScope {
-    /// That of a silent or stalled connection, as long as another worker may have one.
+    /// Only silent or stalled ones, as long as another worker may have one.
     IdleOnly,
-    /// That of any connection that does nothing.
+    /// Any connection without an exchange.
     Any,
 }
 
@@ -44,30 +44,30 @@ pub struct Admission {
     table: RefCell<AdmissionTable<AdmittedConnection>>,
     /// Connections per client, over all workers.
     holders: Arc<ClientConnectionCounts>,
-    /// How many there are, over all workers, and how many there may be.
+    /// The number of connections, over all workers; `limit` is its maximum.
     all: Arc<SharedGauge>,
     limit: u32,
     gauges: Arc<OpenGauges>,
     eviction_requests: Arc<EvictionRequests>,
-    /// The last client that was not admitted found no connection here to evict.
+    /// For the last rejected client, this worker had no connection to evict.
     found_no_victim: Cell<bool>,
-    /// The worker's slot in live counters.
+    /// The worker's slot in the live counters.
     index: usize,
 }
 
-/// A client connection being open; dropping it closes the account of the connection.
+/// An open client connection. Dropping it closes the connection's record.
 pub struct OpenConnection {
     admission: Rc<Admission>,
     place: ConnectionHandle,
 }
 
-/// State attached to a connection's place.
+/// State attached to an admitted connection.
 struct AdmittedConnection {
     live: Arc<ServiceStats>,
     task: Cell<Option<TaskId>>,
 }
 
-/// The client at this address; `None`: one that has no share, since many stand behind it.
+/// The client at this address; `None`: a trusted proxy, whose connections are not limited per client.
 fn client_for_address(view: &ServiceView, address: IpAddr) -> Option<ClientKey> {
     let exempt = view.config.trust.contains(address)
         || view.config.accept_proxy.as_ref().is_some_and(|accept| accept.trusts(address));
@@ -89,7 +89,7 @@ fn count_evicted(phase: AdmissionPhase, counters: &ServiceCounters) {
 }
 
 impl Admission {
-    /// None yet; `holders` and `all` are shared by all workers, which may have `limit` connections together.
+    /// No connections yet. `holders` and `all` are shared by all workers, whose total limit is `limit`.
     pub fn new(
         holders: Arc<ClientConnectionCounts>,
         all: Arc<SharedGauge>,
@@ -110,21 +110,21 @@ impl Admission {
         }
     }
 
-    /// Whether the last client that was not admitted found no connection here to evict.
+    /// Whether, for the last rejected client, this worker had no connection to evict.
     pub fn found_no_victim(&self) -> bool {
         self.found_no_victim.get()
     }
 
-    /// Handshakes of a service that are under way.
+    /// Handshakes in progress for a service.
     pub fn handshakes(&self, service: ServiceId) -> u32 {
         self.table.borrow().handshake_count(service)
     }
 
-    /// Lets a connection in, in the place of another where there is none free. An address that the client has not proven
-    /// is none: others could use up its share.
+    /// Admits a connection, and evicts another one if no slot is free. `address` is `None` until the client has proven
+    /// its address: otherwise others could use up the client's share.
     ///
     /// # Errors
-    /// The limit that keeps it out.
+    /// The limit that was reached.
     pub fn admit<N: NetDriver>(
         self: &Rc<Self>,
         rt: &WorkerRuntime<N>,
@@ -154,10 +154,10 @@ impl Admission {
         Ok(open)
     }
 
-    /// Whether a client may begin a handshake; one that has stalled may be given up for it.
+    /// Admits a client's handshake; a stalled one may be evicted for it.
     ///
     /// # Errors
-    /// The limit that keeps it out.
+    /// The limit that was reached.
     pub fn check_handshake<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -182,8 +182,8 @@ impl Admission {
         }
     }
 
-    /// Where any worker has reached a limit: evicts silent connections of this worker, and idle ones where a newcomer's own
-    /// worker has none to evict.
+    /// If any worker has reached a limit: evicts silent connections of this worker. Also evicts idle ones if a new
+    /// client's own worker has none to evict.
     pub fn evict_for_requests<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -223,7 +223,7 @@ impl Admission {
         true
     }
 
-    /// Whether a client may have one more; where it has its share, only in the place of one of its own.
+    /// Checks a client's limits. If the client has reached its share, one of its own connections must be evicted.
     fn check_client_share<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -238,7 +238,7 @@ impl Admission {
         let scopes = [ConnectionScope::ClientOf(view.id, client), ConnectionScope::Client(client)];
         for ((share, open, limit, holders), scope) in [at_service, at_all].into_iter().zip(scopes) {
             let open = open.get();
-            // A number of its own stands for the automatic share of all connections too.
+            // A configured number also replaces the automatic share of all connections.
             let set_aside = own != ClientShare::Auto && share == ClientShare::Auto;
             if set_aside || !share.may_apply(open, limit) {
                 continue;
@@ -251,7 +251,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Raises the counts of all connections and of the service's.
+    /// Increments the counts of all connections and of the service's.
     fn reserve_slot<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -276,7 +276,7 @@ impl Admission {
         Err(Cause::ConnectionLimit)
     }
 
-    /// Closes a connection that does nothing; false: there is none, or another worker may have a silent or stalled one.
+    /// Evicts an inactive connection. False: there is none, or another worker may have a silent or stalled one.
     fn make_room<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -289,7 +289,7 @@ impl Admission {
             table.eviction_candidate(scope, now, |client| self.holders.connections_of(client));
         self.found_no_victim.set(victim.is_none());
         let useless = victim.is_some_and(|victim| victim.expendable);
-        // Others are asked too where there is nobody here at all.
+        // Other workers are also asked if this worker has no connection to evict.
         let asks = !useless && eviction == EvictionScope::IdleOnly;
         let spares = asks && self.eviction_requests.request_eviction(scope, self.index, now);
         let Some(victim) = victim.filter(|_| !spares) else { return false };
@@ -299,7 +299,7 @@ impl Admission {
         true
     }
 
-    /// A connection has lost its place: it is counted no more, and its task closes it.
+    /// Evicts a connection: it is no longer counted, and its task closes it.
     fn evict<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,
@@ -315,7 +315,7 @@ impl Admission {
         }
     }
 
-    /// Closes the account of a connection.
+    /// Closes the record of a connection.
     fn close(&self, live: &ServiceStats, client: Option<ClientKey>) {
         if let Some(client) = client {
             self.forget_client(live, client);
@@ -333,29 +333,29 @@ impl Admission {
 }
 
 impl OpenConnection {
-    /// The task that serves it.
+    /// Sets the task that serves the connection.
     pub fn set_task(&self, task: Option<TaskId>) {
         if let Some(connection) = self.admission.table.borrow().attached(self.place) {
             connection.task.set(task);
         }
     }
 
-    /// What it does from now on.
+    /// Sets the connection's phase.
     #[inline]
     pub fn set_phase(&self, phase: AdmissionPhase, now: MonotonicTime) {
         self.admission.table.borrow_mut().set_phase(self.place, phase, now);
     }
 
-    /// Whether it has lost its place and is to be closed.
+    /// Whether the connection was evicted and must close.
     #[inline]
     pub fn is_evicted(&self) -> bool {
         self.admission.table.borrow().phase(self.place) == Some(AdmissionPhase::Leaving)
     }
 
-    /// Somebody else stands behind it than who connected.
+    /// Counts the connection for another client address, after a PROXY header or a QUIC migration.
     ///
     /// # Errors
-    /// That client has its share already.
+    /// That client has reached its limit.
     pub fn change_client<N: NetDriver>(
         &self,
         rt: &WorkerRuntime<N>,

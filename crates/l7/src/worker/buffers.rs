@@ -1,21 +1,21 @@
 //! Pools of buffers and pipes that tasks borrow from their worker, so that an idle connection holds none.
 //!
-//! Both pools are bounded; what does not fit is freed. They are not shared between threads.
+//! Both pools are bounded, and excess buffers are freed. They are not shared between threads.
 
 use std::cell::RefCell;
 
 use crate::rt::NetDriver;
 
-/// Bytes read at a time when copying.
+/// Bytes per read when copying.
 pub const COPY_BYTES: usize = 48 * 1024;
 
-/// Bounds what a worker keeps of buffers after a burst, with `MAX_POOLED_BYTES`.
+/// With `MAX_POOLED_BYTES`, limits the memory that a worker holds after a burst.
 const MAX_POOLED: usize = 256;
-/// A buffer that grew beyond this is freed.
+/// A buffer larger than this is freed.
 const MAX_POOLED_BYTES: usize = 64 * 1024;
-/// What a new buffer begins with: most heads fit.
+/// Initial size of a buffer: enough for most heads.
 const INITIAL_BYTES: usize = 2048;
-/// Bounds descriptors that a worker keeps after a burst: two for each pipe.
+/// Limits the descriptors that a worker holds after a burst: two for each pipe.
 const MAX_POOLED_PIPES: usize = 64;
 
 #[derive(Debug, Default)]
@@ -47,12 +47,12 @@ impl<N: NetDriver> Default for Pipes<N> {
 }
 
 impl<N: NetDriver> Pipes<N> {
-    /// An empty pipe; `None` when there is none to be had.
+    /// An empty pipe; `None` if none is available.
     pub fn take(&self, net: &N) -> Option<N::Pipe> {
         self.0.borrow_mut().pop().or_else(|| net.pipe())
     }
 
-    /// Takes an empty one back.
+    /// Returns an empty pipe to the pool.
     pub fn put(&self, pipe: N::Pipe) {
         let mut pooled = self.0.borrow_mut();
         if pooled.len() < MAX_POOLED_PIPES {
@@ -69,7 +69,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// With `size` bytes to read into.
+    /// A buffer of `size` bytes for reading.
     pub fn new(size: usize) -> Self {
         Scratch { input: vec![0; size].into_boxed_slice(), output: Vec::with_capacity(size) }
     }

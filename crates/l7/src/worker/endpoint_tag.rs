@@ -2,7 +2,7 @@
 
 use crate::rt::random;
 
-/// Bytes of a tag.
+/// Length of a tag in bytes.
 pub const TAG: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

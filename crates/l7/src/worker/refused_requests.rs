@@ -7,7 +7,7 @@ use crate::accounting::{self, ExchangeRecord, LogFields};
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> Worker<N> {
-    /// Keeps a closed exchange if it was refused for what it was.
+    /// Stores a closed exchange whose request was refused as malformed, ambiguous, too large or misdirected.
     pub(super) fn record_refused(&self, record: &mut ExchangeRecord, names: &LogFields) {
         let Some(cause) = record.cause.filter(|cause| is_refusal(*cause)) else { return };
         record.id(&self.ids);

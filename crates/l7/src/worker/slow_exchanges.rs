@@ -1,7 +1,7 @@
 //! Measurements of closed exchanges, handed to the control thread.
 //!
-//! They go through a bounded ring. A full ring counts the loss, and no worker waits. The control thread decides which
-//! exchanges are slow.
+//! The measurements go through a bounded ring. If the ring is full the loss is counted, and no worker waits. The
+//! control thread decides which exchanges are slow.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,8 @@ use crate::conn::sampling;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> Worker<N> {
-    /// Hands over a closed exchange that was slow or drawn; whose time most of it was, if it was slow and is logged.
+    /// Hands over the measurement of a slow or sampled exchange. Returns the side that took most of the time, for a
+    /// slow exchange that is logged.
     pub(super) fn sample_exchange(
         &self,
         view: &ServiceView,

@@ -1,8 +1,8 @@
 //! File descriptors that a worker reserves, so that it can still accept and answer a client when the process has no
 //! others.
 //!
-//! A descriptor that a worker has released is free for anything in the process. Until it is reserved again, the other
-//! workers must admit no client, or none could be answered any more.
+//! Anything in the process may use a descriptor that a worker has released. Until it is reserved again, the other
+//! workers must admit no client, or no client could get a response.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct SpareDescriptors<N: NetDriver> {
 }
 
 impl<N: NetDriver> SpareDescriptors<N> {
-    /// Keeps some back; `missing` counts the workers that have given theirs up.
+    /// Reserves descriptors; `missing` counts the workers that have released theirs.
     pub fn new(net: &N, missing: Arc<SharedGauge>) -> SpareDescriptors<N> {
         SpareDescriptors {
             reserved: RefCell::new(net.pipe()),
@@ -27,7 +27,7 @@ impl<N: NetDriver> SpareDescriptors<N> {
         }
     }
 
-    /// Whether some worker has given its own up: an accepted connection has used the reserve.
+    /// Whether some worker has released its own: an accepted connection has used the reserve.
     pub fn is_missing(&self) -> bool {
         self.missing.get() > 0
     }
@@ -39,7 +39,7 @@ impl<N: NetDriver> SpareDescriptors<N> {
         *self.reserved.borrow_mut() = None;
     }
 
-    /// Keeps some back again, if there are any and they were given up.
+    /// Reserves descriptors again if they were released and some are free.
     pub fn regain(&self, net: &N) {
         if !self.is_released.get() {
             return;

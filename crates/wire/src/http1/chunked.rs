@@ -1,20 +1,21 @@
-//! The chunked coding (RFC 9112 §7.1): a strict decoder that writes the body again as it reads.
+//! The chunked transfer coding (RFC 9112 §7.1): a strict decoder that rewrites the body while it parses.
 //!
-//! Chunk borders stay where they were; sizes are written in one form, extensions are dropped, trailers are filtered. So
-//! over a whole body the output is never longer than the input. It does not limit the body's length; the caller may.
+//! Chunk boundaries are preserved. Sizes are written in one form, extensions are dropped, and trailers are filtered. So
+//! the output of a whole body is never longer than its input. The decoder does not limit the body's length; the caller
+//! may.
 
 use super::defect::Defect;
 use super::number;
 use super::reserved::ReservedHeaders;
 use super::trailer;
 
-/// Digits of a chunk size; leading zeros count.
+/// Most digits of a chunk size, leading zeros included.
 const SIZE_DIGITS: u8 = 16;
-/// Bytes of extensions of one chunk, the `;` included.
+/// Most bytes of extensions in one chunk, the `;` included.
 const EXTENSION_BYTES: u32 = 256;
-/// Bytes of extensions in one body: many tiny chunks with long extensions cost more than they carry.
+/// Most bytes of extensions in one body: many tiny chunks with long extensions cost more than the data they carry.
 const EXTENSIONS_BYTES: u32 = 16 << 10;
-/// Bytes of all trailer lines.
+/// Most bytes of all trailer lines together.
 const TRAILER_BYTES: usize = 8 << 10;
 const TRAILER_LINES: u8 = 64;
 
@@ -22,40 +23,39 @@ const _: () = assert!(EXTENSION_BYTES < EXTENSIONS_BYTES);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChunkedOutput {
-    /// Chunks in normal form, for a receiver that reads them.
+    /// Chunks in normal form, for a receiver that understands chunked coding.
     Chunked,
-    /// The body's bytes alone; trailers are dropped.
+    /// Only the body's bytes; trailers are dropped.
     Unframed,
-    /// The body's bytes alone; trailer lines are kept apart for [`ChunkedDecoder::take_trailers`].
+    /// Only the body's bytes; trailer lines are stored for [`ChunkedDecoder::take_trailers`].
     SeparateTrailers,
 }
 
-/// What one call has done.
+/// The result of one call to [`ChunkedDecoder::feed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkedProgress {
-    /// Bytes of the input that belong to this body; all of it unless `finished`.
+    /// Bytes of the input that belong to this body: all of the input unless `finished`.
     pub consumed: usize,
-    /// Whether the body is complete.
     pub finished: bool,
 }
 
-/// A body on its way through.
+/// The state of one body.
 #[derive(Debug)]
 pub struct ChunkedDecoder {
     emit: ChunkedOutput,
     state: ChunkedState,
-    /// Of the chunk: its size while it is read, then what is left of its data.
+    /// While a chunk size is read: its value so far. Afterwards: the chunk's data bytes that are still to come.
     remaining: u64,
     digits: u8,
     extension: u32,
     extensions: u32,
     trailer_lines: u8,
     trailer_bytes: usize,
-    /// The trailer line that is being read.
+    /// The current, incomplete trailer line.
     line: Vec<u8>,
-    /// Those that passed, each with its line end; at most `TRAILER_BYTES` and their ends.
+    /// The accepted trailer lines, each with its line end; at most `TRAILER_BYTES` bytes without the line ends.
     trailers: Vec<u8>,
-    /// Names that do not pass, beside those that never do.
+    /// Trailer names to drop, in addition to the fixed list.
     reserved: Option<ReservedHeaders>,
     dropped: u8,
 }
@@ -75,7 +75,6 @@ enum ChunkedState {
 }
 
 impl ChunkedDecoder {
-    /// At the start of a body.
     pub fn new(emit: ChunkedOutput) -> ChunkedDecoder {
         ChunkedDecoder {
             emit,
@@ -93,39 +92,39 @@ impl ChunkedDecoder {
         }
     }
 
-    /// Has trailers of these names dropped too.
+    /// Also drops trailers with these names.
     #[must_use]
     pub fn with_reserved(self, reserved: ReservedHeaders) -> ChunkedDecoder {
         ChunkedDecoder { reserved: Some(reserved), ..self }
     }
 
-    /// Trailer lines that were dropped.
+    /// Number of dropped trailer lines.
     pub fn dropped_trailers(&self) -> u8 {
         self.dropped
     }
 
-    /// Whether the body is complete.
     pub fn is_finished(&self) -> bool {
         self.state == ChunkedState::Done
     }
 
-    /// Bytes of the body that come next before any more framing; 0: framing comes next.
+    /// Data bytes left in the current chunk; 0: framing comes next.
     pub fn remaining_data(&self) -> u64 {
         if self.state == ChunkedState::Data { self.remaining } else { 0 }
     }
 
-    /// The trailer lines of a body read [`ChunkedOutput::SeparateTrailers`], each with its line end; empty until it is complete.
+    /// The trailer lines of a body decoded with [`ChunkedOutput::SeparateTrailers`], each with its line end. Empty
+    /// until the body is complete.
     pub fn take_trailers(&mut self) -> Vec<u8> {
         if self.is_finished() { std::mem::take(&mut self.trailers) } else { Vec::new() }
     }
 
-    /// Takes the next bytes and appends what they become to `out`.
+    /// Decodes the next bytes and appends the output to `out`.
     ///
-    /// What was appended before an error is the start of a body that never ends: the receiver's connection must close.
+    /// After an error, the output so far is the start of a body that never ends: the receiver's connection must close.
     ///
     /// # Errors
     ///
-    /// The first rule that is broken, and the same one on every later call.
+    /// The first violated rule; every later call returns the same error.
     pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<ChunkedProgress, Defect> {
         let mut at = 0;
         while at < input.len() && self.state != ChunkedState::Done {
@@ -141,7 +140,7 @@ impl ChunkedDecoder {
         Ok(ChunkedProgress { consumed: at, finished: self.state == ChunkedState::Done })
     }
 
-    /// Takes at least one byte of `rest`, which is not empty.
+    /// Consumes at least one byte of `rest`, which is not empty.
     fn step(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
         let byte = rest[0];
         match self.state {

@@ -1,4 +1,5 @@
-//! The Connection field (RFC 9110 §7.6.1): the options that we act on, and the fields that it names for removal.
+//! The Connection field (RFC 9110 §7.6.1): the options that the balancer acts on, and the fields that it names for
+//! removal.
 
 use super::defect::Defect;
 use super::field_set::FieldSet;
@@ -6,20 +7,19 @@ use super::header_name::{HeaderField, classify_header};
 use super::token::{elements, is_token};
 use httparse::Header;
 
-/// The options seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionOptions {
     pub close: bool,
     pub keep_alive: bool,
     pub upgrade: bool,
-    /// An option was no token.
+    /// An option was not a token.
     pub malformed: bool,
-    /// Any other option, which may name a field.
+    /// There was another option, which may name a field.
     other_names: bool,
 }
 
 impl ConnectionOptions {
-    /// Takes one Connection value. Empty elements are allowed by RFC 9110 §5.6.1.2.
+    /// Adds the options of one Connection value. Empty list elements are allowed by RFC 9110 §5.6.1.2.
     #[inline]
     pub(crate) fn add_value(&mut self, value: &[u8]) {
         for option in elements(value) {
@@ -34,8 +34,8 @@ impl ConnectionOptions {
         }
     }
 
-    /// Marks the fields that Connection names for removal. A protected field is never marked; with `refuse` it is an
-    /// offence to name one: a client could otherwise strip its own address from what a proxy before us has added.
+    /// Marks the fields that Connection names for removal. A protected field is never marked, and with `refuse` naming
+    /// one is an error. Otherwise a client could remove its own address from the fields that an earlier proxy added.
     #[inline]
     pub(crate) fn mark_named(
         &self,
@@ -61,7 +61,7 @@ fn mark_named(headers: &[Header], refuse: bool, dropped: &mut FieldSet) -> Resul
                 }
                 continue;
             }
-            // What the codec treats has its own rule already; credentials it only sees.
+            // The codec already has a rule for every other field that it classifies; it only observes credentials.
             if !matches!(field, HeaderField::Other | HeaderField::Credentials) {
                 continue;
             }

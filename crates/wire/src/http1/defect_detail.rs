@@ -1,7 +1,7 @@
-//! Where a refused request broke a rule, and what stood there: for logs and reports, once it was refused. Cold.
+//! Locates the violation in a rejected request, for logs and reports. This is the cold path.
 //!
-//! What may be a secret stays out: of a field the value is shown only where the rule is about that very field, else its
-//! name and the one byte that is forbidden. Nothing is escaped or cut here.
+//! Possible secrets are left out. A field's value is shown only where the rule is about that field; otherwise only its
+//! name and the forbidden byte are shown. Nothing is escaped or truncated here.
 
 use super::defect::Defect;
 use super::head::leading_lines;
@@ -9,23 +9,24 @@ use super::header_name::{HeaderField, classify_header};
 use super::locate_defect;
 use super::token::is_token_byte;
 
-/// Bytes that are shown of what stands where a request line goes wrong.
+/// Most bytes shown of a broken request line, from the violation on.
 const MAX_SHOWN: usize = 16;
 
-/// What can be told of a refused request's offence.
+/// What can be reported about the violation in a rejected request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DefectDetail<'h> {
-    /// The host that was asked for, as far as there is one: as it came.
+    /// The value of the first Host field, unchanged; empty if there is none.
     pub host: &'h [u8],
-    /// The field that broke the rule; empty: none did, or a line that has no name.
+    /// The name of the field that violated the rule; empty if no field did, or if its line has no name.
     pub field: &'h [u8],
-    /// How many bytes came before what broke the rule.
+    /// Offset of the violation in the received bytes.
     pub field_offset: Option<usize>,
     pub found_bytes: &'h [u8],
 }
 
 impl<'h> DefectDetail<'h> {
-    /// Looks for it in the bytes of a head that was refused with this defect. What came may be cut anywhere.
+    /// Locates the violation in the bytes of a head that was rejected with `defect`. The bytes may be truncated
+    /// anywhere.
     #[cold]
     pub fn locate(defect: Defect, bytes: &'h [u8]) -> DefectDetail<'h> {
         let host = host(bytes);
@@ -53,7 +54,7 @@ impl<'h> DefectDetail<'h> {
     }
 }
 
-/// What stands at a byte where the grammar ends.
+/// The detail for a byte that the grammar does not allow.
 fn detail_at_byte(bytes: &[u8], start: usize, at: usize) -> DefectDetail<'_> {
     let before = bytes.get(start..at).unwrap_or_default();
     let rest = bytes.get(at..).unwrap_or_default();
@@ -61,7 +62,7 @@ fn detail_at_byte(bytes: &[u8], start: usize, at: usize) -> DefectDetail<'_> {
         let shown = rest.get(..MAX_SHOWN).unwrap_or(rest);
         let end =
             shown.iter().position(|byte| matches!(byte, b'\r' | b'\n')).unwrap_or(shown.len());
-        // A line end where none may be is what was found.
+        // A misplaced line end is itself the detail: at least one byte is shown.
         return DefectDetail {
             found_bytes: &shown[..end.max(1).min(shown.len())],
             ..DefectDetail::default()
@@ -69,7 +70,7 @@ fn detail_at_byte(bytes: &[u8], start: usize, at: usize) -> DefectDetail<'_> {
     };
     let line = &before[line + 1..];
     let name = line.iter().position(|byte| !is_token_byte(*byte)).unwrap_or(line.len());
-    // A line without a colon may be anything.
+    // A line without a colon may hold anything, also a secret.
     let named =
         line.get(name) == Some(&b':') || rest.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
     let field = if named { &line[..name] } else { b"" };
@@ -83,16 +84,17 @@ fn detail_at_byte(bytes: &[u8], start: usize, at: usize) -> DefectDetail<'_> {
 struct FieldLine<'h> {
     name: &'h [u8],
     value: &'h [u8],
-    /// Where the value begins.
+    /// Offset of the value in the head.
     at: usize,
     is_loggable: bool,
 }
 
-/// The line that a rule about fields is about: the last one of its fields, since an earlier one was good or is repeated.
+/// The field line that a rule is about: the last field with that name, since earlier ones were valid or the name is
+/// repeated.
 fn line_of(defect: Defect, head: &[u8]) -> Option<FieldLine<'_>> {
     use HeaderField::{Alias, Connection, ContentLength, Expect, Host, TransferEncoding, Upgrade};
     if defect == Defect::BadValue {
-        // Every other value of that kind ends the walk.
+        // Any other bad value is a byte that the scan already located.
         return lines(head).filter(|it| it.name.eq_ignore_ascii_case(b"max-forwards")).last();
     }
     let about: &[HeaderField] = match defect {
@@ -118,7 +120,7 @@ fn line_of(defect: Defect, head: &[u8]) -> Option<FieldLine<'_>> {
     found.last().map(|line| FieldLine { is_loggable: defect != Defect::AliasField, ..line })
 }
 
-/// The field lines of a head, however broken it is: what has no name and colon is passed over.
+/// The field lines of a head, however malformed. Lines without a name and a colon are skipped.
 fn lines(head: &[u8]) -> impl Iterator<Item = FieldLine<'_>> {
     let mut at = 0;
     let all = head.split_inclusive(|byte| *byte == b'\n').map(move |line| {
@@ -136,7 +138,6 @@ fn lines(head: &[u8]) -> impl Iterator<Item = FieldLine<'_>> {
     })
 }
 
-/// The first host that was said.
 fn host(bytes: &[u8]) -> &[u8] {
     lines(bytes)
         .find(|line| classify_header(line.name) == HeaderField::Host)
@@ -148,7 +149,7 @@ mod tests {
     use super::super::{HeadLimits, HeaderSlots, parse_request};
     use super::*;
 
-    /// Head, field, at, found. The defect is that of the parser.
+    /// Head, field, offset, shown bytes. The defect is the parser's.
     type DefectCase = (&'static str, &'static str, Option<usize>, &'static str);
 
     fn found(rows: &[DefectCase]) {

@@ -1,14 +1,15 @@
-//! A whole small answer of our own: status, cause and id, so that a client's complaint can be found in the log.
+//! Writes a complete small response of the balancer: status, cause and id, so that a client's report can be found in
+//! the log.
 //!
-//! It does not know causes; their names come in. Pages of the operator's own are not its job.
+//! The caller supplies the names of causes. The operator's custom error pages are written elsewhere.
 
 use super::emit_response::ConnectionPersistence;
 use super::number;
 
-/// Appends a whole answer to `out`: plain text, never cached, with `x-steelyard-cause` and `x-steelyard-id`.
+/// Appends a complete response to `out`: plain text, not cacheable, with `x-steelyard-cause` and `x-steelyard-id`.
 ///
-/// Of `cause` and `id` only visible ASCII is written. With `head_only` (an answer to HEAD) the body is left out and
-/// its length is told.
+/// Only the visible ASCII of `cause` and `id` is written. With `head_only` (a response to HEAD) the body is omitted,
+/// but its length is sent.
 pub fn emit_local_reply(
     status: u16,
     cause: &str,
@@ -45,17 +46,17 @@ pub fn emit_local_reply(
     }
 }
 
-/// An answer that the configuration makes.
+/// A response that the configuration defines.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectResponse<'a> {
     pub status: u16,
-    /// Fields of its own, each line with its end.
+    /// Extra field lines, each with its line end.
     pub lines: &'a [u8],
-    /// Its body; left out where the status has none (RFC 9110 §6.4.1).
+    /// The body; omitted for a status that has no body (RFC 9110 §6.4.1).
     pub body: &'a [u8],
 }
 
-/// Appends an answer that the configuration makes to `out`. With `head_only` the body is left out and its length is told.
+/// Appends a configured response to `out`. With `head_only` the body is omitted, but its length is sent.
 pub fn emit_direct_response(
     made: &DirectResponse,
     persist: ConnectionPersistence,
@@ -82,7 +83,7 @@ pub fn emit_direct_response(
 }
 
 fn status_and_phrase(status: u16, phrase: &str, out: &mut Vec<u8>) {
-    // Three digits whatever comes in, so that the answer is one that every client can read.
+    // Clamped to three digits, so that every client can parse the status line.
     number::decimal(status.clamp(100, 999).into(), out);
     out.push(b' ');
     out.extend_from_slice(phrase.as_bytes());

@@ -1,6 +1,6 @@
-//! A request head written again for a server: HTTP/1.1, origin-form, one framing, no hop-by-hop fields.
+//! Writes a request head for a server: HTTP/1.1, origin-form, one framing, no hop-by-hop fields.
 //!
-//! Runs of unchanged lines are copied in one piece. It does not choose the server and does not write the body.
+//! Runs of unchanged lines are copied in one piece. This module does not choose the server and does not write the body.
 
 use super::field_set::FieldSet;
 use super::forwarded::{self, ForwardedPolicies, passes_unchanged};
@@ -15,53 +15,53 @@ use std::net::SocketAddr;
 
 pub use super::forwarded::ForwardedPolicy;
 
-/// What changes on the way to a server.
+/// The changes to a request head on its way to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestEdits<'a> {
-    /// Who sent the request.
     pub client: SocketAddr,
-    /// Our address that the client reached; the Host of an HTTP/1.0 request that has none.
+    /// The balancer's address that the client connected to. It becomes the Host of an HTTP/1.0 request without Host.
     pub local: SocketAddr,
-    /// `http` or `https`, as the client came.
+    /// `http` or `https`: the scheme of the client's connection.
     pub scheme: &'a str,
-    /// Whether what the sender says of earlier hops is believed; else none of it passes.
+    /// Whether the client's forwarding fields are trusted. An untrusted client's forwarding fields are never passed on.
     pub trusted: bool,
-    /// X-Forwarded-For, -Proto, every other `X-Forwarded-` field, and X-Real-IP.
+    /// Applies to X-Forwarded-For, -Proto, every other `X-Forwarded-` field, and X-Real-IP.
     pub x_forwarded: ForwardedPolicy,
     pub forwarded: ForwardedPolicy,
-    /// Our name in Via; `None` adds no Via.
+    /// The balancer's name in Via; `None` adds no Via.
     pub via: Option<&'a str>,
-    /// Whether an upgrade that the client asks for is passed on.
+    /// Whether the client's upgrade request is passed on.
     pub keep_upgrade: bool,
-    /// What the client has proven of itself; `None`: no server is told of such a thing.
+    /// The client certificate fields; `None`: servers get none, and the client's own are passed on.
     pub identity: Option<IdentityHeaders<'a>>,
-    /// Our place in a trace; `None`: what the client says of one passes as it is.
+    /// The balancer's place in the trace; `None`: the client's trace fields pass unchanged.
     pub tracing: Option<TracePropagation>,
 }
 
-/// What a server is told of the trace that a request is part of.
+/// The trace context that a server receives.
 #[derive(Clone, Copy, Debug)]
 pub struct TracePropagation {
-    /// The trace, and our span in it.
+    /// The trace, and the balancer's span in it.
     pub context: TraceContext,
-    /// The trace is the client's: its `tracestate` passes.
+    /// The client started the trace, so its `tracestate` passes.
     pub is_continued: bool,
 }
 
-/// What a client has proven of itself.
+/// The fields that carry the client's certificate to the server.
 #[derive(Clone, Copy, Debug)]
 pub struct IdentityHeaders<'a> {
-    /// Fields whose names begin so are ours alone: what came under them is dropped. Lower case. So are those of RFC 9440.
+    /// Reserved name prefixes, lower case: a client's fields with these prefixes are dropped, and so are those of RFC
+    /// 9440.
     pub prefixes: &'a [String],
-    /// Our lines, each with its end; none where the client was not asked.
+    /// The field lines to add, each with its line end. Empty where no certificate was requested.
     pub lines: &'a [u8],
 }
 
-/// Appends the head of `request` for a server to `out`.
+/// Appends the head of `request` to `out`, in the form for a server.
 ///
-/// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, HTTP2-Settings, TE but `trailers`, Upgrade
-/// unless kept, Trailer without a chunked body, Expect where it has no effect. Content-Length or Transfer-Encoding is
-/// written anew, Host too for absolute-form, and Max-Forwards of TRACE and OPTIONS with one hop less.
+/// Dropped: Connection and the fields it names, Keep-Alive, Proxy-Connection, HTTP2-Settings, TE except `trailers`,
+/// Upgrade unless `keep_upgrade`, Trailer without a chunked body, and Expect where it has no effect. Rewritten:
+/// Content-Length or Transfer-Encoding, Host for absolute-form, and Max-Forwards of TRACE and OPTIONS, minus one.
 pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut Vec<u8>) {
     out.reserve(request.head.len() + 256);
     start_line(request, out);
@@ -129,7 +129,7 @@ pub fn emit_request(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends every field line that is not `skipped`, unchanged, in runs.
+/// Appends every field line outside `skipped` unchanged, in runs.
 pub(crate) fn copy_fields(head: &[u8], headers: &[Header], skipped: &FieldSet, out: &mut Vec<u8>) {
     let end = head.len() - 2;
     let line_at = |at: usize| headers.get(at).map_or(end, |header| field_offset(head, header.name));
@@ -185,7 +185,7 @@ fn framing(body: BodyKind, out: &mut Vec<u8>) {
     }
 }
 
-/// RFC 9110 §7.6.1: what holds for one hop is named in Connection.
+/// RFC 9110 §7.6.1: hop-by-hop fields are named in Connection.
 fn connection(request: &ParsedRequestHead, edits: &RequestEdits, out: &mut Vec<u8>) {
     let upgrade = request.upgrade.filter(|_| edits.keep_upgrade);
     if let Some(protocols) = upgrade {

@@ -1,6 +1,6 @@
-//! An answer head written again for the client: HTTP/1.1, a framing that the client can read, no hop-by-hop fields.
+//! Writes a response head for the client: HTTP/1.1, a framing that the client understands, no hop-by-hop fields.
 //!
-//! It does not write the body, and it does not keep 1xx from HTTP/1.0 clients: the exchange does.
+//! This module does not write the body. Withholding 1xx from HTTP/1.0 clients is the exchange's task.
 
 use super::emit_request::copy_fields;
 use super::head::HttpVersion;
@@ -9,41 +9,42 @@ use super::number;
 use super::response::{ParsedResponseHead, ResponseBody};
 use httparse::Header;
 
-/// What happens to a connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPersistence {
     Close,
     KeepAlive,
 }
 
-/// What changes on the way to the client.
+/// The changes to a response head on its way to the client.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseEdits<'a> {
-    /// What the client speaks. HTTP/1.0 cannot read chunks: the body is plain then, and ends with the connection.
+    /// The client's version. HTTP/1.0 has no chunked coding: the body is sent unframed and ends when the connection
+    /// closes.
     pub client_version: HttpVersion,
-    /// What happens to the client's connection. `Close` holds whatever is set when [`ParsedResponseHead::ends_with_close`].
+    /// What happens to the client's connection. `Close` applies regardless of this value if
+    /// [`ParsedResponseHead::ends_with_close`].
     pub persist: ConnectionPersistence,
-    /// Our name in Via; `None` adds no Via.
+    /// The balancer's name in Via; `None` adds no Via.
     pub via: Option<&'a str>,
-    /// Whether an Upgrade field is passed on (101, and 426 with the protocols that are required).
+    /// Whether an Upgrade field is passed on: in a 101, and in a 426 with the required protocols.
     pub keep_upgrade: bool,
-    /// Names of fields that are left out, lower case.
+    /// Names of fields to drop, lower case.
     pub removed_headers: &'a [String],
-    /// A cookie that is not set (RFC 6265 §4.1).
+    /// The name of a cookie whose Set-Cookie is dropped (RFC 6265 §4.1).
     pub removed_cookie: Option<&'a str>,
-    /// Lines of ours, each with its end.
+    /// Field lines to add, each with its line end.
     pub lines: &'a [u8],
 }
 
-/// Appends the head of `response` for the client to `out`.
+/// Appends the head of `response` to `out`, in the form for the client.
 ///
-/// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, TE, Upgrade unless kept, Trailer unless the
-/// client gets chunks, framing fields of 1xx and 204, and names that are ours (`x-steelyard-`). Content-Length or
-/// Transfer-Encoding is written anew.
+/// Dropped: Connection and the fields it names, Keep-Alive, Proxy-Connection, TE, Upgrade unless `keep_upgrade`,
+/// Trailer unless the client gets chunks, framing fields of 1xx and 204, and the reserved `x-steelyard-` names.
+/// Content-Length or Transfer-Encoding is rewritten.
 pub fn emit_response(response: &ParsedResponseHead, edits: &ResponseEdits, out: &mut Vec<u8>) {
     out.reserve(response.head.len() + 160);
     out.extend_from_slice(b"HTTP/1.1 ");
-    // The three digits; the blank after them may be missing in what came (RFC 9112 §4).
+    // The three digits. The space after them may be missing in the server's status line (RFC 9112 §4).
     out.extend_from_slice(response.head.get(9..12).unwrap_or_default());
     out.push(b' ');
     out.extend_from_slice(response.reason);
@@ -52,7 +53,7 @@ pub fn emit_response(response: &ParsedResponseHead, edits: &ResponseEdits, out: 
         response.body == ResponseBody::Chunked && edits.client_version == HttpVersion::Http11;
     let mut skipped = response.dropped;
     for at in response.conditional.iter() {
-        // Trailer, which stays before chunks, or a name of ours, which no server may use.
+        // Either Trailer, which is sent before a chunked body, or a reserved name, which no server may send.
         let name = response.headers.get(at).map_or(&b""[..], |header| header.name.as_bytes());
         if !chunked || classify_header(name) != HeaderField::Trailer {
             skipped.insert(at);
@@ -85,7 +86,7 @@ fn is_removed(header: &Header, edits: &ResponseEdits) -> bool {
         || edits.removed_cookie.is_some_and(|name| set_cookie(header, name).is_some())
 }
 
-/// What a Set-Cookie field sets a cookie of this name to: its value, and the attributes from their `;` on.
+/// The value and the attributes (from the `;` on) of the cookie `name`, if this Set-Cookie field sets it.
 pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h [u8])> {
     if !header.name.eq_ignore_ascii_case("set-cookie") {
         return None;
@@ -99,7 +100,7 @@ pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h 
 
 fn length(response: &ParsedResponseHead, out: &mut Vec<u8>) {
     let Some(length) = response.content_length else { return };
-    // RFC 9110 §8.6: never in 1xx and 204.
+    // RFC 9110 §8.6: no Content-Length in 1xx and 204.
     if response.status >= 200 && response.status != 204 {
         out.extend_from_slice(b"Content-Length: ");
         number::decimal(length, out);
@@ -117,7 +118,7 @@ fn connection(response: &ParsedResponseHead, edits: &ResponseEdits, out: &mut Ve
     let closes = edits.persist == ConnectionPersistence::Close
         || response.ends_with_close(edits.client_version);
     let persists = match (closes, edits.client_version) {
-        // An interim answer tells nothing of the connection.
+        // An interim response carries no connection option.
         _ if response.is_interim() => "",
         (true, _) => "close",
         (false, HttpVersion::Http10) => "keep-alive",

@@ -1,11 +1,10 @@
-//! A set of field positions in a head, 256 bits wide. It does not know what the fields are.
+//! A set of field positions in a head, 256 bits wide.
 
-/// Positions below 256 in the list of fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet([u64; 4]);
 
 impl FieldSet {
-    /// Adds `at`; positions from 256 on are ignored, and there are none.
+    /// Adds `at`. Positions from 256 on are ignored; no head has that many fields.
     #[inline]
     pub(crate) fn insert(&mut self, at: usize) {
         if let Some(word) = self.0.get_mut(at >> 6) {
@@ -13,7 +12,6 @@ impl FieldSet {
         }
     }
 
-    /// Whether `at` was added.
     pub(crate) fn contains(&self, at: usize) -> bool {
         self.0.get(at >> 6).is_some_and(|word| word >> (at & 63) & 1 == 1)
     }
@@ -21,7 +19,7 @@ impl FieldSet {
     /// The positions in ascending order.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        // Most sets are asked for several times for a head, and have nothing.
+        // The common case is an empty set, which is iterated several times for each head.
         let none = self.0.iter().fold(0, |all, word| all | word) == 0;
         let words = if none { &[][..] } else { &self.0[..] };
         words.iter().enumerate().flat_map(|(at, &word)| {

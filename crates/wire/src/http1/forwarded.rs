@@ -1,7 +1,8 @@
 //! Forwarding fields of a request: X-Forwarded-*, X-Real-IP, Forwarded (RFC 7239).
 //!
-//! It writes; which existing lines stay is answered here too, since the two belong together. Whether the sender is
-//! trusted the caller knows; what an untrusted one wrote never passes. It does not walk back through several hops.
+//! This module writes the fields and decides which received lines pass, since both follow from the policy. The caller
+//! decides whether the client is trusted; an untrusted client's fields never pass. Walking back through several hops is
+//! not done here.
 
 use super::header_name::{HeaderField, classify_header};
 use super::number;
@@ -9,21 +10,22 @@ use super::request::ParsedRequestHead;
 use super::token::trim;
 use std::net::{IpAddr, SocketAddr};
 
-/// What happens to forwarding fields of one kind.
+/// What happens to the forwarding fields of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardedPolicy {
-    /// They pass as they are; nothing is added. Of a client that is not trusted: replaced where any came.
+    /// Received fields pass unchanged; nothing is added. For an untrusted client: the fields are replaced if any were
+    /// received.
     Keep,
-    /// The client is added at the end of the list that came, which becomes one line. Of a client that is not trusted:
+    /// The client's address is appended to the received list, which becomes one line. For an untrusted client:
     /// replaced.
     Append,
-    /// What came is dropped; the client alone is told.
+    /// Received fields are dropped; only the client's own address is sent.
     Replace,
-    /// What came is dropped; nothing is told.
+    /// Received fields are dropped; nothing is sent.
     Remove,
 }
 
-/// What happens to the fields of one request.
+/// The policies for the fields of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForwardedPolicies {
     pub(crate) x_forwarded: ForwardedPolicy,
@@ -31,7 +33,7 @@ pub(crate) struct ForwardedPolicies {
 }
 
 impl ForwardedPolicies {
-    /// The same for a sender that is not trusted: nothing that it wrote is kept.
+    /// The policies for an untrusted client: nothing that it sent passes.
     pub(crate) fn for_untrusted_peer(self, request: &ParsedRequestHead) -> ForwardedPolicies {
         let came = |own: fn(HeaderField) -> bool| {
             request.conditional.iter().any(|at| own(kind(request, at)))
@@ -54,13 +56,13 @@ fn is_x_forwarded(field: HeaderField) -> bool {
     matches!(field, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
 }
 
-/// Whether the line of a field passes as it is.
+/// Whether a received field line passes unchanged.
 pub(crate) fn passes_unchanged(field: HeaderField, treatments: ForwardedPolicies) -> bool {
     let ForwardedPolicies { x_forwarded, forwarded } = treatments;
     match field {
-        // Append joins the lists into a line of its own.
+        // Append merges the received lists into a new line.
         HeaderField::XForwardedFor => x_forwarded == ForwardedPolicy::Keep,
-        // Append keeps what an earlier proxy told of the scheme and the rest.
+        // Append preserves an earlier proxy's scheme and other values.
         HeaderField::XForwardedProto | HeaderField::XForwardedOther | HeaderField::XRealIp => {
             matches!(x_forwarded, ForwardedPolicy::Keep | ForwardedPolicy::Append)
         }
@@ -69,7 +71,7 @@ pub(crate) fn passes_unchanged(field: HeaderField, treatments: ForwardedPolicies
     }
 }
 
-/// Appends X-Forwarded-For and -Proto, and X-Real-IP where one is replaced.
+/// Appends X-Forwarded-For and -Proto, and X-Real-IP if it replaces a received one.
 pub(crate) fn append_x_forwarded(
     request: &ParsedRequestHead,
     treatment: ForwardedPolicy,
@@ -119,7 +121,7 @@ pub(crate) fn append_forwarded(
         append_existing(request, HeaderField::Forwarded, out);
     }
     out.extend_from_slice(b"for=");
-    // RFC 7239 §6: an IPv6 address stands in brackets and quotes.
+    // RFC 7239 §6: an IPv6 address is enclosed in brackets and quotes.
     match client.ip().to_canonical() {
         v4 @ IpAddr::V4(_) => number::address(v4, out),
         v6 @ IpAddr::V6(_) => {

@@ -1,11 +1,11 @@
-//! How long a body is, from Content-Length and Transfer-Encoding (RFC 9112 §6). It does not know which messages have
-//! no body whatever these fields say: `response` does.
+//! Determines a body's length from Content-Length and Transfer-Encoding (RFC 9112 §6). Messages that never have a body,
+//! whatever these fields say, are handled in `response`.
 
 use super::defect::Defect;
 use super::head::HttpVersion;
 use super::token::{elements, is_token};
 
-/// What the framing fields say together.
+/// The framing that all framing fields together define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageFraming {
     None,
@@ -13,7 +13,6 @@ pub(crate) enum MessageFraming {
     Chunked,
 }
 
-/// The framing fields seen so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FramingFields {
     length: Option<u64>,
@@ -23,7 +22,6 @@ pub(crate) struct FramingFields {
 }
 
 impl FramingFields {
-    /// Takes a Content-Length value.
     pub(crate) fn add_content_length(&mut self, value: &[u8]) -> Result<(), Defect> {
         if self.length.is_some() || memchr::memchr(b',', value).is_some() {
             return Err(Defect::LengthRepeated);
@@ -32,7 +30,6 @@ impl FramingFields {
         Ok(())
     }
 
-    /// Takes a Transfer-Encoding value.
     pub(crate) fn add_transfer_encoding(&mut self, value: &[u8]) -> Result<(), Defect> {
         self.has_transfer_encoding = true;
         for coding in elements(value) {
@@ -49,17 +46,16 @@ impl FramingFields {
         Ok(())
     }
 
-    /// Whether there was any framing field that announces bytes.
+    /// Whether the framing fields announce a body.
     pub(crate) fn announces_bytes(&self) -> bool {
         self.has_transfer_encoding || self.length.is_some_and(|length| length > 0)
     }
 
-    /// The length that was given.
     pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// What all of it means, once every field was taken.
+    /// The framing, after all fields were added.
     #[inline]
     pub(crate) fn resolve(&self, version: HttpVersion) -> Result<MessageFraming, Defect> {
         match (self.length, self.has_transfer_encoding) {
@@ -74,7 +70,7 @@ impl FramingFields {
     }
 }
 
-/// A plain decimal number up to 2^63 − 1: what every receiver can hold in a signed word.
+/// A plain decimal number up to 2^63 − 1, which every receiver can hold in a signed 64-bit integer.
 fn decimal(digits: &[u8]) -> Result<u64, Defect> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Defect::BadLength);

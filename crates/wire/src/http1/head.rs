@@ -1,16 +1,17 @@
-//! What requests and answers share before any field is understood: limits, room for fields, and where a head begins.
+//! What requests and responses share before any field is interpreted: limits, slots for fields, and where a head
+//! begins.
 //!
-//! It does not read fields (`facts`) and does not name broken lines (`diagnose`).
+//! Fields are interpreted in `head_summary`, and violations are located in `locate_defect`.
 
 use super::defect::Defect;
 use std::mem::MaybeUninit;
 
-/// How large a head may be.
+/// Size limits of a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
-    /// Bytes of the whole head, empty lines before and after included.
+    /// Bytes of the whole head, including the empty lines before and after it.
     pub head_bytes: usize,
-    /// Field lines; at most [`HeaderSlots::COUNT`] whatever is set.
+    /// Number of field lines; [`HeaderSlots::COUNT`] is the upper bound for any setting.
     pub head_count: usize,
     /// Bytes of the request target.
     pub target_bytes: usize,
@@ -23,11 +24,11 @@ impl Default for HeadLimits {
     }
 }
 
-/// Room for the fields of one head, 8 KiB on the caller's stack; making one costs nothing.
+/// Slots for the fields of one head: 8 KiB on the caller's stack, left uninitialised so that creating them costs
+/// nothing.
 pub struct HeaderSlots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; HeaderSlots::COUNT]);
 
 impl HeaderSlots<'_> {
-    /// How many fields fit.
     pub const COUNT: usize = 256;
 
     #[inline]
@@ -42,7 +43,6 @@ impl Default for HeaderSlots<'_> {
     }
 }
 
-/// The version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpVersion {
     Http10,
@@ -50,7 +50,7 @@ pub enum HttpVersion {
 }
 
 impl HttpVersion {
-    /// As in Via and in start lines: `1.0` or `1.1`.
+    /// The form used in Via and in start lines: `1.0` or `1.1`.
     pub fn as_str(self) -> &'static str {
         match self {
             HttpVersion::Http10 => "1.0",
@@ -63,17 +63,17 @@ impl HttpVersion {
     }
 }
 
-/// Whether parsing again can give something new after the first `seen` bytes gave `None`.
+/// Whether parsing `bytes` can succeed, after the first `seen` bytes were an incomplete head.
 ///
-/// A head is complete only with a line feed. A caller that asks this first parses at most once for each line received,
-/// so a sender that trickles single bytes costs no more than its lines, and their count is limited.
+/// A head ends with a line feed. A caller that checks this first parses at most once for each received line. So a
+/// client that sends single bytes causes no more parses than it sends lines, and the number of lines is limited.
 #[inline]
 pub fn may_complete(bytes: &[u8], seen: usize, limits: &HeadLimits) -> bool {
     let new = bytes.get(seen..).unwrap_or_default();
     seen == 0 || bytes.len() >= limits.head_bytes || memchr::memchr(b'\n', new).is_some()
 }
 
-/// How many bytes of empty lines precede a request (RFC 9112 §2.2): at most two lines; `None`: not known yet.
+/// Bytes of empty lines before a request, at most two lines (RFC 9112 §2.2); `None`: more bytes are needed.
 #[inline]
 pub(crate) fn leading_lines(bytes: &[u8]) -> Result<Option<usize>, Defect> {
     let mut at = 0;

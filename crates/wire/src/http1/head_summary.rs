@@ -1,7 +1,7 @@
-//! One pass over the fields of a head: what the codec acts on, and which lines it will not pass on.
+//! One pass over the fields of a head: the values that the codec acts on, and the lines that are not passed on.
 //!
-//! The same pass serves requests and answers; what follows from the facts is theirs. Fields are not copied: a head is
-//! passed on as runs of unchanged lines between the marked ones.
+//! The same pass serves requests and responses; each of them draws its own conclusions. Fields are not copied: a head
+//! is forwarded as runs of unchanged lines between the marked ones.
 
 use super::connection::ConnectionOptions;
 use super::defect::Defect;
@@ -11,41 +11,37 @@ use super::header_name::{HeaderField, classify_header};
 use super::token::{elements, is_token_byte};
 use httparse::Header;
 
-/// What the fields say.
+/// The values that were found.
 #[derive(Debug, Default)]
 pub(crate) struct HeadSummary<'b> {
     pub framing: FramingFields,
     pub connection: ConnectionOptions,
-    /// Lines that are never passed on as they are.
+    /// Lines that are never passed on unchanged.
     pub dropped: FieldSet,
-    /// Lines whose fate is decided when the head is written: forwarding fields of requests, our own names in answers,
-    /// Trailer.
+    /// Lines that are decided on when the head is written: forwarding fields of requests, `x-steelyard-` names in
+    /// responses, and Trailer.
     pub conditional: FieldSet,
-    /// The value of Upgrade.
     pub upgrade: Option<&'b [u8]>,
-    /// The value of Host.
     pub host: Option<&'b [u8]>,
     pub host_at: usize,
-    /// The value of the last Keep-Alive.
+    /// The value of the last Keep-Alive field.
     pub keep_alive: Option<&'b [u8]>,
-    /// `Expect: 100-continue` was there.
     pub expects_continue: bool,
-    /// An expectation that is not known was there.
+    /// There was an expectation other than `100-continue`.
     pub expects_other: bool,
-    /// `TE: trailers` was there.
     pub te_trailers: bool,
-    /// Authorization or Proxy-Authorization was there.
+    /// There was an Authorization or Proxy-Authorization field.
     pub credentials: bool,
 }
 
-/// Where a field line begins in `head`, which `name` is part of.
+/// The offset in `head` of the field line that starts with `name`, a slice of `head`.
 #[inline]
 pub(crate) fn field_offset(head: &[u8], name: &str) -> usize {
     (name.as_ptr() as usize).wrapping_sub(head.as_ptr() as usize)
 }
 
 impl<'b> HeadSummary<'b> {
-    /// Gathers the facts of a head that httparse accepted.
+    /// Summarises a head that httparse accepted.
     #[inline]
     pub(crate) fn from_headers<const REQUEST: bool>(
         head: &'b [u8],
@@ -134,8 +130,8 @@ impl<'b> HeadSummary<'b> {
     }
 }
 
-/// httparse takes LF alone for a line end. Every line end is before a field name or at the end, so two bytes of each
-/// tell without another pass over the head.
+/// httparse accepts a bare LF as a line end. Every line end precedes a field name or is at the end of the head, so the
+/// byte before each LF can be checked without another pass.
 #[inline]
 fn lines_end_with_crlf(head: &[u8], headers: &[Header]) -> Result<(), Defect> {
     let ends = |at: usize| head.get(at.wrapping_sub(2)) == Some(&b'\r');

@@ -1,9 +1,9 @@
-//! Which field a name is, for the few names that the codec treats.
+//! Classifies field names: the few names that the codec handles, and all others.
 //!
-//! Length and first letter are looked at before any letters are compared, so that most names cost one jump. All other
-//! fields are [`HeaderField::Other`] and pass as they are.
+//! Length and first letter are compared first, so most names cost one jump. All other fields are [`HeaderField::Other`]
+//! and pass unchanged.
 
-/// A field that the codec treats, or `Other`.
+/// A field that the codec handles, or `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeaderField {
     Other,
@@ -22,19 +22,20 @@ pub(crate) enum HeaderField {
     Via,
     XForwardedFor,
     XForwardedProto,
-    /// Any other name that begins with `x-forwarded-`.
+    /// Any other name with the prefix `x-forwarded-`.
     XForwardedOther,
-    /// `x-real-ip`: the client's address as nginx's users name it.
+    /// `x-real-ip`: the client's address, a convention of nginx.
     XRealIp,
-    /// A name that begins with `x-steelyard-`: what the balancer tells of its own answers.
+    /// A name with the prefix `x-steelyard-`: the balancer's own response fields.
     Own,
     Credentials,
-    /// A protected name with another sign in place of `-`: gateways make the same variable of it.
+    /// A protected name with another separator in place of `-`: gateways map both names to the same variable.
     Alias,
 }
 
 impl HeaderField {
-    /// Whether a Connection list may never remove it: framing, Host and what tells of the way so far.
+    /// Whether a Connection list may not remove the field: framing, Host, and the fields that describe the earlier
+    /// hops.
     pub(crate) fn is_protected(self) -> bool {
         use HeaderField::{Alias, ContentLength, Expect, Forwarded, Host, TransferEncoding, Via};
         use HeaderField::{XForwardedFor, XForwardedOther, XForwardedProto, XRealIp};
@@ -43,7 +44,7 @@ impl HeaderField {
     }
 }
 
-/// Names a field. `name` is a token.
+/// Classifies a field name, which is a token.
 #[inline]
 pub(crate) fn classify_header(name: &[u8]) -> HeaderField {
     let Some(first) = name.first() else { return HeaderField::Other };
@@ -107,7 +108,8 @@ fn prefixed(name: &[u8]) -> HeaderField {
     }
 }
 
-/// Gateways make a variable of a field's name: they turn `-` into `_`, and some whatever is no letter and no digit.
+/// Gateways (CGI, WSGI) map a field name to a variable: they replace `-` by `_`, and some replace every character that
+/// is not a letter or digit.
 fn equal_to_gateways(name: &[u8], wanted: &[u8]) -> bool {
     let same = |(&a, &b): (&u8, &u8)| {
         a.eq_ignore_ascii_case(&b) || (b == b'-' && !a.is_ascii_alphanumeric())

@@ -1,8 +1,8 @@
 //! `host[:port]` (RFC 9110 §7.2, RFC 3986 §3.2.2). It resolves nothing.
 //!
-//! Stricter than the RFC, because a receiver behind us may read differently: no sub-delimiters (a comma joins two hosts),
-//! nothing percent-encoded (some decode a host, so that it had two names), no IPvFuture, not empty. An empty port, which
-//! the grammar allows, passes.
+//! Stricter than the RFC, because a server may parse differently. Rejected: sub-delimiters (a comma joins two hosts),
+//! percent-encoding (some servers decode it, so one host would have two names), IPvFuture, and the empty host. An empty
+//! port passes, as the grammar allows it.
 
 /// Whether `text` is a host with an optional port.
 #[inline]

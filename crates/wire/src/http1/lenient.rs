@@ -1,19 +1,19 @@
-//! Heads of answers as lax servers write them, brought into strict form before they are parsed: only what the pool allows.
+//! Repairs response heads of lenient servers before they are parsed, as far as the pool's configuration allows.
 //!
-//! What is mended has one reading. What has two, such as lengths that differ, is left as it came, and refused by the parser.
-//! It parses no body and decides nothing else.
+//! Only a fault with a single interpretation is repaired. An ambiguous fault, such as two different lengths, is left
+//! unchanged, and the parser rejects it. Bodies are not touched.
 
 use super::head::HeadLimits;
 use super::token::trim;
 
-/// What is mended in the answers of a pool.
+/// The faults that are repaired in the responses of a pool's servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LenientParsing {
-    /// Content-Length several times, with equal values.
+    /// Several Content-Length values that are equal.
     pub repeated_length: bool,
-    /// Lines that end with LF alone.
+    /// Lines that end with a bare LF.
     pub bare_lf: bool,
-    /// Blanks between a field's name and its colon.
+    /// Spaces between a field's name and its colon.
     pub space_before_colon: bool,
 }
 
@@ -23,18 +23,18 @@ impl LenientParsing {
     }
 }
 
-/// What became of a head.
+/// The result of a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadRepair {
-    /// It needs nothing, or is beyond mending: the parser says what it is.
+    /// Nothing was repaired: the head is valid, or the parser names its defect.
     Unchanged,
-    /// Its end is not there yet.
+    /// The head is not complete yet.
     NeedMore,
-    /// Its first so many bytes are written anew; and what was mended.
+    /// The length of the original head, which was rewritten, and the faults that were repaired.
     Repaired(usize, LenientParsing),
 }
 
-/// Mends the head at the start of `bytes`; what it becomes is put into `out`, which is emptied.
+/// Repairs the head at the start of `bytes` and writes the result to `out`, which is cleared first.
 #[cold]
 pub fn repair_response_head(
     bytes: &[u8],
@@ -62,7 +62,7 @@ pub fn repair_response_head(
     }
 }
 
-/// Where the head ends: behind its first empty line.
+/// The length of the head, with the empty line that ends it.
 fn head_end(window: &[u8]) -> Option<usize> {
     let mut end = 0;
     for line in window.split_inclusive(|byte| *byte == b'\n') {
@@ -97,7 +97,7 @@ impl<'b> HeadRepairer<'b, '_> {
         self.write(&[name, b":", value, end]);
     }
 
-    /// A line and how it ends from now on.
+    /// The line without its line end, and the line end to write.
     fn split_end(&mut self, line: &'b [u8]) -> (&'b [u8], &'static [u8]) {
         if let Some(text) = line.strip_suffix(b"\r\n") {
             return (text, b"\r\n");
@@ -116,7 +116,7 @@ impl<'b> HeadRepairer<'b, '_> {
         bare
     }
 
-    /// Content-Length: once, where all of its values are equal.
+    /// Writes Content-Length once if all of its values are equal.
     fn length(&mut self, name: &'b [u8], value: &'b [u8], end: &'static [u8]) {
         let mut values = value.split(|byte| *byte == b',').map(trim);
         let one = self.length.or_else(|| values.clone().next()).unwrap_or_default();

@@ -1,23 +1,23 @@
-//! Which rule a head broke that httparse refused.
+//! Determines which rule a head violates that httparse rejected.
 //!
-//! The walk stops at the first offence by position and decides on that one byte, never on what follows it. So the name
-//! is the same whether the head came in one piece or byte by byte. This is the cold path; it accepts nothing.
+//! The scan stops at the first violation and decides on that one byte, never on the bytes behind it. So the result is
+//! the same whether the head arrived at once or byte by byte. This is the cold path; it accepts nothing.
 
 use super::defect::Defect;
 use super::token::{is_token_byte, is_value_byte};
 use httparse::Error;
 
-/// Names the offence in a request head, whose leading empty lines are cut off.
+/// The violation in a request head without its leading empty lines.
 #[cold]
 pub(crate) fn request(head: &[u8], error: Error) -> Defect {
-    // The offence is the size; what comes after the last field that fits was not looked at.
+    // The size is the violation: httparse did not read beyond the last field that fits.
     if error == Error::TooManyHeaders {
         return Defect::TooManyFields;
     }
     locate_defect(head).map_or(Defect::Malformed, |(defect, _)| defect)
 }
 
-/// The first offence in a request head, whose leading empty lines are cut off, and the bytes from there on.
+/// The first violation in a request head without its leading empty lines, and the bytes from there on.
 #[cold]
 pub(crate) fn locate_defect(head: &[u8]) -> Option<(Defect, &[u8])> {
     let broken = match request_line(head) {
@@ -27,7 +27,6 @@ pub(crate) fn locate_defect(head: &[u8]) -> Option<(Defect, &[u8])> {
     broken.map(|broken| (broken.defect, broken.rest))
 }
 
-/// Names the offence in an answer head.
 #[cold]
 pub(crate) fn response(head: &[u8], error: Error) -> Defect {
     if error == Error::TooManyHeaders {
@@ -40,7 +39,7 @@ pub(crate) fn response(head: &[u8], error: Error) -> Defect {
     broken.map_or(Defect::Malformed, |broken| broken.defect)
 }
 
-/// Names what is too large in a head that is not complete at its limit.
+/// Which part is too large in a head that reached its limit incomplete.
 #[cold]
 pub(crate) fn request_too_large(head: &[u8]) -> Defect {
     let ends_line = memchr::memchr(b'\n', head).is_some();
@@ -52,7 +51,7 @@ pub(crate) fn request_too_large(head: &[u8]) -> Defect {
     }
 }
 
-/// An offence, and the bytes from there on.
+/// A violation, and the bytes from there on.
 struct DefectLocation<'h> {
     defect: Defect,
     rest: &'h [u8],
@@ -103,7 +102,7 @@ fn status_line(head: &[u8]) -> ScanResult<'_> {
     line_end(split(reason, is_value_byte).1, Defect::BadStatusLine)
 }
 
-/// Walks over `HTTP/1.0` or `HTTP/1.1`; the first byte that differs decides.
+/// Matches `HTTP/1.0` or `HTTP/1.1`; the first byte that differs determines the defect.
 fn version(text: &[u8], otherwise: Defect) -> ScanResult<'_> {
     for (at, wanted) in b"HTTP/1.1".iter().enumerate() {
         let rest = text.get(at..).unwrap_or_default();
@@ -139,7 +138,7 @@ fn fields(mut rest: &[u8]) -> Option<DefectLocation<'_>> {
     None
 }
 
-/// One field line, or the empty line, after which nothing is wrong.
+/// Checks one field line. The empty line ends the head: nothing after it can be a violation.
 fn field(line: &[u8]) -> ScanResult<'_> {
     if let Some(b'\r' | b'\n') = line.first() {
         return line_end(line, Defect::Malformed).map(|_| &[][..]);

@@ -1,9 +1,8 @@
-//! Numbers and addresses written into a head without allocation. It reads nothing.
+//! Writes numbers and addresses into a head without allocation.
 
 use std::io::Write;
 use std::net::IpAddr;
 
-/// Appends `value` in decimal.
 pub(crate) fn decimal(mut value: u64, out: &mut Vec<u8>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -27,7 +26,7 @@ pub(crate) fn hexadecimal(value: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends an address without brackets; IPv4 mapped into IPv6 is written as IPv4.
+/// Appends an address without brackets; an IPv4-mapped IPv6 address is written as IPv4.
 pub(crate) fn address(address: IpAddr, out: &mut Vec<u8>) {
     match address.to_canonical() {
         IpAddr::V4(v4) => {

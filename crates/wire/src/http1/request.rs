@@ -1,6 +1,6 @@
-//! A request head, understood: a view of the caller's bytes with its framing decided.
+//! A parsed request head: a view of the caller's bytes with the framing determined.
 //!
-//! It does not read the body, and it does not decide where the request goes.
+//! The body is not read here, and the route is chosen elsewhere.
 
 use super::defect::Defect;
 use super::field_set::FieldSet;
@@ -13,10 +13,11 @@ use super::response::ResponseContext;
 use super::target;
 use httparse::{Header, ParserConfig, Status};
 
-/// The longest method, in bytes; the longest registered one has 17.
+/// Longest accepted method, in bytes; the longest registered method has 17.
 const METHOD_BYTES: usize = 32;
 
-/// Methods that servers know (IANA's registry). Some take them in any letter case, so none passes in another one.
+/// The methods of IANA's registry. Some servers ignore letter case, so these names pass only in their registered
+/// spelling.
 const METHODS: [&str; 40] = [
     "ACL",
     "BASELINE-CONTROL",
@@ -60,43 +61,41 @@ const METHODS: [&str; 40] = [
     "VERSION-CONTROL",
 ];
 
-/// A method; unknown ones pass.
+/// A method; unknown methods pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpMethod<'b>(&'b str);
 
 impl<'b> HttpMethod<'b> {
-    /// As it was sent; methods are case-sensitive.
+    /// The method as sent; methods are case-sensitive.
     pub fn as_str(self) -> &'b str {
         self.0
     }
 
-    /// Whether sending it twice is the same as once (RFC 9110 §9.2.2).
+    /// Whether repeating the request has the same effect as sending it once (RFC 9110 §9.2.2).
     pub fn is_idempotent(self) -> bool {
         self.is_safe() || matches!(self.0, "PUT" | "DELETE")
     }
 
-    /// Whether it only reads (RFC 9110 §9.2.1).
+    /// Whether the request only reads (RFC 9110 §9.2.1).
     pub fn is_safe(self) -> bool {
         matches!(self.0, "GET" | "HEAD" | "OPTIONS" | "TRACE")
     }
 
-    /// Whether its answers have no body.
     pub fn is_head(self) -> bool {
         self.0 == "HEAD"
     }
 
-    /// Whether it is CONNECT, which [`parse_request`] refuses.
+    /// Whether the method is CONNECT, which [`parse_request`] rejects.
     pub fn is_connect(self) -> bool {
         self.0 == "CONNECT"
     }
 }
 
-/// How the body of a request is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyKind {
     /// No body and no framing field.
     None,
-    /// Content-Length, zero included, in bytes.
+    /// The value of Content-Length in bytes, which may be zero.
     Length(u64),
     Chunked,
 }
@@ -104,25 +103,24 @@ pub enum BodyKind {
 #[derive(Debug)]
 pub struct ParsedRequestHead<'b, 's> {
     pub method: HttpMethod<'b>,
-    /// The target as it was sent.
+    /// The target as sent.
     pub target: &'b str,
-    /// The version the client speaks.
+    /// The client's version.
     pub version: HttpVersion,
     /// All fields in order, values trimmed.
     pub headers: &'s [Header<'b>],
-    /// Bytes of the input that the head took, empty lines before it included.
+    /// Length of the head in the input, including leading empty lines.
     pub head_len: usize,
-    /// How the body is framed.
     pub body: BodyKind,
-    /// Whether the client will use the connection again.
+    /// Whether the client's connection is persistent.
     pub keep_alive: bool,
-    /// Whether the client waits for a 100 before it sends its body.
+    /// Whether the client waits for a 100 response before it sends the body.
     pub expect_continue: bool,
-    /// The Upgrade value, if an upgrade is asked for. `h2c` is never one: it is ignored (RFC 9110 §7.8), since its
-    /// server would stop speaking HTTP/1 to us. The body comes first, where there is one. Bytes after such a request belong
-    /// to nobody until the server agreed: see [`Defect::EarlyUpgradeData`].
+    /// The Upgrade value, if the client requests an upgrade. `h2c` is ignored (RFC 9110 §7.8), since the server would
+    /// stop speaking HTTP/1. The body, if any, precedes the upgrade. For bytes that arrive before the server accepts,
+    /// see [`Defect::EarlyUpgradeData`].
     pub upgrade: Option<&'b str>,
-    /// The authority that the request is for: from the target in absolute-form, else from Host. Only HTTP/1.0 may have
+    /// The authority of the request: from an absolute-form target, else from Host. Only an HTTP/1.0 request may have
     /// none.
     pub host: Option<&'b str>,
     pub(crate) head: &'b [u8],
@@ -130,7 +128,7 @@ pub struct ParsedRequestHead<'b, 's> {
     pub(crate) rewrites_host: bool,
     pub(crate) te_trailers: bool,
     pub(crate) credentials: bool,
-    /// Hops that are left, this one included; of TRACE and OPTIONS alone.
+    /// The value of Max-Forwards, in TRACE and OPTIONS only.
     pub(crate) max_forwards: Option<u32>,
     pub(crate) received: &'static str,
     pub(crate) dropped: FieldSet,
@@ -138,45 +136,45 @@ pub struct ParsedRequestHead<'b, 's> {
 }
 
 impl<'b, 's> ParsedRequestHead<'b, 's> {
-    /// The fields that another hop may see, but Host and framing: none that holds for one connection.
+    /// The end-to-end fields without framing. Host is included unless an absolute-form target replaces it.
     pub fn forwarded_headers(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
         fields.filter(move |(at, _)| !dropped.contains(*at)).map(|(_, header)| header)
     }
 
-    /// The version in which it came, where that is not the one that its head was written in; as in Via.
+    /// Sets the version for Via, where the request arrived in another version than its head is written in.
     pub fn set_received_version(&mut self, version: &'static str) {
         self.received = version;
     }
 
-    /// Whether it may go no further: whoever has it answers (RFC 9110 §7.6.2).
+    /// Whether the request may not be forwarded: the balancer answers it (RFC 9110 §7.6.2).
     pub fn is_final_recipient(&self) -> bool {
         self.max_forwards == Some(0)
     }
 
-    /// Whether the client reads trailers (`TE: trailers`).
+    /// Whether the client accepts trailers (`TE: trailers`).
     pub fn reads_trailers(&self) -> bool {
         self.te_trailers
     }
 
-    /// Whether it has Authorization or Proxy-Authorization.
+    /// Whether the request has Authorization or Proxy-Authorization.
     pub fn has_credentials(&self) -> bool {
         self.credentials
     }
 
-    /// The path, without the query; `*` for a request that has none.
+    /// The path without the query; `*` for the asterisk-form.
     pub fn path(&self) -> &'b str {
         let path = self.rest.split('?').next().unwrap_or_default();
         if path.is_empty() { "/" } else { path }
     }
 
-    /// What follows the first `?` of the target.
+    /// The part of the target after the first `?`.
     pub fn query(&self) -> Option<&'b str> {
         self.rest.split_once('?').map(|(_, query)| query)
     }
 
-    /// What the parser of the answer must know.
+    /// The properties of the request that the response parser needs.
     pub fn response_context(&self) -> ResponseContext {
         if self.method.is_head() {
             ResponseContext::Head
@@ -188,19 +186,19 @@ impl<'b, 's> ParsedRequestHead<'b, 's> {
     }
 }
 
-/// Parses one request head at the start of `bytes`; `None`: more bytes are needed (see [`super::may_complete`]).
+/// Parses one request head at the start of `bytes`. `None`: more bytes are needed (see [`super::may_complete`]).
 ///
 /// # Errors
 ///
-/// The first rule that the head breaks. It is the same one however the bytes arrive. The caller answers with
-/// [`Defect::status`] and closes: what follows a broken head cannot be told apart.
+/// The first violated rule, independent of how the bytes arrive. The caller responds with [`Defect::status`] and
+/// closes: after a broken head the next message cannot be located.
 #[inline]
 pub fn parse_request<'b, 's>(
     bytes: &'b [u8],
     limits: &HeadLimits,
     slots: &'s mut HeaderSlots<'b>,
 ) -> Result<Option<ParsedRequestHead<'b, 's>>, Defect> {
-    // Nothing beyond the limit is looked at, so that the outcome does not depend on how much has arrived.
+    // Bytes beyond the limit are not read, so the result does not depend on how many have arrived.
     let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
     let Some(start) = leading_lines(window)? else { return Ok(None) };
     let window = &window[start..];
@@ -292,7 +290,8 @@ fn interpret_head<'b, 's>(
     })
 }
 
-/// Whether a method is a known one in other letters: RFC 9110 §9.1 makes it another one, and not every server does.
+/// Whether a method is a known one in another letter case. RFC 9110 §9.1 makes it a different method, but not every
+/// server does.
 fn is_misspelled(method: &str) -> bool {
     method.bytes().any(|byte| byte.is_ascii_lowercase())
         && METHODS.iter().any(|known| known.eq_ignore_ascii_case(method))
@@ -309,7 +308,7 @@ fn host<'b>(facts: &HeadSummary<'b>, version: HttpVersion) -> Result<Option<&'b 
     }
 }
 
-/// RFC 9110 §10.1.1: ignored in HTTP/1.0 and without a body.
+/// RFC 9110 §10.1.1: the expectation is ignored in HTTP/1.0 and without a body.
 fn expectation(facts: &HeadSummary, version: HttpVersion, has_body: bool) -> Result<bool, Defect> {
     if facts.expects_other {
         return Err(Defect::ExpectUnknown);
@@ -317,7 +316,7 @@ fn expectation(facts: &HeadSummary, version: HttpVersion, has_body: bool) -> Res
     Ok(facts.expects_continue && has_body && version == HttpVersion::Http11)
 }
 
-/// RFC 9110 §7.6.2: means something for these two methods alone. A number that no word holds is the largest that does.
+/// RFC 9110 §7.6.2: has a meaning for these two methods only. A number above `u32::MAX` is treated as `u32::MAX`.
 fn max_forwards(method: &str, headers: &[Header]) -> Result<Option<u32>, Defect> {
     if !matches!(method, "TRACE" | "OPTIONS") {
         return Ok(None);
@@ -331,7 +330,6 @@ fn max_forwards(method: &str, headers: &[Header]) -> Result<Option<u32>, Defect>
     Ok(Some(value.iter().fold(0, digit)))
 }
 
-/// Whether a field is Max-Forwards.
 pub(crate) fn is_max_forwards(header: &Header) -> bool {
     header.name.eq_ignore_ascii_case("max-forwards")
 }

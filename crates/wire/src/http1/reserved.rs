@@ -1,14 +1,14 @@
-//! Fields that belong to the balancer: a peer may not write them, under no spelling that a receiver may take for them.
+//! Reserved fields: peers may not send them, in no spelling that a receiver could take for the reserved name.
 //!
-//! Gateways (CGI, WSGI, FastCGI) turn `-` into `_`, so every character that is no letter and no digit counts as one. It
-//! knows names only; who decides which names are reserved is the caller.
+//! Gateways (CGI, WSGI, FastCGI) replace `-` by `_`, so all characters other than letters and digits compare as equal.
+//! The caller decides which names are reserved.
 
 use std::sync::Arc;
 
 /// Names of fields that are dropped when a peer sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedHeaders {
-    /// Beginnings of names, lower case.
+    /// Name prefixes, lower case.
     pub prefixes: Arc<[String]>,
     /// Whole names, lower case.
     pub names: Arc<[String]>,
@@ -22,22 +22,21 @@ impl ReservedHeaders {
     }
 }
 
-/// Whether two names are one for a receiver that cannot tell `-` from `_`.
+/// Whether two names are equal for a receiver that treats `-` and `_` alike.
 pub(crate) fn is_same_header(name: &[u8], wanted: &[u8]) -> bool {
     name.len() == wanted.len() && has_prefix(name, wanted)
 }
 
-/// Whether a name begins with `prefix` for such a receiver.
+/// Whether a name starts with `prefix` for such a receiver.
 pub(crate) fn has_prefix(name: &[u8], prefix: &[u8]) -> bool {
     let separator = |byte: u8| !byte.is_ascii_alphanumeric();
     let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
     name.len() >= prefix.len() && name.iter().zip(prefix).all(same)
 }
 
-/// What servers are told of a client's certificate by RFC 9440.
+/// The fields of RFC 9440 that carry a client's certificate to servers.
 const CLIENT_CERTIFICATE: [&str; 2] = ["client-cert", "client-cert-chain"];
 
-/// Whether the name is one of RFC 9440.
 pub(crate) fn is_client_certificate(name: &[u8]) -> bool {
     CLIENT_CERTIFICATE.iter().any(|wanted| is_same_header(name, wanted.as_bytes()))
 }

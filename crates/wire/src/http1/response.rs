@@ -1,6 +1,6 @@
-//! An answer head, understood: a view of the caller's bytes with its framing decided.
+//! A parsed response head: a view of the caller's bytes with the framing determined.
 //!
-//! It does not read the body. It does not know the request: [`ResponseContext`] tells what matters of it.
+//! The body is not read here. [`ResponseContext`] holds the properties of the request that matter.
 
 use super::defect::Defect;
 use super::field_set::FieldSet;
@@ -10,50 +10,48 @@ use super::head_summary::{HeadSummary, field_offset};
 use super::locate_defect;
 use httparse::{Header, ParserConfig, Status};
 
-/// What of a request decides how its answer is read.
+/// The properties of a request that affect how its response is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseContext {
-    /// HEAD: no answer has a body.
+    /// HEAD: no response has a body.
     Head,
-    /// CONNECT: a 2xx answer has no body.
+    /// CONNECT: a 2xx response has no body.
     Connect,
-    /// An upgrade was asked for: 101 may come.
+    /// The request asked for an upgrade: a 101 response is allowed.
     Upgrade,
     Other,
 }
 
-/// How the body of an answer is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseBody {
-    /// No body: 1xx, 204, 304, or an answer to HEAD.
+    /// No body: 1xx, 204, 304, or a response to HEAD.
     None,
     Length(u64),
     Chunked,
-    /// Everything until the server closes.
+    /// Until the server closes the connection.
     UntilClose,
 }
 
 #[derive(Debug)]
 pub struct ParsedResponseHead<'b, 's> {
-    /// 100–999. 1xx other than 101 are followed by another answer to the same request.
+    /// 100–999. A 1xx other than 101 is followed by another response to the same request.
     pub status: u16,
-    /// The version the server speaks.
+    /// The server's version.
     pub version: HttpVersion,
-    /// The reason phrase; may hold bytes above 0x7f.
+    /// The reason phrase; may contain bytes above 0x7f.
     pub reason: &'b [u8],
     /// All fields in order, values trimmed.
     pub headers: &'s [Header<'b>],
-    /// Bytes of the input that the head took.
+    /// Length of the head in the input.
     pub head_len: usize,
-    /// How the body is framed.
     pub body: ResponseBody,
-    /// The Content-Length that was given, also where there is no body (HEAD, 304).
+    /// The Content-Length, also of responses without a body (HEAD, 304).
     pub content_length: Option<u64>,
-    /// Whether the server keeps the connection, as far as the head tells.
+    /// Whether the server's connection is persistent, as far as the head indicates.
     pub keep_alive: bool,
-    /// `timeout` of the Keep-Alive field: after how many idle seconds the server will close.
+    /// `timeout` of the Keep-Alive field: idle time in seconds after which the server closes.
     pub keep_alive_timeout: Option<u32>,
-    /// The Upgrade value, if Connection names it.
+    /// The Upgrade value, if Connection names it or the status is 101.
     pub upgrade: Option<&'b str>,
     pub(crate) head: &'b [u8],
     pub(crate) dropped: FieldSet,
@@ -61,26 +59,26 @@ pub struct ParsedResponseHead<'b, 's> {
 }
 
 impl<'b, 's> ParsedResponseHead<'b, 's> {
-    /// The fields that another hop may see, framing aside: none that holds for one connection.
+    /// The end-to-end fields, without framing.
     pub fn forwarded_headers(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
         fields.filter(move |(at, _)| !dropped.contains(*at)).map(|(_, header)| header)
     }
 
-    /// The same answer with its body in another form, whose length is not known before its end.
+    /// Changes the framing for a body whose new form has an unknown length.
     pub fn set_unknown_length(&mut self) {
         self.body = ResponseBody::Chunked;
         self.content_length = None;
     }
 
-    /// 1xx: not the final answer (101 ends HTTP on this connection).
+    /// 1xx: not the final response (101 ends HTTP on this connection).
     pub fn is_interim(&self) -> bool {
         self.status < 200
     }
 
-    /// Whether the client's connection must close after this answer because only that ends the body: no framing came
-    /// from the server, or the client's version cannot read the one that came.
+    /// Whether closing the client's connection is the only way to end the body: the server sent no framing, or the
+    /// client's version does not support it.
     pub fn ends_with_close(&self, client: HttpVersion) -> bool {
         match self.body {
             ResponseBody::UntilClose => true,
@@ -90,12 +88,11 @@ impl<'b, 's> ParsedResponseHead<'b, 's> {
     }
 }
 
-/// Parses one answer head at the start of `bytes`; `None`: more bytes are needed (see [`super::may_complete`]).
+/// Parses one response head at the start of `bytes`. `None`: more bytes are needed (see [`super::may_complete`]).
 ///
 /// # Errors
 ///
-/// The first rule that the head breaks; the same one however the bytes arrive. The connection to that server cannot be
-/// used again.
+/// The first violated rule, independent of how the bytes arrive. The server's connection cannot be reused.
 #[inline]
 pub fn parse_response<'b, 's>(
     bytes: &'b [u8],
@@ -104,7 +101,7 @@ pub fn parse_response<'b, 's>(
     asked: ResponseContext,
 ) -> Result<Option<ParsedResponseHead<'b, 's>>, Defect> {
     let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
-    // httparse skips empty lines; before an answer they are a rest of the one before.
+    // httparse skips empty lines. Before a response they are left over from the previous response.
     if let Some(b'\r' | b'\n') = window.first() {
         return Err(Defect::BadStatusLine);
     }
@@ -146,7 +143,7 @@ fn interpret_head<'b, 's>(
     let fields_at = headers.first().map_or(head.len() - 2, |first| field_offset(head, first.name));
     let options = facts.connection;
     let wants_to_stay = !options.close && (version == HttpVersion::Http11 || options.keep_alive);
-    // A server that announces a body where none can be may send one; its next answer cannot be found then.
+    // A server that announces a body where none is allowed may send one. The next response could not be located then.
     let is_clear = !(status < 200 || status == 204) || !facts.framing.announces_bytes();
     let names_upgrade = options.upgrade || status == 101;
     Ok(ParsedResponseHead {
@@ -182,7 +179,7 @@ fn response_body(status: u16, frame: MessageFraming, asked: ResponseContext) -> 
     }
 }
 
-/// `timeout=5` of a Keep-Alive value; anything unreadable is no promise.
+/// The `timeout` parameter of a Keep-Alive value, as in `timeout=5`. An invalid value is ignored.
 fn keep_alive_timeout(value: &[u8]) -> Option<u32> {
     super::token::elements(value).find_map(|parameter| {
         let at = memchr::memchr(b'=', parameter)?;

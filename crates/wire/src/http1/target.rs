@@ -1,21 +1,21 @@
-//! The request target (RFC 9112 §3.2): its form, and what of it goes to the server.
+//! The request target (RFC 9112 §3.2): its form, and the part that is sent to the server.
 //!
-//! Stricter than the RFC in the bytes of a host, more tolerant in those of a path: any visible ASCII but `#` passes as
-//! it was sent, since browsers send `|`, `"` and the like. Paths are not normalised here.
+//! Stricter than the RFC for the bytes of a host, more tolerant for those of a path. In a path any visible ASCII but
+//! `#` passes unchanged, since browsers send `|`, `"` and the like. Paths are not normalised here.
 
 use super::defect::Defect;
 use super::host::is_host;
 
-/// A request target, understood.
+/// A parsed request target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestTarget<'b> {
-    /// From absolute-form; it replaces Host.
+    /// The authority of the absolute-form; it replaces Host.
     pub authority: Option<&'b str>,
-    /// Path and query, or `*`. From absolute-form it may be empty or begin with `?`.
+    /// Path and query, or `*`. In absolute-form it may be empty or start with `?`.
     pub rest: &'b str,
 }
 
-/// Understands a target whose bytes are visible or non-ASCII.
+/// Parses a target whose bytes are visible or non-ASCII.
 #[inline]
 pub(crate) fn parse_target<'b>(method: &str, target: &'b str) -> Result<RequestTarget<'b>, Defect> {
     if !target.is_ascii() {
@@ -55,7 +55,7 @@ fn other_forms<'b>(method: &str, target: &'b str) -> Result<RequestTarget<'b>, D
     if !is_host(authority.as_bytes()) {
         return Err(Defect::TargetAuthority);
     }
-    // RFC 9112 §3.2.4: the absolute-form of OPTIONS without a path asks for `*`.
+    // RFC 9112 §3.2.4: the absolute-form of OPTIONS without a path means `*`.
     let rest = if method == "OPTIONS" && rest.is_empty() { "*" } else { rest };
     Ok(RequestTarget { authority: Some(authority), rest })
 }

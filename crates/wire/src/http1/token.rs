@@ -1,4 +1,4 @@
-//! The small character classes of RFC 9110 §5.6 and walks over comma lists. It gives no meaning to what it finds.
+//! Character classes of RFC 9110 §5.6 and iteration over comma-separated lists.
 
 /// The characters of a token (RFC 9110 §5.6.2), by byte.
 const TOKEN: [bool; 256] = {
@@ -14,24 +14,24 @@ const TOKEN: [bool; 256] = {
     table
 };
 
-/// Whether a byte may stand in a token (RFC 9110 §5.6.2).
+/// Whether a byte is allowed in a token (RFC 9110 §5.6.2).
 #[inline]
 pub(crate) fn is_token_byte(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
-/// Whether all of `text` is one token.
+/// Whether `text` is one token.
 pub(crate) fn is_token(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&byte| is_token_byte(byte))
 }
 
-/// Whether a byte may stand in a field value (RFC 9110 §5.5): no control but HTAB.
+/// Whether a byte is allowed in a field value (RFC 9110 §5.5): no control byte but HTAB.
 #[inline]
 pub(crate) fn is_value_byte(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// `text` without blanks and tabs at both ends.
+/// `text` without leading and trailing spaces and tabs.
 #[inline]
 pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] = text {
@@ -43,8 +43,8 @@ pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// The trimmed elements of a comma list, empty ones included. Quoted strings are not understood: the lists that are
-/// walked here hold tokens only.
+/// The trimmed elements of a comma-separated list, empty ones included. Quoted strings are not supported: the lists
+/// that are parsed here contain only tokens.
 #[inline]
 pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(trim)

@@ -1,31 +1,31 @@
-//! W3C Trace Context, level 1: the field `traceparent` read and written. `tracestate` is not looked into.
+//! W3C Trace Context, level 1: parses and writes `traceparent`. `tracestate` is not parsed.
 //!
-//! What is malformed is as if it had not come: a new trace begins, and `tracestate` goes with it (§3.2.2.5).
+//! A malformed field is ignored: a new trace starts, and `tracestate` is dropped (§3.2.2.5).
 
 use httparse::Header;
 
-/// The field that tells which trace a request is part of.
+/// The field that identifies the trace of a request.
 pub const TRACEPARENT: &str = "traceparent";
-/// The field that systems for tracing keep their own words in.
+/// The field for vendor-specific trace data.
 pub const TRACESTATE: &str = "tracestate";
-/// Bytes of a `traceparent` of version 00.
+/// Length of a version 00 `traceparent` in bytes.
 const LENGTH: usize = 55;
-/// The flag that says that whoever asks records it.
+/// The `sampled` flag: the sender records the trace.
 const SAMPLED: u8 = 1;
 
-/// A place in a trace.
+/// A position in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace; never 0.
+    /// The trace id; never 0.
     pub trace: u128,
-    /// The span that the request comes from; never 0.
+    /// The id of the parent span; never 0.
     pub parent: u64,
-    /// Whoever asks records it.
+    /// Whether the sender records the trace.
     pub sampled: bool,
 }
 
 impl TraceContext {
-    /// What a head says; `None`: nothing, several things, or nonsense.
+    /// Parses the `traceparent` field. `None`: the field is absent, repeated or malformed.
     pub fn from_headers(headers: &[Header]) -> Option<TraceContext> {
         let mut found = headers.iter().filter(|it| it.name.eq_ignore_ascii_case(TRACEPARENT));
         let only = found.next()?;
@@ -37,7 +37,7 @@ impl TraceContext {
     }
 }
 
-/// §3.2.2: version, trace, parent and flags in lower-case hexadecimal. Later versions may go on behind a `-`.
+/// §3.2.2: version, trace id, parent id and flags in lower-case hexadecimal. Later versions may add parts after a `-`.
 fn parse(value: &[u8]) -> Option<TraceContext> {
     let fixed = value.get(..LENGTH)?;
     let version = hexadecimal(&fixed[..2])?;

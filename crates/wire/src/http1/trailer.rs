@@ -1,19 +1,19 @@
-//! Trailer lines (RFC 9110 §6.5): which are well formed, and which may pass.
+//! Trailer lines (RFC 9110 §6.5): which are well formed, and which pass.
 //!
-//! A trailer is merged by some receivers into the head, so whatever frames, routes, authenticates or describes the
-//! message is dropped, and whatever is reserved to the balancer, its own names (`x-steelyard-`) included. Everything else
-//! passes.
+//! Some receivers merge trailers into the head. So trailers that affect framing, routing, authentication or the
+//! description of the message are dropped. So are reserved names, including the balancer's own (`x-steelyard-`). All
+//! others pass.
 
 use super::defect::Defect;
 use super::header_name::{HeaderField, classify_header};
 use super::reserved::{ReservedHeaders, is_client_certificate, is_same_header};
 use super::token::{is_token, is_value_byte};
 
-/// Whether a trailer line, without its line end, may pass.
+/// Whether a trailer line, without its line end, passes.
 ///
 /// # Errors
 ///
-/// [`Defect::BadTrailer`] when it is no field line.
+/// [`Defect::BadTrailer`] if the line is not a field line.
 pub(crate) fn may_pass(line: &[u8], reserved: Option<&ReservedHeaders>) -> Result<bool, Defect> {
     let colon = memchr::memchr(b':', line).ok_or(Defect::BadTrailer)?;
     let name = &line[..colon];
@@ -24,7 +24,7 @@ pub(crate) fn may_pass(line: &[u8], reserved: Option<&ReservedHeaders>) -> Resul
     let listed = FORBIDDEN.iter().any(|wanted| is_same_header(name, wanted.as_bytes()));
     let ours =
         is_client_certificate(name) || reserved.is_some_and(|reserved| reserved.contains(name));
-    // A name that the codec treats is looked up in its usual spelling.
+    // The name is classified with `-` for every separator, so that no other spelling passes.
     let mut usual = [0; LONGEST];
     let usual = usual.get_mut(..name.len()).map_or(name, |room| {
         let dashed = |byte: &u8| if byte.is_ascii_alphanumeric() { *byte } else { b'-' };
@@ -34,10 +34,10 @@ pub(crate) fn may_pass(line: &[u8], reserved: Option<&ReservedHeaders>) -> Resul
     Ok(!listed && !ours && classify_header(usual) == HeaderField::Other)
 }
 
-/// Longer than any name that the codec treats, `x-forwarded-` with its ending included.
+/// Longer than any name that the codec handles, `x-forwarded-` with its suffix included.
 const LONGEST: usize = 128;
 
-/// Beside every field that the codec itself treats.
+/// Forbidden in addition to every field that the codec handles.
 const FORBIDDEN: &[&str] = &[
     "age",
     "authorization",

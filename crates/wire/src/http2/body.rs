@@ -1,12 +1,11 @@
-//! How the body is written that follows a head which was written as HTTP/1.1. It writes none.
+//! The framing of a body that follows a head written as HTTP/1.1.
 
-/// How the body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http1BodyFraming {
     None,
-    /// Its bytes alone, as many as Content-Length says.
+    /// The body's bytes alone, as many as Content-Length says.
     Length(u64),
     Chunked,
-    /// Its bytes alone until the stream ends: after an upgrade.
+    /// The body's bytes alone until the stream ends: after an upgrade.
     Raw,
 }

@@ -1,27 +1,27 @@
-//! One field of HTTP/2, checked and written as a line of HTTP/1.1.
+//! Checks one HTTP/2 field and writes it as a line of HTTP/1.1.
 //!
-//! It knows names that hold for one hop; it gives no meaning to others.
+//! Hop-by-hop fields are detected; all other fields pass without interpretation.
 
 use crate::http1::Defect;
 use crate::http1::header_name::{HeaderField, classify_header};
 use crate::http1::token::{is_token, is_value_byte};
 
-/// What a field is to whoever writes a head.
+/// How a field is treated when a head is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldRole {
-    /// Written as it is.
+    /// Written unchanged.
     Plain,
     Host,
     Length,
-    /// Cookie: several are one (RFC 9113 §8.2.3).
+    /// Cookie: several fields are merged into one (RFC 9113 §8.2.3).
     Cookie,
     Dropped,
 }
 
-/// Whether a field may stand in HTTP/2, and what it is.
+/// Checks that a field is allowed in HTTP/2, and classifies it.
 ///
 /// # Errors
-/// The rule that it breaks.
+/// The violated rule.
 pub(super) fn field_role(name: &[u8], value: &[u8]) -> Result<FieldRole, Defect> {
     if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
         return Err(Defect::BadName);
@@ -52,7 +52,7 @@ pub(super) fn append_line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The number that a Content-Length is; what is none is found by whoever reads the head.
+/// The value of a Content-Length; the head's parser reports an invalid one.
 pub(super) fn length(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }

@@ -1,9 +1,9 @@
-//! Frames of one direction of a connection (RFC 9113 §4.1) as they pass, told apart and not interpreted.
+//! Observes the frames of one direction of an HTTP/2 connection (RFC 9113 §4.1) without interpreting their payload.
 //!
-//! Fed with whatever pieces the bytes come in; it keeps a frame's head and at most eight bytes of its payload. It
-//! limits nothing and refuses nothing: whoever reads the frames does.
+//! The bytes may arrive in any pieces. The observer stores a frame's header and at most eight bytes of its payload. It
+//! limits and rejects nothing: the HTTP/2 library does.
 
-/// What a frame is (RFC 9113 §6).
+/// The frame types of RFC 9113 §6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameType {
     Data,
@@ -16,55 +16,55 @@ pub enum FrameType {
     GoAway,
     Window,
     Continuation,
-    /// Any other, which is to be ignored (RFC 9113 §5.5).
+    /// Any other type, which must be ignored (RFC 9113 §5.5).
     Unknown,
 }
 
-/// A frame whose head has passed, and what its first bytes said.
+/// A frame whose header has been observed, with the error code from its first payload bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedFrame {
     pub kind: FrameType,
     pub flags: u8,
-    /// Bytes of its payload.
+    /// Length of the payload in bytes.
     pub length: u32,
     pub stream: u32,
-    /// The error code of RST_STREAM and GOAWAY; 0 for others.
+    /// The error code of RST_STREAM and GOAWAY; 0 for all others.
     pub code: u32,
 }
 
 impl ObservedFrame {
-    /// DATA and HEADERS that end their stream.
+    /// Whether the frame is a DATA or HEADERS frame with END_STREAM.
     pub fn ends_stream(self) -> bool {
         matches!(self.kind, FrameType::Data | FrameType::Headers) && self.flags & 1 == 1
     }
 
-    /// SETTINGS and PING that answer ours.
+    /// Whether the frame is a SETTINGS or PING frame with the ACK flag.
     pub fn acknowledges(self) -> bool {
         matches!(self.kind, FrameType::Settings | FrameType::Ping) && self.flags & 1 == 1
     }
 }
 
-/// Bytes of a frame's head.
+/// Length of a frame header in bytes.
 const HEAD: usize = 9;
-/// What of a payload is kept: the last stream and the code of GOAWAY.
+/// Payload bytes that are stored: the last stream id and the error code of GOAWAY.
 const CAPTURED_PAYLOAD: usize = 8;
-/// Bytes of what a client sends first (RFC 9113 §3.4).
+/// Length of the client connection preface in bytes (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 
-/// One direction of a connection.
+/// The observer of one direction of a connection.
 #[derive(Clone, Debug)]
 pub struct FrameObserver {
     preface: usize,
     header_bytes: [u8; HEAD + CAPTURED_PAYLOAD],
     header_length: usize,
-    /// Of a frame whose head has passed: payload that is still to come.
+    /// Payload bytes of the current frame that are still to come.
     payload_left: usize,
     last: FrameType,
     in_block: bool,
 }
 
 impl FrameObserver {
-    /// What a client sends: its preface first.
+    /// Observes a client's bytes, which start with the connection preface.
     pub fn for_client() -> FrameObserver {
         FrameObserver {
             preface: PREFACE,
@@ -76,13 +76,13 @@ impl FrameObserver {
         }
     }
 
-    /// What a server sends.
+    /// Observes a server's bytes.
     pub fn for_server() -> FrameObserver {
         FrameObserver { preface: 0, ..FrameObserver::for_client() }
     }
 
-    /// Whether something other than a body is in the middle: HEADERS without its last CONTINUATION, the preface, or part
-    /// of a frame that is not DATA.
+    /// Whether the observed bytes end inside something other than a body: a header block without its last CONTINUATION,
+    /// the preface, or part of a frame other than DATA.
     pub fn is_mid_frame(&self) -> bool {
         let begun = self.preface > 0 && self.preface < PREFACE;
         begun
@@ -91,7 +91,7 @@ impl FrameObserver {
             || (self.payload_left > 0 && self.last != FrameType::Data)
     }
 
-    /// Takes what passes and tells of every frame once what is kept of it is there.
+    /// Consumes `bytes` and reports every frame once its stored bytes are complete.
     pub fn feed(&mut self, mut bytes: &[u8], mut tell: impl FnMut(ObservedFrame)) {
         let skipped = self.preface.min(bytes.len());
         self.preface -= skipped;
@@ -126,7 +126,7 @@ impl FrameObserver {
         }
     }
 
-    /// Bytes to be kept of the frame that is coming.
+    /// Number of bytes to store of the current frame.
     fn wanted_bytes(&self) -> usize {
         if self.header_length < HEAD {
             return HEAD;

@@ -1,7 +1,7 @@
-//! The head of a request in HTTP/2 (RFC 9113 §8.3.1), written as HTTP/1.1.
+//! Writes an HTTP/2 request head (RFC 9113 §8.3.1) as HTTP/1.1.
 //!
-//! What is written is still to be parsed by [`crate::http1::parse_request`], which judges everything that both versions
-//! have in common; no byte is written that could end a line early.
+//! [`crate::http1::parse_request`] then parses the result and checks every rule that both versions share. No byte is
+//! written that could end a line early.
 
 use super::body::Http1BodyFraming;
 use super::field::{self, FieldRole};
@@ -15,19 +15,19 @@ pub struct RequestHead<'a> {
     pub scheme: Option<&'a [u8]>,
     pub authority: Option<&'a [u8]>,
     pub path: Option<&'a [u8]>,
-    /// `:protocol` (RFC 8441 §4).
+    /// The `:protocol` pseudo-header field (RFC 8441 §4).
     pub protocol: Option<&'a [u8]>,
-    /// The stream ends with the head.
+    /// The head has END_STREAM.
     pub end_stream: bool,
 }
 
-/// Appends the head as HTTP/1.1 and says how its body is to be written behind it.
+/// Appends the head as HTTP/1.1 and returns the framing for the body after it.
 ///
-/// An extended CONNECT for a WebSocket becomes the Upgrade of HTTP/1.1 (RFC 8441 §5, RFC 6455 §4.1) with `key` as its
+/// An extended CONNECT for a WebSocket becomes an HTTP/1.1 Upgrade (RFC 8441 §5, RFC 6455 §4.1) with `key` as its
 /// `Sec-WebSocket-Key`: 24 characters of Base64.
 ///
 /// # Errors
-/// The rule that the head breaks. What was appended until then is of no use.
+/// The rule that the head violates. The bytes appended so far are then useless.
 pub fn write_request<'a>(
     head: &RequestHead<'_>,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
@@ -63,7 +63,7 @@ pub fn write_request<'a>(
             }
             FieldRole::Length if upgrade => return Err(Defect::UpgradeWithBody),
             FieldRole::Length => {
-                // Repeated ones are found by the parser.
+                // The HTTP/1 parser rejects repeated ones.
                 length = Some(field::length(value).unwrap_or_default());
                 field::append_line(name, value, out);
             }
@@ -92,7 +92,7 @@ pub fn write_request<'a>(
 
 fn body(ended: bool, upgrade: bool, length: Option<u64>) -> Result<Http1BodyFraming, Defect> {
     match (ended, upgrade, length) {
-        // A tunnel that ends before it begins.
+        // A tunnel that ends before it starts.
         (true, true, _) => Err(Defect::BadUpgrade),
         (false, true, _) => Ok(Http1BodyFraming::Raw),
         (true, false, None | Some(0)) => Ok(Http1BodyFraming::None),
@@ -102,7 +102,7 @@ fn body(ended: bool, upgrade: bool, length: Option<u64>) -> Result<Http1BodyFram
     }
 }
 
-/// Whether it asks for an upgrade.
+/// Writes the request line; returns whether the request asks for an upgrade.
 fn start_line(head: &RequestHead<'_>, out: &mut Vec<u8>) -> Result<bool, Defect> {
     if !is_token(head.method) {
         return Err(Defect::BadMethod);
@@ -120,7 +120,7 @@ fn start_line(head: &RequestHead<'_>, out: &mut Vec<u8>) -> Result<bool, Defect>
         return Err(Defect::TargetScheme);
     }
     let path = head.path.ok_or(Defect::PseudoMissing)?;
-    // Both forms that HTTP/2 has (RFC 9113 §8.3.1), and no byte that would end the target or the line.
+    // Both forms that HTTP/2 allows (RFC 9113 §8.3.1), without a byte that would end the target or the line.
     if !(path.starts_with(b"/") || (path == b"*" && head.method == b"OPTIONS")) {
         return Err(Defect::TargetForm);
     }

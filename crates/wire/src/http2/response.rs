@@ -1,37 +1,37 @@
-//! The head of an answer in HTTP/2 (RFC 9113 §8.3.2), written as HTTP/1.1.
+//! Writes an HTTP/2 response head (RFC 9113 §8.3.2) as HTTP/1.1.
 //!
-//! What is written is still to be parsed by [`crate::http1::parse_response`].
+//! [`crate::http1::parse_response`] then parses the result.
 
 use super::body::Http1BodyFraming;
 use super::field::{self, FieldRole};
 use crate::http1::Defect;
 use crate::http1::number;
 
-/// What is known of an answer besides its fields.
+/// The properties of a response besides its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseHead<'a> {
     pub status: u16,
-    /// The stream ends with the head.
+    /// The head has END_STREAM.
     pub end_stream: bool,
     pub head_only: bool,
-    /// It answers an extended CONNECT: what proves to the other side of HTTP/1.1 that the upgrade was understood
-    /// (`Sec-WebSocket-Accept`, RFC 6455 §4.2.2).
+    /// Set for the response to an extended CONNECT: the `Sec-WebSocket-Accept` value that confirms the upgrade to an
+    /// HTTP/1.1 peer (RFC 6455 §4.2.2).
     pub accept: Option<&'a [u8]>,
 }
 
-/// Appends the head as HTTP/1.1 and says how its body is to be written behind it.
+/// Appends the head as HTTP/1.1 and returns the framing for the body after it.
 ///
 /// A 2xx to an extended CONNECT becomes 101 (RFC 8441 §5).
 ///
 /// # Errors
-/// The rule that the head breaks. What was appended until then is of no use.
+/// The rule that the head violates. The bytes appended so far are then useless.
 pub fn write_response<'a>(
     head: &ResponseHead<'_>,
     fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     out: &mut Vec<u8>,
 ) -> Result<Http1BodyFraming, Defect> {
     let accept = head.accept.filter(|_| (200..300).contains(&head.status));
-    // RFC 9113 §8.6: there is no 101.
+    // RFC 9113 §8.6: HTTP/2 has no 101.
     if head.status == 101 || !(100..1000).contains(&head.status) {
         return Err(Defect::BadStatus);
     }

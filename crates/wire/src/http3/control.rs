@@ -1,31 +1,32 @@
-//! Streams of a client that go one way (RFC 9114 §6.2): the control stream and those of QPACK.
+//! A client's unidirectional streams (RFC 9114 §6.2): the control stream and the QPACK streams.
 //!
-//! What they say has no effect here beyond the rules that it may break: no push, and no dynamic table, are ours.
+//! These streams have no effect beyond their protocol checks: the balancer supports neither server push nor a dynamic
+//! table.
 
 use super::error::{Http3Error, code};
 use super::frames::{FrameHeaderReader, is_http2_frame_type, kind};
 use super::varint;
 
-/// Bytes of a frame that are kept until it is whole; settings are a few numbers.
+/// Longest control frame that is buffered, in bytes; settings are a few numbers.
 const MAX_BUFFERED: u64 = 1024;
 
-/// An instruction that sets the capacity of the dynamic table to nothing (RFC 9204 §4.3.1).
+/// The instruction that sets the capacity of the dynamic table to 0 (RFC 9204 §4.3.1).
 const NO_CAPACITY: u8 = 0x20;
 
-/// The first bits of the instruction that cancels a stream (RFC 9204 §4.4.2); the others of the byte begin its number.
+/// The first two bits of the Stream Cancellation instruction (RFC 9204 §4.4.2); the stream id starts in the other six.
 const CANCELLATION: u8 = 0b01;
 
-/// A stream that goes one way, from its first byte.
+/// A unidirectional stream, from its first byte.
 #[derive(Debug)]
 pub enum UniStream {
-    /// Its kind is not known yet; the number of it may come in pieces.
+    /// The stream type is not known yet; its number may arrive in pieces.
     Unidentified(Vec<u8>),
     Control(ControlStream),
-    /// Instructions for a table that there is not.
+    /// Instructions for a dynamic table, which is not supported.
     Encoder,
-    /// What the client's decoder of our heads says.
+    /// The instructions of the client's QPACK decoder.
     Decoder(DecoderStream),
-    /// None of ours: it is not read any further.
+    /// A stream type without meaning here; the rest of the stream is ignored.
     Unknown,
 }
 
@@ -35,10 +36,10 @@ impl UniStream {
         UniStream::Unidentified(Vec::new())
     }
 
-    /// Takes what came of it.
+    /// Processes the next bytes of the stream.
     ///
     /// # Errors
-    /// The rule that was broken.
+    /// The violated rule.
     pub fn feed(&mut self, mut bytes: &[u8]) -> Result<(), Http3Error> {
         while let UniStream::Unidentified(held) = self {
             let Some((&first, rest)) = bytes.split_first() else { return Ok(()) };
@@ -47,7 +48,7 @@ impl UniStream {
             let Some((kind, _)) = varint::read(held) else { continue };
             *self = match kind {
                 0 => UniStream::Control(ControlStream::default()),
-                // Only servers push (RFC 9114 §6.2.2).
+                // Only servers open push streams (RFC 9114 §6.2.2).
                 1 => return Err(Http3Error::Connection(code::STREAM_CREATION_ERROR)),
                 2 => UniStream::Encoder,
                 3 => UniStream::Decoder(DecoderStream::default()),
@@ -64,7 +65,7 @@ impl UniStream {
         }
     }
 
-    /// Which of those it is of which a client has one at most; `None`: none of them.
+    /// An index for the stream types that a client may open once; `None` for all others.
     pub fn unique_kind(&self) -> Option<usize> {
         match self {
             UniStream::Control(_) => Some(0),
@@ -81,11 +82,11 @@ impl Default for UniStream {
     }
 }
 
-/// Instructions of a decoder (RFC 9204 §4.4). Our heads need no dynamic table, so there is nothing to acknowledge: a
-/// stream may be cancelled, and that is all.
+/// The instructions of a decoder stream (RFC 9204 §4.4). The balancer's heads use no dynamic table, so the only valid
+/// instruction is the cancellation of a stream.
 #[derive(Debug, Default)]
 pub struct DecoderStream {
-    /// The number of an instruction goes on in the next byte.
+    /// Whether the number of an instruction continues in the next byte.
     continues: bool,
 }
 
@@ -112,7 +113,7 @@ pub struct ControlStream {
     payload_left: u64,
     payload: Vec<u8>,
     has_settings: bool,
-    /// The numbers that came last: of pushes that are still taken, which may only fall, and that are allowed.
+    /// The latest numbers of GOAWAY, which may only decrease, and of MAX_PUSH_ID, which may only increase.
     last_goaway_id: Option<u64>,
     max_push_id: Option<u64>,
 }
@@ -176,13 +177,13 @@ impl ControlStream {
                 let lowered = self.max_push_id.replace(id).is_some_and(|before| id < before);
                 if lowered { Err(Http3Error::Connection(code::ID_ERROR)) } else { Ok(()) }
             }
-            // Nothing was promised that could be taken back (RFC 9114 §7.2.3).
+            // There was no push that a client could cancel (RFC 9114 §7.2.3).
             kind::CANCEL_PUSH => Err(Http3Error::Connection(code::ID_ERROR)),
             _ => Ok(()),
         }
     }
 
-    /// The number that is all of a frame.
+    /// The number that is the whole payload of a frame.
     fn id(&self) -> Result<u64, Http3Error> {
         match varint::read(&self.payload) {
             Some((id, used)) if used == self.payload.len() => Ok(id),
@@ -195,7 +196,7 @@ fn is_ours(kind: u64) -> bool {
     matches!(kind, kind::SETTINGS | kind::GOAWAY | kind::MAX_PUSH_ID | kind::CANCEL_PUSH)
 }
 
-/// Looks at a client's settings (RFC 9114 §7.2.4.1); none of them changes what we send.
+/// Checks a client's settings (RFC 9114 §7.2.4.1); none of them changes what the balancer sends.
 fn check_settings(mut bytes: &[u8]) -> Result<(), Http3Error> {
     let mut seen = Vec::new();
     while !bytes.is_empty() {
@@ -203,7 +204,7 @@ fn check_settings(mut bytes: &[u8]) -> Result<(), Http3Error> {
         let (name, used) = varint::read(bytes).ok_or(cut)?;
         let (_, more) = varint::read(&bytes[used..]).ok_or(cut)?;
         bytes = &bytes[used + more..];
-        // Those of HTTP/2, and a number twice.
+        // The reserved settings of HTTP/2, and a repeated setting.
         if matches!(name, 2..=5) || seen.contains(&name) {
             return Err(Http3Error::Connection(code::SETTINGS_ERROR));
         }

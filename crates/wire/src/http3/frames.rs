@@ -1,11 +1,11 @@
-//! The frames of a request's stream (RFC 9114 §4.1, §7.1): its head, the pieces of its body, its trailers.
+//! The frames of a request stream (RFC 9114 §4.1, §7.1): its head, the pieces of its body, its trailers.
 //!
-//! Heads are kept until they are whole, up to a limit; bodies are not kept; what is unknown is passed over.
+//! Heads are buffered until they are complete, up to a limit. Bodies are not buffered, and unknown frames are skipped.
 
 use super::error::{Http3Error, code};
 use super::varint;
 
-/// What frames are called (RFC 9114 §7.2).
+/// Frame types (RFC 9114 §7.2).
 pub(super) mod kind {
     pub(crate) const DATA: u64 = 0;
     pub(crate) const HEADERS: u64 = 1;
@@ -16,27 +16,27 @@ pub(super) mod kind {
     pub(crate) const MAX_PUSH_ID: u64 = 13;
 }
 
-/// The longest head of a frame: two numbers of eight bytes.
+/// Longest frame header: two variable-length integers of up to eight bytes each.
 const HEAD: usize = 16;
 
-/// Whether this is the number of a frame of HTTP/2 that HTTP/3 does not have (RFC 9114 §7.2.8).
+/// Whether this is an HTTP/2 frame type that is reserved in HTTP/3 (RFC 9114 §7.2.8).
 pub(super) fn is_http2_frame_type(kind: u64) -> bool {
     matches!(kind, 2 | 6 | 8 | 9)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameEvent {
-    /// Nothing whole: more is needed.
+    /// Nothing is complete; more bytes are needed.
     More,
-    /// The head is whole: `take_field_section` has it.
+    /// The head is complete: `take_field_section` returns it.
     Head,
-    /// The trailers are whole: `take_field_section` has them.
+    /// The trailers are complete: `take_field_section` returns them.
     Trailers,
-    /// So many bytes of a body lie at the end of what was used.
+    /// The last n of the consumed bytes are body bytes.
     Data(usize),
 }
 
-/// The head of a frame as it comes.
+/// Reads the header of a frame, which may arrive in pieces.
 #[derive(Debug, Default)]
 pub(super) struct FrameHeaderReader {
     buffered: [u8; HEAD],
@@ -44,10 +44,10 @@ pub(super) struct FrameHeaderReader {
 }
 
 impl FrameHeaderReader {
-    /// Takes bytes; how many were used, and kind and length once they are known.
+    /// Returns the number of consumed bytes and, once the header is complete, the frame's type and length.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> (usize, Option<(u64, u64)>) {
         for (at, &byte) in bytes.iter().enumerate() {
-            // Sixteen bytes hold any two numbers, so that there is room.
+            // Sixteen bytes hold any two variable-length integers, so this index is in range.
             self.buffered[self.buffered_length] = byte;
             self.buffered_length += 1;
             let have = &self.buffered[..self.buffered_length];
@@ -59,7 +59,7 @@ impl FrameHeaderReader {
         (bytes.len(), None)
     }
 
-    /// Whether a part of a head came.
+    /// Whether a header is incomplete.
     pub(super) fn is_partial(&self) -> bool {
         self.buffered_length > 0
     }
@@ -73,7 +73,6 @@ enum FramePosition {
     Ignored,
 }
 
-/// How far a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestStage {
     Head,
@@ -81,7 +80,7 @@ enum RequestStage {
     Ended,
 }
 
-/// The frames of one stream.
+/// The frames of one request stream.
 #[derive(Debug)]
 pub struct FrameReader {
     begin: FrameHeaderReader,
@@ -93,7 +92,7 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// Of a stream whose head may have `most` bytes as it is coded.
+    /// A reader that accepts an encoded head of up to `most` bytes.
     pub fn new(most: usize) -> FrameReader {
         let begin = FrameHeaderReader::default();
         let block = Vec::new();
@@ -107,10 +106,10 @@ impl FrameReader {
         }
     }
 
-    /// Takes what came; how much of it was used, and what that was.
+    /// Processes the next bytes; returns how many were consumed, and the event at their end.
     ///
     /// # Errors
-    /// The rule that was broken.
+    /// The violated rule.
     pub fn step(&mut self, bytes: &[u8]) -> Result<(usize, FrameEvent), Http3Error> {
         let mut used = 0;
         loop {
@@ -180,15 +179,15 @@ impl FrameReader {
         Ok(())
     }
 
-    /// The head or the trailers that are whole.
+    /// Returns the head or the trailers that are complete.
     pub fn take_field_section(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.field_section)
     }
 
-    /// The stream has ended.
+    /// Checks that the stream may end here.
     ///
     /// # Errors
-    /// It ended in the middle of a frame (RFC 9114 §7.1).
+    /// The stream ended in the middle of a frame (RFC 9114 §7.1).
     pub fn finish(&self) -> Result<(), Http3Error> {
         match self.position == FramePosition::Header && !self.begin.is_partial() {
             true => Ok(()),

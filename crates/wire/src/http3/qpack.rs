@@ -1,20 +1,20 @@
-//! Heads as QPACK codes them (RFC 9204) where no side keeps a table: each block stands for itself.
+//! Encodes and decodes QPACK field sections (RFC 9204) without a dynamic table: each section stands alone.
 //!
-//! We allow no table, so that a block that refers to one is broken. It gives no meaning to fields.
+//! The balancer allows no dynamic table, so a section that refers to one is an error. Fields are not interpreted.
 
 mod fixed;
 mod huffman;
 
 use super::error::{Http3Error, code};
 
-/// What a field costs beside its text (RFC 9114 §4.2.2).
+/// The size of a field in addition to its text (RFC 9114 §4.2.2).
 const PER_FIELD: usize = 32;
 
-/// The fields of a block, in their order.
+/// The fields of a section, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct FieldSection {
     text: Vec<u8>,
-    /// Where a name ends, and where its value does.
+    /// The end offsets of a name and of its value in `text`.
     ends: Vec<(usize, usize)>,
 }
 
@@ -30,13 +30,13 @@ impl FieldSection {
 
 const BROKEN: Http3Error = Http3Error::Connection(code::QPACK_DECOMPRESSION_FAILED);
 
-/// Decodes a block whose fields may come to `most` bytes, each with 32 more.
+/// Decodes a section with a size limit of `most` bytes; each field counts 32 bytes more than its text.
 ///
 /// # Errors
-/// It is broken, or too large.
+/// The section is invalid or too large.
 pub fn decode(block: &[u8], most: usize) -> Result<FieldSection, Http3Error> {
     let mut rest = block;
-    // Nothing of a table is required (RFC 9204 §4.5.1); the base does not matter then.
+    // The required insert count must be 0 (RFC 9204 §4.5.1); the base has no effect then.
     if integer(&mut rest, 8)? != 0 {
         return Err(BROKEN);
     }
@@ -77,7 +77,7 @@ fn static_table_entry(index: u64) -> Result<(&'static [u8], &'static [u8]), Http
     field.map(|(name, value)| (name.as_bytes(), value.as_bytes())).ok_or(BROKEN)
 }
 
-/// A number whose first byte gives it `bits` bits (RFC 7541 §5.1).
+/// Decodes an integer with a prefix of `bits` bits (RFC 7541 §5.1).
 fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Http3Error> {
     let (&first, mut rest) = bytes.split_first().ok_or(BROKEN)?;
     let full = (1u64 << bits) - 1;
@@ -87,7 +87,7 @@ fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Http3Error> {
         loop {
             let (&byte, more) = rest.split_first().ok_or(BROKEN)?;
             rest = more;
-            // Nothing here is larger than 2^28.
+            // No value here exceeds 2^28.
             if shift > 21 {
                 return Err(BROKEN);
             }
@@ -102,7 +102,7 @@ fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Http3Error> {
     Ok(value)
 }
 
-/// Appends a string whose length has `bits` bits in its first byte, below the bit that says whether it is coded.
+/// Appends a string whose length has a prefix of `bits` bits. The bit above the prefix is the Huffman flag.
 fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Result<(), Http3Error> {
     let coded = bytes.first().is_some_and(|first| first >> bits & 1 == 1);
     let length = usize::try_from(integer(bytes, bits)?).map_err(|_| BROKEN)?;
@@ -115,7 +115,7 @@ fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Resul
         out.extend_from_slice(text);
         return Ok(());
     }
-    // The shortest code has five bits.
+    // The longest Huffman code has 30 bits, so this is a lower bound of the decoded length.
     if text.len() * 8 / 30 > most {
         return Err(Http3Error::TooLarge);
     }
@@ -127,12 +127,12 @@ fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Resul
     }
 }
 
-/// Begins a block that refers to no table.
+/// Starts a section that refers to no dynamic table.
 pub(super) fn begin_field_section(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// Appends a field; `name` in lower case.
+/// Appends a field; `name` is in lower case.
 pub(super) fn append_field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     match fixed::find(name, value) {
         Some((at, true)) => number(0xc0, 6, at, out),

@@ -1,30 +1,30 @@
-//! The head of a request in HTTP/3 (RFC 9114 §4.3.1), written as HTTP/1.1.
+//! Writes an HTTP/3 request head (RFC 9114 §4.3.1) as HTTP/1.1.
 //!
-//! What is written is still to be parsed by [`crate::http1::parse_request`]. Rules that HTTP/3 shares with HTTP/2 are
-//! judged by [`crate::http2::write_request`]; here are those that its library judges there.
+//! [`crate::http1::parse_request`] then parses the result. [`crate::http2::write_request`] checks the rules that HTTP/3
+//! shares with HTTP/2. This module checks the rules that, in HTTP/2, the library checks.
 
 use super::qpack::FieldSection;
 use crate::http1::Defect;
 use crate::http1::token::{is_token, is_value_byte};
 use crate::http2::{self, Http1BodyFraming, RequestHead};
 
-/// What is known of a request's head.
+/// The properties of a written request head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenHead {
-    /// How its body is written behind it.
+    /// The framing for the body after the head.
     pub body: Http1BodyFraming,
     pub head_only: bool,
 }
 
-/// Whether it asks for a tunnel (RFC 9220), for which a key has to be made.
+/// Whether the request asks for a tunnel (RFC 9220), which needs a `Sec-WebSocket-Key`.
 pub fn is_extended_connect(fields: &FieldSection) -> bool {
     fields.iter().any(|(name, _)| name == b":protocol")
 }
 
-/// Appends the head as HTTP/1.1. `ended`: the stream ends with it; `key`: as of [`http2::write_request`].
+/// Appends the head as HTTP/1.1. `ended`: the stream ends with the head. `key`: see [`http2::write_request`].
 ///
 /// # Errors
-/// The rule that the head breaks. What was appended until then is of no use.
+/// The rule that the head violates. The bytes appended so far are then useless.
 pub fn write_request(
     fields: &FieldSection,
     ended: bool,
@@ -51,7 +51,7 @@ pub fn write_request(
         }
         pseudo += 1;
     }
-    // They come before all others (RFC 9114 §4.3).
+    // Pseudo-header fields precede all others (RFC 9114 §4.3).
     if fields.iter().take(pseudo).any(|(name, _)| name.first() != Some(&b':')) {
         return Err(Defect::Http3Protocol);
     }
@@ -66,7 +66,7 @@ pub fn write_request(
 /// Appends trailers as lines of HTTP/1.1.
 ///
 /// # Errors
-/// The rule that they break.
+/// The rule that the trailers violate.
 pub fn write_trailer_lines(fields: &FieldSection, out: &mut Vec<u8>) -> Result<(), Defect> {
     for (name, value) in fields.iter() {
         if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {

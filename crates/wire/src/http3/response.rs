@@ -1,7 +1,7 @@
-//! What we send in HTTP/3: settings, heads and trailers of answers, the beginnings of pieces of bodies, and the word that
-//! no more is taken.
+//! Writes what the balancer sends in HTTP/3: settings, heads and trailers of responses, headers of DATA frames, and
+//! GOAWAY.
 //!
-//! It parses nothing: heads come parsed from [`crate::http1`].
+//! Nothing is parsed here: [`crate::http1`] supplies parsed heads.
 
 use super::frames::kind;
 use super::{qpack, varint};
@@ -13,7 +13,7 @@ const MAX_FIELD_SECTION_SIZE: u64 = 6;
 /// `SETTINGS_ENABLE_CONNECT_PROTOCOL` (RFC 9220 §3).
 const ENABLE_CONNECT_PROTOCOL: u64 = 8;
 
-/// Begins our control stream: its kind and our settings; heads of requests may have so many bytes.
+/// The start of the control stream: its stream type and the settings. `heads`: size limit of a request head in bytes.
 pub fn control_stream_preface(heads: u64) -> Vec<u8> {
     let mut payload = Vec::new();
     for number in [MAX_FIELD_SECTION_SIZE, heads, ENABLE_CONNECT_PROTOCOL, 1] {
@@ -24,7 +24,7 @@ pub fn control_stream_preface(heads: u64) -> Vec<u8> {
     out
 }
 
-/// Says that requests from this stream on are not taken (RFC 9114 §5.2).
+/// A GOAWAY frame: requests from this stream id on are not processed (RFC 9114 §5.2).
 pub fn goaway_frame(stream: u64) -> Vec<u8> {
     let mut payload = Vec::new();
     let mut out = Vec::new();
@@ -33,13 +33,13 @@ pub fn goaway_frame(stream: u64) -> Vec<u8> {
     out
 }
 
-/// Appends the beginning of a piece of a body that has so many bytes.
+/// Appends the header of a DATA frame with `length` bytes of payload.
 pub fn data_header(length: usize, out: &mut Vec<u8>) {
     varint::write(kind::DATA, out);
     varint::write(length as u64, out);
 }
 
-/// Appends the head of an answer; `status`: what it has instead of its own where an upgrade was agreed.
+/// Appends a response head with `status`, which differs from the response's own status for an accepted upgrade.
 pub fn write_head(response: &ParsedResponseHead<'_, '_>, status: u16, out: &mut Vec<u8>) {
     let mut block = Vec::with_capacity(256);
     qpack::begin_field_section(&mut block);
@@ -67,7 +67,7 @@ pub fn write_head(response: &ParsedResponseHead<'_, '_>, status: u16, out: &mut 
     frame(kind::HEADERS, &block, out);
 }
 
-/// Appends trailers: lines of HTTP/1.1, each with its end, which were judged before.
+/// Appends trailers from lines of HTTP/1.1, each with its line end, which were checked before.
 pub fn write_trailers(lines: &[u8], out: &mut Vec<u8>) {
     let mut block = Vec::with_capacity(lines.len());
     qpack::begin_field_section(&mut block);

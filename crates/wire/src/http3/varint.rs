@@ -1,6 +1,6 @@
-//! Numbers of QUIC (RFC 9000 §16): the first two bits say how many bytes there are.
+//! Variable-length integers of QUIC (RFC 9000 §16): the first two bits hold the length.
 
-/// The number that bytes begin with, and how many it takes; `None`: it is not whole.
+/// The integer at the start of `bytes`, and its length in bytes; `None`: the integer is incomplete.
 pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
     let length = 1usize << (first >> 6);
@@ -9,7 +9,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, length))
 }
 
-/// Appends a number below 2^62 in as few bytes as it takes.
+/// Appends an integer below 2^62 in the shortest form.
 pub(super) fn write(value: u64, out: &mut Vec<u8>) {
     match value {
         0..0x40 => out.push(value as u8),

@@ -1,6 +1,6 @@
-//! Version 2: a signature, a fixed part, addresses and further values (`proxy-protocol.txt` §2.2).
+//! Version 2: a signature, a fixed part, addresses and type-length-values (`proxy-protocol.txt` §2.2).
 //!
-//! Of the further values the checksum alone is looked at.
+//! Of the type-length-values, only the checksum is evaluated.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,12 +9,12 @@ use super::header::{
 };
 use super::sum::crc32c;
 
-/// Bytes of the longest header that is taken.
+/// Longest accepted header in bytes.
 pub(super) const LONGEST: usize = 4096;
 
-/// What every header begins with: no line of any other protocol does.
+/// The start of every header, chosen so that no line of another protocol matches it.
 const SIGNATURE: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
-/// Signature, version and command, family and transport, length of the rest.
+/// Length of the signature, version and command, family and transport, and the length field.
 const FIXED: usize = 16;
 
 /// Commands in the low half of the byte after the signature (PROXY protocol, section 2.2).
@@ -30,7 +30,7 @@ const UNIX_STREAM: u8 = 0x31;
 /// The type of a checksum over the whole header (PP2_TYPE_CRC32C).
 const SUM: u8 = 0x03;
 
-/// Reads a header that begins with a carriage return.
+/// Parses a header that starts with a carriage return.
 pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     let known = bytes.len().min(SIGNATURE.len());
     if bytes[..known] != SIGNATURE[..known] {
@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> 
     let Some(whole) = bytes.get(..length) else {
         return Ok(ProxyHeaderResult::Partial(length - bytes.len()));
     };
-    // All of it is discarded where nobody stands behind the connection, the family included.
+    // `LOCAL`: no client is proxied, so the rest of the header is ignored, the family included.
     let ends = if command == LOCAL { None } else { parse_addresses(whole, family)? };
     Ok(ProxyHeaderResult::Complete(ProxyProtocolHeader {
         version: ProxyVersion::V2,
@@ -62,7 +62,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> 
 
 fn parse_addresses(whole: &[u8], family: u8) -> Result<Option<ProxiedAddresses>, ProxyHeaderError> {
     let (width, ported) = match family {
-        // Addresses of no family cannot be told from what follows them.
+        // The length of addresses without a family is unknown, so the rest cannot be parsed.
         UNSPEC => return Ok(None),
         TCP4 => (4, true),
         TCP6 => (16, true),
@@ -91,7 +91,7 @@ fn address(bytes: &[u8]) -> IpAddr {
     <[u8; 16]>::try_from(bytes).unwrap_or_default().into()
 }
 
-/// Walks over the further values from `at` on.
+/// Checks the type-length-values from `at` on.
 fn check_tlvs(whole: &[u8], mut at: usize) -> Result<(), ProxyHeaderError> {
     let mut sums = 0;
     while at < whole.len() {

@@ -1,8 +1,7 @@
-//! The words of the PROXY protocol: what a header says, and what can be wrong with one.
+//! The data types of the PROXY protocol: the content of a header, and its possible errors.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The form of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyVersion {
     /// A line of text.
@@ -10,61 +9,58 @@ pub enum ProxyVersion {
     V2,
 }
 
-/// Both ends of the connection that a header tells of.
+/// The two addresses of the proxied connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxiedAddresses {
-    /// Where it came from.
     pub source: SocketAddr,
-    /// Where it went to.
     pub destination: SocketAddr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxyProtocolHeader {
     pub version: ProxyVersion,
-    /// `None`: it tells of no addresses that could be used, and the connection's own hold: `LOCAL`, `UNKNOWN`, `UNSPEC`
-    /// and unix sockets.
+    /// `None`: the header has no usable addresses (`LOCAL`, `UNKNOWN`, `UNSPEC`, unix sockets), so the connection's own
+    /// addresses apply.
     pub addresses: Option<ProxiedAddresses>,
     pub length: usize,
 }
 
-/// How far reading came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeaderResult {
     Complete(ProxyProtocolHeader),
-    /// So many bytes are missing at least: whoever reads no more than these reads nothing that comes behind it.
+    /// Minimum number of missing bytes. A reader that reads no more than these consumes nothing after the header.
     Partial(usize),
 }
 
-/// What is wrong with a header.
+/// Why a header is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeaderError {
-    /// There is none: the bytes begin otherwise.
+    /// There is no header: the bytes start with something else.
     Missing,
-    /// Longer than is taken.
+    /// Longer than the limit.
     TooLong,
-    /// A line of version 1 that is none.
+    /// Version 1: the line is malformed.
     BadLine,
-    /// An address of version 1 that is none.
+    /// Version 1: an address is malformed.
     BadAddress,
-    /// A port of version 1 that is none.
+    /// Version 1: a port is malformed.
     BadPort,
-    /// The binary form of another version than 2.
+    /// The binary form has a version other than 2.
     BadVersion,
-    /// Neither `LOCAL` nor `PROXY`.
+    /// The command is neither `LOCAL` nor `PROXY`.
     BadCommand,
-    /// A family or transport that cannot stand for a stream.
+    /// The family or transport is not supported.
     BadFamily,
     /// Shorter than the addresses of its family.
     NoAddresses,
-    /// A type-length-value that goes beyond the end, or a checksum that is none.
+    /// A type-length-value that exceeds the header, or a checksum of the wrong size or repeated.
     BadTlv,
-    /// The checksum is another one.
+    /// The checksum does not match.
     BadSum,
 }
 
 impl ProxyHeaderError {
-    /// Its name in the log.
+    /// The name in the log.
     pub const fn name(self) -> &'static str {
         match self {
             ProxyHeaderError::Missing => "proxy-header-missing",
@@ -83,7 +79,7 @@ impl ProxyHeaderError {
 }
 
 impl ProxiedAddresses {
-    /// The same in one family: a header has room for one alone.
+    /// The addresses in one family, since a header has only one: IPv4 is mapped to IPv6 if they differ.
     pub(super) fn into_one_family(self) -> ProxiedAddresses {
         if self.source.is_ipv4() == self.destination.is_ipv4() {
             return self;

@@ -1,4 +1,4 @@
-//! CRC-32C (Castagnoli; RFC 3309 appendix B), a byte at a time: a header is short and comes once a connection.
+//! CRC-32C (Castagnoli; RFC 3309 appendix B), byte by byte: a header is short and occurs once per connection.
 
 /// The remainder of each byte by the reflected polynomial 0x1edc6f41.
 const TABLE: [u32; 256] = {
@@ -17,7 +17,7 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// The checksum over these parts, one behind the other.
+/// The checksum over the concatenated parts.
 pub(super) fn crc32c(parts: &[&[u8]]) -> u32 {
     let step = |sum: u32, byte: &u8| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)];
     !parts.iter().copied().flatten().fold(u32::MAX, step)

@@ -6,15 +6,15 @@ use super::header::{
     ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 
-/// Bytes of the longest line, its end included.
+/// Length of the longest line in bytes, its line end included.
 const LONGEST: usize = 107;
-/// Bytes of the shortest one: `PROXY UNKNOWN` and its end. The binary form has no shorter one.
+/// Length of the shortest line: `PROXY UNKNOWN` and its line end. No binary header is shorter.
 pub(super) const SHORTEST: usize = 15;
 
-/// What every line begins with.
+/// The start of every line.
 const WORD: &[u8] = b"PROXY ";
 
-/// Reads a line that begins with `P`.
+/// Parses a line that starts with `P`.
 pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> {
     let known = bytes.len().min(WORD.len());
     if bytes[..known] != WORD[..known] {
@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ProxyHeaderResult, ProxyHeaderError> 
     }))
 }
 
-/// The bytes that are missing at least of a line whose end has not come.
+/// The minimum number of missing bytes of a line without its end.
 fn missing_bytes(line: &[u8]) -> usize {
     if line.len() < SHORTEST {
         return SHORTEST - line.len();
@@ -75,7 +75,7 @@ fn parse_addresses(line: &str) -> Result<Option<ProxiedAddresses>, ProxyHeaderEr
     let mut words = line.split(' ');
     let family = words.next().unwrap_or_default();
     if family == "UNKNOWN" {
-        // What follows is to be ignored.
+        // The rest of an `UNKNOWN` line is ignored.
         return Ok(None);
     }
     let four = match family {

@@ -1,4 +1,4 @@
-//! Replays the corpus: each file's outcomes and each byte that is passed on are exact.
+//! Replays the corpus: the results of each file and the bytes passed on must match exactly.
 
 use crate::reader::{self, CorpusCase};
 use crate::replay::{self, Replay};
@@ -28,7 +28,7 @@ fn every_answer_comes_to_its_outcome() {
     });
 }
 
-/// A rule without a case would be a rule that nobody has seen at work.
+/// A rule without a case would be untested.
 #[test]
 fn every_defect_has_a_case() {
     let cases = [reader::load("requests"), reader::load("answers")].concat();
@@ -36,7 +36,7 @@ fn every_defect_has_a_case() {
         cases.iter().filter_map(|case| case.refusal().map(|(name, _)| name)).collect();
     let missing: Vec<&str> = Defect::ALL
         .iter()
-        // The exchange raises the first; the second is what no known input reaches.
+        // The exchange raises the first defect; no known input causes the second.
         .filter(|defect| !matches!(defect, Defect::EarlyUpgradeData | Defect::Malformed))
         .filter(|defect| !of_http2(**defect))
         .map(|defect| defect.name())
@@ -45,7 +45,7 @@ fn every_defect_has_a_case() {
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
-/// What HTTP/1 has no form for.
+/// Defects that HTTP/1 cannot have.
 fn of_http2(defect: Defect) -> bool {
     use Defect::{AuthorityMismatch, HopByHop, Http2Malformed, Http2Protocol};
     use Defect::{Http3Protocol, LengthMismatch, PseudoMissing, UpgradeWithBody};

@@ -1,8 +1,10 @@
-//! Whenever we accept a request, a second and independent server must find the same request in the same bytes.
+//! Compares with a second, independent server: for each accepted request it must find the same request in the same
+//! bytes.
 //!
-//! The other is hyper's HTTP/1 server over an in-memory stream. It uses httparse for lines too; its framing, chunks,
-//! targets and persistence are its own. Where it refuses what we accept, the reason is one of the closed table of
-//! [`explained`]; where both accept, nothing may differ. What we refuse is not compared: we are stricter.
+//! The second server is hyper's HTTP/1 server over an in-memory stream. Both use httparse for lines; framing, chunks,
+//! targets and persistence are hyper's own. Where hyper rejects a request that `wire` accepts, the reason must be in
+//! the closed table of [`explained`]. Where both accept, nothing may differ. Requests that `wire` rejects are not
+//! compared, because `wire` is stricter.
 
 use crate::mutate::{HTTP_WORDS, SplitMix, mutate};
 use crate::reader;
@@ -20,17 +22,17 @@ use wire::http1::{
     parse_request,
 };
 
-/// Mutated streams beside the corpus itself, unless `STEELYARD_FUZZ_RUNS` says how many; `STEELYARD_FUZZ_TIMES` gives a
-/// multiple of it.
+/// Mutated streams in addition to the corpus, unless `STEELYARD_FUZZ_RUNS` sets the number; `STEELYARD_FUZZ_TIMES`
+/// multiplies it.
 const STREAMS: u64 = 30_000;
 
-/// A request as one of the two saw it.
+/// A request as one of the two parsers saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ObservedRequest {
     method: String,
     path: String,
     query: Option<String>,
-    /// Of absolute-form; hyper tells Host only as a field.
+    /// The authority of an absolute-form target; hyper reports Host only as a field.
     authority: Option<String>,
     body: ObservedBody,
 }
@@ -38,19 +40,19 @@ struct ObservedRequest {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ObservedBody {
     Whole(Vec<u8>),
-    /// The stream ended within it.
+    /// The stream ended inside the body.
     Cut,
     Broken,
 }
 
-/// How our reading of a stream ended.
+/// How `wire`'s reading of a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamOutcome {
-    /// All bytes belong to what was seen, or more were needed.
+    /// All bytes were consumed, or more bytes were needed.
     Stream,
     /// The last request closes the connection.
     Close,
-    /// We refused what came next.
+    /// `wire` rejected the next request.
     Refused,
 }
 
@@ -94,7 +96,7 @@ fn hyper_finds_the_same_requests() {
     assert!(compared as u64 > streams / 3, "only {compared} requests were accepted by us");
 }
 
-/// `None`: they agree. `Some(None)`: they differ and nothing explains it.
+/// `None`: both agree. `Some(None)`: they differ without an explanation.
 fn compare(
     us: &[ObservedRequest],
     end: StreamOutcome,
@@ -112,25 +114,25 @@ fn compare(
             return Some(explained_difference(ours, theirs));
         }
     }
-    // What we refuse, hyper may take; but it may not see a request where we saw the end.
+    // hyper may accept what `wire` rejects, but it may not find a request after the end that `wire` saw.
     let extra = them.len() > us.len() && end != StreamOutcome::Refused;
     extra.then_some(None)
 }
 
-/// Why hyper does not get as far as this request of ours: the closed table.
+/// Why hyper does not reach this request: the closed table.
 fn explained(ours: &ObservedRequest) -> Option<&'static str> {
     let target = |bytes: &[u8]| {
         let query = ours.query.as_deref().unwrap_or_default();
         ours.path.bytes().chain(query.bytes()).any(|byte| bytes.contains(&byte))
     };
     if target(b"\"<>\\^`{|}") {
-        // The http crate's Uri takes fewer visible bytes than browsers send; we pass them on unchanged.
+        // The http crate's Uri accepts fewer visible bytes than browsers send; `wire` passes them unchanged.
         return Some("visible byte in target");
     }
     None
 }
 
-/// Why both see a request at this place and not the same one: the closed table.
+/// Why both find a request here, but not the same one: the closed table.
 fn explained_difference(ours: &ObservedRequest, theirs: &ObservedRequest) -> Option<&'static str> {
     if ours.method == "OPTIONS" && ours.path == "*" && theirs.path == "/" {
         // RFC 9112 §3.2.4: absolute-form without a path; hyper leaves this step to its caller.
@@ -196,7 +198,7 @@ fn seen(request: &ParsedRequestHead, body: ObservedBody) -> ObservedRequest {
     }
 }
 
-/// What hyper finds in the stream, answering each request at once with an empty 200.
+/// The requests that hyper finds in the stream; each is answered immediately with an empty 200.
 async fn theirs(stream: &[u8]) -> Vec<ObservedRequest> {
     let (mut client, server) = tokio::io::duplex(1 << 20);
     client.write_all(stream).await.unwrap();
@@ -219,7 +221,7 @@ async fn theirs(stream: &[u8]) -> Vec<ObservedRequest> {
             Ok::<_, Infallible>(hyper::Response::new(Empty::<Bytes>::new()))
         }
     });
-    // Its error is what it refused; the requests before it count.
+    // An error means that hyper rejected the next request; the requests before it count.
     let _ = hyper::server::conn::http1::Builder::new()
         .half_close(true)
         .max_headers(HeadLimits::default().head_count)

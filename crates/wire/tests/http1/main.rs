@@ -1,4 +1,4 @@
-//! Tests of the HTTP/1 codec from outside: the corpus, properties, and a second parser to agree with.
+//! Integration tests of the HTTP/1 codec: the corpus, properties, and a comparison with a second parser.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,13 +1,12 @@
-//! A deterministic mutator: one number gives one input, so that a failure is told in one line.
+//! A deterministic mutator: one seed produces one input, so a failure can be reproduced from one number.
 //!
-//! It knows the words of HTTP/1 and of numbers, not its grammar. It keeps no corpus and measures no coverage.
+//! It uses keywords of HTTP/1 and numbers, not the grammar. There is no stored corpus and no coverage measurement.
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64: small, seeded, and the same on every platform.
 #[derive(Clone, Debug)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// A sequence of its own for each seed.
     pub fn new(seed: u64) -> SplitMix {
         SplitMix(seed)
     }
@@ -26,7 +25,7 @@ impl SplitMix {
         (self.bits() % count as u64) as usize
     }
 
-    /// One of `all`, which is not empty.
+    /// One element of `all`, which is not empty.
     pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
@@ -39,7 +38,7 @@ impl SplitMix {
     }
 }
 
-/// Words that change the meaning of a message.
+/// Byte strings that change the meaning of a message.
 pub const HTTP_WORDS: &[&[u8]] = &[
     b"\r\n",
     b"\n",
@@ -80,7 +79,7 @@ pub const HTTP_WORDS: &[&[u8]] = &[
     b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
 ];
 
-/// One of the `seeds` with a few changes; some stay as they are.
+/// One of the `seeds` with a few changes; some results are unchanged.
 pub fn mutate(draw: &mut SplitMix, seeds: &[Vec<u8>], words: &[&[u8]]) -> Vec<u8> {
     let mut bytes = draw.of(seeds).clone();
     for _ in 0..draw.below(5) {

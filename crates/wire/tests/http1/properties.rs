@@ -1,4 +1,5 @@
-//! Properties: however bytes are cut, they mean the same; what we write, we accept, and it means the same.
+//! Properties: the way bytes are split never changes the result, and the parser accepts everything that the writer
+//! emits, with the same meaning.
 
 use crate::reader;
 use crate::replay::{answer_line, answers, request_edits, request_line, requests};
@@ -9,7 +10,7 @@ use wire::http1::{
     parse_request, parse_response,
 };
 
-/// What a head comes to when its bytes arrive one by one.
+/// The result for a head whose bytes arrive one by one.
 fn trickled_request(bytes: &[u8]) -> Result<Option<(String, usize)>, Defect> {
     for end in 0..=bytes.len() {
         if let Some(found) = whole_request(&bytes[..end])? {
@@ -43,7 +44,7 @@ fn trickled_answer(
     Ok(None)
 }
 
-/// The outcome of a chunked body that is fed in pieces of the given lengths, in turn.
+/// The result for a chunked body that arrives in pieces of the given lengths, in turn.
 fn fed(
     body: &[u8],
     pieces: &[usize],
@@ -83,7 +84,7 @@ fn the_corpus_means_the_same_byte_by_byte() {
     }
 }
 
-/// Heads at their limit: the outcome may not depend on how much has arrived beyond it.
+/// Heads at their size limit: the result may not depend on how many bytes beyond the limit have arrived.
 #[test]
 fn limits_hold_however_the_bytes_arrive() {
     let limits = HeadLimits { head_bytes: 60, head_count: 3, target_bytes: 20 };
@@ -118,7 +119,7 @@ fn limits_hold_however_the_bytes_arrive() {
     assert_eq!(found, expected);
 }
 
-/// A head that is often acceptable and often nearly so.
+/// A head that is often valid and often nearly valid.
 fn head(first: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     let field = prop_oneof![
         4 => "[A-Za-z-]{1,12}: ?[ -~]{0,20}\r\n",
@@ -224,7 +225,7 @@ proptest! {
             ForwardedPolicy::Remove => prop_assert_eq!(told, 0),
             ForwardedPolicy::Keep => {}
         }
-        // Writing once more with nothing to add changes nothing but hop-by-hop fields.
+        // Rewriting with nothing to add changes only hop-by-hop fields.
         let quiet = wire::http1::RequestEdits {
             x_forwarded: ForwardedPolicy::Keep, forwarded: ForwardedPolicy::Keep, via: None, keep_upgrade: true, ..edits
         };
@@ -293,7 +294,7 @@ proptest! {
         let (plain, end) = fed(&body, &pieces, ChunkedOutput::Unframed);
         prop_assert_eq!(end, Ok(Some(length)));
         prop_assert_eq!(plain, parts.concat());
-        // The body is in normal form already, so writing it again changes nothing.
+        // The body is in normal form already, so rewriting it changes nothing.
         let (chunks, end) = fed(&body, &pieces, ChunkedOutput::Chunked);
         prop_assert_eq!(end, Ok(Some(length)));
         prop_assert_eq!(chunks, &body[..length]);

@@ -1,30 +1,29 @@
-//! Reads the corpus of hostile and tricky messages; the format is in `tests/corpus/README.md`.
+//! Reads the corpus of hostile and tricky messages; `tests/corpus/README.md` describes the format.
 //!
-//! It judges nothing: the tests of `wire` replay the cases against the codec, end-to-end tests against sockets.
+//! The reader checks nothing: the tests of `wire` replay the cases against the codec, end-to-end tests against sockets.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// One file of the corpus.
 #[derive(Clone, Debug)]
 pub struct CorpusCase {
     /// The file's name without its suffix.
     pub name: String,
     pub file: PathBuf,
     pub intent: String,
-    /// The outcomes, in order.
+    /// The expected results, in order.
     pub expect: Vec<String>,
     /// `head`, `connect`, `upgrade` or `other`.
     pub request_kind: String,
     pub client: String,
     /// The bytes that arrive.
     pub sent: Vec<u8>,
-    /// What is written for the other side.
+    /// The bytes that are passed on.
     pub passed: Vec<u8>,
 }
 
 impl CorpusCase {
-    /// The name and the status of the refusal that ends the stream, if one does.
+    /// The name and the status of the defect that ends the stream, if there is one.
     pub fn refusal(&self) -> Option<(&str, u16)> {
         let mut words = self.expect.last()?.split(' ');
         let verb = words.next()?;
@@ -34,7 +33,7 @@ impl CorpusCase {
     }
 }
 
-/// The folder `requests` or `answers`, found from any crate of the workspace.
+/// The folder `requests` or `answers`, located from any crate of the workspace.
 pub fn folder(kind: &str) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR"));
     from.ancestors()
@@ -43,7 +42,7 @@ pub fn folder(kind: &str) -> PathBuf {
         .expect("the corpus is in crates/wire/tests/corpus")
 }
 
-/// Every case of a kind, in the order of the names.
+/// Every case of a kind, ordered by name.
 pub fn load(kind: &str) -> Vec<CorpusCase> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder(kind))
         .unwrap()
@@ -84,7 +83,7 @@ fn read(file: &Path) -> CorpusCase {
     case
 }
 
-/// From the text of a file to bytes.
+/// Converts the text of a file to bytes.
 pub fn unescape(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -122,7 +121,7 @@ fn escape(text: &str, out: &mut Vec<u8>) -> usize {
     2
 }
 
-/// From bytes to the text of a file, with a line break after each line feed.
+/// Converts bytes to the text of a file, with a line break after each line feed.
 pub fn escaped(bytes: &[u8]) -> String {
     let mut out = String::new();
     for &byte in bytes {

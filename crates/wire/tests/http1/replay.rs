@@ -1,6 +1,6 @@
-//! Drives the codec over a whole byte stream as the corpus and the property tests see it.
+//! Runs the codec over a whole byte stream, for the corpus and the property tests.
 //!
-//! It writes outcomes as text lines, so that a file can hold them and two ways of feeding can be compared.
+//! Results are text lines, so that a file can store them and two ways of feeding bytes can be compared.
 
 use wire::http1::{
     BodyKind, ChunkedDecoder, ChunkedOutput, ConnectionPersistence, Defect, ForwardedPolicy,
@@ -9,16 +9,16 @@ use wire::http1::{
     parse_response,
 };
 
-/// What a stream came to.
+/// The result for a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
-    /// One line a message.
+    /// One line for each message.
     pub outcomes: Vec<String>,
-    /// What is written for the other side.
+    /// The bytes that are passed on.
     pub passed: Vec<u8>,
 }
 
-/// The edits that every case of the corpus is written with.
+/// The edits that are applied in every case of the corpus.
 pub fn request_edits() -> RequestEdits<'static> {
     RequestEdits {
         client: "192.0.2.7:5555".parse().unwrap(),
@@ -34,7 +34,7 @@ pub fn request_edits() -> RequestEdits<'static> {
     }
 }
 
-/// Everything that a client sends.
+/// Replays all requests of a client's stream.
 pub fn requests(mut bytes: &[u8], limits: &HeadLimits) -> Replay {
     let mut replay = Replay::default();
     while !bytes.is_empty() {
@@ -62,7 +62,7 @@ pub fn requests(mut bytes: &[u8], limits: &HeadLimits) -> Replay {
     replay
 }
 
-/// Everything that a server sends in answer to one request.
+/// Replays all of a server's responses to one request.
 pub fn answers(mut bytes: &[u8], asked: ResponseContext, client: HttpVersion) -> Replay {
     let mut replay = Replay::default();
     while !bytes.is_empty() {
@@ -133,7 +133,6 @@ fn refused(verb: &str, defect: Defect) -> String {
     format!("{verb} {} {}", defect.name(), defect.status())
 }
 
-/// The facts of a request in one line.
 pub fn request_line(request: &ParsedRequestHead) -> String {
     let body = match request.body {
         BodyKind::None => "none".to_owned(),
@@ -158,7 +157,6 @@ pub fn request_line(request: &ParsedRequestHead) -> String {
     line
 }
 
-/// The facts of an answer in one line.
 pub fn answer_line(answer: &ParsedResponseHead) -> String {
     let body = match answer.body {
         ResponseBody::None => "none".to_owned(),

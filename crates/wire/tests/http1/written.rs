@@ -1,4 +1,5 @@
-//! What we write, where the corpus has only one setting: treatments of forwarding fields, Via, persistence, our errors.
+//! The writer's output where the corpus covers only one setting: policies for forwarding fields, Via, persistence,
+//! local replies.
 
 use crate::replay::request_edits;
 use wire::http1::{
@@ -65,7 +66,7 @@ fn forwarding_fields_are_treated_as_configured() {
     }
 }
 
-/// Every treatment: of what an untrusted sender wrote not one byte passes, whatever field it stood in.
+/// For every policy: no byte of an untrusted client's forwarding fields passes, whatever the field.
 #[test]
 fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
     const FIELDS: [&str; 9] = [

@@ -1,4 +1,4 @@
-//! Lines as they are read by others: known lines whole, hostile ones through a JSON parser.
+//! Log lines from a consumer's perspective: known lines compared in full, hostile input through a JSON parser.
 
 use model::cause::Cause;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn answered() -> ExchangeRecord {
 fn an_answered_request() {
     let names = names(b"GET", b"/a?b");
     let mut record = answered();
-    // Nobody can tell it beforehand.
+    // The id depends on a random key.
     let id = record.id(&RequestIds::new(1, 5)).to_string();
     let written = |format| written(&record, &names, format).replace(&id, "0040000000000005");
     assert_eq!(
@@ -137,7 +137,7 @@ proptest! {
         let common = written(&answered(), &names, AccessLogFormat::Common);
         prop_assert!(common.len() <= MAX_LINE_BYTES && common.is_ascii());
         prop_assert_eq!(common.matches('\n').count(), 1);
-        // Only the two quotes around the request are bare.
+        // Only the two quotes around the request are unescaped.
         let bare = common.replace("\\\\", "").replace("\\\"", "").matches('"').count();
         prop_assert_eq!(bare, 2);
     }

@@ -1,36 +1,35 @@
-//! Flow-control windows by the bandwidth-delay product: how large the windows of a connection must be so that its path
-//! is full. A pure state machine over bytes and pings.
+//! Sizes flow-control windows by the bandwidth-delay product, so that a window never limits the throughput of its path.
+//! A pure state machine over bytes and pings.
 //!
-//! While a PING is on its way, as many bytes come as the path holds in one round trip, but never more than the window
-//! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
+//! While a PING is in flight, the peer sends as many bytes as the path holds in one round trip, up to the window. If
+//! nearly a full window arrived, the window limited the sender, and it is doubled.
 
 /// A connection's window is this many stream windows.
 /// Several streams share a connection, and one alone must not be held up by it.
 const TOGETHER: u32 = 4;
 
-/// The estimate of one connection.
+/// The estimate for one connection.
 #[derive(Debug)]
 pub struct BdpEstimator {
     window: u32,
     max_window: u32,
-    /// Body bytes received since the sample began.
+    /// Body bytes received since the last PING was sent.
     received: u64,
-    /// Bytes received since the PING in flight was sent.
+    /// Bytes received while the PING is in flight.
     sample: Option<u64>,
 }
 
 impl BdpEstimator {
-    /// Windows begin with `window` bytes and grow to at most `most`.
+    /// Windows start with `window` bytes and grow to at most `most`.
     pub fn new(window: u32, most: u32) -> BdpEstimator {
         BdpEstimator { window, max_window: most, received: 0, sample: None }
     }
 
-    /// The window of a whole connection, where each stream's is as large as it is now.
+    /// The window of the whole connection, for the current window of its streams.
     pub fn connection_window(&self) -> u32 {
         self.window.saturating_mul(TOGETHER).min(self.max_window)
     }
 
-    /// Adds received body bytes.
     pub fn add_received(&mut self, bytes: u64) {
         self.received += bytes;
         if let Some(sample) = &mut self.sample {
@@ -38,14 +37,14 @@ impl BdpEstimator {
         }
     }
 
-    /// Whether a PING would measure something: enough was received, and the window may still grow.
+    /// Whether a PING is worth sending: enough bytes were received, and the window may still grow.
     pub fn wants_ping(&self) -> bool {
         self.sample.is_none()
             && self.window < self.max_window
             && self.received >= u64::from(self.window) / 4
     }
 
-    /// A PING is on its way.
+    /// Starts a sample: a PING was sent.
     pub fn ping_sent(&mut self) {
         self.received = 0;
         self.sample.get_or_insert(0);

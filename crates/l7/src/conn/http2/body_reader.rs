@@ -1,7 +1,7 @@
-//! A body that comes in pieces, read in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
+//! Converts a body that arrives in pieces to HTTP/1.1: plain bytes, or chunks with their trailers.
 //!
-//! The source of the pieces (an HTTP/2 stream here, an HTTP/3 stream in `downstream::http3`) is notified as bytes are
-//! read, so that the peer sends no faster. One piece is held at a time.
+//! The source of the pieces is an HTTP/2 stream here, and an HTTP/3 stream in `downstream::http3`. It is notified as
+//! bytes are read, so that the peer is slowed down to the reader's rate. One piece is held at a time.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -12,26 +12,25 @@ use wire::http2::Http1BodyFraming;
 
 use crate::conn::stream::StreamReadResult;
 
-/// Room for a chunk's size line and the end of its line.
+/// Space for a chunk's size line and the line end after its data.
 const FRAMING: usize = 20;
 
-/// A chunk that is written where there is little room.
+/// Size of a chunk that is written when there is little space, in bytes.
 const SMALL: usize = 1024;
 
-/// Where the pieces come from.
+/// The source of a body's pieces.
 pub trait BodySource {
     type Error;
-    /// The next piece; `None`: there are no more.
+    /// The next piece; `None`: the body has ended.
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>>;
-    /// Appends trailers as lines, after the last piece.
+    /// Appends the trailers as lines, after the last piece.
     fn poll_trailers(
         &mut self,
         cx: &mut Context<'_>,
         lines: &mut Vec<u8>,
     ) -> Poll<Result<(), Self::Error>>;
-    /// Releases this many bytes of the window, so that the peer may send as many more.
+    /// Releases this many bytes of the window, so that the peer may send more.
     fn consumed(&mut self, n: usize);
-    /// Converts an error into an I/O error.
     fn to_io_error(error: &Self::Error) -> io::Error;
 }
 
@@ -71,7 +70,7 @@ pub struct BodyReader<S: BodySource = RecvStream> {
     source: S,
     form: Http1BodyFraming,
     piece: Bytes,
-    /// Framing, or a small chunk, in the form of HTTP/1.1.
+    /// Framing, or a small chunk, in HTTP/1.1.
     framing: Vec<u8>,
     at: usize,
     ended: bool,
@@ -79,7 +78,7 @@ pub struct BodyReader<S: BodySource = RecvStream> {
 }
 
 impl<S: BodySource> BodyReader<S> {
-    /// A body that is to be given out in this form.
+    /// A body that is written in this framing.
     pub fn new(source: S, form: Http1BodyFraming) -> BodyReader<S> {
         let ended = form == Http1BodyFraming::None;
         let piece = Bytes::new();
@@ -87,12 +86,12 @@ impl<S: BodySource> BodyReader<S> {
         BodyReader { source, form, piece, framing, at: 0, ended, failed: None }
     }
 
-    /// Why it broke, if it did.
+    /// The error that broke the body, if there is one.
     pub fn failure(&self) -> Option<&S::Error> {
         self.failed.as_ref()
     }
 
-    /// Whether a read may give something, the end included.
+    /// Whether a read would return something, including the end.
     pub fn may_read(&mut self, cx: &mut Context<'_>) -> bool {
         self.at < self.framing.len() || self.poll_piece(cx)
     }
@@ -129,7 +128,7 @@ impl<S: BodySource> BodyReader<S> {
         }
     }
 
-    /// Puts some of the piece into `into`; returns how much of that was used.
+    /// Copies part of the piece to `into`; returns how many bytes of `into` were used.
     fn take_piece(&mut self, into: &mut [u8]) -> usize {
         if self.form != Http1BodyFraming::Chunked {
             let n = self.piece.len().min(into.len());
@@ -150,7 +149,7 @@ impl<S: BodySource> BodyReader<S> {
         let n = self.piece.len().min(into.len() - FRAMING);
         let mut to = io::Cursor::new(&mut *into);
         let mut put = |bytes: &[u8]| io::Write::write_all(&mut to, bytes).is_ok();
-        // There is room: `FRAMING` is more than the longest size line and both line ends.
+        // There is enough space: `FRAMING` is more than the longest size line and both line ends.
         let fits = put(format!("{n:x}\r\n").as_bytes()) && put(&self.piece[..n]) && put(b"\r\n");
         debug_assert!(fits, "a chunk of {n} bytes in {} of room", into.len());
         let used = n + 4 + hex_digits(n);
@@ -158,14 +157,14 @@ impl<S: BodySource> BodyReader<S> {
         used
     }
 
-    /// Releases this many consumed bytes.
+    /// Removes `n` bytes from the piece and releases them to the source.
     fn consume(&mut self, n: usize) {
         // No result is ignored here: `split_to` returns the consumed bytes, which were copied before.
         let _ = self.piece.split_to(n);
         self.source.consumed(n);
     }
 
-    /// Looks for something to read; whether there is.
+    /// Fetches the next piece if none is held; returns whether there is something to read.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> bool {
         while self.piece.is_empty() && !self.ended && self.failed.is_none() {
             match self.source.poll_data(cx) {
@@ -186,7 +185,7 @@ impl<S: BodySource> BodyReader<S> {
         true
     }
 
-    /// The last chunk, with trailers.
+    /// Writes the last chunk, with the trailers.
     fn write_last_chunk(&mut self, lines: &[u8]) {
         self.framing.clear();
         self.at = 0;
@@ -201,7 +200,7 @@ fn hex_digits(n: usize) -> usize {
     (usize::BITS - n.leading_zeros()).div_ceil(4).max(1) as usize
 }
 
-/// Converts the error of a broken stream into an I/O error.
+/// Converts the error of a broken stream.
 pub fn h2_io_error(error: Option<&h2::Error>) -> io::Error {
     let kind = match error.and_then(h2::Error::reason) {
         Some(Reason::PROTOCOL_ERROR) if error.is_some_and(h2::Error::is_library) => {

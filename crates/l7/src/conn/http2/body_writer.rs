@@ -1,7 +1,8 @@
-//! A body in the form of HTTP/1.1, sent in HTTP/2: framing is taken off, trailers are sent as such.
+//! Sends a body in HTTP/1.1 framing over HTTP/2: the framing is removed, and trailers are sent as an HTTP/2 field
+//! section.
 //!
-//! It takes no more than the peer's windows and the bound of the library's buffer allow, so that whoever writes sees the
-//! same back-pressure as from a socket.
+//! The writer accepts no more than the peer's windows and the limit of the library's buffer allow, so the caller sees
+//! the same back-pressure as from a socket.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -14,18 +15,18 @@ use wire::http1::{ChunkedDecoder, ChunkedOutput};
 use super::connection::Http2Connection;
 use crate::conn::stream::StreamWriteResult;
 
-/// Pieces of less than this, cut from more by the peer's window, are counted.
+/// Pieces smaller than this count as tiny, if the peer's window cut them from a larger write.
 const TINY_PIECE_BYTES: usize = 64;
 
-/// Bounds the window capacity requested at a time.
+/// Most window capacity that is requested at a time, in bytes.
 const MAX_CAPACITY_REQUEST: usize = 64 * 1024;
 
-/// How the end of a body is known.
+/// How the end of a body is determined.
 pub enum OutgoingFraming {
     /// This many bytes are left.
     Length(u64),
     Chunked(Box<ChunkedDecoder>),
-    /// The body ends when its writer ends it.
+    /// The body ends when the writer calls `end`.
     UntilEnd,
     Done,
 }
@@ -36,22 +37,21 @@ pub struct BodyWriter {
 }
 
 impl BodyWriter {
-    /// A body of this form.
     pub fn new(send: SendStream<Bytes>, form: OutgoingFraming) -> BodyWriter {
         BodyWriter { send, form }
     }
 
-    /// Chunks whose trailers are sent as such.
+    /// Chunked coding, whose trailers are sent as a field section.
     pub fn chunks() -> OutgoingFraming {
         OutgoingFraming::Chunked(Box::new(ChunkedDecoder::new(ChunkedOutput::SeparateTrailers)))
     }
 
-    /// Whether all of it was written.
+    /// Whether the body is completely written.
     pub fn is_done(&self) -> bool {
         matches!(self.form, OutgoingFraming::Done)
     }
 
-    /// Whether the peer has given the stream up.
+    /// The error, if the peer has reset the stream.
     pub fn is_given_up(&mut self, cx: &mut Context<'_>) -> Option<h2::Error> {
         match self.send.poll_reset(cx) {
             Poll::Pending => None,
@@ -60,7 +60,7 @@ impl BodyWriter {
         }
     }
 
-    /// Ends a body whose length is not known beforehand.
+    /// Ends a body of unknown length.
     pub fn end(&mut self) {
         if matches!(self.form, OutgoingFraming::UntilEnd) {
             self.form = OutgoingFraming::Done;
@@ -69,13 +69,13 @@ impl BodyWriter {
         }
     }
 
-    /// Resets the stream, so that the peer does not take the body for complete.
+    /// Resets the stream, so that the peer does not treat the body as complete.
     pub fn reset(&mut self, reason: h2::Reason) {
         self.form = OutgoingFraming::Done;
         self.send.send_reset(reason);
     }
 
-    /// Whether a write may take something.
+    /// Whether a write would accept something.
     pub fn may_write(&mut self, cx: &mut Context<'_>) -> bool {
         !matches!(self.poll_room(cx, 1), Ok(0))
     }
@@ -146,7 +146,7 @@ impl BodyWriter {
         let mut finished = false;
         while at < from.len() && !finished {
             let left = usize::try_from(decoder.remaining_data()).unwrap_or(usize::MAX);
-            // Framing needs no room at the peer.
+            // Framing bytes are not sent, so they need no window.
             let mut n = 1;
             if left > 0 {
                 let wanted = left.min(from.len() - at);
@@ -186,7 +186,7 @@ impl BodyWriter {
         self.send.send_data(bytes, ends).map_err(send_io_error)
     }
 
-    /// Bytes that may be given now, as far as `wanted`; 0: the task is woken when there is room.
+    /// The number of bytes that may be sent now, up to `wanted`. 0: the task is woken when the window opens.
     fn poll_room(&mut self, cx: &mut Context<'_>, wanted: usize) -> io::Result<usize> {
         let wanted = wanted.clamp(1, MAX_CAPACITY_REQUEST);
         if self.send.capacity() >= wanted {
@@ -218,7 +218,7 @@ fn count_tiny_piece(n: usize, wanted: usize, link: &Http2Connection) {
     }
 }
 
-/// Trailer lines, each with its line end, as fields; the decoder has validated the lines.
+/// Converts trailer lines, each with its line end, to fields; the decoder has validated the lines.
 fn trailer_fields(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in lines.split(|byte| *byte == b'\n') {

@@ -1,7 +1,7 @@
-//! What the streams of one connection share with the task that drives it: what passed, what waits to be written, and
-//! whether it may go on.
+//! The state that the streams of one connection share with its driver task: frame counters, queued bytes, and whether
+//! new streams may be opened.
 //!
-//! It drives nothing and owns no socket.
+//! The connection is driven elsewhere, and this module owns no socket.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -14,7 +14,7 @@ use wire::http2::{FrameObserver, FrameType, ObservedFrame};
 use super::bdp_estimator::BdpEstimator;
 use super::flood::{FloodCounters, FloodEvent, FloodLimit};
 
-/// Error codes of RFC 9113 §7 that only the library gives.
+/// Error codes of RFC 9113 §7 that only the library sends.
 mod code {
     pub const PROTOCOL_ERROR: u32 = 1;
     pub const FLOW_CONTROL_ERROR: u32 = 3;
@@ -25,24 +25,24 @@ mod code {
     pub const ENHANCE_YOUR_CALM: u32 = 11;
 }
 
-/// What the library did by itself since the last call.
+/// Actions of the library since the last call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LibraryCounters {
-    /// Streams reset for a rule of HTTP that their head or length broke.
+    /// Streams reset because their head or length violated HTTP.
     pub malformed: u64,
-    /// Streams or the connection ended for a rule of the protocol.
+    /// Streams or the connection ended because of a protocol violation.
     pub protocol: u64,
-    /// Streams refused beyond their limit.
+    /// Streams refused above the stream limit.
     pub refused: u64,
-    /// Heads answered with 431, or that ended the connection.
+    /// Heads that were answered with 431, or that ended the connection.
     pub heads: u64,
 }
 
-/// The connection below its streams.
+/// The TCP connection that carries the streams.
 pub trait LowerTransport {
-    /// The kernel's counters of the connection.
+    /// The kernel's TCP_INFO counters of the connection.
     fn counters(&self) -> Option<TcpInfoSample>;
-    /// Our port of it.
+    /// The balancer's port of the connection.
     fn port(&self) -> Option<u16>;
 }
 
@@ -50,28 +50,28 @@ pub struct Http2Connection {
     inbound: RefCell<FrameObserver>,
     outbound: RefCell<FrameObserver>,
     flood_counters: RefCell<FloodCounters>,
-    /// The size of windows.
+    /// The size of the flow-control windows.
     pub bdp: RefCell<BdpEstimator>,
     library_counters: Cell<LibraryCounters>,
-    /// Heads and trailers that we have given the library to send.
+    /// Heads and trailers that were passed to the library.
     heads_queued: Cell<u64>,
     heads_sent: Cell<u64>,
-    /// Bytes of bodies that we have given the library to send.
+    /// Body bytes that were passed to the library.
     data_queued: Cell<u64>,
     data_sent: Cell<u64>,
-    /// Since when nothing that was queued waits; only while `data_sent` has reached `data_queued`.
+    /// Since when no queued byte waits to be sent; set only while `data_sent` has reached `data_queued`.
     empty_since: Cell<Option<MonotonicTime>>,
     lower: OnceCell<Weak<dyn LowerTransport>>,
-    /// Bytes that its streams buffer for the peer.
+    /// Bytes that the streams buffer for the peer.
     pub buffered: Rc<Cell<usize>>,
     pub open: Cell<u32>,
-    /// Streams since the beginning.
+    /// Number of streams since the connection was opened.
     pub streams: Cell<u64>,
-    /// The time of the last received bytes.
+    /// When bytes were last received.
     pub last_received: Cell<MonotonicTime>,
-    /// Since when a head is in the middle; `NEVER`: none is.
+    /// Since when a header block or frame is incomplete; `NEVER`: none is.
     pub unfinished_since: Cell<MonotonicTime>,
-    /// No more streams may begin: the peer or this side sent GOAWAY.
+    /// No new streams may be opened: the peer or this side sent GOAWAY.
     pub closing: Cell<bool>,
     now: Cell<MonotonicTime>,
     spoken: Cell<bool>,
@@ -79,7 +79,7 @@ pub struct Http2Connection {
 }
 
 impl Http2Connection {
-    /// Towards a client with these limits, or towards a server.
+    /// A connection to a client with these limits, or to a server (`None`).
     pub fn new(
         limits: Option<Http2FloodLimits>,
         bdp: BdpEstimator,
@@ -120,12 +120,12 @@ impl Http2Connection {
         }
     }
 
-    /// The time of this turn.
+    /// Sets the time of the current turn.
     pub fn set_now(&self, now: MonotonicTime) {
         self.now.set(now);
     }
 
-    /// Counts frames in received bytes.
+    /// Counts the frames in received bytes.
     pub fn received(&self, bytes: &[u8]) {
         let now = self.now.get();
         let mut watch = self.inbound.borrow_mut();
@@ -166,12 +166,12 @@ impl Http2Connection {
         self.flood_counters.borrow_mut().record(deed, now);
     }
 
-    /// Whether nothing was received yet.
+    /// Whether nothing has been received yet.
     pub fn is_silent(&self) -> bool {
         !self.spoken.get()
     }
 
-    /// Counts frames in sent bytes.
+    /// Counts the frames in sent bytes.
     pub fn sent(&self, bytes: &[u8]) {
         self.outbound.borrow_mut().feed(bytes, |frame| self.frame_sent(frame));
     }
@@ -200,11 +200,11 @@ impl Http2Connection {
                 code::FLOW_CONTROL_ERROR | code::STREAM_CLOSED | code::FRAME_SIZE_ERROR,
             ) => {
                 sum.protocol += 1;
-                // Everything that makes this side reset a stream counts: each stream may have put a server to work
+                // Every cause for a reset by this side counts: each stream may have caused work at a server
                 // (MadeYouReset).
                 self.flood_counters.borrow_mut().record(FloodEvent::Malformed, self.now.get());
             }
-            // A limit of the library's own.
+            // The library's own limit.
             (FrameType::GoAway, code::ENHANCE_YOUR_CALM) => {
                 sum.heads += u64::from(!self.flood_counters.borrow_mut().reach_library_limit());
             }
@@ -221,46 +221,46 @@ impl Http2Connection {
         self.library_counters.set(sum);
     }
 
-    /// A head or trailers were given to be sent.
+    /// Counts a head or trailers that were passed to the library.
     pub fn head_queued(&self) {
         self.heads_queued.set(self.heads_queued.get() + 1);
     }
 
-    /// Bytes of a body were given to be sent.
+    /// Counts body bytes that were passed to the library.
     pub fn data_queued(&self, bytes: usize) {
         self.data_queued.set(self.data_queued.get() + bytes as u64);
         self.empty_since.set(None);
     }
 
-    /// It is carried by this connection.
+    /// Sets the connection that carries the streams.
     pub fn set_lower(&self, below: Weak<dyn LowerTransport>) {
-        // There is one for its whole life.
+        // It is set once, so the call cannot fail.
         let _ = self.lower.set(below);
     }
 
-    /// The connection has accepted all bytes gathered for it.
+    /// The transport has sent all bytes that were gathered for it.
     pub fn output_taken(&self) {
         if self.empty_since.get().is_none() && self.data_sent.get() >= self.data_queued.get() {
             self.empty_since.set(Some(self.now.get()));
         }
     }
 
-    /// Since when no data waits for the connection: from then on only the peer's window delays a stream.
+    /// Since when no data waits for the transport: from then on only the peer's window delays a stream.
     pub fn window_blocked_since(&self) -> Option<MonotonicTime> {
         self.empty_since.get()
     }
 
-    /// The kernel's counters of the connection.
+    /// The kernel's TCP_INFO counters of the connection.
     pub fn counters(&self) -> Option<TcpInfoSample> {
         self.lower.get().and_then(Weak::upgrade)?.counters()
     }
 
-    /// Our port of the connection.
+    /// The balancer's port of the connection.
     pub fn port(&self) -> Option<u16> {
         self.lower.get().and_then(Weak::upgrade)?.port()
     }
 
-    /// A body was cut into a piece of few bytes.
+    /// Counts a body piece that is tiny because of the peer's window.
     pub fn count_tiny_piece(&self) {
         self.flood_counters.borrow_mut().record(FloodEvent::Tiny, self.now.get());
     }
@@ -270,17 +270,16 @@ impl Http2Connection {
         self.flood_counters.borrow().limit_reached()
     }
 
-    /// What the library did by itself since the last call.
+    /// Returns and resets the counters of the library's actions.
     pub fn take_library_counters(&self) -> LibraryCounters {
         self.library_counters.take()
     }
 }
 
-/// A stream being under way.
+/// An open stream, counted until it is dropped.
 pub struct OpenStream(std::rc::Rc<Http2Connection>);
 
 impl OpenStream {
-    /// Counts it until it is dropped.
     pub fn enter(link: &std::rc::Rc<Http2Connection>) -> OpenStream {
         link.open.set(link.open.get() + 1);
         link.streams.set(link.streams.get() + 1);

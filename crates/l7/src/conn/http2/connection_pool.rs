@@ -1,7 +1,7 @@
 //! HTTP/2 connections of one worker to one server.
 //!
-//! Each connection has a task that drives it, pings a silent server, sizes the windows and closes it when idle. The
-//! caller chooses the server and handles failures.
+//! A task for each connection drives it, pings a silent server, sizes the windows, and closes the connection when it is
+//! idle. The caller chooses the server and handles failures.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -26,23 +26,23 @@ use crate::conn::stream::ProxyStream;
 use crate::conn::upstream_connection::{UpstreamConnection, UpstreamGuard};
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 
-/// How long a server may take to give a sign of life.
+/// Time for a server to send anything after a PING.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long the last frames may take.
+/// Time for the last frames.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Bytes of one request that wait for their server.
+/// Most bytes of one request that are buffered for the server.
 const SEND_BUFFER: usize = 64 * 1024;
 
-/// The library counts a field with 32 bytes beside its text (RFC 9113 §6.5.2).
+/// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).
 const PER_FIELD: u32 = 32;
 
-/// Connections to one server.
+/// The connections to one server.
 #[derive(Default)]
 pub struct Http2ConnectionPool {
     entries: RefCell<Vec<Rc<Http2PoolEntry>>>,
-    /// Connections being made that others wait for.
+    /// Connections being established that requests may wait for.
     connecting: Cell<u32>,
     waiting_tasks: RefCell<Vec<TaskId>>,
     /// The server chose HTTP/1.1 at the last handshake.
@@ -61,26 +61,26 @@ struct Http2PoolEntry {
 /// The options of a new connection.
 pub struct Http2ConnectOptions<'a> {
     pub http2: &'a ServerHttp2,
-    /// Bytes and fields of an answer's head.
+    /// Limits of a response head: bytes and fields.
     pub head: (u32, u16),
-    /// How long it may be idle.
+    /// The idle timeout.
     pub idle: Duration,
-    /// The server's counters, and the worker's slot of them.
+    /// The server's counters, and the worker's slot in them.
     pub live: (Arc<ServerStats>, usize),
 }
 
-/// A connection being made for several.
+/// A connection that is being established, which several requests may wait for.
 pub struct PendingHttp2Connection<'a, N: NetDriver>(&'a Http2ConnectionPool, &'a WorkerRuntime<N>);
 
 impl Http2ConnectionPool {
-    /// A stream on a connection that has room. `extended`: only where a WebSocket may be opened on one.
+    /// Opens a stream on a connection with a free slot. `extended`: only on a connection that allows WebSockets.
     pub fn open<N: NetDriver>(
         &self,
         rt: &Rc<WorkerRuntime<N>>,
         extended: bool,
     ) -> Option<UpstreamConnection<N>> {
         let entries = self.entries.borrow();
-        // The fullest that has room, so that the others may become idle and end.
+        // The fullest connection with a free slot is used, so that the others may become idle and close.
         let entry = entries.iter().filter(|entry| entry.has_room(extended));
         let entry = entry.max_by_key(|entry| entry.connection.open.get())?;
         let send = entry.send.borrow().clone()?;
@@ -92,10 +92,10 @@ impl Http2ConnectionPool {
         ))
     }
 
-    /// Makes `upstream` one of them.
+    /// Adds `upstream` to the pool.
     ///
     /// # Errors
-    /// What the library says of beginning; it waits for nothing of the server's.
+    /// The library's error. `add` does not wait for anything from the server.
     pub async fn add<N: NetDriver>(
         &self,
         rt: &Rc<WorkerRuntime<N>>,
@@ -148,12 +148,11 @@ impl Http2ConnectionPool {
         Ok(())
     }
 
-    /// Whether there is no connection.
     pub fn is_empty(&self) -> bool {
         self.entries.borrow().is_empty()
     }
 
-    /// Forgets connections that take no more streams, and lets them end when nothing is under way on them.
+    /// Removes connections that accept no more streams. They end when their last stream has ended.
     pub fn sweep<N: NetDriver>(&self, rt: &WorkerRuntime<N>) {
         self.entries.borrow_mut().retain(|entry| {
             let closing = entry.connection.closing.get();
@@ -164,25 +163,26 @@ impl Http2ConnectionPool {
         });
     }
 
-    /// Retires every connection: each ends after its streams, at the next sweep.
+    /// Retires every connection: at the next sweep it is removed, and it ends after its streams.
     pub fn retire(&self) {
         for entry in self.entries.borrow().iter() {
             entry.connection.closing.set(true);
         }
     }
 
-    /// The server took up this protocol.
+    /// Records whether the server chose HTTP/1.1.
     pub fn set_plain(&self, plain: bool) {
         self.plain.set(plain);
     }
 
-    /// Whether a connection that is being made will have room for one more, so that none need be made for it.
+    /// Whether a connection being established will have a slot for one more request, so that no other connection is
+    /// needed.
     pub fn may_wait(&self, streams: u32) -> bool {
         let room = self.connecting.get().saturating_mul(streams) as usize;
         !self.plain.get() && self.waiting_tasks.borrow().len() + 1 < room
     }
 
-    /// A connection is being made.
+    /// Announces a connection that is being established.
     pub fn begin_connecting<'a, N: NetDriver>(
         &'a self,
         rt: &'a WorkerRuntime<N>,
@@ -191,7 +191,7 @@ impl Http2ConnectionPool {
         PendingHttp2Connection(self, rt)
     }
 
-    /// Waits until one was made, or failed, or `until`.
+    /// Waits until a connection was established or failed, or until `until`.
     pub async fn wait<N: NetDriver>(&self, rt: &WorkerRuntime<N>, until: MonotonicTime) {
         let Some(me) = rt.current() else { return };
         self.waiting_tasks.borrow_mut().push(me);
@@ -235,14 +235,14 @@ struct Http2Driver<N: NetDriver> {
     entry: Rc<Http2PoolEntry>,
     conn: Connection<Http2Transport<N>, Bytes>,
     pings: Option<PingPong>,
-    /// When a PING went out that is not answered yet.
+    /// When the unanswered PING was sent.
     pinged_at: Option<MonotonicTime>,
     waker: Waker,
     ping: Option<Duration>,
     idle: Duration,
     idle_since: MonotonicTime,
     dead_at: MonotonicTime,
-    /// The library has ended; only bytes are left to be sent.
+    /// The library has finished; only gathered bytes are left to be sent.
     finished: bool,
     live: (Arc<ServerStats>, usize),
 }
@@ -255,13 +255,13 @@ async fn drive<N: NetDriver>(mut driver: Http2Driver<N>, _counted: Option<Upstre
     driver.connection.closing.set(true);
     *driver.entry.send.borrow_mut() = None;
     let Http2Driver { rt, wire, conn, .. } = driver;
-    // Streams that are left learn that their connection is gone.
+    // Notifies the remaining streams that the connection has ended.
     drop(conn);
     wire.stream.finish(rt.now() + CLOSE_TIMEOUT).await;
 }
 
 impl<N: NetDriver> Http2Driver<N> {
-    /// Does what is possible now; `Ready`: the connection is over.
+    /// Does everything that is possible now; `Ready`: the connection has ended.
     fn turn(&mut self) -> Poll<()> {
         let now = self.rt.now();
         self.connection.set_now(now);
@@ -269,7 +269,7 @@ impl<N: NetDriver> Http2Driver<N> {
         self.advance();
         self.send_pings(now);
         self.check_idle(now);
-        // Requests made meanwhile are sent in this turn too.
+        // Sends the requests that were written meanwhile in this turn too.
         self.advance();
         match self.wire.flush() {
             Poll::Ready(Err(_)) => return Poll::Ready(()),
@@ -288,7 +288,7 @@ impl<N: NetDriver> Http2Driver<N> {
         Poll::Pending
     }
 
-    /// Lets the library work.
+    /// Polls the library.
     fn advance(&mut self) {
         if !self.finished
             && Pin::new(&mut self.conn).poll(&mut Context::from_waker(&self.waker)).is_ready()
@@ -299,7 +299,7 @@ impl<N: NetDriver> Http2Driver<N> {
         }
     }
 
-    /// Pings: for the size of windows, and for a sign of life.
+    /// Sends PINGs, both for window sizing and to check that the server is alive.
     fn send_pings(&mut self, now: MonotonicTime) {
         let Some(pings) = &mut self.pings else { return };
         let mut bdp = self.connection.bdp.borrow_mut();
@@ -307,7 +307,7 @@ impl<N: NetDriver> Http2Driver<N> {
             self.pinged_at = None;
             if let Some(window) = bdp.pong_received() {
                 self.conn.set_target_window_size(bdp.connection_window());
-                // This fails only while an earlier change is not acknowledged; the next sample tries again.
+                // This fails only while an earlier change is unacknowledged; the next sample tries again.
                 let _ = self.conn.set_initial_window_size(window);
             }
         }
@@ -335,7 +335,7 @@ impl<N: NetDriver> Http2Driver<N> {
         }
     }
 
-    /// An idle connection, or one that takes no more streams, ends when nothing is under way.
+    /// Closes a connection without open streams when it is idle for too long or accepts no more streams.
     fn check_idle(&mut self, now: MonotonicTime) {
         if self.connection.open.get() > 0 {
             self.idle_since = now;
@@ -346,7 +346,7 @@ impl<N: NetDriver> Http2Driver<N> {
             self.live.0.slots[self.live.1].counters.retired.add(1);
         }
         if self.connection.closing.get() {
-            // Without it and without streams the library ends the connection.
+            // Without this handle and without streams, the library ends the connection.
             *self.entry.send.borrow_mut() = None;
             self.dead_at = self.dead_at.min(now + CLOSE_TIMEOUT);
         } else {

@@ -1,7 +1,7 @@
-//! Flood limits: what a peer may do on one connection in ten seconds before it counts as an attack. A pure state
-//! machine over counts.
+//! Flood limits: how often a peer may do something on one connection in ten seconds before it counts as an attack. A
+//! pure state machine over counts.
 //!
-//! `downstream::http2::serve` ends the connection and counts it.
+//! `downstream::http2::serve` closes the connection and counts the attack.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ const MIN_COUNT: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloodEvent {
-    /// A stream was reset by the peer.
+    /// The peer reset a stream.
     Reset,
-    /// A frame that carries nothing.
+    /// A control frame, or an empty DATA frame.
     Control,
-    /// A body had to be cut into a piece of few bytes.
+    /// The peer's window cut a body into a tiny piece.
     Tiny,
-    /// A stream that broke the protocol.
+    /// A stream that violated the protocol.
     Malformed,
 }
 
@@ -42,7 +42,7 @@ impl FloodLimit {
     }
 }
 
-/// The counts of one connection.
+/// The event counts of one connection.
 #[derive(Debug)]
 pub struct FloodCounters {
     limits: Http2FloodLimits,
@@ -73,8 +73,8 @@ impl FloodCounters {
         }
     }
 
-    /// The library's own limit was reached: it counts as the limit of the most frequent event. Returns whether there is
-    /// one.
+    /// Records that the library's own limit was reached, as the limit of the most frequent event. Returns whether there
+    /// is one.
     pub fn reach_library_limit(&mut self) -> bool {
         let deeds =
             [FloodEvent::Reset, FloodEvent::Control, FloodEvent::Tiny, FloodEvent::Malformed];

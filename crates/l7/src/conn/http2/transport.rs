@@ -1,8 +1,8 @@
-//! A worker's connection as what the library reads from and writes to.
+//! Adapts a worker's connection to the I/O interface of the HTTP/2 library.
 //!
-//! What is written is gathered and goes out when the library's turn is over (`flush`), so that the frames of many
-//! streams share a system call and, under TLS, a record. What is read in one turn is bounded, so that one connection
-//! does not keep the others waiting. It knows no frames.
+//! Output is gathered and sent when the library's turn ends (`flush`), so that the frames of many streams share a
+//! system call and, under TLS, a record. The bytes read in one turn are limited, so that one connection does not delay
+//! the others. Frames are not interpreted.
 
 use std::cell::RefCell;
 use std::io;
@@ -17,13 +17,13 @@ use super::connection::{Http2Connection, LowerTransport};
 use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
 use crate::rt::NetDriver;
 
-/// Bytes gathered before the library must wait.
+/// Most gathered bytes before the library must wait.
 const GATHERED: usize = 64 * 1024;
 
-/// Bytes read in one turn.
+/// Most bytes read in one turn.
 const TURN: usize = 128 * 1024;
 
-/// Bytes read at a time.
+/// Most bytes per read.
 const PIECE: usize = 16 * 1024;
 
 pub struct Http2Transport<N: NetDriver>(Rc<Http2Wire<N>>);
@@ -41,12 +41,12 @@ struct WireBuffers {
     at: usize,
     /// Bytes that may still be read in this turn.
     read_budget: usize,
-    /// Reading stopped for others.
+    /// Reading stopped at the limit of this turn.
     more: bool,
 }
 
 impl<N: NetDriver> Http2Wire<N> {
-    /// Over this connection, of which `early` was read already.
+    /// A transport over this connection, from which `early` was already read.
     pub fn new(
         stream: ProxyStream<N>,
         link: Rc<Http2Connection>,
@@ -65,7 +65,7 @@ impl<N: NetDriver> Http2Wire<N> {
         wire
     }
 
-    /// The library's end of it.
+    /// The I/O object for the library.
     pub fn transport(self: &Rc<Self>) -> Http2Transport<N> {
         Http2Transport(self.clone())
     }
@@ -76,12 +76,12 @@ impl<N: NetDriver> Http2Wire<N> {
         state.more = false;
     }
 
-    /// Whether more may be read than this turn allowed.
+    /// Whether reading stopped at the limit of this turn.
     pub fn wants_turn(&self) -> bool {
         self.state.borrow().more
     }
 
-    /// Bytes that wait for the peer.
+    /// Bytes that are gathered for the peer.
     pub fn pending_bytes(&self) -> usize {
         let state = self.state.borrow();
         state.out.len() - state.at
@@ -101,7 +101,7 @@ impl<N: NetDriver> Http2Wire<N> {
         state.out.clear();
         self.connection.output_taken();
         if self.connection.open.get() == 0 {
-            // An idle connection holds no buffer.
+            // Frees the buffer: an idle connection holds none.
             state.out = Vec::new();
         }
         Poll::Ready(Ok(()))
@@ -176,7 +176,7 @@ impl<N: NetDriver> AsyncWrite for Http2Transport<N> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // At the end of the turn.
+        // The bytes are sent at the end of the turn.
         Poll::Ready(Ok(()))
     }
 

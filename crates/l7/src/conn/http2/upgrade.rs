@@ -1,15 +1,15 @@
-//! Sec-WebSocket-Key and Sec-WebSocket-Accept (RFC 6455 §4) for a side without that handshake: extended CONNECT in
-//! HTTP/2 (RFC 8441) has none.
+//! Sec-WebSocket-Key and Sec-WebSocket-Accept (RFC 6455 §4) for the HTTP/2 side of a WebSocket.
+//! Extended CONNECT (RFC 8441) has neither field.
 //!
-//! The values prove nothing; they only satisfy HTTP/1.1.
+//! The values have no security function; HTTP/1.1 requires them.
 
 use aws_lc_rs::digest;
 use model::load_balancing::Rng;
 
-/// Appended to a key before it is hashed (RFC 6455 §1.3).
+/// The GUID that is appended to a key before hashing (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// A `Sec-WebSocket-Key` of 16 bytes.
+/// A `Sec-WebSocket-Key` from 16 random bytes.
 pub fn key(rng: &mut Rng) -> Vec<u8> {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&rng.next().to_be_bytes());
@@ -17,7 +17,7 @@ pub fn key(rng: &mut Rng) -> Vec<u8> {
     base64(&bytes)
 }
 
-/// The `Sec-WebSocket-Accept` to a key.
+/// The `Sec-WebSocket-Accept` for a key.
 pub fn accept(key: &[u8]) -> Vec<u8> {
     let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
     context.update(key);

@@ -1,7 +1,8 @@
-//! A stream to a server in the form of an HTTP/1.1 connection: a request is written to it, its answer read from it.
+//! A stream to a server that looks like an HTTP/1.1 connection: the request is written to it, and the response is read
+//! from it.
 //!
-//! The request is written as HTTP/1.1; its head is parsed again and sent as HTTP/2. The answer's head is written as
-//! HTTP/1.1 and validated by its reader.
+//! The caller writes the request as HTTP/1.1; its head is parsed and sent as HTTP/2. The response's head is converted
+//! to HTTP/1.1, and its reader validates it.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -25,16 +26,15 @@ use super::upgrade;
 use crate::conn::connection_auth;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// Limits for a head that we have written ourselves: high enough to reject none.
+/// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
-/// A server that cannot be asked for it.
+/// The local reply for a WebSocket to a server without extended CONNECT.
 const NOT_IMPLEMENTED: &[u8] = b"HTTP/1.1 501 \r\ncontent-length: 0\r\n\r\n";
-/// A target that HTTP/2's library has no form for.
+/// The local reply for a target that the HTTP/2 library cannot represent.
 const BAD_TARGET: &[u8] = b"HTTP/1.1 400 \r\ncontent-length: 0\r\n\r\n";
 
-/// A stream to a server.
 pub struct Http2UpstreamStream {
     waker: Waker,
     open: OpenStream,
@@ -46,34 +46,34 @@ struct Http2ClientState {
     send: SendRequest<Bytes>,
     request_state: Http2RequestState,
     answer: Http2ResponseState,
-    /// Of the answer's head, in HTTP/1.1, from `at` on.
+    /// The response's head in HTTP/1.1; unread from `at` on.
     head: Vec<u8>,
     at: usize,
     head_only: bool,
-    /// What proves to the client that its upgrade was understood.
+    /// The `Sec-WebSocket-Accept` value that confirms the upgrade to the client.
     accept: Option<Vec<u8>>,
     failed: Option<h2::Error>,
 }
 
 enum Http2RequestState {
-    /// The request's head is still to come, or a part of it is here.
+    /// The received part of the request's head.
     Head(Vec<u8>),
     Body(BodyWriter),
-    /// There is no body.
+    /// The request is complete, or needs no body.
     Complete,
 }
 
 enum Http2ResponseState {
-    /// Nothing was asked yet.
+    /// No request was sent yet.
     None,
     Head(ResponseFuture),
     Body(BodyReader),
-    /// It was made here and is in `head`.
+    /// A local reply, stored in `head`.
     LocalError,
 }
 
 impl Http2UpstreamStream {
-    /// A stream that asks nothing yet, for the task of this waker.
+    /// A stream without a request yet; `waker` belongs to the task that uses it.
     pub fn new(
         waker: Waker,
         open: OpenStream,
@@ -96,7 +96,7 @@ impl Http2UpstreamStream {
 }
 
 impl Http2ClientState {
-    /// Takes the request's head; returns how much of `from` was used.
+    /// Consumes the request's head; returns how many bytes of `from` were used.
     fn send_head(
         &mut self,
         from: &[u8],
@@ -140,7 +140,8 @@ impl Http2ClientState {
             self.accept = Some(upgrade::accept(key.map(|key| key.value).unwrap_or_default()));
         }
         if connection_auth::request_authenticates(request.headers) {
-            // Whatever it comes to holds for the whole connection: no other request begins on it.
+            // The authentication applies to the whole connection, whatever its result: no other request may start on
+            // it.
             link.closing.set(true);
         }
         let ends = matches!(form, OutgoingFraming::Done);
@@ -162,14 +163,14 @@ impl Http2ClientState {
         }
     }
 
-    /// The server cannot be asked: this is the answer.
+    /// Stores a local reply, because the request cannot be sent to the server.
     fn answer_locally(&mut self, head: &[u8]) {
         self.head = head.to_vec();
         self.answer = Http2ResponseState::LocalError;
         self.request_state = Http2RequestState::Complete;
     }
 
-    /// Looks for an answer's head; whether there is something to read, an end or failure included.
+    /// Polls for the response's head; returns whether there is something to read, including an end or a failure.
     fn fill(&mut self, cx: &mut Context<'_>) -> bool {
         while self.at >= self.head.len() && self.failed.is_none() {
             let Http2ResponseState::Head(future) = &mut self.answer else { break };
@@ -203,7 +204,7 @@ impl Http2ClientState {
         self.head = Vec::new();
         self.at = 0;
         if write_response(&head, header_lines(interim.headers()), &mut self.head).is_err() {
-            // An unknown interim answer may be dropped (RFC 9110 §15.2).
+            // An invalid interim response is dropped, since clients may ignore any 1xx (RFC 9110 §15.2).
             self.head.clear();
         }
     }
@@ -220,7 +221,7 @@ impl Http2ClientState {
         self.at = 0;
         match write_response(&head, header_lines(&parts.headers), &mut self.head) {
             Ok(form) => self.answer = Http2ResponseState::Body(BodyReader::new(recv, form)),
-            // Whoever reads this finds what it is.
+            // The invalid status line makes the reader report a malformed response.
             Err(defect) => {
                 self.head = format!("HTTP/2 {}\r\n\r\n", defect.name()).into_bytes();
                 self.answer = Http2ResponseState::LocalError;
@@ -280,7 +281,7 @@ impl MultiplexedStream for Http2UpstreamStream {
                     other => other,
                 }
             }
-            // The answer is there already and asks for nothing more.
+            // The response is there already, so the rest of the request is discarded.
             Http2RequestState::Complete if !rest.is_empty() => StreamWriteResult::Bytes(from.len()),
             _ => StreamWriteResult::Bytes(used),
         }
@@ -308,7 +309,7 @@ impl MultiplexedStream for Http2UpstreamStream {
     }
 
     fn reset(&self) {
-        // Of a stream without a body the library knows itself that nobody waits for it any more.
+        // The library itself resets a stream without a body when its response is dropped.
         if let Http2RequestState::Body(body) = &mut self.state.borrow_mut().request_state {
             body.reset(Reason::CANCEL);
         }
@@ -320,10 +321,10 @@ impl MultiplexedStream for Http2UpstreamStream {
 
     fn unprocessed(&self) -> bool {
         let mut state = self.state.borrow_mut();
-        // A body that found its stream closed does not know why; the answer does, and may not have been looked at.
+        // A body whose stream was closed does not know the reason. The response does, and may not have been polled yet.
         state.fill(&mut Context::from_waker(&self.waker));
         let Some(error) = state.failure() else { return false };
-        // RFC 9113 §8.7: refused, or above the last stream that GOAWAY names.
+        // RFC 9113 §8.7: refused, or above the last stream id in GOAWAY.
         let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
         matches!(state.answer, Http2ResponseState::None)
             || (error.is_remote() && (refused || error.is_go_away()))
@@ -346,7 +347,7 @@ fn is_key(name: &str) -> bool {
     name.eq_ignore_ascii_case("sec-websocket-key")
 }
 
-/// A head of HTTP/1.1 as one of HTTP/2; `None`: its target has no form there.
+/// Converts an HTTP/1.1 head to HTTP/2; `None`: HTTP/2 cannot represent its target.
 fn http2_request(
     request: &ParsedRequestHead<'_, '_>,
     websocket: bool,
@@ -367,7 +368,7 @@ fn http2_request(
     let fields = head.headers_mut();
     fields.reserve(request.headers.len() + 2);
     for field in request.forwarded_headers() {
-        // `:authority` says it (RFC 9113 §8.3.1); some servers refuse a request that has both.
+        // `:authority` replaces Host (RFC 9113 §8.3.1); some servers reject a request with both.
         if field.name.eq_ignore_ascii_case("host") || (websocket && is_key(field.name)) {
             continue;
         }
@@ -390,7 +391,7 @@ fn header_lines(map: &HeaderMap) -> impl Iterator<Item = (&[u8], &[u8])> {
     map.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
 }
 
-/// What could not be sent although it is well formed.
+/// Wraps an error of a valid message that could not be sent.
 fn local_error(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }

@@ -1,4 +1,4 @@
-//! Sums over workers, and one word a crossing.
+//! Sums over workers, and one observation per crossing.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn each_crossing_is_reported_once_over_all_workers() {
     let recorder = Arc::new(ObservationLog::default());
     let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all)];
-    // Nearly all by one worker, the last by the other: neither sees it alone.
+    // One worker has nearly all ports, the other the last ones: neither sees the shortage alone.
     let mut leases: Vec<PortLease> = (0..79).map(|_| workers[0].lease(None, to(80))).collect();
     assert_eq!(recorder.take(), []);
     leases.extend((0..15).map(|_| workers[1].lease(None, to(80))));
@@ -42,12 +42,12 @@ fn each_crossing_is_reported_once_over_all_workers() {
     workers[1].exhausted(None, to(80));
     assert_eq!(recorder.take(), [(100, 0)]);
 
-    // Another destination has its own.
+    // Another destination has its own ports.
     let other = workers[0].lease(None, to(81));
     assert_eq!(recorder.take(), []);
     drop(other);
 
-    // Around the mark nothing is repeated; after a recovery it is told again.
+    // Near the threshold no observation is repeated; after a recovery another one is sent.
     leases.truncate(91);
     leases.extend((0..9).map(|_| workers[0].lease(None, to(80))));
     assert_eq!(recorder.take(), []);
@@ -81,7 +81,7 @@ fn ports_that_rest_are_in_use_and_reported_before_none_is_left() {
     let all = Arc::new(PortTotals::new(100, recorder.clone()));
     let workers = [WorkerPorts::new(all.clone()), WorkerPorts::new(all.clone())];
     let [own, set] = [[10, 0, 0, 9], [10, 0, 0, 8]].map(IpAddr::from);
-    // One path each: the kernel's choice of address, and an address that was set.
+    // Two paths: one with the kernel's choice of source address, one with a configured address.
     let leases = [workers[0].lease(None, to(80)), workers[1].lease(Some(set), to(80))];
     let resting = |own_ports, set_ports| {
         let by = HashMap::from([(own, own_ports), (set, set_ports)]);
@@ -99,7 +99,7 @@ fn ports_that_rest_are_in_use_and_reported_before_none_is_left() {
     assert_eq!(used((None, to(80))), PathUsage { open: 2, exhausted: 0, time_wait: 94 });
     assert_eq!(used((Some(set), to(80))), PathUsage { open: 1, exhausted: 0, time_wait: 10 });
 
-    // What rests is shown when nothing is open any more, and not longer.
+    // Ports in TIME_WAIT are listed without open connections, but not after TIME_WAIT ends.
     drop((leases, second));
     assert_eq!(used((None, to(80))), PathUsage { open: 0, exhausted: 0, time_wait: 94 });
     all.set_time_wait(&TimeWaitPorts::new());

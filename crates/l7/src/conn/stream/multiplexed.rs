@@ -10,72 +10,67 @@ use model::time_attribution::TcpInfoSample;
 use crate::accounting::DownstreamProtocol;
 use crate::tls::verified_client::VerifiedClient;
 
-/// The result of a read.
 #[derive(Debug)]
 pub enum StreamReadResult {
     Data(usize),
     WouldBlock,
     End,
-    /// The connection is broken.
     Failed(io::Error),
 }
 
-/// The result of a write.
 #[derive(Debug)]
 pub enum StreamWriteResult {
-    /// This many bytes, possibly fewer than offered: then no more fit now.
+    /// This many bytes. Fewer than offered: no more can be written now.
     Bytes(usize),
     WouldBlock,
-    /// The connection is broken.
     Failed(io::Error),
 }
 
-/// The TLS state of a connection.
+/// The TLS properties of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct TlsContext {
-    /// What the client has proven, as lines of a head.
+    /// Field lines that describe the client's certificate.
     pub identity: Vec<u8>,
-    /// The client's certificate; `None`: it has shown none.
+    /// The client's certificate; `None`: the client sent none.
     pub verified_client: Option<Rc<VerifiedClient>>,
-    /// The name that the client asked for, lower case.
+    /// The server name (SNI) in lower case.
     pub name: Option<String>,
-    /// Which TLS session it is, over all connections that resume it.
+    /// Identifies the TLS session over all connections that resume it.
     pub session: Option<u64>,
 }
 
-/// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
+/// A stream of a multiplexed connection, with the interface of an HTTP/1 connection that carries one exchange.
 ///
-/// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
+/// A method that returns `WouldBlock`, or `false` for "not possible yet", wakes the task when that changes.
 pub trait MultiplexedStream {
-    /// Reads the available bytes.
     fn read(&self, into: &mut [u8]) -> StreamReadResult;
     /// Writes as much as possible.
     fn write(&self, from: &[u8]) -> StreamWriteResult;
-    /// Whether a read may give something, the end included.
+    /// Whether a read would return something, including the end.
     fn may_read(&self) -> bool;
-    /// Whether a write may take something.
+    /// Whether a write would accept something.
     fn may_write(&self) -> bool;
-    /// Whether it is known to be broken, or the peer has given it up.
+    /// Whether the stream is known to be broken, or the peer has reset it.
     fn is_broken(&self) -> bool;
-    /// Sends the end of the stream; reading continues.
+    /// Ends the sending direction; reading continues.
     fn end(&self);
-    /// Resets the stream, so that the peer does not take it for complete.
+    /// Resets the stream, so that the peer does not treat it as complete.
     fn reset(&self);
-    /// What its connection has under TLS; `None`: no TLS.
+    /// The TLS properties of the shared connection; `None`: no TLS.
     fn tls_context(&self) -> Option<&TlsContext>;
-    /// Whether the peer has declared it unprocessed.
+    /// Whether the peer has declared that it did not process the stream.
     fn unprocessed(&self) -> bool;
-    /// Since when it is the peer's window that lets a write wait, not the connection; `None`: it is not.
+    /// Since when the peer's window, not the connection, blocks writes; `None`: the window does not.
     fn window_closed(&self) -> Option<MonotonicTime>;
-    /// The kernel's counters of the shared connection.
+    /// The kernel's TCP_INFO counters of the shared connection.
     fn counters(&self) -> Option<TcpInfoSample>;
-    /// Our port of the connection that it shares.
+    /// The balancer's port of the shared connection.
     fn local_port(&self) -> Option<u16>;
-    /// Bytes that all streams of that connection keep for its peer.
+    /// The counter of bytes that all streams of the shared connection buffer for the peer.
     fn shared_buffered(&self) -> Option<Rc<Cell<usize>>> {
         None
     }
-    /// The protocol of the connection.
+    /// The protocol of the shared connection.
     fn protocol(&self) -> DownstreamProtocol {
         DownstreamProtocol::Http2
     }

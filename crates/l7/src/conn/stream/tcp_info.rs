@@ -1,6 +1,6 @@
-//! TCP_INFO counters of a connection, and the baseline that the next reading is compared with.
+//! TCP_INFO counters of a connection, and the baseline for the next reading.
 //!
-//! A stream reads those of the connection that it shares.
+//! A multiplexed stream reads the counters of its shared connection.
 
 use std::cell::Cell;
 
@@ -11,15 +11,15 @@ use super::{ProxyStream, StreamBackend};
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> ProxyStream<N> {
-    /// Reads the counters, for `change` to compare with.
+    /// Stores the counters as the baseline for `counter_change`.
     pub fn mark_counters(&self) {
         if let Some(now) = self.counters() {
             self.store_counters(now);
         }
     }
 
-    /// What happened since the last reading, or since the connection was opened; it is the next one's reading to compare
-    /// with. `own`: the last reading, or the opening, belongs to this exchange.
+    /// The change since the last reading or the opening of the connection; this reading is the next baseline. `own`:
+    /// the baseline was taken in this exchange.
     pub fn counter_change(&self, own: bool) -> Option<TcpInfoDelta> {
         let now = self.counters()?;
         let before = self.tcp_counters.get().map(|kept| kept.get()).unwrap_or_default();
@@ -27,7 +27,7 @@ impl<N: NetDriver> ProxyStream<N> {
         Some(now.delta_since(&before, own))
     }
 
-    /// Since when it is the window of a stream that lets a write wait; `None`: it is not.
+    /// Since when a stream's window blocks writes; `None`: it does not.
     #[inline]
     pub fn window_closed(&self) -> Option<MonotonicTime> {
         match &self.backend {
@@ -36,7 +36,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// What the kernel counts of it, or of the connection that it shares.
+    /// The kernel's TCP_INFO counters of this connection, or of the shared connection.
     pub fn counters(&self) -> Option<TcpInfoSample> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => self.rt.net.counters(sock),
@@ -44,7 +44,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Our port of it, or of the connection that it shares.
+    /// The balancer's port of this connection, or of the shared connection.
     pub fn local_port(&self) -> Option<u16> {
         match &self.backend {
             StreamBackend::Socket(sock, _) => self.rt.net.local_port(sock),

@@ -19,7 +19,7 @@ use crate::tls::session::{MAX_PLAINTEXT, TlsSession};
 use crate::tls::verified_client::VerifiedClient;
 
 impl<N: NetDriver> ProxyStream<N> {
-    /// Puts TLS on it.
+    /// Starts TLS on the connection.
     pub fn start_tls(
         &self,
         session: TlsSession,
@@ -27,16 +27,15 @@ impl<N: NetDriver> ProxyStream<N> {
         census: GaugeHandle,
     ) {
         let sealed = TlsState::new(session, scratch, census);
-        // There is at most one: a second would be the same connection shaking hands twice.
+        // TLS starts at most once per connection, so the cell is empty.
         let _ = self.tls.set(Box::new(sealed));
     }
 
-    /// Takes TLS off again: for an answer to whoever speaks none.
+    /// Removes TLS, to send a plaintext response to a client that does not use TLS.
     pub fn stop_tls(&mut self) {
         self.tls.take();
     }
 
-    /// Whether there is TLS on it.
     #[inline]
     pub fn is_tls(&self) -> bool {
         match &self.backend {
@@ -45,23 +44,23 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Whether its bytes are those of its socket, so that the kernel may move them.
+    /// Whether the socket carries the plain bytes, so that splice(2) may move them.
     #[inline]
     pub fn is_plain(&self) -> bool {
         matches!(self.backend, StreamBackend::Socket(..)) && self.tls.get().is_none()
     }
 
-    /// Looks at its session.
+    /// Calls `look` with the TLS session, if there is one.
     pub fn with_session<T>(&self, look: impl FnOnce(&TlsSession) -> T) -> Option<T> {
         self.tls.get().map(|sealed| look(&sealed.session.borrow()))
     }
 
-    /// Whether both sides agreed on HTTP/2 (RFC 7301, RFC 9113 §3.2); `None`: no TLS.
+    /// Whether ALPN selected HTTP/2 (RFC 7301, RFC 9113 §3.2); `None`: no TLS.
     pub fn negotiated_http2(&self) -> Option<bool> {
         self.with_session(|session| session.common().alpn_protocol() == Some(b"h2"))
     }
 
-    /// The name that a client under TLS asked for, lower case.
+    /// The server name (SNI) that the client requested, lower case.
     pub fn server_name(&self) -> Option<String> {
         if let StreamBackend::Multiplexed(stream) = &self.backend {
             return stream.tls_context()?.name.clone();
@@ -70,7 +69,7 @@ impl<N: NetDriver> ProxyStream<N> {
             .flatten()
     }
 
-    /// Which TLS session it is, over all connections that resume it.
+    /// Identifies the TLS session over all connections that resume it.
     pub fn tls_session(&self) -> Option<u64> {
         if let StreamBackend::Multiplexed(stream) = &self.backend {
             return stream.tls_context()?.session;
@@ -78,17 +77,17 @@ impl<N: NetDriver> ProxyStream<N> {
         self.with_session(|session| session.observation().lineage).flatten()
     }
 
-    /// The group of its key exchange; `None`: no TLS of its own, or no key was exchanged.
+    /// The key exchange group; `None`: no TLS of its own, or a resumption without key exchange.
     pub fn tls_group(&self) -> Option<&'static str> {
         self.with_session(|session| key_exchange::key_exchange_group(session.common())).flatten()
     }
 
-    /// Bytes that were written to the socket of a connection under TLS.
+    /// Bytes written to the socket of a connection under TLS.
     pub fn written(&self) -> Option<u64> {
         self.tls.get().map(|sealed| sealed.written.get())
     }
 
-    /// What the client has proven, as lines of a head; empty: nothing.
+    /// Field lines that describe the client's certificate; empty: none.
     pub fn identity(&self) -> &[u8] {
         if let StreamBackend::Multiplexed(stream) = &self.backend {
             return stream.tls_context().map_or(&[], |tls| tls.identity.as_slice());
@@ -97,7 +96,7 @@ impl<N: NetDriver> ProxyStream<N> {
         identity.map_or(&[], Vec::as_slice)
     }
 
-    /// What it has under TLS, for the streams that it will carry.
+    /// The TLS properties of the connection, for the streams that it will carry.
     pub fn tls_context(&self) -> Option<TlsContext> {
         self.is_tls().then(|| TlsContext {
             identity: self.identity().to_vec(),
@@ -107,7 +106,7 @@ impl<N: NetDriver> ProxyStream<N> {
         })
     }
 
-    /// Remembers what the client has proven.
+    /// Stores the client's certificate and its field lines.
     pub fn identify(&self, lines: Vec<u8>, client: Option<Rc<VerifiedClient>>) {
         if let Some(sealed) = self.tls.get() {
             // A connection has one handshake, so neither cell is set before.
@@ -118,7 +117,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// The client's certificate, to be verified again; `None`: it has shown none.
+    /// The client's certificate, for another verification; `None`: the client sent none.
     pub fn verified_client(&self) -> Option<Rc<VerifiedClient>> {
         match &self.backend {
             StreamBackend::Multiplexed(stream) => stream.tls_context()?.verified_client.clone(),
@@ -126,10 +125,10 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Shakes hands. What failed is with the session; `Ok` says that it is over, one way or the other.
+    /// Performs the TLS handshake. `Ok`: the handshake has ended, and the session holds its success or failure.
     ///
     /// # Errors
-    /// `Expired` when `until` passes or `stopped` is true first.
+    /// [`DeadlineError`] when `until` passes or `stopped` returns true first.
     pub async fn handshake(
         &self,
         until: MonotonicTime,
@@ -157,7 +156,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Tells the peer that we send no more and waits until that is sent; without TLS it does nothing.
+    /// Sends close_notify and waits until it is sent; does nothing without TLS.
     pub async fn finish(&self, until: MonotonicTime) {
         let (Some(sealed), StreamBackend::Socket(sock, _)) = (self.tls.get(), &self.backend) else {
             return;
@@ -181,7 +180,7 @@ impl<N: NetDriver> ProxyStream<N> {
     ) -> StreamReadResult {
         let session = &mut *sealed.session.borrow_mut();
         if !session.unsent().is_empty() {
-            // An alert or the end of a handshake; if the connection is broken, reading says so.
+            // Sends an alert or the end of a handshake. If the connection is broken, the read reports it.
             let _ = self.flush(sealed, sock, session);
         }
         let read = self.read_records(sealed, sock, session, into);
@@ -217,12 +216,12 @@ impl<N: NetDriver> ProxyStream<N> {
                 return StreamReadResult::WouldBlock;
             }
             let at = session.begin(&mut scratch.input);
-            // Plaintext is never longer than its ciphertext: what is read fits, but for a last record.
+            // Plaintext is never longer than its ciphertext, so the result fits into `into`, except for a last record.
             let most = into.len().clamp(MIN_READ_BYTES, INPUT_BYTES / 2);
             let room = scratch.input.len().min(at + most);
             match self.rt.net.read(sock, &mut scratch.input[at..room]) {
-                // RFC 9110 §9.8 leaves it to the server side how it takes a client that ends without close_notify; from a
-                // server it may be a part that passes for the whole.
+                // RFC 9110 §9.8 lets a server accept a client that closes without close_notify. From a server, such a
+                // close may hide a truncated response.
                 Ok(0) if session.towards_client() => return StreamReadResult::End,
                 Ok(0) => return StreamReadResult::Failed(io::ErrorKind::UnexpectedEof.into()),
                 Ok(n) => {
@@ -299,7 +298,7 @@ impl<N: NetDriver> ProxyStream<N> {
         wrote
     }
 
-    /// Sends what waits; `Bytes`: nothing does any more.
+    /// Sends unsent ciphertext; `Bytes`: nothing is left.
     fn flush(
         &self,
         sealed: &TlsState,
@@ -317,13 +316,13 @@ impl<N: NetDriver> ProxyStream<N> {
         }
         sealed.report_buffered(session);
         if session.closing() {
-            // What had to go before our end has gone.
+            // Everything before the end of the sending direction is sent, so the socket may be half-closed.
             let _ = self.rt.net.end(sock);
         }
         StreamWriteResult::Bytes(0)
     }
 
-    /// Gives ciphertext to the socket; fewer than offered: it takes nothing more now.
+    /// Writes ciphertext to the socket. Fewer bytes than offered: the socket accepts no more now.
     fn send(
         &self,
         sealed: &TlsState,
@@ -350,12 +349,12 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Ends our side under TLS.
+    /// Sends close_notify: the sending direction ends under TLS.
     pub(super) fn end_tls(&self, sealed: &TlsState, sock: &N::Sock) {
         let mut session = sealed.session.borrow_mut();
         if session.established() && session.failure().is_none() {
             session.close();
-            // When the socket takes nothing now, the next read or write sends it.
+            // If the socket accepts nothing now, the next read or write sends it.
             let _ = self.flush(sealed, sock, &mut session);
         } else {
             // A shutdown fails only when the peer has already closed or reset the connection.
@@ -363,7 +362,7 @@ impl<N: NetDriver> ProxyStream<N> {
         }
     }
 
-    /// Whether nothing came that anybody could read.
+    /// Whether no application data or end has arrived.
     pub(super) fn is_tls_quiet(&self, sealed: &TlsState, sock: &N::Sock) -> bool {
         // Session tickets and other post-handshake messages are processed here too.
         matches!(self.read_tls(sealed, sock, &mut []), StreamReadResult::WouldBlock)

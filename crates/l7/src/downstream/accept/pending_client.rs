@@ -8,7 +8,7 @@ use crate::worker::Worker;
 /// A client that waits for admission; counted until it is dropped.
 pub(super) struct PendingClient<N: NetDriver> {
     worker: Rc<Worker<N>>,
-    /// It is counted among those for which any worker may evict a connection.
+    /// The client is counted among those for which other workers may evict a connection.
     asks_eviction: bool,
 }
 
@@ -21,7 +21,8 @@ impl<N: NetDriver> PendingClient<N> {
         waiting
     }
 
-    /// It was not admitted once more: other workers are asked for an eviction where this worker has found no victim.
+    /// Called after another failed admission: asks other workers for an eviction if this worker found no connection to
+    /// evict.
     pub(super) fn request_eviction(&mut self) {
         let wants = self.worker.admission.found_no_victim();
         match (self.asks_eviction, wants) {

@@ -1,7 +1,8 @@
-//! A client's stream in the form of an HTTP/1.1 connection: its body is read from it, its answer written to it.
+//! A client's HTTP/2 stream that looks like an HTTP/1.1 connection: the request's body is read from it, and the
+//! response is written to it.
 //!
-//! The request's head was given to the exchange already. What is written is an answer of ours in HTTP/1.1; its head is
-//! parsed again and sent as HTTP/2's.
+//! The exchange already has the request's head. The response is written as HTTP/1.1; its head is parsed and sent as
+//! HTTP/2.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -24,7 +25,7 @@ use crate::conn::http2::body_writer::{BodyWriter, OutgoingFraming};
 use crate::conn::http2::connection::OpenStream;
 use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult, TlsContext};
 
-/// Limits for a head that we have written ourselves: high enough to reject none.
+/// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 
@@ -40,25 +41,24 @@ pub struct Http2DownstreamStream {
 }
 
 enum Http2AnswerState {
-    /// The answer's head is still to come, or a part of it is here.
+    /// The received part of the response's head.
     Head(Vec<u8>),
     Body(BodyWriter),
-    /// There is no body.
+    /// The response is complete, or has no body.
     Complete,
 }
 
-/// What a stream is made of.
 pub struct Http2DownstreamStreamParts {
     pub respond: SendResponse<Bytes>,
     pub recv: RecvStream,
-    /// How the body is to be read.
+    /// The framing in which the body is read.
     pub form: Http1BodyFraming,
-    /// The request was HEAD.
+    /// The request was a HEAD request.
     pub head_only: bool,
 }
 
 impl Http2DownstreamStream {
-    /// A stream, for the task of this waker.
+    /// A stream; `waker` belongs to the task that serves it.
     pub fn new(
         waker: Waker,
         open: OpenStream,
@@ -82,7 +82,7 @@ impl Http2DownstreamStream {
         }
     }
 
-    /// Takes an answer's head; returns how much of `from` was used.
+    /// Consumes the response's head; returns how many bytes of `from` were used.
     fn send_head(&self, out: &mut Http2AnswerState, from: &[u8]) -> io::Result<usize> {
         let Http2AnswerState::Head(held) = out else { return Ok(0) };
         let mut respond = self.respond.borrow_mut();
@@ -131,7 +131,7 @@ impl Http2DownstreamStream {
         }
     }
 
-    /// Whether the answer was given whole.
+    /// Whether the response was completely written.
     fn is_complete(&self) -> bool {
         match &*self.answer_state.borrow() {
             Http2AnswerState::Head(_) => false,
@@ -241,7 +241,7 @@ impl Drop for Http2DownstreamStream {
         if self.cut.get() {
             return;
         }
-        // What ends with its connection ends here; what is not whole may not look so.
+        // A body of unknown length ends here. An incomplete response is reset, so that it does not look complete.
         self.end();
         if !self.is_complete() {
             self.reset();
@@ -249,7 +249,7 @@ impl Drop for Http2DownstreamStream {
     }
 }
 
-/// A head of HTTP/1.1 as one of HTTP/2.
+/// Converts an HTTP/1.1 head to HTTP/2.
 fn http2_response(
     response: &ParsedResponseHead<'_, '_>,
     status: u16,
@@ -274,7 +274,7 @@ fn http2_response(
     Ok(head)
 }
 
-/// What could not be sent although it is well formed.
+/// Wraps an error of a valid message that could not be sent.
 fn local_error(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }

@@ -1,6 +1,6 @@
-//! One request of a client's HTTP/2 connection: its head in the form of HTTP/1.1, and then the same exchange as any.
+//! One request of a client's HTTP/2 connection: its head is written as HTTP/1.1, and then it is served like any other.
 //!
-//! It decides nothing about servers and moves no bytes.
+//! Servers are chosen elsewhere, and no body bytes are relayed here.
 
 use std::rc::Rc;
 
@@ -25,20 +25,20 @@ use crate::rt::NetDriver;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 
-/// Bytes of a body that go with its head.
+/// Most body bytes that are read together with the head.
 const EARLY_BODY_BYTES: usize = 16 * 1024;
 
-/// A request as it came.
+/// A received request.
 pub struct Http2Request {
-    /// The head, and where the body comes from.
+    /// The head, and the source of the body.
     pub request: http::Request<RecvStream>,
-    /// Where the answer goes.
+    /// The target of the response.
     pub respond: SendResponse<Bytes>,
-    /// The stream, being counted.
+    /// The stream, counted as open.
     pub open: OpenStream,
-    /// Whose connection it is.
+    /// The client of the connection.
     pub client_peer: Rc<ClientPeer>,
-    /// What the connection has under TLS.
+    /// The TLS properties of the connection.
     pub tls: Rc<Option<TlsContext>>,
 }
 
@@ -91,7 +91,7 @@ pub async fn serve<N: NetDriver>(
     }
 }
 
-/// What of the body is there already goes with the head: together they can be sent again.
+/// Reads the available body bytes together with the head: a retry can send both again.
 fn read_early_body<N: NetDriver>(worker: &Worker<N>, client: &ProxyStream<N>, bytes: &mut Vec<u8>) {
     let mut scratch = worker.scratch.borrow_mut();
     let mut left = EARLY_BODY_BYTES;

@@ -1,6 +1,6 @@
 //! A client's HTTP/2 connection: accepts streams, enforces limits, and shuts down gracefully.
 //!
-//! Each request is a task of its own (`request`). Graceful shutdown takes two steps (RFC 9113 §6.8): a GOAWAY that
+//! Each request has its own task (`request`). Graceful shutdown takes two steps (RFC 9113 §6.8): a GOAWAY that
 //! announces the end, and after a round trip a GOAWAY with the last stream.
 
 mod account;
@@ -36,22 +36,21 @@ use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
-/// What every client that speaks HTTP/2 sends first (RFC 9113 §3.4).
+/// The client connection preface (RFC 9113 §3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How long the last frames may take.
+/// Time for the last frames.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the last frames of exchanges that were cut may take.
+/// Time for the last frames of exchanges that the drain timeout has reset.
 const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The library counts a field with 32 bytes beside its text (RFC 9113 §6.5.2).
+/// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).
 const PER_FIELD: u32 = 32;
 
-/// Streams that the library remembers after they were reset, until frames that were on their way have passed.
+/// Most reset streams that the library remembers, to ignore frames that were in flight.
 const MAX_RESET_STREAMS: usize = 100;
 
-/// A connection being served.
 struct Http2ServerSession<N: NetDriver> {
     worker: Rc<Worker<N>>,
     service: Rc<LocalService<N>>,
@@ -63,23 +62,24 @@ struct Http2ServerSession<N: NetDriver> {
     pings: Option<PingPong>,
     waker: Waker,
     tls: Rc<Option<TlsContext>>,
-    /// When it is too old.
+    /// When the connection reaches its maximum age.
     max_age_at: MonotonicTime,
-    /// Without a stream since then.
+    /// Since when no stream is open.
     idle_since: MonotonicTime,
     idle: Option<GaugeGuard>,
     goaway_sent: bool,
-    /// When whatever is left is dropped.
+    /// When the connection is closed regardless of open streams.
     dead_at: MonotonicTime,
-    /// When a connection that takes no more streams and has none is dropped: its client may owe an acknowledgement.
+    /// When a connection without streams that accepts no more is closed. Its client may still have to acknowledge
+    /// frames.
     rest_until: MonotonicTime,
-    /// The library has ended; only bytes are left to be sent.
+    /// The library has finished; only gathered bytes are left to be sent.
     finished: bool,
-    /// A limit was met, and the account of it is closed.
+    /// A flood limit was exceeded, and this is recorded.
     flooded: bool,
 }
 
-/// Serves a connection that begins with the preface; `early` was read of it already.
+/// Serves a connection that starts with the preface; `early` was already read from it.
 pub async fn serve<N: NetDriver>(
     worker: Rc<Worker<N>>,
     client: ProxyStream<N>,
@@ -135,15 +135,15 @@ pub async fn serve<N: NetDriver>(
     serving.pings = serving.conn.ping_pong();
     std::future::poll_fn(|_| serving.turn()).await;
     let Http2ServerSession { worker, wire, conn, .. } = serving;
-    // Streams that are left learn that their connection is gone.
+    // Notifies the remaining streams that the connection has ended.
     drop(conn);
     if let Ok(wire) = Rc::try_unwrap(wire) {
-        // What the client still sends must not make our last frames vanish.
+        // Unread bytes from the client must not cause a reset that discards the last frames.
         local_reply::linger(&worker, wire.stream).await;
     }
 }
 
-/// A tenth more or less, so that connections that began together do not end together.
+/// The configured age plus or minus up to 10 %, so that connections opened together do not close together.
 fn max_age_at<N: NetDriver>(
     http2: &ClientHttp2,
     worker: &Worker<N>,
@@ -155,10 +155,10 @@ fn max_age_at<N: NetDriver>(
     now + age - Duration::from_nanos(tenth) + Duration::from_nanos(more)
 }
 
-/// Why there was no preface; `None`: the client sent nothing.
+/// Why no preface arrived; `None`: the client sent nothing.
 type PrefaceFailure = Option<(Cause, Option<&'static str>)>;
 
-/// Waits for the preface.
+/// Waits for the client connection preface.
 async fn read_preface<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,
@@ -174,12 +174,12 @@ async fn read_preface<N: NetDriver>(
         .initial_window_size(http2.window)
         .initial_connection_window_size(link.bdp.borrow().connection_window())
         .max_concurrent_streams(http2.streams)
-        // Room for what our own limit is to refuse by name.
+        // Larger than the configured limit, so that the exchange can reject such a head with the limit's name.
         .max_header_list_size(limit.header_bytes * 2 + u32::from(limit.header_count) * PER_FIELD)
         .max_send_buffer_size(http2.send_buffer as usize)
         .max_concurrent_reset_streams(MAX_RESET_STREAMS)
         .max_pending_accept_reset_streams(http2.flood.resets as usize)
-        // Counted here, by name; one turn reads a bounded number of them.
+        // Resets are counted here, by name; one turn reads a bounded number of them.
         .max_local_error_reset_streams(None)
         .enable_connect_protocol();
     let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.transport()));
@@ -206,14 +206,14 @@ async fn read_preface<N: NetDriver>(
 }
 
 impl<N: NetDriver> Http2ServerSession<N> {
-    /// Does what can be done now; `Ready`: it is over.
+    /// Does everything that is possible now; `Ready`: the connection has ended.
     fn turn(&mut self) -> Poll<()> {
         let now = self.worker.rt.now();
         self.connection.set_now(now);
         self.wire.begin_turn();
         self.advance();
         self.check_limits(now);
-        // What was asked for meanwhile goes out in this turn too.
+        // Sends what was queued meanwhile in this turn too.
         self.advance();
         self.count_library_refusals();
         match self.wire.flush() {
@@ -234,7 +234,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         Poll::Pending
     }
 
-    /// Lets the library work and takes up new streams.
+    /// Polls the library and accepts new streams.
     fn advance(&mut self) {
         if self.finished {
             return;
@@ -271,7 +271,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         self.worker.rt.spawn(request::serve(worker, service, asked));
     }
 
-    /// Sizes windows to what the path holds.
+    /// Adapts the window sizes to the bandwidth-delay product.
     fn update_windows(&mut self, cx: &mut Context<'_>) {
         let Some(pings) = &mut self.pings else { return };
         let mut bdp = self.connection.bdp.borrow_mut();
@@ -279,7 +279,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
             && let Some(window) = bdp.pong_received()
         {
             self.conn.set_target_window_size(bdp.connection_window());
-            // It fails only while an earlier change is not acknowledged; the next sample comes.
+            // This fails only while an earlier change is unacknowledged; the next sample tries again.
             let _ = self.conn.set_initial_window_size(window);
         }
         if bdp.wants_ping() && pings.send_ping(Ping::opaque()).is_ok() {
@@ -287,7 +287,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         }
     }
 
-    /// Limits, deadlines and orders.
+    /// Checks limits, deadlines, shutdown and eviction.
     fn check_limits(&mut self, now: MonotonicTime) {
         if let Some(flood) = self.connection.limit_reached()
             && !std::mem::replace(&mut self.flooded, true)
@@ -326,7 +326,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         let fresh = self.connection.streams.get() == 0;
         let until = self.idle_since + if fresh { timeout.header } else { timeout.idle };
         if self.goaway_sent {
-            // Somebody else has its place by now.
+            // An evicted connection closes at once: another client already has its slot.
             let parting = if self.open.is_evicted() { Duration::ZERO } else { CLOSE_TIMEOUT };
             self.rest_until = self.rest_until.min(now + parting);
         } else if now >= until {
@@ -338,7 +338,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         }
     }
 
-    /// Draining, the service's end and the connection's age.
+    /// Starts the shutdown when the worker drains, the service is removed, or the connection is too old.
     fn check_shutdown(&mut self, now: MonotonicTime) {
         let ending = self.worker.draining.get() || self.service.removed.get();
         let cut_at = self.service.cut_at.get();
@@ -346,7 +346,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
             self.send_goaway();
         }
         if ending {
-            // Exchanges end at that moment by themselves; a breath for their last frames.
+            // Exchanges end at the drain timeout by themselves. Their last frames get a little more time.
             self.dead_at = self.dead_at.min(cut_at + CUT_CLOSE_TIMEOUT);
         }
         if now >= self.max_age_at && !self.goaway_sent {
@@ -365,7 +365,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         self.conn.graceful_shutdown();
     }
 
-    /// Ends at once, and closes the account of what its client did.
+    /// Closes the connection at once, and records the client's violation.
     fn abort(
         &mut self,
         now: MonotonicTime,

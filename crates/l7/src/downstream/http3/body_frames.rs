@@ -1,6 +1,6 @@
-//! The body of a request as its stream brings it: pieces and trailers, and whether they are as many as was said.
+//! Reads the body of a request from its HTTP/3 stream: pieces and trailers, checked against Content-Length.
 //!
-//! It reads on only when what was read is taken, so that the client sends no faster.
+//! More is read only after the previous bytes were consumed, so that the client is slowed down to the reader's rate.
 
 use std::io;
 use std::rc::Rc;
@@ -14,16 +14,16 @@ use wire::http3::{FrameEvent, FrameReader, Http3Error, code, decode, write_trail
 use crate::conn::http2::body_reader::BodySource;
 use crate::downstream::quic::connection::{MAX_UNSENT, QuicConnection, QuicReadResult};
 
-/// Why a body broke.
+/// Why a body ended with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFault {
-    /// The client took it back, or is gone.
+    /// The client reset the stream, or its connection is gone.
     Gone,
-    /// It broke a rule.
+    /// The body violates a rule.
     Malformed(Defect),
 }
 
-/// What comes on one stream.
+/// The frames of one stream.
 pub struct Http3BodyFrames {
     connection: Rc<QuicConnection>,
     id: StreamId,
@@ -32,15 +32,15 @@ pub struct Http3BodyFrames {
     /// How much of the declared Content-Length is still to come.
     remaining_body: Option<u64>,
     trailers: Vec<u8>,
-    /// The most that trailers may come to.
+    /// Size limit of the trailers in bytes.
     most: usize,
     ended: bool,
 }
 
 impl Http3BodyFrames {
-    /// Of a stream whose head may come to `most` bytes.
+    /// For a stream whose head may have up to `most` bytes.
     pub fn new(link: Rc<QuicConnection>, id: StreamId, most: usize) -> Http3BodyFrames {
-        // A head may be longer as it is coded: not by much, and what is longer here is refused then.
+        // An encoded head may be longer than its fields, but not by much; a longer one is rejected here.
         let frames = FrameReader::new(most.saturating_mul(2));
         let held = Bytes::new();
         let trailers = Vec::new();
@@ -56,12 +56,12 @@ impl Http3BodyFrames {
         }
     }
 
-    /// The body is to have so many bytes.
+    /// Sets the expected length of the body.
     pub fn expect_length(&mut self, length: u64) {
         self.remaining_body = Some(length);
     }
 
-    /// The head as it is coded, once it is whole; `None`: the stream ended without one.
+    /// The encoded head, once it is complete; `None`: the stream ended without one.
     pub fn poll_head(&mut self) -> Poll<Result<Option<Vec<u8>>, BodyFault>> {
         loop {
             match self.poll_step() {
@@ -76,7 +76,7 @@ impl Http3BodyFrames {
         }
     }
 
-    /// Whether nothing follows what was read, as far as is known now.
+    /// Whether nothing follows the bytes read, as far as is known now.
     pub fn is_finished(&mut self) -> bool {
         if self.buffered.is_empty() && !self.ended {
             match self.connection.read(self.id, MAX_UNSENT) {
@@ -88,7 +88,7 @@ impl Http3BodyFrames {
         self.buffered.is_empty() && self.ended
     }
 
-    /// The next step; `None`: the end. Of `Data` the bytes are still in front of `held`.
+    /// The next event; `None`: the end. The bytes of a `Data` event are at the start of `buffered`.
     fn poll_step(&mut self) -> Poll<Result<Option<FrameEvent>, BodyFault>> {
         loop {
             if self.buffered.is_empty() {
@@ -134,7 +134,7 @@ impl Http3BodyFrames {
         }
     }
 
-    /// The connection cannot go on.
+    /// Requests that the connection is closed with this error code.
     pub fn fail_connection(&self, code: u64) {
         self.connection.request_close(code);
     }

@@ -1,7 +1,8 @@
-//! A client's stream in the form of an HTTP/1.1 connection: its body is read from it, its answer written to it.
+//! A client's HTTP/3 stream that looks like an HTTP/1.1 connection: the request's body is read from it, and the
+//! response is written to it.
 //!
-//! The request's head was given to the exchange already. What is written is an answer of ours in HTTP/1.1; its head is
-//! parsed again and sent as HTTP/3's, and the framing of its body is taken off.
+//! The exchange already has the request's head. The response is written as HTTP/1.1; its head is parsed and sent as
+//! HTTP/3, and the framing of its body is removed.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -24,7 +25,7 @@ use crate::conn::stream::{MultiplexedStream, StreamReadResult, StreamWriteResult
 use crate::downstream::quic::connection::QuicConnection;
 use crate::downstream::quic::open_stream::OpenQuicStream;
 
-/// Limits for a head that we have written ourselves: high enough to reject none.
+/// Limits for a head that the balancer itself wrote: high enough to reject none.
 const LIMITS: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 0 };
 
@@ -41,33 +42,32 @@ pub struct Http3DownstreamStream {
 }
 
 enum Http3AnswerState {
-    /// The answer's head is still to come, or a part of it is here.
+    /// The received part of the response's head.
     Head(Vec<u8>),
-    /// So many bytes to go.
+    /// This many bytes are left.
     Length(u64),
     Chunked(Box<ChunkedDecoder>),
-    /// By the end of whoever writes.
+    /// Until the writer ends the stream.
     UntilEnd,
-    /// All of it was written.
+    /// The response is completely written.
     Complete,
 }
 
-/// What a stream is made of.
 pub struct Http3DownstreamStreamParts {
     pub connection: Rc<QuicConnection>,
     pub id: StreamId,
     pub open: OpenQuicStream,
-    /// What the connection has under TLS.
+    /// The TLS properties of the connection.
     pub tls: Rc<Option<TlsContext>>,
     pub pieces: Http3BodyFrames,
-    /// How the body is to be read.
+    /// The framing in which the body is read.
     pub form: Http1BodyFraming,
-    /// The request was HEAD.
+    /// The request was a HEAD request.
     pub head_only: bool,
 }
 
 impl Http3DownstreamStream {
-    /// A stream, for the task of this waker.
+    /// A stream; `waker` belongs to the task that serves it.
     pub fn new(waker: Waker, made: Http3DownstreamStreamParts) -> Http3DownstreamStream {
         let asked = match made.form {
             Http1BodyFraming::Raw => ResponseContext::Upgrade,
@@ -87,7 +87,7 @@ impl Http3DownstreamStream {
         }
     }
 
-    /// Takes an answer's head; returns how much of `from` was used.
+    /// Consumes the response's head; returns how many bytes of `from` were used.
     fn send_head(&self, out: &mut Http3AnswerState, from: &[u8]) -> io::Result<usize> {
         let Http3AnswerState::Head(held) = out else { return Ok(0) };
         let before = held.len();
@@ -276,14 +276,14 @@ impl MultiplexedStream for Http3DownstreamStream {
 
 impl Drop for Http3DownstreamStream {
     fn drop(&mut self) {
-        // What ends with its connection ends here; what is not whole may not look so.
+        // A body of unknown length ends here. An incomplete response is reset, so that it does not look complete.
         if !self.cut.get() {
             self.end();
             if !self.is_complete() {
                 self.reset();
             }
         }
-        // What else the client would send is not wanted (RFC 9114 §4.1).
+        // The rest of the request is not needed (RFC 9114 §4.1).
         self.connection.stop(self.id, code::NO_ERROR);
         self.connection.detach(self.id);
     }

@@ -1,6 +1,6 @@
-//! One request of a client's HTTP/3 connection: its head in the form of HTTP/1.1, and then the same exchange as any.
+//! One request of a client's HTTP/3 connection: its head is written as HTTP/1.1, and then it is served like any other.
 //!
-//! It decides nothing about servers and moves no bytes.
+//! Servers are chosen elsewhere, and no body bytes are relayed here.
 
 use std::rc::Rc;
 use std::task::Poll;
@@ -26,26 +26,26 @@ use crate::rt::epoll::Epoll;
 use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 
-/// Bytes of a body that go with its head.
+/// Most body bytes that are read together with the head.
 const EARLY_BODY_BYTES: usize = 16 * 1024;
 
 /// A stream that a client has opened.
 pub struct Http3Request {
     pub connection: Rc<QuicConnection>,
     pub id: StreamId,
-    /// Whose connection it is.
+    /// The client of the connection.
     pub client_peer: Rc<ClientPeer>,
-    /// What the connection has under TLS.
+    /// The TLS properties of the connection.
     pub tls: Rc<Option<TlsContext>>,
 }
 
-/// What the head came to.
+/// The result of reading the head.
 enum Http3HeadOutcome {
-    /// A head in HTTP/1.1, and how its body comes.
+    /// A head in HTTP/1.1, and the framing of its body.
     Head { form: Http1BodyFraming, head_only: bool },
-    /// What is to be answered instead.
+    /// The request was not read; the error determines the response.
     Failed(RequestReadError),
-    /// There is nobody to answer.
+    /// The connection or the stream is gone, so no response is sent.
     Nothing,
 }
 
@@ -119,7 +119,7 @@ pub async fn serve(
     }
 }
 
-/// Waits for the head and writes it as HTTP/1.1 to `out`.
+/// Waits for the head and writes it to `out` as HTTP/1.1.
 async fn read_head(
     worker: &Worker<Epoll>,
     service: &LocalService<Epoll>,
@@ -148,10 +148,11 @@ async fn read_head(
         Some(Err(BodyFault::Malformed(defect))) if defect == Defect::HeadTooLarge => {
             return Http3HeadOutcome::Failed(RequestReadError::malformed(defect, b""));
         }
-        // The connection ends, and says why; or nobody is there any more.
+        // Either the connection is being closed with an error code, or the client is gone.
         Some(Ok(None) | Err(_)) => return Http3HeadOutcome::Nothing,
     };
-    // Each field costs 32 bytes beside its text: room for what our own limit is to refuse by name.
+    // Each field counts 32 bytes in addition to its text. The limit is larger than the configured one, so that such a
+    // head can be rejected with the limit's name.
     let fields = u32::from(service.view.borrow().config.limit.header_count) as usize * 32;
     let fields = match decode(&block, most * 2 + fields) {
         Ok(fields) => fields,
@@ -176,7 +177,7 @@ async fn read_head(
     }
 }
 
-/// What of the body is there already goes with the head: together they can be sent again.
+/// Reads the available body bytes together with the head: a retry can send both again.
 fn read_early_body(worker: &Worker<Epoll>, client: &ProxyStream<Epoll>, bytes: &mut Vec<u8>) {
     let mut scratch = worker.scratch.borrow_mut();
     let mut left = EARLY_BODY_BYTES;

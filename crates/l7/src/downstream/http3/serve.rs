@@ -1,6 +1,6 @@
 //! A client's HTTP/3 connection: drives it, accepts streams, enforces limits, and shuts down gracefully.
 //!
-//! Each request is a task of its own (`request`). Graceful shutdown takes two steps (RFC 9114 §5.2): a GOAWAY that
+//! Each request has its own task (`request`). Graceful shutdown takes two steps (RFC 9114 §5.2): a GOAWAY that
 //! announces the end, and after a round trip a GOAWAY with the last request.
 
 mod handshake;
@@ -33,25 +33,25 @@ use crate::downstream::quic::udp::UdpSendResult;
 use crate::tls::downstream::DownstreamTls;
 use crate::worker::admission::OpenConnection;
 
-/// Sends in one turn before others get theirs.
+/// Most sends in one turn, so that other tasks get a turn.
 const ROUNDS: usize = 16;
 
-/// How far a connection is.
+/// The stages of a connection.
 enum Http3Stage {
-    /// It shakes hands, being counted, until then.
+    /// The handshake is in progress, until this deadline.
     Handshaking(MonotonicTime),
     Serving,
-    /// It was closed; its machine says when that has sunk in.
+    /// The connection was closed; the QUIC library reports when it is drained.
     Closed,
 }
 
-/// How far its end is.
+/// The steps of a graceful shutdown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Http3Shutdown {
     NotStarted,
-    /// The first GOAWAY was sent; at this moment the second one names the last request.
+    /// The first GOAWAY was sent; at this time the second one names the last request.
     GoawaySent(MonotonicTime),
-    /// Streams from this one on are refused.
+    /// Streams from this id on are rejected.
     Settled(u64),
 }
 
@@ -62,12 +62,12 @@ struct Http3ServerSession {
     open: OpenConnection,
     waker: Waker,
     stage: Http3Stage,
-    /// Its ClientHello is whole, and nothing came since.
+    /// The ClientHello is complete, and no datagram has arrived since.
     settings_sent: bool,
     tls: Rc<Option<TlsContext>>,
     control: Option<StreamId>,
     unidirectional: UnidirectionalStreams,
-    /// The stream after the last accepted one.
+    /// The id after the last accepted stream.
     next: u64,
     flood_counters: FloodCounters,
     shutdown: Http3Shutdown,
@@ -76,15 +76,15 @@ struct Http3ServerSession {
     idle: Option<GaugeGuard>,
     fresh: bool,
     pinged_at: MonotonicTime,
-    /// When whatever is left is dropped.
+    /// When the connection is closed regardless of open requests.
     dead_at: MonotonicTime,
-    /// When a connection that takes no more requests and has none is closed.
+    /// When a connection without requests that accepts no more is closed.
     rest_until: MonotonicTime,
     blocked: Option<(Transmit, Vec<u8>)>,
     drained: bool,
 }
 
-/// Serves a connection that was just admitted, in a task of its own.
+/// Serves an admitted connection in its own task.
 pub fn start(endpoint: Rc<QuicEndpoint>, admitted: AdmittedQuicConnection) {
     let worker = endpoint.worker.clone();
     worker.rt.spawn(async move {
@@ -135,7 +135,7 @@ impl Http3ServerSession {
         }
     }
 
-    /// Does what can be done now; `Ready`: it is over.
+    /// Does everything that is possible now; `Ready`: the connection has ended.
     fn turn(&mut self) -> Poll<()> {
         let now = self.endpoint.worker.rt.now();
         let instant = self.endpoint.instant(now);
@@ -190,7 +190,7 @@ impl Http3ServerSession {
                 self.connection.stream_activity.take();
             }
             Event::ConnectionLost { reason } => self.connection_lost(&reason),
-            // Before any of them is served: streams reset at once are counted too.
+            // Streams are accepted before other events are handled, so that immediately reset streams are counted too.
             Event::Stream(StreamEvent::Opened { .. })
                 if matches!(self.stage, Http3Stage::Serving) =>
             {
@@ -237,7 +237,7 @@ impl Http3ServerSession {
         }
     }
 
-    /// Limits, deadlines and orders.
+    /// Checks limits, deadlines, shutdown and eviction.
     fn check_limits(&mut self, now: MonotonicTime) {
         match self.stage {
             Http3Stage::Closed => return,
@@ -280,14 +280,14 @@ impl Http3ServerSession {
         self.check_idle(now);
     }
 
-    /// A client that has moved is known by its new address, once that is validated, from the next request on.
+    /// Applies a validated new address of the client, from the next request on.
     fn follow_migration(&mut self) {
         let peer = self.connection.peer();
         if peer != self.client_peer.peer {
             self.endpoint.count_event(|counters| &counters.http3_moved);
             self.client_peer = Rc::new(ClientPeer::new(peer, self.client_peer.local));
             let view = self.endpoint.service.view.borrow().clone();
-            // At its share there the client goes on counting where it was.
+            // If the per-client limit is reached at the new address, the connection is still counted for the old one.
             let _ = self.open.change_client(&self.endpoint.worker.rt, &view, peer.ip());
         }
         for _ in 0..self.connection.withheld.take() {
@@ -302,7 +302,7 @@ impl Http3ServerSession {
         self.connection.mark_lost();
     }
 
-    /// The account of what never became a request.
+    /// Records a rejection outside an exchange.
     fn record_refused(&self, cause: Cause, detail: Option<&'static str>) {
         let worker = &self.endpoint.worker;
         let view = self.endpoint.service.view.borrow().clone();
@@ -318,7 +318,7 @@ impl Http3ServerSession {
         );
     }
 
-    /// Sends what the machine has to send; whether there is more, for another turn.
+    /// Sends the library's packets; returns whether there are more for another turn.
     fn send(&mut self) -> bool {
         let now = self.endpoint.instant(self.endpoint.worker.rt.now());
         let mut buffer = match self.blocked.take() {
@@ -352,7 +352,7 @@ impl Drop for Http3ServerSession {
         self.end_handshake();
         self.connection.mark_lost();
         if !self.drained {
-            // The worker ends: one CONNECTION_CLOSE to the client, if the socket accepts it at once.
+            // The worker ends: sends one CONNECTION_CLOSE, if the socket accepts it at once.
             let now = self.endpoint.worker.rt.now();
             self.connection.close(self.endpoint.instant(now), code::NO_ERROR);
             self.send();

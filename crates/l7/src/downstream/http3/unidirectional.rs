@@ -1,4 +1,4 @@
-//! Unidirectional streams of a client (control, QPACK): read, checked against RFC 9114, and dropped where their type is
+//! Unidirectional streams of a client (control, QPACK): read, checked against RFC 9114, and dropped if their type is
 //! unknown.
 
 use std::collections::HashMap;
@@ -9,16 +9,16 @@ use wire::http3::{Http3Error, UniStream, code};
 
 use crate::downstream::quic::connection::{MAX_UNSENT, QuicConnection, QuicReadResult};
 
-/// Those of one connection.
+/// The unidirectional streams of one connection.
 #[derive(Default)]
 pub struct UnidirectionalStreams {
     streams: HashMap<StreamId, UniStream>,
-    /// Which there were of those of which there is one at most.
+    /// The stream types seen so far, of those that a client may open once.
     seen_types: [bool; 3],
 }
 
 impl UnidirectionalStreams {
-    /// Takes new ones and whatever has come; their news are for the task of this waker.
+    /// Accepts new streams and processes the available bytes; `waker` is woken when more arrive.
     pub fn accept_streams(&mut self, link: &QuicConnection, waker: &Waker) {
         while let Some(id) = link.accept(Dir::Uni) {
             link.attach(id, waker.clone());
@@ -51,7 +51,8 @@ impl UnidirectionalStreams {
                         }
                     }
                     QuicReadResult::End | QuicReadResult::Broken => {
-                        // Those that a connection needs stay as long as it does (RFC 9114 §6.2.1, RFC 9204 §4.2).
+                        // Control and QPACK streams stay open as long as the connection (RFC 9114 §6.2.1, RFC 9204
+                        // §4.2).
                         if known.is_some() && !link.is_gone(*id) {
                             link.request_close(code::CLOSED_CRITICAL_STREAM);
                         }

@@ -1,8 +1,8 @@
-//! Congestion control of connections: CUBIC, which lets a connection's last packet pass in any case.
+//! Congestion control of QUIC connections: CUBIC, except that the last packet of a connection is always sent.
 //!
-//! A packet that carries CONNECTION_CLOSE alone counts as none in flight (RFC 9002 §2), so that no window holds it back.
-//! The machine holds it back while other frames wait, and takes no acknowledgement of a closed connection: without this
-//! the client of one whose window is full would never learn that it was closed. It has no socket.
+//! A packet with only CONNECTION_CLOSE does not count as in flight (RFC 9002 §2), so no window may delay it.
+//! `quinn-proto` delays it while other frames wait, and processes no acknowledgements of a closed connection. Without
+//! this module, a client whose window is full would never receive the close.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use quinn_proto::congestion::{Controller, ControllerFactory, Cubic, CubicConfig};
 use quinn_proto::{Connection, RttEstimator};
 
-/// Makes the controllers of connections.
+/// Creates the controllers of connections.
 #[derive(Default)]
 pub struct ClosableControllers(Arc<CubicConfig>);
 
@@ -26,11 +26,11 @@ impl ControllerFactory for ClosableControllers {
 #[derive(Clone)]
 struct ClosableController {
     cubic: Cubic,
-    /// The connection is over; shared with copies, of which the machine owns one.
+    /// The connection is closed; shared with the controller's copies, one of which `quinn-proto` owns.
     closed: Arc<AtomicBool>,
 }
 
-/// The connection is over: what it says last is not held back.
+/// The connection is closed: its last packet is not delayed.
 pub fn release_withheld(conn: &Connection) {
     let copy = conn.congestion_state().clone_box().into_any();
     if let Ok(controller) = copy.downcast::<ClosableController>() {
@@ -74,7 +74,7 @@ impl Controller for ClosableController {
 
     fn window(&self) -> u64 {
         match self.closed.load(Ordering::Relaxed) {
-            // One as large is not paced either.
+            // A window this large also disables pacing.
             true => u64::MAX,
             false => self.cubic.window(),
         }

@@ -1,7 +1,8 @@
-//! One QUIC connection as its streams see it: reads, bounded writes and ends; and the state that its driver reads.
+//! One QUIC connection from the perspective of its streams: reads, bounded writes and ends. Also the state that its
+//! driver reads.
 //!
-//! `quinn-proto` buffers as much as its windows allow. What it does not accept at once is held here, one small piece a
-//! stream, so a writer asks for room first. Its driver sends the packets.
+//! `quinn-proto` buffers as much as its windows allow. Further bytes are buffered here, up to a small limit per stream,
+//! so a writer first checks the available space. The driver sends the packets.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -18,17 +19,16 @@ use super::congestion_control;
 use super::path::{OutgoingPackets, ValidatedPath};
 use crate::tls::handshake_observation::{self, HandshakeObservation};
 
-/// Bytes of one stream that may wait here.
+/// Most unsent bytes of one stream in the buffer.
 pub const MAX_UNSENT: usize = 16 * 1024;
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Debug)]
 pub enum QuicReadResult {
     Bytes(Bytes),
     Pending,
-    /// The end of the stream.
     End,
-    /// The client took it back, or the connection is gone.
+    /// The client reset the stream, or the connection is gone.
     Broken,
 }
 
@@ -39,12 +39,12 @@ struct QuicStreamSlot {
     finish_requested: bool,
     stopped: bool,
     reset_by_client: bool,
-    /// Nobody serves it any more.
+    /// No task serves the stream any longer.
     detached: bool,
 }
 
 pub struct QuicConnection {
-    /// What the endpoint calls it.
+    /// The connection's handle in the endpoint.
     pub handle: ConnectionHandle,
     conn: RefCell<Connection>,
     slots: RefCell<HashMap<StreamId, QuicStreamSlot>>,
@@ -54,19 +54,19 @@ pub struct QuicConnection {
     close_code: Cell<Option<u64>>,
     handshake_observation: RefCell<HandshakeObservation>,
     path: RefCell<ValidatedPath>,
-    /// Packets that were not sent, since their addresses are not validated.
+    /// Packets that were withheld because their destination is not validated.
     pub withheld: Cell<u64>,
-    /// Requests that the client reset since the driver last asked.
+    /// Requests that the client reset since the driver last checked.
     pub reset_requests: Cell<u32>,
-    /// A datagram came since the driver last asked.
+    /// A datagram arrived since the driver last checked.
     pub stream_activity: Cell<bool>,
-    /// Bytes that its streams keep for the client.
+    /// Bytes that the streams buffer for the client.
     pub buffered: Rc<Cell<usize>>,
     pub open: Cell<u32>,
 }
 
 impl QuicConnection {
-    /// A connection that was just accepted.
+    /// A newly accepted connection.
     pub fn new(
         handle: ConnectionHandle,
         conn: Connection,
@@ -92,10 +92,10 @@ impl QuicConnection {
     }
 
     pub fn set_driver(&self, waker: Waker) {
-        let _ = self.driver.set(waker); // There is one for its whole life.
+        let _ = self.driver.set(waker); // Set once, so it cannot fail.
     }
 
-    /// Lets the driver have a turn: there is something to be sent or to be done.
+    /// Wakes the driver: there is something to send or to do.
     pub fn wake_driver(&self) {
         if !self.wake_pending.replace(true)
             && let Some(driver) = self.driver.get()
@@ -104,22 +104,22 @@ impl QuicConnection {
         }
     }
 
-    /// The driver has its turn: what happens in it needs no other one.
+    /// Starts the driver's turn, during which it need not be woken.
     pub fn begin_turn(&self) {
         self.wake_pending.set(true);
     }
 
-    /// Its turn is over.
+    /// Ends the driver's turn.
     pub fn end_turn(&self) {
         self.wake_pending.set(false);
     }
 
-    /// The machine, for its driver alone and never across a call of this.
+    /// Access to the library's connection, only for the driver. `look` must not call another method of this connection.
     pub fn with_connection<T>(&self, look: impl FnOnce(&mut Connection) -> T) -> T {
         look(&mut self.conn.borrow_mut())
     }
 
-    /// A datagram came for it.
+    /// Processes a datagram for the connection.
     pub fn handle_datagram(&self, event: ConnectionEvent, from: SocketAddr, bytes: usize) {
         self.path.borrow_mut().received_from(from, bytes);
         self.stream_activity.set(true);
@@ -136,12 +136,12 @@ impl QuicConnection {
         self.wake_driver();
     }
 
-    /// The client's address, once its path was validated: a packet alone moves nobody.
+    /// The client's last validated address: a packet from a new address alone does not change it.
     pub fn peer(&self) -> SocketAddr {
         self.path.borrow().validated()
     }
 
-    /// The next packets to be sent; `buffer` is cleared for them.
+    /// The next packets to send; `buffer` is cleared for them.
     pub fn next_packets(
         &self,
         now: Instant,
@@ -152,7 +152,7 @@ impl QuicConnection {
         let mut path = self.path.borrow_mut();
         loop {
             buffer.clear();
-            // What is counted is asked for only while the client may be moving.
+            // The statistics are read only while the client's path may be changing.
             let current = conn.remote_address();
             let before = (current != path.validated()).then(|| conn.stats());
             let transmit = conn.poll_transmit(now, at_once, buffer)?;
@@ -177,17 +177,17 @@ impl QuicConnection {
         }
     }
 
-    /// Which TLS session it is, over all connections that resume it.
+    /// Identifies the TLS session over all connections that resume it.
     pub fn lineage(&self) -> Option<u64> {
         self.handshake_observation.borrow().lineage
     }
 
-    /// Whether its client has shown a ticket that was good.
+    /// Whether the client resumed a session with a valid ticket.
     pub fn continues(&self) -> bool {
         self.handshake_observation.borrow().resumes_session
     }
 
-    /// It cannot go on: it is to be closed with this code.
+    /// Requests that the connection is closed with this error code.
     pub fn request_close(&self, code: u64) {
         if self.close_code.get().is_none() {
             self.close_code.set(Some(code));
@@ -195,19 +195,19 @@ impl QuicConnection {
         }
     }
 
-    /// The code that it is to be closed with.
+    /// The error code to close the connection with, if requested.
     pub fn close_code(&self) -> Option<u64> {
         self.close_code.get()
     }
 
-    /// The connection is lost: wakes every stream, and releases a withheld CONNECTION_CLOSE.
+    /// Handles a lost connection: wakes every stream, and releases a withheld CONNECTION_CLOSE.
     pub fn mark_lost(&self) {
         self.lost.set(true);
         congestion_control::release_withheld(&self.conn.borrow());
         self.slots.borrow().values().for_each(|slot| slot.waker.wake_by_ref());
     }
 
-    /// Opens a stream of ours that goes one way; `None`: the client allows none.
+    /// Opens a unidirectional stream; `None`: the client allows none.
     pub fn open_unidirectional(&self) -> Option<StreamId> {
         self.conn.borrow_mut().streams().open(Dir::Uni)
     }
@@ -217,7 +217,7 @@ impl QuicConnection {
         self.conn.borrow_mut().streams().accept(dir)
     }
 
-    /// A stream is served by the task of this waker from now on.
+    /// The task of this waker serves the stream from now on.
     pub fn attach(&self, id: StreamId, waker: Waker) {
         let mut slots = self.slots.borrow_mut();
         if let Some(slot) = slots.get_mut(&id) {
@@ -241,7 +241,7 @@ impl QuicConnection {
         );
     }
 
-    /// A stream is served by nobody any more. What waits of it is still sent if its end was written.
+    /// No task serves the stream from now on. Its unsent bytes are still sent if its end was written.
     pub fn detach(&self, id: StreamId) {
         let mut slots = self.slots.borrow_mut();
         if let Some(slot) = slots.get_mut(&id) {
@@ -275,18 +275,18 @@ impl QuicConnection {
         }
     }
 
-    /// How much may be written now; 0: its task is woken when that changes, or it is gone.
+    /// How many bytes may be written now. 0: the task is woken when that changes, or the stream is gone.
     pub fn write_room(&self, id: StreamId) -> usize {
         let slots = self.slots.borrow();
         slots.get(&id).map_or(0, |slot| if slot.unsent.is_empty() { MAX_UNSENT } else { 0 })
     }
 
-    /// Whether nobody reads what is written any more.
+    /// Whether the client no longer reads the stream.
     pub fn is_gone(&self, id: StreamId) -> bool {
         self.lost.get() || self.slots.borrow().get(&id).is_none_or(|slot| slot.stopped)
     }
 
-    /// Writes all of it: what quinn-proto does not accept is held.
+    /// Writes all bytes; those that quinn-proto does not accept are buffered.
     pub fn write(&self, id: StreamId, bytes: &[u8]) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(&id) else { return };
@@ -296,7 +296,7 @@ impl QuicConnection {
         self.wake_driver();
     }
 
-    /// Ends our side behind what was written.
+    /// Ends the sending direction after the written bytes.
     pub fn finish(&self, id: StreamId) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(&id) else { return };
@@ -306,16 +306,16 @@ impl QuicConnection {
         self.wake_driver();
     }
 
-    /// Ends our side so that nobody takes it for whole.
+    /// Resets the sending direction, so that the client does not treat the stream as complete.
     pub fn reset(&self, id: StreamId, code: u64) {
-        // It fails for a stream that has ended already.
+        // This fails only for a stream that has already ended.
         let _ = self.conn.borrow_mut().send_stream(id).reset(number(code));
         self.slots.borrow_mut().remove(&id);
         self.wake_driver();
     }
 
     pub fn stop(&self, id: StreamId, code: u64) {
-        // It fails for a stream that was read to its end.
+        // This fails only for a stream that was read to its end.
         let _ = self.conn.borrow_mut().recv_stream(id).stop(number(code));
         self.wake_driver();
     }
@@ -325,14 +325,14 @@ impl QuicConnection {
         self.wake_driver();
     }
 
-    /// Something came on a stream.
+    /// Bytes arrived on a stream: wakes its task.
     pub fn readable(&self, id: StreamId) {
         if let Some(slot) = self.slots.borrow().get(&id) {
             slot.waker.wake_by_ref();
         }
     }
 
-    /// There is room for a stream.
+    /// A stream may be written again: sends its buffered bytes and wakes its task.
     pub fn writable(&self, id: StreamId) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.get_mut(&id) else { return };
@@ -343,7 +343,7 @@ impl QuicConnection {
         }
     }
 
-    /// The client does not want what is written to a stream.
+    /// The client refuses further bytes of a stream (STOP_SENDING).
     pub fn stopped(&self, id: StreamId) {
         if let Some(slot) = self.slots.borrow_mut().get_mut(&id) {
             slot.stopped = true;
@@ -381,7 +381,7 @@ impl QuicConnection {
             false => drop(slot.unsent.drain(..given)),
         }
         if slot.finish_requested && slot.unsent.is_empty() && !slot.stopped {
-            // It fails only for a stream that was stopped or has ended.
+            // This fails only for a stream that was stopped or has ended.
             let _ = conn.send_stream(id).finish();
         }
     }

@@ -1,17 +1,17 @@
-//! Connection ids: the first bytes of a packet name the endpoint that owns it.
+//! QUIC connection ids: the first bytes of a packet identify the endpoint that owns its connection.
 //!
-//! An id is the tag of an endpoint and then random bytes. The tag shows observers which connections share an endpoint;
-//! the rest shows them nothing (RFC 9000 §5.1).
+//! An id is the tag of an endpoint followed by random bytes. The tag shows observers which connections share an
+//! endpoint; the random bytes reveal nothing (RFC 9000 §5.1).
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
 use crate::rt::random;
 use crate::worker::endpoint_tag::{EndpointTag, TAG};
 
-/// Bytes of an id of ours: none that clients commonly choose for their first packets.
+/// Length of the balancer's ids in bytes: a length that clients rarely choose for their first packets.
 pub const LENGTH: usize = 13;
 
-/// Makes the ids of an endpoint.
+/// Creates the ids of an endpoint.
 #[derive(Debug)]
 pub struct ConnectionIds(pub EndpointTag);
 
@@ -36,7 +36,7 @@ impl ConnectionIdGenerator for ConnectionIds {
     }
 }
 
-/// The tag in the destination of a packet (RFC 8999 §5); `None`: its destination is no id of ours.
+/// The tag in a packet's destination connection id (RFC 8999 §5). `None`: the id is not one of the balancer's.
 pub fn tag_of(packet: &[u8]) -> Option<EndpointTag> {
     let id = match packet.first()? & 0x80 {
         0 => packet.get(1..1 + LENGTH)?,
@@ -46,23 +46,23 @@ pub fn tag_of(packet: &[u8]) -> Option<EndpointTag> {
     id.first_chunk().copied().map(EndpointTag)
 }
 
-/// Whether a packet may begin a connection: an Initial of version 1 (RFC 9000 §17.2.2).
+/// Whether a packet may start a connection: an Initial packet of version 1 (RFC 9000 §17.2.2).
 pub fn may_begin_connection(packet: &[u8]) -> bool {
     packet.len() > 5 && packet[0] & 0xf0 == 0xc0 && packet[1..5] == [0, 0, 0, 1]
 }
 
-/// The longest id in version 1 (RFC 9000 §17.2).
+/// Longest connection id in version 1, in bytes (RFC 9000 §17.2).
 const LONGEST: usize = 20;
 
-/// The smallest datagram that begins a connection (RFC 9000 §14.1); a smaller one is not answered.
+/// Smallest datagram that may start a connection, in bytes (RFC 9000 §14.1); a smaller one gets no response.
 const SMALLEST: usize = 1_200;
 
-/// Versions that are named to clients of others: one that nobody has (RFC 9000 §15), so that they learn to pass over
-/// what they do not know, and ours.
+/// The versions in a Version Negotiation packet: a reserved one (RFC 9000 §15), so that clients learn to ignore unknown
+/// versions, and version 1.
 const VERSIONS: [u32; 2] = [0x0a1a_2a3a, 1];
 
-/// Whether a packet is of another version whose ids are longer than those of version 1, which the machine cannot read;
-/// then the answer is written to `out` (RFC 9000 §5.2.2, §17.2.1).
+/// Whether a packet of another version has ids longer than version 1 allows, which `quinn-proto` cannot parse. If so, a
+/// Version Negotiation packet is written to `out` (RFC 9000 §5.2.2, §17.2.1).
 pub fn wants_other_version(packet: &[u8], out: &mut Vec<u8>) -> bool {
     if packet.first().is_none_or(|first| first & 0x80 == 0) || packet.len() < SMALLEST {
         return false;
@@ -87,7 +87,7 @@ pub fn wants_other_version(packet: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// An id behind its length, as all versions write it (RFC 8999 §5.1), and what follows.
+/// An id after its length byte, in the form of all versions (RFC 8999 §5.1), and the rest.
 fn read_long_id(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first()?;
     rest.split_at_checked(usize::from(*length))
@@ -147,7 +147,8 @@ mod tests {
             assert_eq!(versions, [0x0a, 0x1a, 0x2a, 0x3a, 0, 0, 0, 1]);
         }
         for (version, ids, length) in [
-            // Too small to be answered, ours, an answer of this kind itself, and what the machine answers.
+            // No response: too small a datagram, version 1, a Version Negotiation packet, and ids that `quinn-proto`
+            // handles.
             (0x1a2a_3a4a, [21, 8], 1_199),
             (1, [21, 8], 1_200),
             (0, [21, 8], 1_200),

@@ -1,6 +1,7 @@
-//! One worker's QUIC endpoint at one address: reads packets, gives each to its connection, and admits new connections.
+//! One worker's QUIC endpoint at one address: reads packets, passes each one to its connection, and admits new
+//! connections.
 //!
-//! It sends stateless answers (Retry, refusals); connections send their own packets.
+//! The endpoint sends stateless packets (Retry, refusals); connections send their own packets.
 
 mod admit;
 
@@ -32,13 +33,13 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 use crate::worker::endpoint_tag::EndpointTag;
 
-/// Reads in one turn before others get theirs.
+/// Most reads in one turn, so that other tasks get a turn.
 const BATCH: usize = 32;
 
-/// What the kernel gives in one read at most.
+/// Most bytes that the kernel returns in one read.
 const READ: usize = 64 * 1024;
 
-/// What comes with packets that are handed on.
+/// Space for the header of relayed packets, in bytes.
 const FORWARD_HEADER_BYTES: usize = 64;
 
 pub struct QuicEndpoint {
@@ -50,12 +51,12 @@ pub struct QuicEndpoint {
     relay: Option<PacketRelay>,
     machine: RefCell<quinn_proto::Endpoint>,
     connections: RefCell<HashMap<ConnectionHandle, Rc<QuicConnection>>>,
-    /// Connections that wait until the socket takes more.
+    /// The drivers of connections that wait until the socket is writable.
     send_waiters: RefCell<Vec<Waker>>,
     server_config: RefCell<Option<(Arc<ServiceView>, Arc<ServerConfig>)>>,
     keys: EndpointKeys,
     clock_origin: (Instant, MonotonicTime),
-    /// Nobody new is admitted.
+    /// No new connections are admitted.
     closing: Cell<bool>,
     scratch: RefCell<Vec<u8>>,
     started: fn(Rc<QuicEndpoint>, AdmittedQuicConnection),
@@ -64,12 +65,12 @@ pub struct QuicEndpoint {
 /// A connection that was admitted.
 pub struct AdmittedQuicConnection {
     pub connection: Rc<QuicConnection>,
-    /// Between whom it is.
+    /// The addresses of the connection.
     pub client_peer: ClientPeer,
     pub open: OpenConnection,
 }
 
-/// Serves an endpoint until something else is wanted and its connections have ended; `started` takes new ones.
+/// Runs an endpoint until `wanted` changes and its connections have ended; `started` serves new connections.
 pub async fn listen(
     worker: Rc<Worker<Epoll>>,
     socket: std::os::fd::OwnedFd,
@@ -131,7 +132,7 @@ impl QuicEndpoint {
         Ok(QuicEndpoint {
             tag,
             local,
-            // Without one, packets of clients that have moved to another worker are lost, and nothing else.
+            // Without a relay, only packets of clients that have moved to another worker are lost.
             relay: PacketRelay::new(&worker.rt, tag).ok(),
             udp,
             machine: RefCell::new(machine),
@@ -148,27 +149,27 @@ impl QuicEndpoint {
         })
     }
 
-    /// A moment on the clock of the machines.
+    /// Converts a time to the clock of `quinn-proto`.
     pub fn instant(&self, at: MonotonicTime) -> Instant {
         self.clock_origin.0 + at.since(self.clock_origin.1)
     }
 
-    /// The other way round.
+    /// Converts a time from the clock of `quinn-proto`.
     pub fn moment(&self, at: Instant) -> MonotonicTime {
         self.clock_origin.1 + at.saturating_duration_since(self.clock_origin.0)
     }
 
-    /// Whether its connections are to end in order.
+    /// Whether the endpoint's connections should shut down gracefully.
     pub fn is_closing(&self) -> bool {
         self.closing.get()
     }
 
-    /// How many packets go in one call at most.
+    /// Most packets that one call can send.
     pub fn max_batch(&self) -> usize {
         self.udp.max_batch()
     }
 
-    /// Sends; when that has to wait, `waker` is woken once there is room.
+    /// Sends packets; if the socket is not writable, `waker` is woken when it is.
     pub fn send(&self, transmit: &Transmit, contents: &[u8], waker: &Waker) -> UdpSendResult {
         if !self.udp.source().has(Readiness::WRITE) {
             self.send_waiters.borrow_mut().push(waker.clone());
@@ -183,7 +184,7 @@ impl QuicEndpoint {
         sent
     }
 
-    /// Tells the machine what a connection has to say to it; what it answers is for the connection.
+    /// Passes a connection's event to the library's endpoint; the result is an event for the connection.
     pub fn handle_endpoint_event(
         &self,
         handle: ConnectionHandle,
@@ -192,7 +193,7 @@ impl QuicEndpoint {
         self.machine.borrow_mut().handle_event(handle, event)
     }
 
-    /// A connection is over; `drained`: the machine knows.
+    /// Removes an ended connection; `drained`: the library's endpoint already knows.
     pub fn forget(&self, handle: ConnectionHandle, drained: bool) {
         if !drained {
             self.handle_endpoint_event(handle, EndpointEvent::drained());
@@ -213,11 +214,11 @@ impl QuicEndpoint {
         relayed || written || (reads && udp.has(Readiness::READ))
     }
 
-    /// Takes what is there; whether there may be more.
+    /// Reads the available packets; returns whether there may be more.
     fn receive_batch(self: &Rc<Self>, buffer: &mut [u8], reads: bool) -> bool {
         let now = self.instant(self.worker.rt.now());
         let view = self.service.view.borrow().clone();
-        // Without a configuration new connections are refused.
+        // Sets the configuration in the library's endpoint; without one, new connections are refused.
         let _ = self.server_config(&view);
         for _ in 0..BATCH {
             let relayed = self.relay.as_ref().and_then(|relay| relay.receive(buffer));
@@ -255,13 +256,13 @@ impl QuicEndpoint {
         true
     }
 
-    /// Hands packets on that are another endpoint's: the first packet of a read decides for all of it.
+    /// Forwards packets of another endpoint; the first packet of a read decides for all of them.
     fn forward_foreign(&self, came: &ReceivedPackets<'_>) -> bool {
         let newest = || self.worker.endpoints.borrow().get(&self.local).copied();
         let whose = match connection_id::tag_of(came.packets) {
             Some(tag) if tag == self.tag => return false,
             Some(tag) => Some(tag),
-            // Who begins does so with the endpoint that took over from this one.
+            // New connections start at the endpoint that took over from this one.
             None if self.closing.get() && connection_id::may_begin_connection(came.packets) => {
                 newest()
             }
@@ -309,14 +310,14 @@ impl QuicEndpoint {
         }
     }
 
-    /// An answer of the endpoint's own: lost where there is no room, as packets are.
+    /// Sends a stateless packet. If the socket is not writable, the packet is lost, as packets may be.
     fn send_answer(&self, transmit: &Transmit, contents: &[u8]) {
         if self.udp.send(transmit, &contents[..transmit.size]) != UdpSendResult::Done {
             self.count_event(|counters| &counters.quic_lost);
         }
     }
 
-    /// What new connections get; made again when the service or its certificates have changed.
+    /// The configuration of new connections; rebuilt when the service or its certificates have changed.
     fn server_config(&self, view: &Arc<ServiceView>) -> Option<Arc<ServerConfig>> {
         let mut made = self.server_config.borrow_mut();
         if let Some((of, config)) = &*made
@@ -325,13 +326,13 @@ impl QuicEndpoint {
             return Some(config.clone());
         }
         let config = server_config::server(&self.keys, view)?;
-        // The machine takes its keys of the first packets, and of proofs, from the one that it has.
+        // The library takes its keys for Initial packets and Retry tokens from the configuration that is set.
         self.machine.borrow_mut().set_server_config(Some(config.clone()));
         *made = Some((view.clone(), config.clone()));
         Some(config)
     }
 
-    /// Counts one of something.
+    /// Adds one to a counter of the service.
     pub fn count_event(&self, of: fn(&model::stats::ServiceCounters) -> &model::stats::Count) {
         let view = self.service.view.borrow().clone();
         of(&view.stats.slots[self.worker.index].counters).add(1);

@@ -1,4 +1,4 @@
-//! Counts the streams of a QUIC connection that are being served.
+//! Counts the open streams of a QUIC connection.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ impl OpenQuicStream {
 impl Drop for OpenQuicStream {
     fn drop(&mut self) {
         self.0.open.set(self.0.open.get() - 1);
-        // The driver may wait for the last one.
+        // The driver may wait for the last stream to end.
         self.0.wake_driver();
     }
 }

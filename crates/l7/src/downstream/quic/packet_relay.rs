@@ -1,9 +1,9 @@
-//! Packets handed from one endpoint to another: of this worker, of another one, or of another process.
+//! Relays packets from one endpoint to another, in this worker, another worker, or another process.
 //!
-//! Each endpoint has a socket whose abstract name says its tag, so that nothing has to be known of an endpoint but the
-//! ids of its connections. Everybody on the machine can find and write to it, and what is handed on says by itself from
-//! which address it came. So the kernel tells with each message whose process has sent it: those of our own user and of
-//! root are taken, as for a takeover, and all others refused. What does not fit is lost as packets are, and sent again.
+//! Each endpoint has a Unix socket whose abstract name contains its tag, so a sender needs only the connection id. Any
+//! local process can write to the socket, and a relayed packet states its own source address. So the kernel's
+//! credentials of the sender are checked: only processes of the same user or of root are accepted. If the socket is
+//! full, the packets are lost, and QUIC retransmits them.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,24 +22,24 @@ use crate::rt::epoll::Epoll;
 use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
 use crate::worker::endpoint_tag::EndpointTag;
 
-/// Bytes before the packets.
+/// Length of the header before the packets.
 const HEAD: usize = 1 + 4 + ADDRESS + 2 + ADDRESS;
 
-/// An address: which kind, and as many bytes as the longer one has.
+/// An address: its family, and the bytes of the longer family.
 const ADDRESS: usize = 17;
 
-/// Packets as they came: one after the other, each `stride` bytes long but the last.
+/// Received packets, concatenated; each is `segment_bytes` long except the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedPackets<'a> {
     pub from: SocketAddr,
-    /// Which of our addresses was meant.
+    /// The balancer's address that the packets were sent to.
     pub to: Option<IpAddr>,
     pub ecn: u8,
     pub segment_bytes: usize,
     pub packets: &'a [u8],
 }
 
-/// What became of them.
+/// The result of forwarding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardResult {
     Forwarded,
@@ -48,11 +48,11 @@ pub enum ForwardResult {
     NoReceiver,
 }
 
-/// What was handed to an endpoint.
+/// A message for an endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RelayedPackets<'a> {
     Packets(ReceivedPackets<'a>),
-    /// Something of a process that is not ours, or that makes no sense.
+    /// A malformed message, or one of an untrusted process.
     Refused,
 }
 
@@ -64,14 +64,14 @@ pub struct PacketRelay {
 }
 
 impl PacketRelay {
-    /// That of this endpoint, for the current task.
+    /// The relay socket of this endpoint, for the current task.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, tag: EndpointTag) -> io::Result<PacketRelay> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
-        // Before it has a name: no message may come without its sender.
+        // Before the bind, so that no message can arrive without credentials.
         sockopt::set_socket_passcred(&socket, true)?;
         bind(&socket, &name(tag)?)?;
         let (source, token) = rt.register(&socket, Readiness::READ)?;
@@ -82,7 +82,7 @@ impl PacketRelay {
         &self.source
     }
 
-    /// Hands packets to the endpoint of a tag.
+    /// Sends packets to the endpoint with this tag.
     pub fn forward(
         &self,
         to: EndpointTag,
@@ -99,7 +99,7 @@ impl PacketRelay {
         }
     }
 
-    /// Reads what was handed to this one; `None`: nothing was.
+    /// Receives relayed packets; `None`: there are none.
     pub fn receive<'b>(&self, into: &'b mut [u8]) -> Option<RelayedPackets<'b>> {
         while self.source.has(Readiness::READ) {
             match receive(&self.socket, into) {
@@ -114,12 +114,12 @@ impl PacketRelay {
     }
 }
 
-/// Whose processes are believed.
+/// Whether processes of this user are trusted.
 fn is_trusted_user(user: Uid) -> bool {
     user == getuid() || user.is_root()
 }
 
-/// One message: its length, and whose process has sent it.
+/// Receives one message; returns its length and the user of its sender.
 fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<(usize, Option<Uid>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

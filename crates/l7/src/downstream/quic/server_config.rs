@@ -1,4 +1,4 @@
-//! What an endpoint's machine is made of: keys, and the limits of a service. It makes no connection.
+//! The configuration of an endpoint: keys, and the limits of a service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,20 @@ use crate::rt::random;
 use crate::tls::downstream::DownstreamTls;
 use crate::worker::endpoint_tag::EndpointTag;
 
-/// The protocol as clients ask for it under TLS (RFC 9114 §3.1).
+/// The ALPN identifier of HTTP/3 (RFC 9114 §3.1).
 const ALPN: &[u8] = b"h3";
 
-/// Streams that go one way, which a client may have: three of HTTP/3's, and some that mean nothing.
+/// Unidirectional streams that a client may open: the three of HTTP/3, and some of unknown types.
 const ONE_WAY: u32 = 8;
 
-/// Silence is ended by us, not by QUIC, which would take a client that waits for its answer for one that is gone.
+/// QUIC's idle timeout exceeds the configured one by this, so that the balancer closes idle connections itself. QUIC
+/// would also close a connection whose client waits for a response.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Connections that are not accepted yet; each is at once.
+/// Connections that are not accepted yet; each is accepted immediately.
 const INCOMING: usize = 64;
 
-/// Keys of an endpoint.
+/// The keys of an endpoint.
 pub struct EndpointKeys {
     token: Arc<hkdf::Prk>,
     reset: Arc<hmac::Key>,
@@ -51,12 +52,12 @@ pub fn endpoint(keys: &EndpointKeys, tag: EndpointTag) -> EndpointConfig {
     config
 }
 
-/// What new connections of a service get; `None`: its TLS is not one that QUIC can use.
+/// The configuration of a service's new connections. `None`: the service's TLS settings do not work with QUIC.
 pub fn server(keys: &EndpointKeys, view: &ServiceView) -> Option<Arc<ServerConfig>> {
     let tls = view.tls.as_ref().and_then(|material| material.downcast::<DownstreamTls>())?;
     let mut rustls = (*tls.config).clone();
     rustls.alpn_protocols = vec![ALPN.to_vec()];
-    // No early data (0-RTT): anybody could replay it.
+    // No early data (0-RTT): an attacker could replay it.
     rustls.max_early_data_size = 0;
     let crypto = QuicServerConfig::try_from(rustls).ok()?;
     let mut config = ServerConfig::new(Arc::new(crypto), keys.token.clone());

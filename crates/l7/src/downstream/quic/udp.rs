@@ -1,6 +1,6 @@
-//! One socket of UDP: reads and writes that never block, many packets in one call where the kernel does that.
+//! A UDP socket: non-blocking reads and writes, many packets in one call where the kernel supports it.
 //!
-//! It knows nothing of QUIC.
+//! This module is independent of QUIC's protocol.
 
 use std::io::{self, IoSliceMut};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use crate::rt::epoll::Epoll;
 use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
 
-/// Reads in a row that may fail.
+/// Most failed reads in a row.
 const TRIES: usize = 8;
 
 pub struct QuicSocket {
@@ -23,22 +23,22 @@ pub struct QuicSocket {
     token: u64,
 }
 
-/// What became of packets.
+/// The result of sending packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpSendResult {
-    /// They are on their way.
+    /// The kernel has accepted the packets.
     Done,
-    /// There is no room: try again when the socket is writable.
+    /// The socket is full: try again when it is writable.
     WouldBlock,
-    /// The kernel refused them.
+    /// The kernel rejected the packets.
     Lost,
 }
 
 impl QuicSocket {
-    /// Takes over a socket for the current task.
+    /// Takes ownership of a socket for the current task.
     ///
     /// # Errors
-    /// What the kernel says of its options, or of registering it.
+    /// The kernel's error for a socket option or the registration.
     pub fn new(rt: &Rc<WorkerRuntime<Epoll>>, socket: OwnedFd) -> io::Result<QuicSocket> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let (source, token) = rt.register(&socket, Readiness::READ | Readiness::WRITE)?;
@@ -49,17 +49,17 @@ impl QuicSocket {
         &self.source
     }
 
-    /// Whether packets are never cut on their way, so that their best size can be found out.
+    /// Whether packets are never fragmented, so that path MTU discovery works.
     pub fn never_fragments(&self) -> bool {
         !self.state.may_fragment()
     }
 
-    /// How many packets go in one call at most.
+    /// Most packets that one call can send.
     pub fn max_batch(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Reads what is there; `None`: nothing is.
+    /// Reads the available packets; `None`: there are none.
     pub fn receive(&self, into: &mut [u8]) -> Option<RecvMeta> {
         let mut meta = [RecvMeta::default()];
         for _ in 0..TRIES {
@@ -73,11 +73,11 @@ impl QuicSocket {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.source.clear(Readiness::READ);
                 }
-                // An ICMP error is reported once, and concerns no other packet.
+                // An ICMP error is reported once and concerns no other packet.
                 Err(_) => {}
             }
         }
-        // Whatever it is, the next packet is a new edge.
+        // For any other error: the next packet causes a new edge-triggered event.
         self.source.clear(Readiness::READ);
         None
     }
@@ -96,7 +96,7 @@ impl QuicSocket {
                 self.source.clear(Readiness::WRITE);
                 UdpSendResult::WouldBlock
             }
-            // Probes of the path's size are meant to find out.
+            // Path MTU probes may exceed the path's MTU.
             Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => UdpSendResult::Done,
             Err(_) => UdpSendResult::Lost,
         }
@@ -109,7 +109,7 @@ impl Drop for QuicSocket {
     }
 }
 
-/// The mark of congestion, as the machine of QUIC knows it.
+/// The ECN bits in the type of `quinn-proto`.
 pub fn ecn(meta: &RecvMeta) -> Option<EcnCodepoint> {
     meta.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8))
 }

@@ -1,7 +1,7 @@
-//! A direction whose bytes are compressed on their way.
+//! A direction whose bytes are compressed.
 //!
-//! The framing is still the sender's; what the receiver gets are chunks of the compressed form. Whenever the sender
-//! pauses, the receiver gets all that has come so far.
+//! The framing is the sender's; the receiver gets chunks of the compressed form. Whenever the sender pauses, the
+//! compressor is flushed, so that the receiver gets every byte so far.
 
 use wire::http1::Defect;
 
@@ -11,20 +11,20 @@ use crate::rt::NetDriver;
 use crate::worker::Worker;
 
 impl<N: NetDriver> ByteFlow<N> {
-    /// From here on bytes are compressed.
+    /// Compresses all further bytes.
     pub fn compress_with(&mut self, compressor: BodyCompressor) {
         self.may_splice = false;
         self.compressor = Some(Box::new(compressor));
     }
 
-    /// Bytes that were compressed, as they came and as they go.
+    /// Bytes before and after compression.
     pub fn compressed_totals(&self) -> (u64, u64) {
         self.compressor
             .as_ref()
             .map_or(self.compressed_bytes, |compressor| compressor.byte_counts())
     }
 
-    /// As `decode`, through the coder.
+    /// Like `decode`, with compression.
     pub(super) fn decode_compressed(
         &mut self,
         input: &[u8],
@@ -38,7 +38,7 @@ impl<N: NetDriver> ByteFlow<N> {
         Ok(consumed)
     }
 
-    /// The sender pauses: keeps what the receiver lacks of what has come; false: it lacks nothing.
+    /// Flushes the compressor when the sender pauses; false: nothing was pending.
     pub(super) fn flush_compressor(&mut self, worker: &Worker<N>) -> bool {
         let Some(compressor) = &mut self.compressor else { return false };
         let mut out = Vec::new();
@@ -48,7 +48,7 @@ impl<N: NetDriver> ByteFlow<N> {
         !out.is_empty() || self.failed
     }
 
-    /// The body is over: keeps the end of its compressed form; false: there is none, or it was kept already.
+    /// Buffers the end of the compressed body; false: there is no compressor, or its end was buffered already.
     pub(super) fn finish_compressor(&mut self, worker: &Worker<N>) -> bool {
         let Some(compressor) = self.compressor.take() else { return false };
         self.compressed_bytes = compressor.byte_counts();

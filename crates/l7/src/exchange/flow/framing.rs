@@ -1,24 +1,23 @@
-//! What ends a body, and the result of a step that moves one.
+//! How a body ends, and the result of a step that relays one.
 
 use wire::http1::{ChunkedDecoder, Defect};
 
-/// How a body ends.
 pub enum BodyFraming {
     /// This many bytes are left.
     Length(u64),
-    /// Chunks, until the decoder has seen the last.
+    /// Chunked coding, until the decoder has seen the last chunk.
     Chunked(Box<ChunkedDecoder>),
     UntilEnd,
     Done,
 }
 
 impl BodyFraming {
-    /// Whether nothing more comes.
+    /// Whether the body has ended.
     pub fn is_done(&self) -> bool {
         matches!(self, BodyFraming::Done)
     }
 
-    /// Bytes to read at a time, at most `room`: no more than the body has left.
+    /// Bytes to read at a time: at most `room`, and no more than the body has left.
     pub fn read_size(&self, room: usize) -> usize {
         match self {
             BodyFraming::Length(left) => usize::try_from(*left).unwrap_or(usize::MAX).min(room),
@@ -27,25 +26,25 @@ impl BodyFraming {
     }
 }
 
-/// The progress of a step.
+/// The result of a step.
 #[derive(Debug)]
 pub enum FlowStep {
-    /// Everything has been given and nothing more comes.
+    /// The body was completely written.
     Finished,
-    /// The sender has nothing now.
+    /// The sender has no bytes now.
     AwaitSender,
-    /// The receiver takes nothing now.
+    /// The receiver accepts no bytes now.
     AwaitReceiver,
-    /// There is more to do: others first.
+    /// There is more to do, after other tasks had a turn.
     Yield,
-    /// The sender ended before the framing did.
+    /// The sender closed before the body was complete.
     SenderTruncated,
     /// The sender's connection broke.
     SenderFailed,
     /// The receiver's connection broke.
     ReceiverFailed,
-    /// What the sender sent breaks the framing.
+    /// The sender violated the framing.
     Malformed(Defect),
-    /// Something of ours failed: nothing that was given is whole.
+    /// An internal failure: the body is incomplete.
     Failed,
 }

@@ -1,6 +1,6 @@
-//! A direction that reads ahead of a receiver that takes nothing, up to a limit.
+//! A direction that reads ahead of its receiver, up to a limit.
 //!
-//! What is kept counts against what the service may keep in all.
+//! The buffered bytes count against the service's memory limit.
 
 use super::{ByteFlow, FlowStep};
 use crate::conn::stream::{ProxyStream, StreamWriteResult};
@@ -9,13 +9,13 @@ use crate::rt::NetDriver;
 use crate::worker::Worker;
 
 impl<N: NetDriver> ByteFlow<N> {
-    /// From here on the sender is read although the receiver takes nothing.
+    /// Allows reading while the receiver accepts nothing.
     pub fn enable_read_ahead(&mut self, ahead: ReadAhead) {
         self.may_splice = false;
         self.read_ahead = Some(Box::new(ahead));
     }
 
-    /// Whether the sender may be read while the receiver takes nothing.
+    /// Whether the sender may be read while the receiver accepts nothing.
     pub(super) fn may_read_ahead(&mut self) -> bool {
         let needed = (self.pending.len() - self.pending_at + self.most) as u64;
         let Some(ahead) = &mut self.read_ahead else { return false };
@@ -27,7 +27,7 @@ impl<N: NetDriver> ByteFlow<N> {
         fits
     }
 
-    /// Whether the sender has nothing more to give, and the receiver lacks some of what it gave.
+    /// Whether the sender has sent everything, and the receiver has not received all of it.
     pub fn is_fully_read(&self) -> bool {
         self.read_ahead.is_some()
             && self.framing.is_done()
@@ -35,12 +35,12 @@ impl<N: NetDriver> ByteFlow<N> {
             && self.has_pending()
     }
 
-    /// Whether it could not read as far ahead as it may, for want of memory.
+    /// Whether the service's memory limit restricted the reading ahead.
     pub fn hit_memory_limit(&self) -> bool {
         self.read_ahead.as_ref().is_some_and(|ahead| ahead.full)
     }
 
-    /// Writes the buffered bytes to the receiver, once the sender has finished.
+    /// Writes the buffered bytes to the receiver, after the sender has finished.
     pub fn write_rest(&mut self, worker: &Worker<N>, to: &ProxyStream<N>) -> FlowStep {
         let mut step = FlowStep::Finished;
         while self.pending_at < self.pending.len() {

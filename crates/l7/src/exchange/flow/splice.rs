@@ -1,4 +1,4 @@
-//! A direction whose bytes go through a pipe in the kernel (splice(2)), without a copy into this process.
+//! A direction whose bytes go through a kernel pipe (splice(2)), without a copy into this process.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use crate::conn::stream::{ProxyStream, StreamReadResult};
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// Bytes moved through a pipe at a time.
+/// Most bytes per transfer through a pipe.
 const SPLICE: usize = 256 * 1024;
 
 impl<N: NetDriver> ByteFlow<N> {
-    /// Whether its bytes go through a pipe between these two.
+    /// Whether the bytes go through a pipe between these two streams.
     pub fn is_spliced(&self, from: &ProxyStream<N>, to: &ProxyStream<N>) -> bool {
         self.wants_splice() && from.is_plain() && to.is_plain()
     }

@@ -1,4 +1,4 @@
-//! The fault with which an attempt fails, by how far the attempt has come. `exchange` decides whether it is repeated.
+//! The faults of an attempt, depending on its progress. `exchange` decides whether the attempt is retried.
 
 use std::io;
 use std::task::Poll;
@@ -10,13 +10,13 @@ use crate::rt::NetDriver;
 use crate::upstream::retry_attempts::RetryTrigger;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// Whether the server is down by its health checks, and another one gets the request.
+    /// Whether health checks marked the server as down, and another one can get the request.
     pub(super) fn has_server_fallen(&self) -> bool {
         let silent = self.answer.is_none() && !self.down.has_pending() && self.replayable();
         silent && self.context.retry_trigger.as_ref().is_some_and(RetryTrigger::server_fell)
     }
 
-    /// Whether a second server has begun to answer, and this one has not.
+    /// Whether the hedged attempt's server has responded first.
     pub(super) fn has_hedge_won(&mut self) -> bool {
         let Some(race) = &mut self.hedge else { return false };
         if let Poll::Ready(hedged) = race.poll(&self.incoming.head) {
@@ -25,7 +25,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         self.hedge_winner.is_some()
     }
 
-    /// Whether an answer of this status is not passed on, and another server is asked instead.
+    /// Whether a response with this status is dropped, and the request is retried at another server.
     pub(super) fn is_retried_status(&self, status: u16) -> bool {
         let Some(another) = &self.context.retry_trigger else { return false };
         let free = !(self.answer_begun || self.interim_sent || self.down.has_pending())
@@ -45,7 +45,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
     pub(super) fn fault(&self, cause: Cause) -> AttemptFault {
         AttemptFault {
             cause,
-            // A partly sent head cannot be withdrawn, informational or not.
+            // A partly sent head cannot be withdrawn, interim or final.
             answer_begun: self.answer_begun || self.down.has_pending(),
             interim_sent: self.interim_sent,
             answer_received: self.record.first_byte.is_some(),
@@ -55,11 +55,11 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         }
     }
     pub(super) fn no_answer(&self, error: Option<io::Error>) -> AttemptFault {
-        // A server under TLS that ends without close_notify has ended all the same.
+        // A TLS server that closes without close_notify counts as closed, not as failed.
         let error = error.filter(|error| error.kind() != io::ErrorKind::UnexpectedEof);
         let cause = match error.as_ref().map(io::Error::kind) {
             None => Cause::ServerClosed,
-            // Under TLS a server may refuse us only now.
+            // Under TLS 1.3 a server may reject the client certificate only now.
             Some(io::ErrorKind::InvalidData) => Cause::ServerTls,
             Some(_) => Cause::ServerReset,
         };

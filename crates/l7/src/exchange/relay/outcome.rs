@@ -1,44 +1,45 @@
-//! How an attempt ended, well or badly. `exchange` decides what follows.
+//! How an attempt ended: an ending or a fault. `exchange` decides what follows.
 
 use model::cause::Cause;
 use wire::http1::Defect;
 
-/// How an attempt ended well.
+/// The ending of a successful attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEnding {
-    /// The whole answer was given to the client.
+    /// The client received the complete response.
     Answered {
         /// The client's connection may carry another request.
         keep_client: bool,
         /// The server's connection may carry another request.
         keep_server: bool,
     },
-    /// The whole answer is here, and its client has not received all of it.
+    /// The server has sent the complete response, and the client has not received all of it.
     ReadAhead { keep_client: bool, keep_server: bool },
-    /// Both agreed on another protocol: bytes from here on.
+    /// The upgrade was accepted: a tunnel follows.
     Upgraded,
 }
 
-/// How an attempt ended badly.
+/// The fault of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptFault {
     pub cause: Cause,
-    /// Bytes of a final answer went to the client.
+    /// Bytes of a final response were sent to the client.
     pub answer_begun: bool,
-    /// An informational answer went to the client.
+    /// An interim response was sent to the client.
     pub interim_sent: bool,
-    /// Bytes of an answer came from the server.
+    /// Bytes of a response were received from the server.
     pub answer_received: bool,
-    /// The rule of grammar that was broken, if that was it.
+    /// The violated rule, if that is the reason.
     pub defect: Option<Defect>,
-    /// The client's connection cannot be answered any more.
+    /// The client's connection cannot carry a response.
     pub client_lost: bool,
-    /// The server's end was seen before any byte of an answer, and nothing of the request was acknowledged.
+    /// The server closed before any byte of a response, and acknowledged no byte of the request. Or the server declared
+    /// that it did not process the request.
     pub unreceived: bool,
 }
 
 impl AttemptFault {
-    /// Nothing was sent: no connection could be had.
+    /// A fault before anything was sent to a server.
     pub fn before_sending(cause: Cause) -> AttemptFault {
         AttemptFault {
             cause,

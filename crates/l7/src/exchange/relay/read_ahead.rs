@@ -1,4 +1,4 @@
-//! An answer that is all here before its client has taken it: its server is free.
+//! A response that has completely arrived before the client has received it: its server is released.
 
 use super::{AttemptEnding, AttemptRelay};
 use crate::exchange::buffered_bytes::{BufferedBytes, ReadAhead};
@@ -6,7 +6,7 @@ use crate::exchange::flow::{BodyFraming, ByteFlow};
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// Lets the answer's body be read ahead of its client, where that is configured.
+    /// Enables reading ahead of the client for the response's body, if configured.
     pub(super) fn enable_read_ahead(&mut self) {
         let buffer = &self.context.service.config.buffer;
         if let Some(most) = buffer.response {
@@ -20,7 +20,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         }
     }
 
-    /// How the attempt ended for its server, if all of the answer is here. `clean`: nothing came behind it.
+    /// The ending for the server if the complete response has arrived. `clean`: no bytes follow the response.
     pub(super) fn finish_read_ahead(
         &self,
         answer: AttemptEnding,
@@ -32,7 +32,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         over.then_some(AttemptEnding::ReadAhead { keep_client, keep_server })
     }
 
-    /// What the client still lacks.
+    /// The rest of the response for the client.
     pub fn take_remaining(&mut self) -> ByteFlow<N> {
         self.count_compressed();
         std::mem::replace(&mut self.down, ByteFlow::new(BodyFraming::Done, 0))

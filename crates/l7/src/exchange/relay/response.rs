@@ -1,6 +1,6 @@
-//! The head of an answer: informational ones are passed on, the final one decides how the body goes.
+//! Response heads: interim ones are passed on, and the final one determines how the body is relayed.
 //!
-//! Reads, rewrites and writes heads of an attempt; the body's bytes are `flow`'s.
+//! Reads, rewrites and writes the heads of an attempt; `flow` relays the body.
 
 use std::sync::Arc;
 
@@ -22,11 +22,12 @@ use crate::exchange::load_report;
 use crate::rt::NetDriver;
 use crate::upstream::hedge::FIRST_READ_BYTES;
 
-/// Informational answers passed on for one request: a server that sends them without end must not fill our memory.
+/// Most interim responses that are passed on for one request, since a server could send them without end and use up
+/// memory.
 const INTERIM: u32 = 32;
 
 impl<'a, N: NetDriver> AttemptRelay<'a, N> {
-    /// Reads until the final head has been seen, or nothing more is there.
+    /// Reads until the final head is complete, or no more bytes are available.
     pub(super) fn read_head(&mut self) -> Result<(), AttemptFault> {
         let worker = self.context.worker;
         let mut scratch = worker.scratch.borrow_mut();
@@ -68,7 +69,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         Ok(())
     }
 
-    /// The next bytes of the answer; those that came before this attempt are first.
+    /// Reads the next bytes of the response; those received before this attempt come first.
     fn read_input(&mut self, input: &mut [u8]) -> StreamReadResult {
         let given = std::mem::take(&mut self.answer_prefix);
         match input.get_mut(..given.len()) {
@@ -115,7 +116,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         Ok(())
     }
 
-    /// Reads heads until the final one, and the beginning of its body; returns how many bytes were used.
+    /// Parses heads up to the final one, and the start of its body; returns how many bytes were used.
     pub(super) fn read_heads(
         &mut self,
         bytes: &[u8],
@@ -172,15 +173,15 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             if consumed < rest.len()
                 && let Some(AttemptEnding::Answered { keep_server, .. }) = &mut self.answer
             {
-                // Bytes after the end of an answer belong to nothing that was asked.
+                // Bytes after the end of a response belong to no request.
                 *keep_server = false;
             }
             return Ok(bytes.len());
         }
     }
 
-    /// An answer that another one follows. What a rule keeps from clients does not leave early; what it adds is the final
-    /// answer's.
+    /// Passes on an interim response. Fields that a rule removes are removed here too; fields that a rule adds are only
+    /// added to the final response.
     fn handle_interim_head(
         &mut self,
         response: &ParsedResponseHead,
@@ -205,7 +206,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         Ok(())
     }
 
-    /// What the answer's framing depends on.
+    /// The request's properties that the response's framing depends on.
     fn response_context(&self) -> ResponseContext {
         match &self.incoming {
             incoming if incoming.head_only => ResponseContext::Head,
@@ -232,7 +233,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         repair
     }
 
-    /// Whether the server switches to protocols alone that the client asked for (RFC 9110 §7.8).
+    /// Whether the server switches only to protocols that the client offered (RFC 9110 §7.8).
     fn is_requested_upgrade(&self, response: &ParsedResponseHead) -> bool {
         let head = self.incoming.view();
         let context = |to: &str| {
@@ -286,7 +287,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         } else {
             ConnectionPersistence::Close
         };
-        // 426 carries the Upgrade field that names the required protocols (RFC 9110 §15.5.22).
+        // A 426 carries the Upgrade field with the required protocols (RFC 9110 §15.5.22).
         let keep_upgrade =
             response.status == 426 && self.incoming.protocol == DownstreamProtocol::Http11;
         let edits = self.edits(persist, keep_upgrade);
@@ -317,7 +318,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.enable_read_ahead();
     }
 
-    /// How the answer's body is read, and written to the client.
+    /// The framing in which the response's body is read, and written to the client.
     fn body_framing(&self, response: &ParsedResponseHead, compresses: bool) -> BodyFraming {
         let old = self.incoming.version == HttpVersion::Http10;
         match response.body {
@@ -343,12 +344,12 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         }
     }
 
-    /// Trailers of the answer that were dropped.
+    /// Number of dropped trailers of the response.
     pub fn trailers_dropped(&self) -> u8 {
         self.down.trailers_dropped
     }
 
-    /// The Alt-Svc line that offers HTTP/3 on the same port (RFC 7838 §3), unless the client speaks HTTP/3 already.
+    /// The Alt-Svc line that offers HTTP/3 on the same port (RFC 7838 §3), unless the client uses HTTP/3 already.
     fn alt_svc_line(&self) -> Option<String> {
         let http3 = &self.context.service.config.http3;
         let age = http3.announce.filter(|_| http3.offer)?;

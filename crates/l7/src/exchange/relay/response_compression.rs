@@ -1,7 +1,7 @@
-//! Whether a response is compressed, and how that changes its head.
+//! Decides whether a response is compressed, and how that changes its head.
 //!
-//! `model::compression` decides. Here the decision is counted, and compression is skipped where the worker has no time
-//! or no memory for it.
+//! `model::compression` makes the decision. Here the decision is counted, and compression is skipped if the worker
+//! lacks CPU time or a compression slot.
 
 use model::compression::{self, CompressionSkip, EncodingFields, ResponseSummary};
 use model::config::CompressionConfig;
@@ -11,19 +11,19 @@ use super::AttemptRelay;
 use crate::exchange::compressor::{BodyCompressor, CompressionSlot};
 use crate::rt::NetDriver;
 
-/// What becomes of an answer.
+/// The changes to a response.
 #[derive(Default)]
 pub(super) struct ResponseCompression {
     pub compressor: Option<BodyCompressor>,
-    /// Names of fields that go.
+    /// Names of fields to remove.
     pub removed: Vec<String>,
     pub added_lines: Vec<u8>,
-    /// Its content is left out, and its length would be another one.
+    /// The body is omitted (HEAD, 304), and its compressed length is unknown.
     pub unmeasured: bool,
 }
 
 impl ResponseCompression {
-    /// Tells caches that the answer follows Accept-Encoding, where it does not say so itself.
+    /// Adds `Vary: Accept-Encoding` for caches, unless the response has it.
     fn add_vary(&mut self, told: &EncodingFields<'_>, gone: &[String]) {
         let left_out = gone.iter().any(|name| name == "vary");
         if !told.varies || left_out {
@@ -31,7 +31,7 @@ impl ResponseCompression {
         }
     }
 
-    /// Makes a strong validator weak: other bytes must not bear it.
+    /// Weakens a strong ETag, which may not describe other bytes.
     fn weaken_etag(&mut self, told: &EncodingFields<'_>, gone: &[String]) {
         let left_out = gone.iter().any(|name| name == "etag");
         if let Some(tag) = told.strong_tag.filter(|_| !left_out) {
@@ -44,7 +44,7 @@ impl ResponseCompression {
 }
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// What becomes of this answer; `old`: its client speaks HTTP/1.0; `gone`: names of fields that are left out anyway.
+    /// Chooses the changes. `old`: the client's version is HTTP/1.0. `gone`: names of fields that are removed anyway.
     pub(super) fn choose_compression(
         &self,
         response: &ParsedResponseHead,
@@ -66,8 +66,9 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         let mut recoded = ResponseCompression::default();
         let judged =
             compression::choose_coding(config, &self.context.accepted_encodings, &answer, old);
-        // Without content an answer has the validator and Vary of the whole one, and neither the length nor the ranges
-        // that this has not. It is not coded itself: whether there will be time for that is not known (RFC 9110 §9.3.2).
+        // A response without content has the ETag and Vary of the full response, but neither its length nor its ranges,
+        // which compression changes. Content-Encoding is not set: whether the full response would be compressed depends
+        // on the worker's load (RFC 9110 §9.3.2).
         let whole = match judged {
             Err(CompressionSkip::NoBody) => compression::choose_coding_for_stripped(
                 config,
@@ -103,7 +104,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         recoded
     }
 
-    /// A coder, if there is time and place for one.
+    /// Creates a compressor, if the worker has CPU time and a slot.
     fn new_compressor(
         &self,
         config: &CompressionConfig,
@@ -139,7 +140,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         count.add(1);
     }
 
-    /// Counts what was compressed, and whether there was memory to read ahead.
+    /// Counts the compressed bytes, and whether memory limited the reading ahead.
     pub(super) fn count_compressed(&self) {
         let (taken, given) = self.down.compressed_totals();
         let counters = &self.context.service.stats.slots[self.context.worker.index].counters;

@@ -1,6 +1,6 @@
-//! Recognises event streams and gRPC by media type (WHATWG HTML §9.2, gRPC over HTTP/2).
+//! Detects event streams and gRPC by media type (WHATWG HTML §9.2, gRPC over HTTP/2).
 //!
-//! Either side of such a stream may be silent for long. The pool configures for how long.
+//! Both sides of such a stream may be silent for long. The pool configures the timeout.
 
 use wire::http1::{ParsedResponseHead, ResponseBody};
 
@@ -8,7 +8,7 @@ use crate::exchange::flow::BodyFraming;
 use crate::exchange::incoming_request::IncomingRequest;
 use crate::rt::NetDriver;
 
-/// Whether a request begins a stream of messages.
+/// Whether a request starts a stream of messages.
 pub(super) fn request_streams<N: NetDriver>(incoming: &IncomingRequest<N>) -> bool {
     if matches!(incoming.body.framing, BodyFraming::Done) {
         return false;
@@ -16,7 +16,7 @@ pub(super) fn request_streams<N: NetDriver>(incoming: &IncomingRequest<N>) -> bo
     incoming.view().field(b"content-type").any(is_grpc)
 }
 
-/// Whether an answer is one: of a length that nobody knows yet.
+/// Whether a response is such a stream: one of unknown length.
 pub(super) fn answer_streams(response: &ParsedResponseHead) -> bool {
     if !matches!(response.body, ResponseBody::Chunked | ResponseBody::UntilClose) {
         return false;

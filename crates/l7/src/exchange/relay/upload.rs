@@ -1,7 +1,7 @@
-//! The request's way to its server: the message that is held, then what of the body is still to come.
+//! Sends the request to its server: first the stored message, then the rest of the body.
 //!
-//! While no answer has begun, the beginning of a body is held behind its head (`ResendBody`), so that a request that
-//! its server did not process can be sent again. Whether it is sent again is decided by `exchange`.
+//! Until the response begins, the start of the body is stored after the head (`ResendBody`), so that a request that its
+//! server did not process can be sent again. `exchange` decides whether that is done.
 
 use model::cause::Cause;
 use wire::http1::Defect;
@@ -11,19 +11,19 @@ use crate::conn::stream::{StreamReadResult, StreamWriteResult};
 use crate::exchange::flow::FlowStep;
 use crate::rt::{NetDriver, Readiness};
 
-/// Bytes of a body read at a time while they are held.
+/// Body bytes per read while they are stored.
 const PIECE: usize = 16 * 1024;
 
-/// What reading a piece of the body came to.
+/// The result of reading a piece of the body.
 enum HeldPiece {
-    /// It is behind the head.
+    /// The piece is stored after the head.
     Held,
-    /// The client has sent nothing more yet.
+    /// The client has not sent more yet.
     Nothing,
 }
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// Sends the head and what follows; says whether there is more to do at once.
+    /// Sends the head and the body; returns whether there is more to do at once.
     pub(super) fn upload(&mut self) -> Result<bool, AttemptFault> {
         if self.server_stopped_reading {
             return Ok(false);
@@ -53,10 +53,10 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         self.upload_body()
     }
 
-    /// Sends what of the body is not held.
+    /// Sends the part of the body that is not stored.
     fn upload_body(&mut self) -> Result<bool, AttemptFault> {
         if !self.incoming.body.framing.is_done() {
-            // What goes past the held bytes cannot be sent again.
+            // The following bytes are not stored, so the request can no longer be sent again.
             self.release_body();
         }
         let step = self.incoming.body.step(
@@ -98,13 +98,13 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         Ok(false)
     }
 
-    /// Whether bytes came behind the body of a request that asks for an upgrade, before that was agreed on.
+    /// Whether bytes arrived after the body of an upgrade request, before the upgrade was accepted.
     fn came_too_early(&self) -> bool {
         let agreed = self.answer == Some(AttemptEnding::Upgraded);
         self.incoming.upgrade && !agreed && !self.excess.is_empty()
     }
 
-    /// The server takes no more of the request; it may have answered already.
+    /// The server accepts no more of the request; it may have responded already.
     fn handle_stopped_reading(&mut self) -> Result<bool, AttemptFault> {
         self.server_stopped_reading = true;
         self.up_wait = RelayWait::Nobody;
@@ -112,7 +112,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         Ok(false)
     }
 
-    /// Whether the next piece of the body is held.
+    /// Whether the next piece of the body is stored.
     fn holds_body(&self) -> bool {
         let incoming = &*self.incoming;
         let body = &incoming.body;
@@ -124,12 +124,12 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
             && !body.is_spliced(self.context.client, self.context.server)
     }
 
-    /// Bytes of a body that may be held: what the answer is going to use, which has not begun.
+    /// Most body bytes that may be stored: the memory that the response will use, which has not begun.
     fn hold_limit(&self) -> usize {
         self.context.service.config.limit.connection_bytes as usize
     }
 
-    /// Reads a piece of the body and holds it.
+    /// Reads a piece of the body and stores it.
     fn hold_piece(&mut self) -> Result<HeldPiece, AttemptFault> {
         let worker = self.context.worker;
         let mut scratch = worker.scratch.borrow_mut();
@@ -154,7 +154,7 @@ impl<N: NetDriver> AttemptRelay<'_, N> {
         Ok(HeldPiece::Held)
     }
 
-    /// Gives the held bytes up, once all of them were sent.
+    /// Releases the stored bytes after all of them were sent.
     pub(super) fn release_body(&mut self) {
         let held = self.incoming.resend.bytes();
         if held > 0 && self.sent >= self.incoming.head.len() {

@@ -1,7 +1,7 @@
-//! For whom an attempt waits: the one side whose move lets it go on.
+//! Determines which side an attempt waits for: the one that must act before it can continue.
 //!
-//! Both directions may stand still at once. Then the answer decides, but for a server that can say nothing more before
-//! it has the rest of the request.
+//! Both directions may be blocked. Then the response decides, except for a server that cannot respond before it has the
+//! rest of the request.
 
 use model::time_attribution::WaitReason;
 
@@ -10,14 +10,14 @@ use crate::conn::sampling;
 use crate::rt::NetDriver;
 
 impl<N: NetDriver> AttemptRelay<'_, N> {
-    /// Before it goes on: what seemed to be the client's connection was the window of its stream, from when on the
-    /// connection had accepted all bytes.
+    /// Corrects the recorded wait before the attempt continues: once the connection had sent all bytes, the attempt
+    /// waited for the stream's window.
     pub(super) fn recall_wait(&mut self) -> &mut Self {
         sampling::recall_client_wait(&mut self.record.sample, self.context.client);
         self
     }
 
-    /// Counts for whom it waits from now on.
+    /// Records the side that the attempt waits for from now on.
     pub(super) fn record_wait(&mut self) {
         let worker = self.context.worker;
         let reason = self.waits_for();

@@ -1,5 +1,4 @@
-//! Why a listener could not be opened, in a sentence that says what to do about it. It names the process that holds the
-//! port.
+//! Why a listener could not be opened, in a sentence with advice. The error names the process that holds the port.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +8,7 @@ use model::config::SocketOptions;
 use super::port_holder::{self, PortHolder};
 use super::socket_option::SocketOptionError;
 
-/// What to do where multipath is refused.
+/// Advice for rejected multipath.
 pub(super) const MPTCP_ADVICE: &str =
     "; multipath (socket.mptcp) takes a kernel with MPTCP and `sysctl net.mptcp.enabled=1`";
 
@@ -19,52 +18,52 @@ pub enum ListenError {
     #[error("cannot listen on {address}: {}", write_taken(.address, .holders))]
     Taken {
         address: SocketAddr,
-        /// Who, as far as this user may see.
+        /// The processes that hold the port, as far as this user may see them.
         holders: Vec<PortHolder>,
     },
-    /// The address is not one of this machine.
+    /// The host does not have the address.
     #[error(
         "cannot listen on {address}: this machine does not have that address; `ip address` lists those it has, \
          `sysctl net.ipv4.ip_nonlocal_bind=1` (ipv6: net.ipv6.ip_nonlocal_bind) allows others"
     )]
     NotLocal { address: SocketAddr },
-    /// The port takes a privilege.
+    /// The port requires a privilege.
     #[error(
         "cannot listen on {address}: ports below {first_free} take CAP_NET_BIND_SERVICE \
          (the systemd unit gives it), or a lower net.ipv4.ip_unprivileged_port_start"
     )]
     Privileged {
         address: SocketAddr,
-        /// The first port that anybody may have.
+        /// The first port that requires no privilege.
         first_free: u16,
     },
-    /// A setting was refused.
+    /// A setting was rejected.
     #[error("cannot listen on {address} as configured: {refused}")]
     Setting {
         address: SocketAddr,
-        /// Which, and what to do.
+        /// The setting, with advice.
         #[source]
         refused: SocketOptionError,
     },
-    /// A socket that came from elsewhere is not a listening TCP socket.
+    /// An inherited socket is not a listening TCP socket.
     #[error("the socket that was handed to us does not listen")]
     NotListening,
-    /// Several addresses cannot be had.
+    /// Several addresses are not available.
     #[error("{}", write_several(.0))]
     Several(Vec<ListenError>),
-    /// The system refused otherwise.
+    /// Any other system error.
     #[error("cannot {action} a socket for {address}: {source}{advice}")]
     System {
         address: SocketAddr,
         action: &'static str,
-        /// What to do, if anything is known.
+        /// Advice, or empty.
         advice: &'static str,
         #[source]
         source: io::Error,
     },
 }
 
-/// Refusals of a message; more are only counted.
+/// Most errors that the message lists; further ones are counted.
 const NAMED: usize = 16;
 
 fn write_several(all: &[ListenError]) -> String {
@@ -75,7 +74,7 @@ fn write_several(all: &[ListenError]) -> String {
 }
 
 impl ListenError {
-    /// All of these; `None`: nothing was refused.
+    /// Combines the errors; `None`: there are none.
     pub fn combine(mut refused: Vec<ListenError>) -> Option<ListenError> {
         match refused.len() {
             0 | 1 => refused.pop(),
@@ -83,7 +82,7 @@ impl ListenError {
         }
     }
 
-    /// Each of them by itself.
+    /// The individual errors.
     pub fn each(&self) -> &[ListenError] {
         match self {
             ListenError::Several(all) => all,
@@ -91,7 +90,7 @@ impl ListenError {
         }
     }
 
-    /// What a failed bind(2) or listen(2) means.
+    /// Interprets a failed bind(2) or listen(2).
     pub(super) fn address(
         address: SocketAddr,
         options: &SocketOptions,
@@ -109,7 +108,7 @@ impl ListenError {
         }
     }
 
-    /// What a failed socket(2) means.
+    /// Interprets a failed socket(2).
     pub(super) fn socket(address: SocketAddr, mptcp: bool, source: io::Error) -> ListenError {
         let advice = match source.raw_os_error() {
             Some(libc::EMFILE) => "; raise the limit of descriptors (LimitNOFILE in the unit)",
@@ -129,7 +128,7 @@ impl ListenError {
     }
 }
 
-/// The first port that takes no privilege.
+/// The first port that requires no privilege.
 fn first_free() -> u16 {
     std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start")
         .ok()

@@ -1,4 +1,4 @@
-//! Who listens on a port, as far as /proc tells this user. Only for error messages; it changes nothing.
+//! Finds the processes that listen on a port, as far as /proc shows them to this user. Used only for error messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Descriptors looked at before giving up.
+/// Most descriptors checked before giving up.
 const LINKS: usize = 500_000;
-/// Processes that the error message names: more would not help whoever reads it.
+/// Most processes that the error message names; more would not help the reader.
 const NAMED: usize = 4;
 const LISTEN: &str = "0A";
 
-/// A process that listens.
+/// A listening process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortHolder {
     pub pid: u32,
@@ -25,7 +25,8 @@ impl fmt::Display for PortHolder {
     }
 }
 
-/// Who listens where `address` would; empty when nobody does or /proc does not show it.
+/// The processes that listen on an address that conflicts with `address`. Empty if there are none, or if /proc does not
+/// show them.
 pub(super) fn find_holders(address: SocketAddr) -> Vec<PortHolder> {
     let mut sockets = BTreeSet::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -36,7 +37,7 @@ pub(super) fn find_holders(address: SocketAddr) -> Vec<PortHolder> {
     if sockets.is_empty() { Vec::new() } else { processes(&sockets) }
 }
 
-/// Inodes of the listening sockets in a table that stand in the way of `address`.
+/// Inodes of the listening sockets in a table that conflict with `address`.
 fn inodes(table: &str, address: SocketAddr) -> Vec<u64> {
     let in_the_way = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
@@ -49,15 +50,15 @@ fn inodes(table: &str, address: SocketAddr) -> Vec<u64> {
     table.lines().skip(1).filter_map(in_the_way).collect()
 }
 
-/// Whether two listening addresses cannot both be had: equal, or one is a wildcard. A wildcard of IPv6 stands in
-/// the way of IPv4 too unless it was set to be IPv6 alone, which the table does not show.
+/// Whether two listening addresses conflict: they are equal, or one is a wildcard. An IPv6 wildcard conflicts with IPv4
+/// too, unless the socket is IPv6-only, which the table does not show.
 fn overlap(a: IpAddr, b: IpAddr) -> bool {
     let a = a.to_canonical();
     let b = b.to_canonical();
     a == b || a.is_unspecified() || b.is_unspecified()
 }
 
-/// An address as /proc/net/tcp writes it: words in host order, port in network order, all in hex.
+/// Parses an address of /proc/net/tcp: words in host order, port in network order, all in hexadecimal.
 fn endpoint(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;

@@ -1,6 +1,6 @@
 //! Sets options on sockets, and names the option that was rejected.
 //!
-//! It knows the kernel's name of each setting of `SocketOptions`.
+//! Maps each setting of `SocketOptions` to the kernel's option.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,13 +13,13 @@ use socket2::{SockRef, Socket, TcpKeepalive};
 
 use crate::rt::sys;
 
-/// A setting that the kernel refused.
+/// A setting that the kernel rejected.
 #[derive(Debug, thiserror::Error)]
 #[error("socket.{option} = {value} was refused: {source}; {advice}")]
 pub struct SocketOptionError {
-    /// The key in the configuration, under `socket`.
+    /// The configuration key, under `socket`.
     pub option: &'static str,
-    /// What was asked for.
+    /// The requested value.
     pub value: String,
     pub advice: String,
     #[source]
@@ -33,17 +33,17 @@ impl SocketOptionError {
     }
 }
 
-/// Whether a socket has only defaults yet.
+/// Whether a socket still has the kernel's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SocketFreshness {
-    /// Just opened: what is not configured is as the kernel made it.
+    /// Just opened: a setting that is not configured has the kernel's default.
     Yes,
-    /// In use before: what is not configured is put back.
+    /// Already in use: a setting that is not configured is reset to the default.
     No,
 }
 
-/// Whether going from `old` to `new` takes other sockets: multipath is another protocol, an interface is part of
-/// the address, and a buffer once set does not return to autotuning.
+/// Whether the change from `old` to `new` requires new sockets. Multipath is another protocol, an interface is part of
+/// the address, and a configured buffer cannot return to autotuning.
 pub fn needs_reopening(old: &SocketOptions, new: &SocketOptions) -> bool {
     old.mptcp != new.mptcp
         || old.interface != new.interface
@@ -51,11 +51,11 @@ pub fn needs_reopening(old: &SocketOptions, new: &SocketOptions) -> bool {
         || (old.receive_buffer.is_some() && new.receive_buffer.is_none())
 }
 
-/// Bytes that a client's socket takes beyond what the network has taken: a client that stops reading costs the kernel
-/// about this much, and not the whole send buffer that autotuning would give it.
+/// Unsent bytes in a client's socket. A client that stops reading occupies about this much kernel memory, instead of
+/// the whole send buffer that autotuning allows.
 const UNSENT: i32 = 256 * 1024;
 
-/// Settings of a listener, which what it accepts inherits.
+/// Settings of a listener, which accepted sockets inherit.
 pub(super) fn listening(
     socket: BorrowedFd<'_>,
     address: SocketAddr,
@@ -68,12 +68,12 @@ pub(super) fn listening(
     number(socket, "defer-accept", libc::TCP_DEFER_ACCEPT, seconds, fresh)?;
     let queue = options.fast_open.map(|queue| i32::try_from(queue).unwrap_or(i32::MAX));
     number(socket, "fast-open", libc::TCP_FASTOPEN, queue, fresh)?;
-    // Not every kernel and protocol knows it; without it the system's limit of the send buffer stands alone.
+    // Not every kernel and protocol supports this option. Without it only the limit of the send buffer applies.
     let _ = sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT);
     buffers_as_asked(socket, options)
 }
 
-/// Settings of a socket for packets: those that are not of connections.
+/// Settings of a UDP socket: those that do not concern connections.
 pub(super) fn packets(
     socket: &Socket,
     address: SocketAddr,
@@ -82,7 +82,7 @@ pub(super) fn packets(
     privileged(socket, address, options, SocketFreshness::Yes)
 }
 
-/// Settings of a socket towards a server.
+/// Settings of a socket to a server.
 pub(super) fn outgoing(
     socket: &Socket,
     to: SocketAddr,
@@ -95,15 +95,15 @@ pub(super) fn outgoing(
     Ok(())
 }
 
-/// The kernel cuts a buffer at a system limit without an error: returns one, after asking for more by force
-/// (which takes CAP_NET_ADMIN).
+/// The kernel limits a buffer to a system limit without an error. This returns an error, after trying to exceed the
+/// limit (which requires CAP_NET_ADMIN).
 pub(super) fn buffers_as_asked(
     socket: &Socket,
     options: &SocketOptions,
 ) -> Result<(), SocketOptionError> {
     if let Some(asked) = options.send_buffer {
         let size = usize::try_from(asked).unwrap_or(usize::MAX);
-        // The kernel doubles what is asked for, to allow for its bookkeeping (socket(7)).
+        // The kernel doubles the requested size for its bookkeeping (socket(7)).
         let short = |got: io::Result<usize>| got.is_ok_and(|got| got / 2 < size);
         if short(socket.send_buffer_size()) {
             // Fails without CAP_NET_ADMIN; the size that is read next shows it.
@@ -139,7 +139,7 @@ fn buffer_cut_error(option: &'static str, asked: u64, limit: &str) -> SocketOpti
     }
 }
 
-/// What listeners and outgoing sockets have in common.
+/// The settings that listeners and outgoing sockets share.
 fn common(
     socket: &Socket,
     near: SocketAddr,
@@ -263,7 +263,7 @@ fn privileged(
             .set_mark(mark)
             .map_err(|e| option_error("mark", mark, "it takes CAP_NET_ADMIN", e))?;
     }
-    // Of a socket in use it is part of the address: `needs_reopening`.
+    // For a socket in use the interface is part of the address: see `needs_reopening`.
     if let (Some(interface), SocketFreshness::Yes) = (&options.interface, fresh) {
         socket.bind_device(Some(interface.as_bytes())).map_err(|e| {
             let advice = match e.raw_os_error() {
@@ -276,7 +276,7 @@ fn privileged(
     Ok(())
 }
 
-/// A TCP option that is a number and whose zero means the kernel's default.
+/// A numeric TCP option, for which zero means the kernel's default.
 fn number(
     socket: &Socket,
     option: &'static str,
@@ -287,7 +287,7 @@ fn number(
     let wanted = match (value, fresh) {
         (Some(value), _) => value,
         (None, SocketFreshness::Yes) => return Ok(()),
-        // Not every protocol knows every option; one that it does not know needs no putting back.
+        // Not every protocol supports every option; an unsupported one need not be reset.
         (None, SocketFreshness::No) => {
             let _ = sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, name, 0);
             return Ok(());
@@ -313,7 +313,7 @@ fn option_error(
     SocketOptionError { option, value: value.to_string(), advice: advice.into(), source }
 }
 
-/// The kernel counts these in seconds, and takes none below one.
+/// The kernel counts these times in seconds and rejects values below one.
 fn at_least_a_second(span: Duration) -> Duration {
     span.max(Duration::from_secs(1))
 }

@@ -1,4 +1,4 @@
-//! Options are read back from the kernel, on loopback.
+//! Reads socket options back from the kernel, on the loopback interface.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
@@ -20,7 +20,7 @@ fn accepted(listener: &OwnedFd) -> (TcpStream, TcpStream) {
     let address = listening_address(listener.as_fd()).unwrap();
     let client = TcpStream::connect(address).unwrap();
     let listener = TcpListener::from(listener.try_clone().unwrap());
-    // Connected clients wait in the queue already: nothing to wait for.
+    // A connected client is already in the accept queue, so accept does not block.
     (listener.accept().unwrap().0, client)
 }
 

@@ -18,7 +18,7 @@ pub struct AffinityIndex {
 }
 
 impl AffinityIndex {
-    /// Those of a pool; `share`: the name of services that share affinity.
+    /// The index of a pool. `share`: the name that services with shared affinity have in common.
     pub fn new(
         view: &PoolView,
         share: Option<&str>,
@@ -38,23 +38,23 @@ impl AffinityIndex {
         }
     }
 
-    /// Whether they are made for this.
+    /// Whether the index was built with these parameters.
     pub fn is_built_for(&self, share: Option<&str>, secrets: &Arc<AffinitySecrets>) -> bool {
         self.share.as_deref() == share && Arc::ptr_eq(&self.secrets, secrets)
     }
 
-    /// The server that these cookie values name: the one made with the newest secret counts.
+    /// The server for these cookie values; the value made with the newest secret counts.
     pub fn server_by_cookies(&self, words: &[CookieToken]) -> Option<(ServerId, CookieKeyAge)> {
         let known = words.iter().filter_map(|word| self.by_cookie.get(word));
         known.min_by_key(|(_, made)| *made).copied()
     }
 
-    /// Whether a cookie value is this pool's, of any server.
+    /// Whether a cookie value belongs to this pool, for any server.
     pub fn owns_cookie(&self, word: &CookieToken) -> bool {
         self.by_cookie.contains_key(word) || self.secrets.is_token_of_pool(&self.scope, word)
     }
 
-    /// The value of a server in new cookies.
+    /// A server's value for new cookies.
     pub fn cookie_value(&self, server: &str) -> CookieToken {
         self.secrets.current.token(&self.scope, server)
     }

@@ -1,11 +1,11 @@
-//! Distinguished names as text by RFC 4514, in ASCII alone: other characters are written as `\XX` of their UTF-8.
+//! Formats distinguished names by RFC 4514, in ASCII: other characters are written as `\XX` of their UTF-8 bytes.
 
 use std::fmt::Write;
 
 use x509_parser::asn1_rs::Tag;
 use x509_parser::prelude::{AttributeTypeAndValue, X509Name};
 
-/// The name, its last part first.
+/// The name, with its last part first.
 pub(super) fn format_name(name: &X509Name<'_>) -> String {
     let mut text = String::new();
     let parts: Vec<_> = name.iter().collect();
@@ -20,7 +20,7 @@ pub(super) fn format_name(name: &X509Name<'_>) -> String {
     text
 }
 
-/// The types that RFC 4514 names, and those that certificates have beside them.
+/// The attribute types that RFC 4514 names, and further ones that occur in certificates.
 const TYPES: [(&str, &str); 14] = [
     ("2.5.4.3", "CN"),
     ("2.5.4.7", "L"),
@@ -45,7 +45,7 @@ fn put(attribute: &AttributeTypeAndValue<'_>, text: &mut String) {
     text.push('=');
     match characters(attribute).filter(|_| known.is_some()) {
         Some(value) => escape(&value, text),
-        // RFC 4514 §2.4: what is no string, or of a type without a name, is written as it is encoded.
+        // RFC 4514 §2.4: a value that is not a string, or whose type has no name, is written in its encoding.
         None => encoded(attribute, text),
     }
 }
@@ -81,7 +81,7 @@ fn escape(value: &str, text: &mut String) {
     }
 }
 
-/// `#` with the octets of its encoding (X.690).
+/// `#` with the octets of the encoding (X.690).
 fn encoded(attribute: &AttributeTypeAndValue<'_>, text: &mut String) {
     let value = attribute.attr_value();
     let bytes = attribute.as_slice();

@@ -1,16 +1,15 @@
-//! One step of the TLS library, and where its output goes.
+//! One step of the TLS library, and the destination of its output.
 
 use rustls::Error;
 use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 
-/// What follows a step.
 pub(super) enum SessionStep {
     Continue,
     Stop,
     Failed(Error),
 }
 
-/// Where steps of the machine put what they give.
+/// The destination of the output of steps.
 pub(super) struct StepOutput<'a> {
     pub(super) plain: &'a mut Vec<u8>,
     pub(super) out: &'a mut Vec<u8>,
@@ -22,7 +21,7 @@ pub(super) struct StepOutput<'a> {
 impl StepOutput<'_> {
     fn plaintext(&mut self, bytes: &[u8]) {
         let room = &mut self.into[self.bytes_given..];
-        // In order: nothing goes past what waits already.
+        // In order: no byte may overtake buffered plaintext.
         let fits = if self.plain.is_empty() { bytes.len().min(room.len()) } else { 0 };
         room[..fits].copy_from_slice(&bytes[..fits]);
         self.bytes_given += fits;
@@ -67,7 +66,7 @@ pub(super) fn run_one_step<Data>(
             }
         }
         Ok(ConnectionState::TransmitTlsData(transmit)) => {
-            // It goes out in order with everything else.
+            // The bytes are already queued in `out`, and are sent in order.
             transmit.done();
             SessionStep::Continue
         }

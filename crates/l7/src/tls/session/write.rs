@@ -1,9 +1,9 @@
-//! The writing side of a session, the same for client and server.
+//! The writing side of a session, common to client and server.
 
 use rustls::Error;
 use rustls::unbuffered::{EncryptError, WriteTraffic};
 
-/// Where a machine writes, whichever side it is.
+/// The library's writer, for either side.
 pub(super) enum TrafficWriter<'a> {
     Server(WriteTraffic<'a, rustls::server::ServerConnectionData>),
     Client(WriteTraffic<'a, rustls::client::ClientConnectionData>),
@@ -25,7 +25,7 @@ impl TrafficWriter<'_> {
     }
 }
 
-/// Bytes used, or the library's complaint as an error of the session.
+/// The bytes used, or the library's error as an error of the session.
 pub(super) fn to_used(result: Result<usize, EncryptError>) -> Result<usize, Error> {
     result.map_err(|error| Error::General(error.to_string()))
 }

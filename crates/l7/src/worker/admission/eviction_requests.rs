@@ -1,6 +1,6 @@
 //! How a worker at a limit asks the other workers to evict silent connections before it evicts an idle one of its own.
 //!
-//! A worker closes its own connections alone. Requests expire; without one, everything here costs one atomic load.
+//! A worker closes only its own connections. Requests expire; without a request, each operation costs one atomic load.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,21 +11,22 @@ use model::admission::ConnectionScope;
 use model::monotonic_time::MonotonicTime;
 use model::stats::SharedGauge;
 
-/// A request expires when no newcomer has met the limit for this long, so that a burst soon after finds it still there.
+/// A request expires when the limit was not reached for this long, so that it is still there for another burst soon
+/// after.
 const WATCH_TIME: Duration = Duration::from_secs(10);
 
-/// For so long a worker's answer "none" is believed: longer than the 100 ms between two looks of a worker.
+/// How long a worker's answer "none" is valid: longer than the 100 ms between two checks of a worker.
 const ANSWER_VALID: Duration = Duration::from_millis(150);
 
-/// Wakes a worker to look for silent connections.
+/// Wakes a worker to check for silent connections.
 pub type WorkerWaker = Box<dyn Fn() + Send + Sync>;
 
 /// The limits that were reached, over all workers.
 #[derive(Default)]
 pub struct EvictionRequests {
-    /// Clients that wait for a place.
+    /// Clients that wait for admission.
     pub waiting: SharedGauge,
-    /// Of those, the clients of workers that have no place to give.
+    /// Those of them whose own worker has no connection to evict.
     pub without_victim: SharedGauge,
     watches: AtomicBool,
     limits: Mutex<HashMap<ConnectionScope, WatchedLimit>>,
@@ -43,26 +44,26 @@ struct WatchedLimit {
 /// Eviction requests to one worker, and its answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct WorkerAnswer {
-    /// It was woken to look, and has not yet.
+    /// The worker was woken to check, and has not answered yet.
     was_asked: bool,
-    /// Until then it counts as one without silent or stalled connections.
+    /// Until then the worker counts as one without silent or stalled connections.
     none_until: Option<MonotonicTime>,
 }
 
 impl EvictionRequests {
-    /// Of so many workers.
+    /// For this number of workers.
     pub fn new(workers: usize) -> EvictionRequests {
         EvictionRequests { workers, ..EvictionRequests::default() }
     }
 
-    /// How to wake each worker.
+    /// Sets the function that wakes each worker.
     pub fn set_wakers(&self, wakers: Vec<WorkerWaker>) {
-        // Once: the first ones stay.
+        // Only the first call has an effect.
         let _ = self.wakers.set(wakers);
     }
 
-    /// A worker has reached a limit and has no silent or stalled connection: whether another one may have such. Those
-    /// are woken.
+    /// Called by a worker that has reached a limit and has no silent or stalled connection. Wakes the workers that may
+    /// have one; returns whether there are any.
     pub fn request_eviction(
         &self,
         scope: ConnectionScope,
@@ -98,7 +99,7 @@ impl EvictionRequests {
         may
     }
 
-    /// The limits that every worker is to look at.
+    /// The limits that every worker must check.
     pub fn watched_limits(&self, now: MonotonicTime) -> Vec<ConnectionScope> {
         if !self.watches.load(Ordering::Relaxed) {
             return Vec::new();
@@ -109,7 +110,7 @@ impl EvictionRequests {
         limits.keys().copied().collect()
     }
 
-    /// A worker has looked, and closed what was to be closed: whether silent or stalled connections are left.
+    /// Records that a worker has checked a limit and evicted connections. `left`: silent or stalled connections remain.
     pub fn record_answer(
         &self,
         scope: ConnectionScope,

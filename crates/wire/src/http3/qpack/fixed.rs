@@ -1,4 +1,4 @@
-//! The static table of QPACK (RFC 9204 Appendix A): fields that need not be spelt. It has no other.
+//! The static table of QPACK (RFC 9204 Appendix A).
 
 /// Names and values by index.
 pub(super) static FIELDS: [(&str, &str); 99] = [
@@ -103,7 +103,7 @@ pub(super) static FIELDS: [(&str, &str); 99] = [
     ("x-frame-options", "sameorigin"),
 ];
 
-/// Where a field stands, or at least its name: the index, and whether the value is the same too.
+/// Finds a field, or at least its name, in the static table. Returns the index, and whether the value matches too.
 pub(super) fn find(name: &[u8], value: &[u8]) -> Option<(u64, bool)> {
     let mut named = None;
     for (at, (own, with)) in FIELDS.iter().enumerate() {

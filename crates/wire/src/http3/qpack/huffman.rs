@@ -1,9 +1,9 @@
-//! The Huffman code of header compression (RFC 7541 Appendix B), which QPACK shares.
+//! Decodes the Huffman code of header compression (RFC 7541 Appendix B), which QPACK shares.
 //!
-//! The code is canonical: shorter codes come first, and those of one length count up with their symbols, so that lengths
-//! alone define it. It writes none: what is sent goes as plain text.
+//! The code is canonical: shorter codes come first, and codes of the same length increase with their symbols. So the
+//! lengths alone define the code. There is no encoder: heads are sent as plain text.
 
-/// Bits of the code of each byte, and of the end.
+/// Code length in bits of each byte value and of the end-of-string symbol.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5,
@@ -20,10 +20,10 @@ const LENGTHS: [u8; 257] = [
 /// Bits of the longest code in the table above (RFC 7541 appendix B).
 const LONGEST: usize = 30;
 
-/// The symbol that may not be sent.
+/// The end-of-string symbol, which may not be sent.
 const END: u16 = 256;
 
-/// Of each length: the first code, how many there are, and where their symbols begin in `symbols`.
+/// For each code length: the first code, the number of codes, and the index of their first symbol in `symbols`.
 struct HuffmanCode {
     first: [u32; LONGEST + 1],
     count: [u32; LONGEST + 1],
@@ -62,7 +62,7 @@ const fn code() -> HuffmanCode {
 
 static CODE: HuffmanCode = code();
 
-/// Appends the text of a coded string; `None`: it is none, or longer than `most` bytes.
+/// Appends the decoded text. `None`: the code is invalid, or the text is longer than `most` bytes.
 pub(super) fn decode(coded: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let before = out.len();
     let mut bits = 0u32;
@@ -87,7 +87,7 @@ pub(super) fn decode(coded: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()>
             length = 0;
         }
     }
-    // What is left is the beginning of the end's code: ones, and less than a byte (RFC 7541 §5.2).
+    // The padding: the start of the end-of-string code, which is all ones, with fewer than eight bits (RFC 7541 §5.2).
     (length < 8 && bits == (1 << length) - 1).then_some(())
 }
 

@@ -1,4 +1,4 @@
-//! The record of an HTTP/2 request that was refused before it became an exchange.
+//! The record of an HTTP/2 request that was rejected before it became an exchange.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use crate::accounting::{DownstreamProtocol, ExchangeRecord};
 use crate::rt::NetDriver;
 use crate::worker::Worker;
 
-/// The account of what never became a request.
+/// Records a rejection outside an exchange.
 pub(super) fn record_refused<N: NetDriver>(
     worker: &Worker<N>,
     view: &ServiceView,

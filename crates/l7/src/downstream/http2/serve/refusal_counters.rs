@@ -1,4 +1,4 @@
-//! Counters of a client's HTTP/2 connection: what the library refused by itself, and limits that ended the connection.
+//! Counters of a client's HTTP/2 connection: rejections by the library, and limits that closed the connection.
 
 use model::cause::Cause;
 use wire::http1::Defect;
@@ -30,7 +30,7 @@ impl<N: NetDriver> Http2ServerSession<N> {
         }
     }
 
-    /// What the library refused by itself.
+    /// Counts what the library rejected by itself.
     pub(super) fn count_library_refusals(&mut self) {
         let done = self.connection.take_library_counters();
         let view = self.service.view.borrow().clone();

@@ -1,4 +1,4 @@
-//! The beginning of an HTTP/3 connection: its handshake succeeds, or fails and is recorded.
+//! The start of an HTTP/3 connection: its handshake succeeds, or fails and is recorded.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use crate::tls::handshake_cause;
 use crate::tls::verified_client::VerifiedClient;
 
 impl Http3ServerSession {
-    /// The handshake is over.
+    /// Handles a completed handshake.
     pub(super) fn connected(&mut self, now: MonotonicTime) {
         self.end_handshake();
         self.stage = Http3Stage::Serving;
         self.idle_since = now;
         let worker = self.endpoint.worker.clone();
         let view = self.endpoint.service.view.borrow().clone();
-        // It has proven its address now, if it had not before.
+        // The handshake has validated the client's address, so the per-client limits apply now.
         if let Err(cause) = self.open.change_client(&worker.rt, &view, self.client_peer.peer.ip()) {
             self.record_refused(cause, None);
             return self.close(now, code::EXCESSIVE_LOAD);
@@ -51,7 +51,7 @@ impl Http3ServerSession {
             let client = clients.and_then(|clients| VerifiedClient::new(chain, clients));
             (name, told.map(lines).unwrap_or_default(), client, good)
         });
-        // What a session was begun with may be good no longer.
+        // The certificate of a resumed session may no longer be valid.
         if let Err(error) = good {
             counters.tls_failed.add(1);
             let (cause, detail) = handshake_cause::client_cause(&error);
@@ -66,7 +66,7 @@ impl Http3ServerSession {
             session: self.connection.lineage(),
         }));
         if let Some(age) = view.config.http3.age {
-            // A tenth more or less, so that connections that began together do not end together.
+            // Plus or minus up to 10 %, so that connections opened together do not close together.
             let tenth = u64::try_from(age.as_nanos() / 10).unwrap_or(u64::MAX / 4);
             let more = worker.rng.borrow_mut().below(2 * tenth + 1);
             self.max_age_at = now + age - Duration::from_nanos(tenth) + Duration::from_nanos(more);
@@ -88,7 +88,7 @@ impl Http3ServerSession {
         }
     }
 
-    /// The client is gone, or the connection has failed.
+    /// Handles a lost or failed connection.
     pub(super) fn connection_lost(&mut self, reason: &ConnectionError) {
         if matches!(self.stage, Http3Stage::Handshaking(_)) {
             let view = self.endpoint.service.view.borrow().clone();
@@ -102,11 +102,11 @@ impl Http3ServerSession {
     }
 }
 
-/// What a handshake that failed comes to, and a short name for the log.
+/// The cause of a failed handshake, and its short name for the log.
 fn handshake_failure(reason: &ConnectionError) -> (Cause, &'static str) {
     match reason {
         ConnectionError::TransportError(error) => match u64::from(error.code) {
-            // What TLS says stands in these numbers (RFC 9001 §4.8).
+            // TLS alerts are in this range of error codes (RFC 9001 §4.8).
             code @ 0x100..=0x1ff => handshake_cause::alert_cause(code as u8),
             _ => (Cause::TlsHandshake, "quic-handshake"),
         },

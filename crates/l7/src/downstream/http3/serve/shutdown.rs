@@ -1,4 +1,4 @@
-//! Graceful shutdown of an HTTP/3 connection: when it begins, which GOAWAY is sent, and what it waits for.
+//! Graceful shutdown of an HTTP/3 connection: when it starts, which GOAWAY is sent, and what it waits for.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use wire::http3::{code, goaway_frame};
 
 use super::{Http3ServerSession, Http3Shutdown};
 
-/// How long a connection that takes no more requests and has none waits for its client to have heard that.
+/// How long a connection without requests waits for its client to receive the GOAWAY.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the last frames of exchanges that were cut may take.
+/// Time for the last frames of exchanges that the drain timeout has reset.
 const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The last stream that a client could open (RFC 9114 §5.2).
+/// The largest id of a request stream (RFC 9114 §5.2).
 const MAX_STREAM_ID: u64 = (1 << 62) - 4;
 
 impl Http3ServerSession {
-    /// Draining, the service's end and the connection's age.
+    /// Starts the shutdown when the worker drains, the service is removed, or the connection is too old.
     pub(super) fn check_shutdown(&mut self, now: MonotonicTime) {
         let worker = self.endpoint.worker.clone();
         let service = self.endpoint.service.clone();
@@ -33,7 +33,7 @@ impl Http3ServerSession {
             self.begin_shutdown(now);
         }
         if gone {
-            // Exchanges end at that moment by themselves; a breath for their last frames.
+            // Exchanges end at the drain timeout by themselves. Their last frames get a little more time.
             self.dead_at = self.dead_at.min(service.cut_at.get() + CUT_CLOSE_TIMEOUT);
         }
         match self.shutdown {
@@ -52,7 +52,7 @@ impl Http3ServerSession {
         worker.rt.wake_at(gone_at);
     }
 
-    /// A connection without a request, and one that waits for its answers in silence.
+    /// Closes a connection without requests after its timeout. Sends a PING while a request waits for its response.
     pub(super) fn check_idle(&mut self, now: MonotonicTime) {
         let worker = self.endpoint.worker.clone();
         let view = self.endpoint.service.view.borrow().clone();
@@ -60,7 +60,7 @@ impl Http3ServerSession {
         if self.connection.open.get() > 0 {
             self.idle_since = now;
             self.rest_until = MonotonicTime::NEVER;
-            // A client that waits for long must not be taken for one that is gone, by nobody on the way either.
+            // During a long wait, neither the client nor a NAT on the path may take the connection for dead.
             let ping_at = self.pinged_at + timeout.idle / 3;
             if now >= ping_at {
                 self.pinged_at = now;
@@ -73,7 +73,7 @@ impl Http3ServerSession {
             self.open.set_phase(AdmissionPhase::Idle, now);
         }
         let settled = matches!(self.shutdown, Http3Shutdown::Settled(_));
-        // Our control stream is never over.
+        // The only remaining stream is the control stream, which never ends.
         if settled && self.connection.with_connection(|conn| conn.streams().send_streams()) <= 1 {
             return self.close(now, code::NO_ERROR);
         }

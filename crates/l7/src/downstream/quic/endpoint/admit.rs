@@ -93,7 +93,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// Refuses a client, and closes the account of that.
+    /// Refuses a client and records the refusal.
     fn refuse(&self, incoming: Incoming, view: &ServiceView, cause: Cause) {
         let peer = incoming.remote_address();
         let mut out = Vec::new();

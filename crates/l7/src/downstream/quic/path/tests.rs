@@ -1,4 +1,4 @@
-//! The machines of a client and of a server, and a network between them in which sources can be forged.
+//! A client and a server (`quinn-proto`), connected by a simulated network in which source addresses can be forged.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
-/// Victims: another network, the same network, another port of the same machine, IPv6.
+/// Victims: another network, the same network, another port of the same host, IPv6.
 fn forged(at: u64) -> SocketAddr {
     let all = ["203.0.113.9:443", "192.0.2.77:1000", "192.0.2.1:9999", "[2001:db8::9]:443"];
     address(all[at as usize % all.len()])
@@ -35,14 +35,14 @@ struct PathWorld {
     client: (Endpoint, Connection, ConnectionHandle),
     server: Endpoint,
     link: Option<QuicConnection>,
-    /// Where the client receives.
+    /// The addresses at which the client receives.
     here: Vec<SocketAddr>,
     received: HashMap<SocketAddr, u64>,
     sent: HashMap<SocketAddr, u64>,
 }
 
 impl PathWorld {
-    /// A connection whose handshake is over.
+    /// A connection with a completed handshake.
     fn new() -> PathWorld {
         let cert = rcgen::generate_simple_self_signed(vec!["shop.example".to_owned()]).unwrap();
         let der = CertificateDer::from(cert.cert.der().to_vec());
@@ -78,7 +78,8 @@ impl PathWorld {
         self.link.as_ref().unwrap().peer()
     }
 
-    /// Lets both send what they have; the source of each of the client's packets is what `source` says.
+    /// Exchanges the pending packets of both sides; `source` chooses the source address of each of the client's
+    /// packets.
     fn round(&mut self, mut source: impl FnMut(u64) -> SocketAddr) {
         self.now += Duration::from_millis(30);
         let mut buffer = Vec::new();
@@ -143,7 +144,7 @@ impl PathWorld {
         }
     }
 
-    /// The server has a lot to say.
+    /// The server sends `bytes` bytes.
     fn answers(&mut self, bytes: usize) {
         let link = self.link.as_ref().unwrap();
         link.with_connection(|conn| {
@@ -152,7 +153,7 @@ impl PathWorld {
         });
     }
 
-    /// What went to addresses that are not the client's is bounded by what came from there.
+    /// The bytes sent to other addresses than the client's are limited by those received from there.
     fn is_bounded(&self) {
         let of = |counts: &HashMap<SocketAddr, u64>| {
             let others = counts.iter().filter(|(at, _)| !self.here.contains(at));
@@ -179,7 +180,7 @@ fn packets_with_a_forged_source_never_change_the_address() {
             }
             let share = 1 + rng.below(4);
             let victim = rng.below(4);
-            // Also answers of the client to challenges that came home go out under another name.
+            // The client's responses to its own challenges are also sent with forged addresses.
             world.round(|_| if rng.below(4) < share { forged(victim) } else { address(HOME) });
             followed |= world.link.as_ref().unwrap().with_connection(|conn| conn.remote_address())
                 != address(HOME);
@@ -216,7 +217,7 @@ fn a_client_that_receives_at_its_new_address_is_known_by_it() {
             world.peer() == to
         });
         assert!(rounds.is_some_and(|rounds| rounds < 10), "{rounds:?}");
-        // And home again, after somebody has forged a packet in between.
+        // The client returns to its first address after a forged packet in between.
         world.client.1.ping();
         world.round(|_| address("203.0.113.80:1"));
         for _ in 0..200 {
@@ -247,7 +248,7 @@ fn no_frame_but_a_missing_challenge_counts_and_only_on_the_current_path() {
     let large = OutgoingPackets { bytes: 1_452, challenges: true, ..plain };
     let sent = (0..10).filter(|_| path.may_send(&large)).count();
     assert_eq!(sent, 3);
-    // 3 * 1,452 - 3,600 is what the next one has to be paid for.
+    // 3 * 1,452 − 3,600 bytes must be covered by received bytes.
     path.received_from(new, 252);
     assert!(!path.may_send(&large));
     path.received_from(new, 1);
