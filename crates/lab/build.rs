@@ -1,7 +1,7 @@
-//! Compiles the programs of the proving ground: one that passes every packet, the driver of packet
-//! costs, and a flood of packets with its drain.
+//! Compiles the BPF programs of the tests: one that passes every packet, the driver of packet costs, and a packet
+//! generator with its drain.
 //!
-//! It needs clang and no header. It compiles nothing of the product.
+//! It needs clang and no kernel headers. It compiles nothing of the product.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};

@@ -1,7 +1,7 @@
-//! The floor of a small exchange: copies bytes between a client and one upstream, looking at none of them.
+//! The lower bound for a small exchange: copies bytes between a client and one upstream without parsing them.
 //!
-//! `blind_forwarder LISTEN UPSTREAM`. One thread, edge-triggered epoll, one hot buffer; connections live for ever. It
-//! has no timeouts, counters or rules: what a balancer costs beyond this is the price of its work.
+//! `blind_forwarder LISTEN UPSTREAM`. One thread, edge-triggered epoll, one shared buffer, and no limit for a
+//! connection's age. It has no timeouts, counters or rules: any further cost of a balancer comes from its features.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })
 }
 
-/// Bytes that the receiving side had no room for, by the side they came from.
+/// Bytes that the receiving socket had no room for, by the sending side.
 #[derive(Default)]
 struct PendingBytes {
     pending: [Vec<u8>; 2],
@@ -61,7 +61,7 @@ fn copy(pair: &mut Pair<PendingBytes>, from: usize, ended: bool, scratch: &mut [
     }
 }
 
-/// Sends until the kernel has no room; how much that was.
+/// Sends until the kernel has no room; returns the number of bytes sent.
 fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
     let mut sent = 0;
     while sent < bytes.len() {

@@ -1,8 +1,8 @@
-//! What a packet costs in the datapath: nanoseconds through the kernel's test run, beside Katran's own program.
+//! Measures the cost of a packet in the datapath by the kernel's test run, in nanoseconds, beside Katran's program.
 //!
-//! `katran_cost [--katran OBJECT] [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON: each figure of each round,
-//! without the cost of the driver that varies the flows. Nothing is sent, no interface is touched. Needs root. The
-//! ratios are made by `bench/packets`.
+//! `katran_cost [--katran OBJECT] [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON with each figure of each round.
+//! The cost of the driver that varies the flows is subtracted. It sends nothing and changes no interface. Needs root.
+//! `bench/packets` calculates the ratios.
 
 #[path = "support/katran.rs"]
 mod katran;
@@ -26,12 +26,12 @@ use self::vary::{DriverTarget, ExpectedPacket, PacketDriver, SYN, packet};
 /// Flows of the hits, and packets of each measurement.
 const HITS: [(&str, u32, u32); 3] =
     [("1", 1, 2_000_000), ("100k", 100_000, 1_000_000), ("1m", 1_000_000, 2_000_000)];
-/// `nat`: flows that fit the ports of one share.
+/// `nat`: flow counts that fit the ports of one share.
 const NAT_HITS: [(&str, u32, u32); 2] = [("1", 1, 2_000_000), ("64k", 60_000, 1_000_000)];
-/// One connection in so many watched, by name.
+/// Flow sampling rates: one connection in this many.
 const WATCHED: [(&str, u32); 3] =
     [("insight 1/1000000", 1_000_000), ("insight 1/64", 64), ("insight 1/1", 1)];
-/// Flows that a SYN repeats.
+/// Flows that a repeated SYN belongs to, and packets.
 const SYNS: (u32, u32) = (1_000_000, 1_000_000);
 
 /// Figures of all rounds by `SUBJECT METHOD WHAT`.
@@ -97,7 +97,7 @@ fn measure() -> Result<CostSamples, Box<dyn Error>> {
             let aim =
                 DriverTarget { program: ours.program(), frags: true, expected: ours.method.sent() };
             bench.try_program(&name, &aim, encapsulates, hits, syns);
-            // With insight: nothing drawn, as many as by default, and every one.
+            // With flow sampling: almost no connection, the default share, and every connection.
             for (what, sample) in WATCHED {
                 ours.watch(Some(sample))?;
                 bench.try_program(&format!("{name} {what}"), &aim, encapsulates, &hits[..2], None);
@@ -123,7 +123,7 @@ struct CostMeasurement<'a> {
 }
 
 impl CostMeasurement<'_> {
-    /// What the driver itself costs in this round: plainly, and where it takes a tunnel's header off again.
+    /// Measures the driver itself in this round: without a change, and with removal of a tunnel's header.
     fn baseline(&mut self) -> Result<(), Box<dyn Error>> {
         for what in ["idle", "grow"] {
             self.vary.aim_at_own(what)?;
@@ -137,11 +137,11 @@ impl CostMeasurement<'_> {
         let last = |what: &str| self.figures[&format!("driver {what}")].last().copied();
         let idle = last("idle").unwrap_or(0.0);
         let grow = last("grow").unwrap_or(0.0);
-        // Making room and taking it away again cost about the same; the first is the program's own.
+        // Adding and removing room cost about the same. Adding is part of the program's work.
         if encapsulates { idle + (grow - idle) / 2.0 } else { idle }
     }
 
-    /// Measures one program; one that fails leaves the others their figures.
+    /// Measures one program; a failure does not stop the others.
     fn try_program(
         &mut self,
         name: &str,
@@ -170,7 +170,7 @@ impl CostMeasurement<'_> {
             figures.entry(format!("{name} {what}")).or_default().push(cost - overhead);
         };
         for (what, flows, packets) in hits {
-            // Every flow is opened, in order; then any of them comes.
+            // Every flow is opened in order; afterwards packets belong to random flows.
             self.vary.run(&packet(SYN), *flows, true, *flows)?;
             let packets = self.packets(*packets);
             let cost = self.vary.run(&packet(0), *flows, false, packets)?;

@@ -1,4 +1,4 @@
-//! The load generator as a program.
+//! A command-line load generator.
 //!
 //! `load TARGET [-c CONNECTIONS] [-d SECONDS] [-n REQUESTS] [-t THREADS] [--rate PER_SECOND] [--path PATH]
 //! [--no-keepalive] [--echo BYTES] [--post PERCENT] [--think MS] [--timeout MS] [--json]`. TARGET is an address such as

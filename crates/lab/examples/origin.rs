@@ -1,6 +1,6 @@
-//! An origin as a program: `origin [--listen ADDR] [--body BYTES] [--echo] [--name NAME]`.
+//! A command-line origin: `origin [--listen ADDR] [--body BYTES] [--echo] [--name NAME]`.
 //!
-//! Serves until it is killed; see `lab::origin` for what can be asked of it.
+//! Serves until it is killed; `lab::origin` implements it.
 
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 

@@ -1,9 +1,9 @@
-//! What a packet costs on its way through namespaces: without a balancer, by our plane, by the kernel's forwarding, and
-//! by nftables that translate both addresses.
+//! Measures the cost of a packet through namespaces: without a balancer, with Steelyard's packet plane, with the
+//! kernel's forwarding, and with nftables that translate both addresses.
 //!
-//! `packet_paths --steelyard PROGRAM [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON: nanoseconds of one processor
-//! for each packet that arrived, and the part that arrived, of each round. Everything runs on one processor, so that its
-//! time is what passes. Needs root, nft(8) and iproute2. The ratios are made by `bench/packets-nftables`.
+//! `packet_paths --steelyard PROGRAM [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON for each round: processor
+//! nanoseconds per arrived packet, and the share that arrived. Everything runs on one processor, so that elapsed time
+//! is its time. Needs root, nft(8) and iproute2. `bench/packets-nftables` calculates the ratios.
 
 #[path = "support/path.rs"]
 mod path;
@@ -22,7 +22,7 @@ use self::path::{DrainPoint, PacketPath, PathRun};
 
 /// Flows, and packets of each measurement.
 const LOADS: [(&str, u32, u32); 2] = [("1k", 1_000, 1_000_000), ("4k", 4_000, 1_000_000)];
-/// How long a daemon may take to forward.
+/// Time limit for the balancer to become ready.
 const READY: Duration = Duration::from_secs(20);
 
 #[expect(clippy::print_stdout, reason = "the figures are what the program is for")]
@@ -65,14 +65,14 @@ fn options() -> Result<PathOptions, Box<dyn Error>> {
     Ok(options)
 }
 
-/// Who forwards on a way.
+/// A path and the balancer that forwards on it.
 struct ForwarderCase {
     name: &'static str,
     path: PacketPath,
     _daemon: Option<DaemonProcess>,
 }
 
-/// Of all rounds, by name and flows: nanoseconds, and the part that arrived.
+/// Nanoseconds and arrived share of all rounds, by name and flows.
 type PathSamples = BTreeMap<String, Vec<(f64, f64)>>;
 
 fn measure() -> Result<PathSamples, Box<dyn Error>> {
@@ -90,7 +90,7 @@ fn measure() -> Result<PathSamples, Box<dyn Error>> {
         ForwarderCase { name: "nftables", path: nftables_translation()?, _daemon: None },
     ];
     let mut figures = PathSamples::new();
-    // Connections are made before anything is measured.
+    // Round 0 only creates the connections; its figures are not recorded.
     for round in 0..=options.rounds {
         for row in &rows {
             for (name, flows, packets) in LOADS {
@@ -124,13 +124,12 @@ fn kernel_forwarding() -> Result<PacketPath, Box<dyn Error>> {
     let path = PacketPath::new(true, DrainPoint::Stack)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
     enable_xdp_receive(balancer)?;
-    // The service's address is the sink's here.
+    // On this path the sink has the service's address.
     balancer.ip("addr del 198.51.100.10/32 dev lo\nroute add 198.51.100.10/32 via 10.10.0.11\n")?;
     Ok(path)
 }
 
-/// Without a program in its driver, a cable's end takes frames of XDP only where its receive offload was put on while it
-/// was up.
+/// A veth end without a native XDP program receives XDP frames only if its GRO offload was enabled while it was up.
 fn enable_xdp_receive(balancer: &NetworkNamespace) -> Result<(), Box<dyn Error>> {
     for state in ["off", "on"] {
         let mut ethtool = balancer.command(find("ethtool"));
@@ -139,7 +138,7 @@ fn enable_xdp_receive(balancer: &NetworkNamespace) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// nftables translate the destination and the source.
+/// nftables translates the destination and the source address.
 fn nftables_translation() -> Result<PacketPath, Box<dyn Error>> {
     let path = PacketPath::new(true, DrainPoint::Stack)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
@@ -154,7 +153,7 @@ fn nftables_translation() -> Result<PacketPath, Box<dyn Error>> {
     Ok(path)
 }
 
-/// A daemon that forwards packets; killed when dropped.
+/// A balancer process that forwards packets; killed when dropped.
 struct DaemonProcess {
     child: Child,
     _dir: TemporaryDir,
@@ -171,14 +170,14 @@ impl DaemonProcess {
         let dir = TemporaryDir::new("paths")?;
         let log = dir.path().join("log");
         let file = dir.write("steelyard.toml", config(forward, dir.path(), pins.path()))?;
-        // It ends with this process, however that ends.
+        // The parent-death signal kills the balancer however this process ends.
         let mut command = balancer.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(dir.create("log")?);
         let child = command.spawn()?;
         let mut daemon = DaemonProcess { child, _dir: dir, _pins: pins };
         let begun = Instant::now();
-        // Ready is told when packets are forwarded.
+        // The `ready` event is logged once packets are forwarded.
         while !std::fs::read_to_string(&log)?.contains("info ready:") {
             let read_log = || std::fs::read_to_string(&log).unwrap_or_default();
             if daemon.child.try_wait()?.is_some() || begun.elapsed() > READY {

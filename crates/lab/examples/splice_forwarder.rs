@@ -1,7 +1,7 @@
-//! The floor of a large body: moves pages between a client and one upstream through a pipe, without copying.
+//! The lower bound for a large body: moves pages between a client and one upstream through a pipe, without copying.
 //!
-//! `splice_forwarder LISTEN UPSTREAM`. One thread, edge-triggered epoll, splice(2); each direction has a pipe once it
-//! has carried something. It has no timeouts, counters or rules.
+//! `splice_forwarder LISTEN UPSTREAM`. One thread, edge-triggered epoll, splice(2); each direction gets a pipe with its
+//! first bytes. It has no timeouts, counters or rules.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })
 }
 
-/// A pipe for each side's bytes, and how many are in it.
+/// A pipe for each side's bytes, and the number of bytes in it.
 #[derive(Default)]
 struct SplicePipe {
     pipes: [Option<(OwnedFd, OwnedFd)>; 2],
@@ -31,7 +31,7 @@ fn splice_on(pair: &mut Pair<SplicePipe>, from: usize, ended: bool) -> Result<St
     let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
     if pair.state.pipes[from].is_none() {
         let pipe = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC)?;
-        // A smaller one works too, when the user's share of pipe pages is used up.
+        // Ignored: a smaller pipe also works when the user's limit of pipe pages is reached.
         let _ = fcntl_setpipe_size(&pipe.0, PIPE_BYTES);
         pair.state.pipes[from] = Some(pipe);
     }
@@ -47,7 +47,7 @@ fn splice_on(pair: &mut Pair<SplicePipe>, from: usize, ended: bool) -> Result<St
                 Err(error) => return Err(error),
             }
         }
-        // After a small message nothing more is there, or an event will say so.
+        // After a short read the socket is usually empty; otherwise an event follows.
         if small && !ended {
             return Ok(Step::Wait);
         }

@@ -1,6 +1,6 @@
-//! Compares two results: what is proven to differ, what is not, and what so few runs cannot show.
+//! Compares two results: which figures are proven to differ, which are not, and which have too few runs to show it.
 //!
-//! "Not proven" is never shown as "equal". It reads no files.
+//! "Not proven" is never reported as "equal". It reads no files.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use crate::stats::family::holm_correction;
 use crate::stats::rank::{RankTestResult, compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 
-/// How strict a comparison is.
+/// The significance level and threshold of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignificanceRule {
     /// The probability of a false difference: in each row, or in any of the rows that are tested together.
     pub alpha: f64,
-    /// A difference counts when its whole interval lies beyond so many per cent of the baseline's median.
+    /// A difference counts only if its whole interval exceeds this share of the baseline's median.
     pub threshold_percent: f64,
 }
 
@@ -29,11 +29,11 @@ pub enum ComparisonStatus {
     Better,
     /// Proven to be worse.
     Worse,
-    /// Proven to differ in a figure that is neither good nor bad.
+    /// Proven to differ in a figure without a better direction.
     Differs,
-    /// Nothing is proven; that is not the same as equal.
+    /// Nothing is proven, which does not mean equal.
     Unproven,
-    /// So few runs can prove nothing, whatever their values.
+    /// Too few runs to prove a difference with any values.
     TooFewRuns,
 }
 
@@ -43,11 +43,11 @@ pub struct ComparisonRow {
     pub test: String,
     pub metric: String,
     pub unit: String,
-    /// The median of the baseline's runs.
+    /// Median of the baseline's runs.
     pub baseline: f64,
-    /// The median of the result's runs.
+    /// Median of the result's runs.
     pub result: f64,
-    /// Their difference in per cent of the baseline; `None` where that is 0.
+    /// Difference in per cent of the baseline; `None` if the baseline is 0.
     pub difference_percent: Option<f64>,
     pub status: ComparisonStatus,
     /// The baseline's standard deviation in per cent of its mean.
@@ -56,11 +56,12 @@ pub struct ComparisonRow {
     pub result_deviation_percent: f64,
     /// Runs of the baseline and of the result.
     pub runs: (usize, usize),
-    /// How probable so clear a difference would be of a thing with itself (Mann–Whitney, two-sided).
+    /// Probability of a difference at least this large between two samples of the same source (Mann–Whitney,
+    /// two-sided).
     pub p: f64,
-    /// The probability corrected for all rows that are tested together (Holm): proven at or below alpha.
+    /// `p` corrected for all rows that are tested together (Holm): proven at or below alpha.
     pub p_together: f64,
-    /// Probability that a run of the result exceeds one of the baseline, less the opposite: −1 to 1.
+    /// Probability that a run of the result exceeds one of the baseline, minus the opposite: −1 to 1.
     pub effect: f64,
     /// Interval of the difference in per cent of the baseline's median, at confidence 1 − alpha.
     pub interval_percent: Option<(f64, f64)>,
@@ -69,11 +70,11 @@ pub struct ComparisonRow {
 /// A setup difference between the two measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetupDifference {
-    /// The setting of the benchmark or of the kernel, the version, or the machine.
+    /// The benchmark's or kernel's setting, the version, or the machine.
     pub what: String,
-    /// The baseline's value; `None`: it had none.
+    /// The baseline's value; `None`: not set.
     pub baseline: Option<String>,
-    /// As the result had it.
+    /// The result's value; `None`: not set.
     pub result: Option<String>,
 }
 
@@ -81,15 +82,15 @@ pub struct SetupDifference {
 pub struct BenchComparison {
     /// The rows, in the order of the baseline.
     pub rows: Vec<ComparisonRow>,
-    /// Differences in the setup, which alone may explain differences in figures.
+    /// Differences in the setup, which alone can explain differences in figures.
     pub differences: Vec<SetupDifference>,
-    /// The same in words, and rows that only one side has.
+    /// The differences as text, and rows that only one side has.
     pub warnings: Vec<String>,
-    /// Whether something is proven to be worse.
+    /// Whether a figure is proven to be worse.
     pub worse: bool,
 }
 
-/// Compares a result with its baseline, each row by itself: of many rows some are called different by chance.
+/// Compares a result with its baseline row by row. Of many rows, some differ by chance.
 pub fn compare(
     baseline: &BenchResult,
     result: &BenchResult,
@@ -98,7 +99,7 @@ pub fn compare(
     compare_results(baseline, result, rule, false)
 }
 
-/// Compares all rows as one question: the probability of a false difference in any row is alpha.
+/// Compares all rows together: the probability of a false difference in any row is alpha.
 pub fn compare_together(
     baseline: &BenchResult,
     result: &BenchResult,
@@ -162,7 +163,7 @@ impl MetricSample<'_> {
 
 fn samples(of: &BenchResult) -> Vec<MetricSample<'_>> {
     let mut out: Vec<MetricSample<'_>> = Vec::new();
-    // A run that did not end as planned measured something else.
+    // A run that ended early measured something else.
     for run in of.runs.iter().filter(|run| run.complete) {
         for metric in run.metrics.iter().filter(|metric| metric.value.is_finite()) {
             let like = |sample: &&mut MetricSample<'_>| {
@@ -182,7 +183,7 @@ fn samples(of: &BenchResult) -> Vec<MetricSample<'_>> {
 /// A figure of both sides.
 type SamplePair<'a> = (&'a MetricSample<'a>, &'a MetricSample<'a>);
 
-/// The rows, and the alpha at which one of them alone is proven while no other is.
+/// Returns the rows, and the alpha at which a single row is proven if no other is.
 fn compare_samples(
     pairs: &[SamplePair<'_>],
     rule: SignificanceRule,
@@ -190,7 +191,7 @@ fn compare_samples(
 ) -> (Vec<ComparisonRow>, f64) {
     let verdict = |(left, right): &SamplePair<'_>| ranked(&left.values, &right.values, rule.alpha);
     let verdicts: Vec<RankTestResult> = pairs.iter().map(verdict).collect();
-    // Rows that so few runs can never prove are no additional chance of an error.
+    // Rows with too few runs can never be proven, so they do not add to the probability of an error.
     let compared_rows: Vec<usize> =
         (0..pairs.len()).filter(|at| together && smallest_of(pairs[*at]) <= rule.alpha).collect();
     let mut ps: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
@@ -208,7 +209,7 @@ fn smallest_of((left, right): SamplePair<'_>) -> f64 {
     smallest_p(left.values.len(), right.values.len())
 }
 
-/// `p`: corrected for the rows that are tested together; `alone`: the alpha at which one row alone is proven.
+/// `p` is corrected for the rows that are tested together; `alone` is the alpha at which a single row is proven.
 fn compare_sample(
     (left, right): SamplePair<'_>,
     verdict: RankTestResult,
@@ -225,7 +226,7 @@ fn compare_sample(
     };
     let interval = format_interval(verdict.interval);
     let few = smallest_of((left, right)) > alone && p > rule.alpha;
-    // All intervals together have the confidence of one.
+    // Together, all intervals have the confidence of one.
     let wide = if rule.threshold_percent > 0.0 && alone < rule.alpha {
         format_interval(ranked(&left.values, &right.values, alone).interval)
     } else {
@@ -233,10 +234,10 @@ fn compare_sample(
     };
     let beyond = match wide {
         Some((low, high)) => low > rule.threshold_percent || high < -rule.threshold_percent,
-        // Of nothing, whatever is proven is more than any share.
+        // Relative to a baseline of 0 any proven difference exceeds the threshold.
         None => rule.threshold_percent <= 0.0 || !known,
     };
-    // Most pairs may be equal: then the others tell the direction.
+    // A median shift of 0 means that most pairs are equal; the effect then gives the direction.
     let grows = if verdict.shift == 0.0 { verdict.effect } else { verdict.shift };
     let status = match left.metric.better {
         _ if few => ComparisonStatus::TooFewRuns,
@@ -264,7 +265,7 @@ fn compare_sample(
     }
 }
 
-/// Defects of one of the two sides.
+/// Warnings about one of the two sides.
 fn data_warnings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     let mut out = Vec::new();
     for (name, side) in [("baseline", baseline), ("result", result)] {
@@ -278,7 +279,7 @@ fn data_warnings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     out
 }
 
-/// Differences to know before the figures of two results are compared.
+/// Setup differences to know before the figures are compared.
 fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupDifference> {
     let mut out = Vec::new();
     let mut hold = |what: &str, left: Option<&String>, right: Option<&String>| {
@@ -301,7 +302,7 @@ fn setup_differences(baseline: &BenchResult, result: &BenchResult) -> Vec<SetupD
     for name in names {
         hold(&format!("setting `{name}`"), left.settings.get(name), right.settings.get(name));
     }
-    // A value that only one kernel reports is no difference.
+    // A value that only one kernel reports is not a difference.
     for (name, value) in left.topology.iter().chain(&left.sysctls) {
         if let Some(other) = right.topology.get(name).or_else(|| right.sysctls.get(name)) {
             hold(name, Some(value), Some(other));

@@ -1,6 +1,6 @@
 //! Load from several machines: agents make it and a leader controls them, over TLS with a shared token.
 //!
-//! Counts travel as histograms and are merged as histograms; percentiles cannot be merged.
+//! Counts are sent and merged as histograms, because percentiles cannot be merged.
 
 pub mod agent;
 mod agent_monitor;

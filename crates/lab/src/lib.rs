@@ -1,7 +1,7 @@
-//! The measuring tools: load, servers to test against, and the statistics of figures.
+//! Measurement tools: a load generator, test servers, test networks, and statistics of figures.
 //!
 //! Used by `steelyard bench`, `compare` and `try`, by the benchmarks and by tests of other crates. It draws no
-//! conclusions about a balancer: it sends, answers, counts, compares figures with figures, and returns them.
+//! conclusions about a balancer: it generates load, responds, counts and compares figures.
 
 pub mod bench;
 pub mod compare;

@@ -1,7 +1,8 @@
-//! A long line between two hosts: delay, rate, queue and loss, made in user space where the kernel has none.
+//! An emulated link between two hosts: delay, rate, queue and loss, implemented in user space because not every kernel
+//! has netem.
 //!
-//! A client and a server, each in a namespace, with a forwarder between them that passes whole frames. It is accurate to
-//! a millisecond while the machine has a processor for it; it measures nothing.
+//! A client and a server each have a namespace, and a forwarder between them passes whole frames. The emulation is
+//! accurate to a millisecond while a processor is free for it. This module measures nothing.
 
 mod fault;
 mod forwarder;
@@ -26,14 +27,14 @@ pub use parallel_links::ParallelLinks;
 pub use queue::{LinkCounts, LinkShape};
 pub use tap::LinkTap;
 
-/// The line; gone when dropped.
+/// The emulated link; dropping it removes everything.
 #[derive(Debug)]
 pub struct EmulatedLink {
-    /// One end. Its link is `eth0`.
+    /// The first end. Its interface is `eth0`.
     pub client: NetworkNamespace,
-    /// The other end. Its link is `eth0`.
+    /// The second end. Its interface is `eth0`.
     pub server: NetworkNamespace,
-    // Before what it is laid through, which goes after it.
+    // Must drop before the namespace that its links are in.
     wire: ForwarderHandle,
     _between: NetworkNamespace,
 }
@@ -43,12 +44,12 @@ pub const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 1));
 pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 2));
 
 impl EmulatedLink {
-    /// Lays a line: `up` is what the client's packets meet, `down` what the server's do.
+    /// Creates a link: `up` is the shape for the client's packets, `down` for the server's.
     pub fn open(up: LinkShape, down: LinkShape) -> Result<EmulatedLink, EmulatedLinkError> {
         EmulatedLink::open_with(LinkSettings::new([up, down]))
     }
 
-    /// Lays one of this course; its first host is the client.
+    /// Creates a link with these settings; its first host is the client.
     pub fn open_with(course: LinkSettings) -> Result<EmulatedLink, EmulatedLinkError> {
         let client = NetworkNamespace::new("client")?;
         let server = NetworkNamespace::new("server")?;
@@ -60,7 +61,7 @@ impl EmulatedLink {
         Ok(EmulatedLink { client, server, wire, _between: between })
     }
 
-    /// Ends it; what was done with packets of the client and of the server.
+    /// Stops the link; returns the counts for the client's and the server's packets.
     pub fn close(mut self) -> io::Result<[LinkCounts; 2]> {
         let ended = self.wire.stop_forwarding().unwrap_or(Ok(Vec::new()))?;
         Ok(ended.first().copied().unwrap_or_default())

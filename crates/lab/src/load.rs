@@ -1,7 +1,7 @@
 //! The load generator: a closed loop over a number of connections, or an open loop at a fixed rate.
 //!
-//! Latency counts from the intended start of a request, so that a stall of the target is not hidden by waiting for it.
-//! Every failed request is counted by its cause and never repeated. It does not interpret the figures.
+//! Latency counts from the intended start of a request, so that waiting does not hide a stall of the target. Every
+//! failed request is counted by its cause and never repeated. The load generator does not interpret the figures.
 
 mod action;
 mod client;

@@ -1,4 +1,4 @@
-//! This machine, as far as it decides what a measurement means: its processors' time, its limits, its settings.
+//! This machine, as far as it affects a measurement: processor time, limits and settings.
 
 pub mod activity;
 pub mod facts;

@@ -1,7 +1,7 @@
-//! Networks to prove things in: namespaces, cables, a router between clients and servers, and a bpf file system.
+//! Test networks: namespaces, cables, a router between clients and servers, and a BPF file system.
 //!
-//! All of it is made by the caller, under names that no other run has, and is gone when dropped; `sweep` removes
-//! what a killed run left. It needs root and iproute2, and says so. It carries no traffic by itself.
+//! The caller creates them under names unique to the run, and dropping them removes them. `sweep` removes what a killed
+//! run left. They need root and iproute2; errors name what is missing. This module sends no traffic.
 
 mod bpffs;
 mod congestion_control;

@@ -1,7 +1,7 @@
-//! Readiness of sockets: epoll, a precise alarm, and a wake-up from other threads.
+//! Readiness of sockets: epoll, a precise timer, and a wake-up from other threads.
 //!
-//! Edge-triggered by default, so the caller reads and writes until the kernel says that it would block. It owns no
-//! sockets and knows nothing of what they carry.
+//! Edge-triggered by default, so the caller reads and writes until the kernel returns EAGAIN. It owns no sockets and
+//! does not interpret their data.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,23 +17,23 @@ use rustix::time::{
     timerfd_create, timerfd_settime,
 };
 
-/// Now, in nanoseconds of the kernel's monotonic clock: the same axis in every thread.
+/// The current time of the kernel's monotonic clock, comparable between threads.
 pub fn now() -> MonotonicTime {
     let time = clock_gettime(ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     MonotonicTime(seconds * NANOS + u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// What the kernel said of one socket.
+/// The kernel's report about one socket.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketReadiness {
-    /// The number it was added with.
+    /// The token that the socket was added with.
     pub token: u64,
     /// Bytes, the end or an error can be read.
     pub readable: bool,
-    /// Bytes can be written, or the error can be learned.
+    /// Bytes can be written, or the connection's error is available.
     pub writable: bool,
-    /// The peer has ended its direction or the connection: read until the end is seen.
+    /// The peer has closed its direction or the connection: read to the end.
     pub ended: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct SocketReadiness {
 pub struct PollerWaker(Arc<OwnedFd>);
 
 impl PollerWaker {
-    /// Makes the current or next `wait` return; a full counter means that it will anyway.
+    /// Makes the current or next `wait` return. A full counter already has that effect.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
@@ -57,7 +57,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// A new one; fails only for want of descriptors or memory.
+    /// Creates a poller; fails only without free descriptors or memory.
     pub fn new() -> Result<Poller, Errno> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -80,19 +80,19 @@ impl Poller {
         epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
     }
 
-    /// Watches a listener, level-triggered: an accept loop may stop early and be called again.
+    /// Watches a listener, level-triggered: the accept loop may stop early and continue after the next wait.
     pub fn add_listener(&self, socket: impl AsFd, token: u64) -> Result<(), Errno> {
         epoll::add(&self.epoll, socket, EventData::new_u64(token), EventFlags::IN)
     }
 
-    /// Watches a socket no more; closing it does so too.
+    /// Stops watching a socket; closing the socket has the same effect.
     pub fn remove(&self, socket: impl AsFd) -> Result<(), Errno> {
         epoll::delete(&self.epoll, socket)
     }
 
     /// Waits for readiness, a wake-up or `deadline`, and replaces the contents of `ready`.
     ///
-    /// May return early with nothing: callers look at the clock.
+    /// May return early without an event, so callers check the clock.
     pub fn wait(
         &mut self,
         deadline: MonotonicTime,
@@ -130,7 +130,7 @@ impl Poller {
         Ok(())
     }
 
-    /// The timeout of the system call: whole milliseconds short of the deadline, the alarm does the rest.
+    /// The system call's timeout: whole milliseconds before the deadline; the timer covers the remainder.
     fn timeout(&mut self, deadline: MonotonicTime) -> Result<Option<Timespec>, Errno> {
         if deadline == MonotonicTime::NEVER {
             return Ok(None);
@@ -162,7 +162,7 @@ fn timespec(span: Duration) -> Timespec {
     }
 }
 
-/// Events taken by one call.
+/// Limit for events of one call.
 const BATCH: usize = 256;
 /// Longer waits use the system call's own timeout, whose unit is a millisecond.
 const COARSE: Duration = Duration::from_millis(4);

@@ -1,4 +1,4 @@
-//! Ports that the kernel chose, so that it gives them to nobody else until someone listens on them.
+//! Reserves ports that the kernel chose, so that no other process is given them before a server listens there.
 //!
 //! For listeners that set SO_REUSEADDR and SO_REUSEPORT, as the balancer's do. It accepts no connection itself.
 
@@ -10,7 +10,8 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
 };
 
-/// A port that the kernel chooses for nobody else while this is kept; who asks for its number gets it.
+/// A port that the kernel assigns to no other socket while this value lives. A socket that binds the number explicitly
+/// with SO_REUSEPORT gets it.
 #[derive(Debug)]
 pub struct ReservedPort {
     address: SocketAddr,
@@ -25,13 +26,12 @@ impl ReservedPort {
         Ok(ReservedPort { address, _socket: socket })
     }
 
-    /// The address with its port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// A socket bound to `address`; `shared`: although another socket of ours is.
+/// A socket bound to `address`; `shared`: even if another socket of this process has the address.
 pub(crate) fn bind_socket(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

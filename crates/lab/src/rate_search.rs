@@ -1,6 +1,7 @@
 //! Finds the highest rate that meets an objective: doubles until it is missed, halves the gap, then confirms.
 //!
-//! Rates go out, trial outcomes come in; it sends nothing. A rate counts as held only when every confirmation held.
+//! It returns rates and receives outcomes of trials; it sends nothing. A rate counts as held only when every
+//! confirmation held.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +12,11 @@ use crate::stats::interval;
 pub struct LatencyObjective {
     /// The share of requests that must be fast, above 0 and below 1.
     pub share: f64,
-    /// How fast, in microseconds.
+    /// The time limit, microseconds.
     pub within_us: f64,
 }
 
-/// Why a text is no objective.
+/// Why an objective is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an objective; expected one such as `p99 < 20ms` or `p99.9 < 500us`")]
 pub struct LatencyObjectiveError(String);
@@ -42,7 +43,7 @@ pub enum TrialOutcome {
     Holds,
     /// The objective is missed, or not proven.
     Misses,
-    /// The generator could not make the load: the trial says nothing about the target.
+    /// The generator could not make the load, so the trial shows nothing about the target.
     ClientLimit,
 }
 
@@ -54,7 +55,7 @@ impl LatencyObjective {
         if all > 0 && high <= 1.0 - self.share { TrialOutcome::Holds } else { TrialOutcome::Misses }
     }
 
-    /// The number of requests with which a trial without slow ones is proven.
+    /// The smallest power of two of requests with which a trial without slow ones is proven.
     pub fn min_requests(&self) -> u64 {
         (1..64)
             .map(|power| 1_u64 << power)
@@ -69,20 +70,20 @@ pub struct RateSearch {
     highest_passed: Option<f64>,
     lowest_missed: Option<f64>,
     next: f64,
-    /// Confirmations of `held` so far, once the gap is narrow.
+    /// Confirmations of the highest passed rate so far, once the gap is narrow.
     confirmed: Option<u32>,
-    /// A rate that was given up by a confirmation, so that the search does not climb back.
+    /// Trials so far.
     steps: u32,
     result: Option<SearchResult>,
 }
 
-/// Where a search begins and ends.
+/// The terms of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchLimits {
     pub from: f64,
-    /// The highest rate that is tried.
+    /// The highest rate to try.
     pub most: f64,
-    /// The gap between held and missed, as a part of the held rate, at which it is narrow enough.
+    /// The gap between held and missed rate, as a part of the held rate, at which the search confirms.
     pub precision: f64,
     /// How often the highest rate must be confirmed.
     pub confirmations: u32,
@@ -105,18 +106,18 @@ pub struct SearchResult {
 pub enum SearchEnd {
     /// The gap is narrow and the rate confirmed.
     Confirmed,
-    /// The highest rate that may be tried holds.
+    /// The highest allowed rate holds.
     AtMost,
-    /// The generator is the limit: the target may carry more.
+    /// The generator was the limit; the target may carry more.
     ClientLimit,
     /// Not even the lowest rate holds.
     NeverHeld,
-    /// Trials contradict each other: the target's capacity wavers.
+    /// Trials contradict each other: the target's capacity varies.
     Wavers,
 }
 
 impl RateSearch {
-    /// Nothing has been tried. `from` is above 0 and at most `most`, the precision above 0.
+    /// A search before its first trial. `from` must be above 0 and at most `most`, the precision above 0.
     pub fn new(terms: SearchLimits) -> RateSearch {
         let next = terms.from.min(terms.most);
         RateSearch {
@@ -130,7 +131,7 @@ impl RateSearch {
         }
     }
 
-    /// The rate to try next; `None`: the search is over.
+    /// The next rate to try; `None`: the search has ended.
     pub fn next_rate(&self) -> Option<f64> {
         self.result.is_none().then_some(self.next)
     }
@@ -139,7 +140,7 @@ impl RateSearch {
         self.result
     }
 
-    /// Records the outcome of the trial at `next`.
+    /// Records the outcome of the trial at `next_rate`.
     pub fn record_trial(&mut self, verdict: TrialOutcome) {
         self.steps += 1;
         match (verdict, self.confirmed) {
@@ -155,7 +156,7 @@ impl RateSearch {
             (TrialOutcome::Misses, confirming) => {
                 self.lowest_missed = Some(self.next);
                 if confirming.is_some() {
-                    // The rate held once and misses now: lower rates must be proven again.
+                    // The rate held before and misses now, so lower rates must be proven again.
                     self.highest_passed = None;
                     self.confirmed = None;
                 }
@@ -187,7 +188,7 @@ impl RateSearch {
                 }
             }
             (None, Some(missed)) => {
-                // Below what gave way by a little first: a fall by half would throw the search away.
+                // Tries slightly below a missed rate first: halving would discard the progress of the search.
                 let factor =
                     if missed > self.terms.from { 1.0 - self.terms.precision * 2.0 } else { 0.5 };
                 // A step of 5 percent at least ends the search; more than a half could jump below a rate that holds.
@@ -208,9 +209,9 @@ impl RateSearch {
     }
 }
 
-/// Trials of a search at most.
+/// Limit for the trials of a search.
 const MOST_STEPS: u32 = 60;
-/// Rates below this part of the first are not tried.
+/// The lowest rate to try, as a part of the first.
 const LOWEST: f64 = 1.0 / 64.0;
 
 #[cfg(test)]
@@ -235,7 +236,7 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the capacity lies, the found rate is below it by less than the precision.
+        /// For any capacity, the found rate is below it by less than the precision.
         #[test]
         fn the_capacity_is_found(capacity in 5.0f64..900_000.0) {
             let step = |rate| if rate <= capacity { TrialOutcome::Holds } else { TrialOutcome::Misses };
@@ -246,7 +247,7 @@ mod tests {
             prop_assert!(steps < 40, "{} steps", steps);
         }
 
-        /// Whatever verdicts come, it ends.
+        /// The search ends after any sequence of outcomes.
         #[test]
         fn it_always_ends(verdicts in prop::collection::vec(any::<bool>(), 80)) {
             let mut verdicts = verdicts.into_iter().cycle();

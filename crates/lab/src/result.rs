@@ -1,6 +1,6 @@
-//! The file that a benchmark leaves: every run with its figures, and where they come from.
+//! The result file of a benchmark: every run with its figures and provenance.
 //!
-//! The form is versioned and read back by comparisons. It reads and writes no files itself.
+//! The format is versioned, and comparisons read it. This module reads and writes no files.
 
 use std::collections::BTreeMap;
 
@@ -12,105 +12,102 @@ use crate::machine::processors::ProcessorShare;
 use crate::rate_search::SearchResult;
 use crate::result_note::{NoteSeverity, ResultNote};
 
-/// What such a file says it is.
+/// The value of `format` in a result file.
 pub const FORMAT: &str = "steelyard-result";
-/// The version of the form that is written and read.
+/// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchResult {
     pub format: String,
     pub version: u32,
-    /// Which benchmark: `http`, `connect`, `stream`.
+    /// The benchmark: `http`, `connect`, `stream`.
     pub kind: String,
-    /// Whether everything that was planned was measured.
+    /// Whether all planned measurements were made.
     pub complete: bool,
-    /// Why it is incomplete, or what must be known to read it: causes and limits of the generator.
+    /// What a reader must know: causes of missing measurements, and limits of the generator.
     pub notes: Vec<ResultNote>,
-    /// Where the figures come from.
     pub provenance: ResultProvenance,
-    /// How a search for a rate ended; absent without one.
+    /// The end of a rate search; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchResult>,
-    /// The runs, in the order in which they were made.
+    /// The runs in the order in which they were made.
     pub runs: Vec<BenchRun>,
 }
 
-/// Where figures come from.
+/// The origin of the figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResultProvenance {
     /// Version of this program.
     pub steelyard: String,
-    /// When the first run began, milliseconds since 1970.
+    /// Start of the first run, milliseconds since 1970.
     pub began_unix_ms: u64,
     /// The command, argument by argument.
     pub command: Vec<String>,
     pub host: String,
     pub kernel: String,
-    /// The processors' name, and how many this process may use.
+    /// The processors' model, and how many this process may use.
     pub processors: String,
-    /// Settings of the kernel that matter, by name; those that could not be read are absent.
+    /// Kernel settings that affect measurements, by name; unreadable ones are absent.
     pub sysctls: BTreeMap<String, String>,
-    /// How the machine is built: processors, and each interface.
+    /// The machine's hardware: processors, and each interface.
     #[serde(default)]
     pub topology: BTreeMap<String, String>,
-    /// Descriptors that this process may open.
+    /// Limit for open descriptors of this process.
     pub descriptors: u64,
-    /// FNV-1a of the scenario or configuration that was used, 16 digits; absent without one.
+    /// FNV-1a of the scenario or configuration, 16 digits; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// What else was set: target, address, protocol.
+    /// Other settings: target, address, protocol.
     pub settings: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchRun {
-    /// What was tested: runs of one test are repeats of each other.
+    /// The name of the test; runs with the same name are repeats.
     pub test: String,
-    /// Which repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
-    /// Whether it ran as planned to its end.
+    /// Whether the run ended as planned.
     pub complete: bool,
     pub metrics: Vec<BenchMetric>,
     #[serde(default)]
     pub failed: BTreeMap<String, u64>,
     #[serde(default)]
     pub series: Vec<SecondSample>,
-    /// Latency: upper ends in microseconds, and how many were there; to be merged, where percentiles cannot be.
+    /// Latency histogram: upper bounds in microseconds, and counts. Unlike percentiles, histograms can be merged.
     #[serde(default)]
     pub histogram: Vec<(f64, u64)>,
-    /// What each processor did meanwhile.
     #[serde(default)]
     pub processors: Vec<ProcessorShare>,
-    /// How busy each of those processors was in each second of the series, 0 to 1.
+    /// Busy share of each processor in each second of the series, 0 to 1.
     #[serde(default)]
     pub busy: Vec<Vec<f64>>,
-    /// What else the machine did meanwhile.
+    /// Other activity of the machine during the run.
     #[serde(default)]
     pub beside: Option<MachineActivity>,
-    /// Share of a processor that each thread of the generator used, 0 to 1.
+    /// Processor share of each thread of the generator, 0 to 1.
     #[serde(default)]
     pub threads_busy: Vec<f64>,
-    /// What each machine did, where several made the load.
+    /// The part of each machine, if several made the load.
     #[serde(default)]
     pub parts: Vec<AgentPart>,
 }
 
-/// One machine's part of a load that several made.
+/// One machine's part of a load that several machines made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentPart {
-    /// Where it listens for orders.
+    /// The agent's address.
     pub agent: String,
-    /// Its name, kernel and processors.
+    /// Hostname, kernel and processors.
     pub about: String,
-    /// Whether it told its end.
+    /// Whether the agent reported its end.
     pub complete: bool,
-    /// Requests that it began.
+    /// Requests that it started.
     pub requests: u64,
     pub answered: u64,
-    /// What its processors did.
     pub processors: Vec<ProcessorShare>,
-    /// Share of a processor that each of its threads used, 0 to 1.
+    /// Processor share of each of its threads, 0 to 1.
     pub threads_busy: Vec<f64>,
 }
 
@@ -122,20 +119,20 @@ pub struct BenchMetric {
     pub value: f64,
 }
 
-/// What is better of a figure.
+/// The better direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MetricDirection {
     More,
     Less,
-    /// Neither: it is told, not judged.
+    /// Neither direction is better; the figure is only reported.
     Neither,
 }
 
-/// One second of a run, or what was left at its end.
+/// One second of a run, or the remainder at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SecondSample {
-    /// Its end, seconds since the run began.
+    /// Its end, seconds since the run started.
     pub at: f64,
     /// Requests answered in this second.
     pub rate: f64,
@@ -143,27 +140,27 @@ pub struct SecondSample {
     pub failed: f64,
     /// Bits received a second.
     pub bits: f64,
-    /// Latency of what was answered in it, microseconds.
+    /// Latency of the requests answered in this second, microseconds.
     pub p50_us: f64,
     pub p99_us: f64,
     pub max_us: f64,
-    /// Share of a processor that the busiest thread of the generator needed, 0 to 1.
+    /// Processor share of the generator's busiest thread, 0 to 1.
     #[serde(default)]
     pub busiest: f64,
 }
 
-/// Why a text is not a result.
+/// Why a file is not a valid result.
 #[derive(Debug, Error)]
 pub enum ResultReadError {
-    /// Not JSON, or not of this form.
+    /// Not JSON, or not a result.
     #[error("it is not a result file: {0}")]
     Form(#[from] serde_json::Error),
-    /// JSON of another kind.
+    /// JSON of another format.
     #[error(
         "it says that it is `{0}`; expected `{FORMAT}`: give a file that `steelyard bench -o` wrote"
     )]
     Format(String),
-    /// A form that came later or earlier.
+    /// A later or earlier version of the format.
     #[error("its version is {0}; this program reads {VERSION}")]
     Version(u32),
     #[error("it holds no run")]
@@ -191,7 +188,7 @@ impl BenchMetric {
 }
 
 impl BenchResult {
-    /// One of this kind without runs.
+    /// An empty result of this kind.
     pub fn new(kind: &str, provenance: ResultProvenance) -> BenchResult {
         BenchResult {
             format: FORMAT.to_owned(),
@@ -205,14 +202,14 @@ impl BenchResult {
         }
     }
 
-    /// Adds a note unless one that holds `mark` is there: what is so in every run is told once.
+    /// Adds a note unless an existing note contains `mark`, so that a fact about every run is reported once.
     pub fn add_note_once(&mut self, mark: &str, weight: NoteSeverity, text: String) {
         if !self.notes.iter().any(|note| note.text.contains(mark)) {
             self.add_note(weight, text);
         }
     }
 
-    /// Adds a note once; one of `Partial` marks the whole.
+    /// Adds a note unless it exists. A `Partial` note marks the whole result as incomplete.
     pub fn add_note(&mut self, weight: NoteSeverity, text: String) {
         self.complete &= weight != NoteSeverity::Partial;
         let note = ResultNote { weight, text };

@@ -8,7 +8,7 @@ pub struct ResultNote {
     pub text: String,
 }
 
-/// How grave a note is.
+/// The severity of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteSeverity {
@@ -17,6 +17,6 @@ pub enum NoteSeverity {
     Warning,
     /// The generator, not the target, was the limit: the figure is a lower bound.
     ClientLimit,
-    /// Something that was planned is missing.
+    /// A planned measurement is missing.
     Partial,
 }

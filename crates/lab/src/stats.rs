@@ -1,6 +1,6 @@
-//! Statistics of few runs: medians, ranks, intervals. Nothing here assumes that noise is normal unless it says so.
+//! Statistics of few runs: medians, ranks, intervals. No function assumes normal noise unless its comment says so.
 //!
-//! It knows nothing of what was measured.
+//! Independent of what was measured.
 
 pub mod family;
 pub mod interval;

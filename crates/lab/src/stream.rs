@@ -1,7 +1,7 @@
 //! Throughput of TCP and UDP between two ends, over socket buffers, message sizes and directions.
 //!
-//! One end serves (`serve`), the other orders and measures (`client`); what they say to each other is in `ask`. Both are
-//! ours: nothing else is spoken to.
+//! `server` is one end; `client` requests runs and measures; `request` defines their messages. Both ends are this
+//! program: no other protocol is supported.
 
 pub mod client;
 pub mod matrix;

@@ -1,8 +1,8 @@
-//! The five studies that this program grew from, repeated on this machine: each builds its network, measures, and comes
-//! to a report that says what the source study found, what was found here, and what differs.
+//! Five published studies, repeated on this machine. Each study builds its network, measures, and builds a report: the
+//! source study's findings, the findings here, and what differs.
 //!
-//! Figures and verdicts follow from what was measured and from parameters; nothing in a report is stated beforehand but
-//! the source study's own figures.
+//! Figures and conclusions follow from the measurements and parameters. A report states nothing in advance except the
+//! source study's own figures.
 
 pub mod balancer;
 pub mod catalog;

@@ -1,5 +1,5 @@
-//! Socket options that no safe wrapper offers: a port that is chosen late, the segment size of a connection, and what of it
-//! is not acknowledged or was sent again.
+//! Socket options without a safe wrapper: late port selection, and a connection's segment size, unacknowledged and
+//! retransmitted segments.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -7,8 +7,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Lets the kernel choose the port of a bound address when the connection is made, so that a port is taken for one
-/// destination only (IP_BIND_ADDRESS_NO_PORT, ip(7)); it holds for IPv6 too.
+/// Lets the kernel choose the source port when the connection is made, so that the port is in use for one destination
+/// only (IP_BIND_ADDRESS_NO_PORT, ip(7)). It applies to IPv6 too.
 pub fn choose_port_late(socket: impl AsFd) -> io::Result<()> {
     let value: libc::c_int = 1;
     let length = size_of::<libc::c_int>() as libc::socklen_t;
@@ -25,7 +25,7 @@ pub fn choose_port_late(socket: impl AsFd) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The largest segment that a connection of TCP sends, bytes; `None` of what is none (TCP_MAXSEG, tcp(7)).
+/// The largest segment that a TCP connection sends, bytes; `None`: not a TCP connection (TCP_MAXSEG, tcp(7)).
 pub fn segment_size(socket: impl AsFd) -> Option<u32> {
     let mut value: libc::c_int = 0;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;
@@ -43,22 +43,23 @@ pub fn segment_size(socket: impl AsFd) -> Option<u32> {
     if result == 0 { u32::try_from(value).ok() } else { None }
 }
 
-/// Segments of a connection of TCP that are sent and not acknowledged; `None` of what is none (TCP_INFO, tcp(7)).
+/// Sent but unacknowledged segments of a TCP connection; `None`: not a TCP connection (TCP_INFO, tcp(7)).
 pub fn unacknowledged(socket: impl AsFd) -> Option<u32> {
     number(socket, UNACKED)
 }
 
-/// Segments of a connection of TCP that were sent again, all of them; `None` of what is none (TCP_INFO, tcp(7)).
+/// All retransmitted segments of a TCP connection; `None`: not a TCP connection (TCP_INFO, tcp(7)).
 pub fn retransmitted(socket: impl AsFd) -> Option<u32> {
     number(socket, TOTAL_RETRANS)
 }
 
-/// Where the unacknowledged segments of Linux's tcp_info lie: after eight bytes of state and options come numbers of four, of which it is the fifth.
+/// Offset of the unacknowledged segments in Linux's tcp_info: the fifth of the 4-byte numbers after eight bytes of
+/// state and options.
 const UNACKED: usize = 8 + 4 * 4;
-/// Where its retransmissions lie, the 24th of them.
+/// Offset of the retransmitted segments, the 24th of these numbers.
 const TOTAL_RETRANS: usize = 8 + 4 * 23;
 
-/// A number of the kernel's account of a connection of TCP.
+/// Reads a number of a TCP connection's tcp_info.
 fn number(socket: impl AsFd, at: usize) -> Option<u32> {
     let mut info = [0_u8; TOTAL_RETRANS + 4];
     let mut length = info.len() as libc::socklen_t;

@@ -1,7 +1,7 @@
-//! Networks from a file: hosts, routers, bridges, and links between them with what their packets meet.
+//! Networks from a file: hosts, routers, bridges, and the links between them with their delays, rates and losses.
 //!
-//! `file` reads and checks, `build` makes what was planned out of namespaces, `record` knows what stands. No traffic is
-//! made here.
+//! `file` parses and checks, `build` creates namespaces from the plan, `record` stores which networks are running. This
+//! module sends no traffic.
 
 pub mod build;
 pub mod file;

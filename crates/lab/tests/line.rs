@@ -1,6 +1,6 @@
-//! The line is as long and as wide as it says.
+//! An emulated link has the delay and rate of its shape.
 //!
-//! A busy machine makes single measurements longer, never shorter: the best of several counts.
+//! A busy machine makes single measurements longer, never shorter, so the best of several counts.
 
 #![allow(
     clippy::unwrap_used,
@@ -62,10 +62,10 @@ fn a_round_trip_takes_both_delays() {
     assert!(up.passed >= 40 && down.passed >= 20 && up.lost + down.lost == 0, "{up:?} {down:?}");
 }
 
-/// What is sent again and again.
+/// Sent repeatedly.
 static CHUNK: [u8; 1 << 20] = [7; 1 << 20];
 
-/// The best of several transfers, as a part of what the rate allows.
+/// The best of several transfers, as a share of the possible rate.
 fn carried(rate: u64, bytes: usize) -> Option<f64> {
     let shape = LinkShape { bits_per_second: rate, queue_bytes: 1 << 20, ..LinkShape::default() };
     let line = line(LinkShape::default(), shape)?;
@@ -90,7 +90,7 @@ fn carried(rate: u64, bytes: usize) -> Option<f64> {
             begun.elapsed().as_secs_f64()
         })
     };
-    // Headers of link, IP and TCP with timestamps take 66 bytes beside each 1448 of payload.
+    // The Ethernet, IP and TCP headers with timestamps add 66 bytes to each 1448 of payload.
     let wanted = bytes as f64 * 8.0 / rate as f64 * (1_514.0 / 1_448.0);
     let best = (0..6).map(|_| once()).fold(f64::MAX, f64::min);
     let part = wanted / best;
@@ -104,7 +104,7 @@ fn a_transfer_takes_what_the_rate_allows() {
     assert!(part > 0.91 && part < 1.03, "{part}");
 }
 
-/// Pieces that a host hands over whole are counted as frames of a wire, and what is in them comes out as it went in.
+/// Segment trains are counted as single frames of a wire, and their data arrives unchanged.
 #[test]
 fn a_fast_line_passes_trains_of_both_families() {
     let shape =
@@ -133,7 +133,7 @@ fn a_fast_line_passes_trains_of_both_families() {
     assert!(down.passed >= least && down.passed < least * 5 / 4, "{down:?}, {least}");
 }
 
-/// Alone on the machine, with optimized code: `STEELYARD_LONG=1 cargo test --profile prove -p lab --test line`.
+/// Run alone on the machine, with optimised code: `STEELYARD_LONG=1 cargo test --profile prove -p lab --test line`.
 #[test]
 fn rates_from_10_megabits_to_5_gigabits_are_kept() {
     if std::env::var_os("STEELYARD_LONG").is_none() {

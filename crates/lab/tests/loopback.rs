@@ -1,4 +1,4 @@
-//! Load against origins over loopback: every cause of failure is named, and nothing is lost from the counts.
+//! Load against origins over loopback: every failure has its cause, and the counts are complete.
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
@@ -192,7 +192,7 @@ fn open_loop_keeps_its_rate_and_counts_a_stall() {
     let report = load.wait();
     adds_up(&report);
     assert_eq!((report.failed, report.in_flight), (0, 0), "{report:?}");
-    // 100 starts at 500 a second fell into the stall: the first of them waited for all of it.
+    // 100 starts at 500 a second fell into the stall; the first of them waited for all of it.
     assert!(report.latency.max_us > 150_000.0, "{:?}", report.latency);
 }
 

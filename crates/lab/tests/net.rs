@@ -1,6 +1,6 @@
-//! A site as it is built: everyone reaches everyone they should, and nothing is left of it.
+//! A site after it is built: all hosts reach each other as planned, and nothing is left afterwards.
 //!
-//! Needs root; without it the reason is printed, and in the gate it fails.
+//! Needs root; without root the test prints the reason, and in the gate it fails.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ fn is_root() -> bool {
 
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A greeting from one host to another, and back.
+/// Sends a greeting from one host to another and back.
 fn greets(from: &SiteHost, to: &NetworkNamespace, at: IpAddr) {
     let listener = to.run_inside(|| TcpListener::bind((at, 0)).unwrap()).unwrap();
     let address: SocketAddr = listener.local_addr().unwrap();
@@ -83,7 +83,7 @@ fn everyone_reaches_everyone_in_both_versions() {
             greets(&site.client, node, node.host.v6.into());
             greets(node, &site.client, site.client.host.v4.into());
         }
-        // Before anybody balances, the services' address is the balancer's.
+        // Without a balancer process, the services' address belongs to the balancer's host.
         greets(&site.client, &site.balancer, SERVICE_V4.into());
         let names: Vec<String> = site.servers.iter().map(|node| node.name().to_owned()).collect();
         drop(site);
@@ -104,7 +104,7 @@ fn pins_are_kept_while_the_file_system_is_and_a_killed_run_is_swept_up() {
     drop(pins);
     assert!(!dir.exists());
 
-    // As left by a process with a number beyond the largest.
+    // A name of a process with a number beyond the largest.
     let name = format!("sylab-4194305-1-{}-client", std::process::id());
     run_command(std::process::Command::new(find("ip")).args(["netns", "add", &name])).unwrap();
     let living = NetworkNamespace::new("client").unwrap();
@@ -135,7 +135,7 @@ fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor
     chown(&dir, Some(12_345), None).unwrap();
     DirBuilder::new().mode(0o700).create(&mine).unwrap();
     symlink(&disk, mine.join("theirs")).unwrap();
-    // A bpf file system of a dead run, under its name.
+    // A BPF file system that an ended run left, under its name.
     let pins = planted("old");
     DirBuilder::new().mode(0o700).create(&pins).unwrap();
     mount("bpf", &pins, "bpf", MountFlags::empty(), None).unwrap();

@@ -1,7 +1,7 @@
-//! Against a server whose answers take a known time, and that stalls for a second every ten: every percentile is true.
+//! All percentiles are right against a server with known response times that stalls for one second every ten.
 //!
-//! The same is proven under virtual time for every run of tests; this one is against sockets and clocks, for 20 s on a quiet
-//! machine: `STEELYARD_LONG=1 cargo test --profile prove -p lab --test percentiles -- --nocapture`.
+//! Unit tests prove the same under virtual time. This test uses sockets and clocks for 20 s on a quiet machine:
+//! `STEELYARD_LONG=1 cargo test --profile prove -p lab --test percentiles -- --nocapture`.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,10 +18,10 @@ use lab::load::{HttpPlan, LoadModel, LoadPlan, LoadProtocol, LoadRun};
 
 const RATE: u64 = 200;
 const SECONDS: u64 = 20;
-/// From, to and how often, ms: nothing is answered.
+/// Start, end and period of the stall, ms.
 const STALL: (u64, u64, u64) = (5_000, 6_000, 10_000);
 
-/// How long the answer to the request of this number takes, ms.
+/// Response time of the request with this number, ms.
 fn delay(number: u64) -> u64 {
     match number * 37 % 100 {
         0..90 => 30,
@@ -30,7 +30,7 @@ fn delay(number: u64) -> u64 {
     }
 }
 
-/// When an answer that is ready leaves, ms.
+/// When a ready response is sent, ms.
 fn leaves(ready: f64) -> f64 {
     let (from, to, every) = STALL;
     let lap = (ready / every as f64).floor() * every as f64;
@@ -38,7 +38,7 @@ fn leaves(ready: f64) -> f64 {
     if within { to as f64 + lap } else { ready }
 }
 
-/// Answers each request when its time has come.
+/// Responds to each request at its time.
 fn serve(connection: TcpStream, begun: &OnceLock<Instant>) {
     let mut out = connection.try_clone().unwrap();
     let mut number = None;
@@ -80,7 +80,7 @@ fn percentiles_of_a_known_distribution_are_right() {
         plan.pace = LoadModel::Open { per_second: RATE as f64, connections: CONNECTIONS };
         plan.time = Some(Duration::from_secs(SECONDS));
         let report = LoadRun::start(plan).unwrap().wait();
-        // What the listener still waits for.
+        // Connects for the connections that the server still waits to accept.
         for _ in report.connects..CONNECTIONS as u64 {
             drop(TcpStream::connect(address));
         }
@@ -107,5 +107,5 @@ fn percentiles_of_a_known_distribution_are_right() {
     assert!(worst <= 2.0, "{worst}");
 }
 
-/// More than are under way in the stall.
+/// More than the requests in flight during the stall.
 const CONNECTIONS: usize = 400;

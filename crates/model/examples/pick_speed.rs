@@ -1,6 +1,6 @@
-//! How long one choice takes, and one refresh: `cargo run --release -p model --example pick_speed`.
+//! Measures the time of one pick and of one refresh: `cargo run --release -p model --example pick_speed`.
 //!
-//! One thread, 1,000 servers in cache; it says nothing of contention between workers.
+//! One thread, 1,000 servers in cache; contention between workers is not measured.
 
 #[path = "../tests/support/view.rs"]
 mod view;
@@ -48,7 +48,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds a choice, microseconds a refresh after a verdict.
+/// Nanoseconds per pick, and microseconds per refresh after a verdict.
 fn measure(balance: BalancePolicy, weights: &[u16]) -> (u128, u128) {
     let mut view = view::pool(balance, weights);
     let mut chooser = ServerPicker::new(&view, 1);

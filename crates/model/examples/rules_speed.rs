@@ -1,4 +1,4 @@
-//! What finding a rule costs: with one rule and with 3,000, nanoseconds a request and their ratio.
+//! Measures the cost of finding a rule: nanoseconds per request with one rule and with 3,000, and their ratio.
 //!
 //! `cargo run --profile prove -p model --example rules_speed`
 
@@ -40,7 +40,7 @@ impl RuleState for NoRuleState {
     fn record_passed_over(&self, _: usize) {}
 }
 
-/// So many rules, of which the last one takes the request.
+/// A table of `count` rules, of which the last one matches the request.
 fn table(count: usize) -> RuleTable {
     let rule = |n: usize| {
         let last = n + 1 == count;
@@ -77,7 +77,7 @@ fn nanos(table: &RuleTable, count: usize) -> f64 {
 fn main() {
     let one = table(1);
     let many = table(3_000);
-    // The lowest of several runs: whatever else the machine does only adds.
+    // The fastest of several runs, because other load on the machine only adds time.
     let lowest = |table: &RuleTable, count| {
         (0..7).map(|_| nanos(table, count)).fold(f64::INFINITY, f64::min)
     };

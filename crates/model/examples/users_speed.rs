@@ -1,7 +1,7 @@
-//! What counting an operation for a service's users costs: `cargo run --profile prove -p model --example users_speed`.
+//! Measures the cost of counting an operation for an SLO: `cargo run --profile prove -p model --example users_speed`.
 //!
-//! One thread, its slot in cache: where the operation counts, its client's network, and the numbers. It says nothing of
-//! reading them, which happens once in some seconds.
+//! One thread with its slot in cache: the operation's class, its client's network, and the counters. Reading them is
+//! not measured, because it happens only every few seconds.
 
 use std::hint::black_box;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use model::slo::outcome::EndedOperation;
 use model::slo::outcome_counts::outcome_indices;
 
 const OPERATIONS: u32 = 10_000_000;
-/// What is told apart unless set.
+/// The default grouping of client networks.
 const SHAPE: NetworkGrouping = NetworkGrouping { networks: 64, mask4: 24, mask6: 56 };
 
 #[expect(clippy::print_stdout, reason = "printing is what it is for")]
@@ -30,7 +30,7 @@ fn measure(networks: u32) -> f64 {
         let users = SloTable::new(1, SHAPE);
         let begun = Instant::now();
         for number in 0..OPERATIONS {
-            // One in a hundred fails.
+            // One operation in a hundred fails.
             let cause = (number % 100 == 0).then_some(Cause::ServerReset);
             let took = Duration::from_micros(u64::from(number % 700));
             let ended =

@@ -1,10 +1,11 @@
-//! When an ordered certificate is renewed: at once if there is none, then at two thirds of its lifetime or when its
-//! authority says. After failures the waits grow. Pure: time and random numbers are passed in.
+//! When an ordered certificate is renewed: at once if there is none, otherwise at two thirds of its lifetime or when
+//! its authority suggests. After failures the waits grow. Pure: time and random numbers are passed in.
 //!
 //! Times are seconds since 1970, so that a machine that slept or whose clock was set follows the new time. The daemon
 //! orders the certificates.
 
-/// The longest wait after failures, in seconds: bounds how late a certificate comes once its authority works again.
+/// The longest wait after failures, in seconds: bounds how soon a certificate is ordered once its authority works
+/// again.
 const LONGEST: u64 = 6 * 3600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct CertificateValidity {
     pub to: u64,
 }
 
-/// When an authority wants a certificate to be renewed (RFC 9773 §4.2).
+/// The renewal window that an authority suggests (RFC 9773 §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenewalWindow {
     pub from: u64,
@@ -67,11 +68,11 @@ impl RenewalSchedule {
         let span = doubled.min(LONGEST.max(self.retry));
         self.failures = self.failures.saturating_add(1);
         self.draw = draw;
-        // Up to a tenth more, so that many balancers do not come back at the same moment.
+        // Up to a tenth more, so that many balancers do not retry at the same moment.
         self.not_before = (now + span + random_part(span / 10, draw)).max(wait.unwrap_or(0));
     }
 
-    /// When to order; it may be past.
+    /// When to order; the time may have passed.
     pub fn due_at(&self) -> u64 {
         let wanted = match (self.validity, self.window) {
             (None, _) => 0,
@@ -94,8 +95,8 @@ fn default_renewal_time(life: CertificateValidity, draw: u16) -> u64 {
     life.from + span / 3 * 2 - random_part(span / 20, draw)
 }
 
-/// A random moment of the window (RFC 9773 §4.2). The authority's window is not followed while the certificate is young
-/// or nearly over, except that a window that is past means: renew at once.
+/// A random time in the window (RFC 9773 §4.2). The window is ignored while the certificate is young or about to
+/// expire. A window in the past means to renew at once.
 fn draw_renewal_time(life: CertificateValidity, window: RenewalWindow, draw: u16) -> u64 {
     let span = life.to.saturating_sub(life.from);
     let young = life.from + span / 3;

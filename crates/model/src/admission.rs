@@ -1,7 +1,7 @@
-//! Which clients may have a connection, and which connection is closed for a newcomer at a limit.
+//! Admission control: which clients may have a connection, and which connection is closed for a newcomer at a limit.
 //!
 //! Idle connections never take a place that others need. At a limit they are closed for newcomers, first those that
-//! have been silent for a while, last those that have only just come. Connections in use are never closed.
+//! have been silent for a while, last the newest ones. Connections in use are never closed.
 //!
 //! Above half of a limit no client may have more than its share. Time and counts are passed in; callers close the
 //! connections.

@@ -1,10 +1,10 @@
-//! Sticky sessions: which client belongs to which server. Keys of clients, and a bounded table of their servers; the
+//! Sticky sessions: the assignment of clients to servers. Keys of clients, and a bounded table of their servers; the
 //! tokens of affinity cookies are in `affinity/cookie.rs`.
 //!
-//! All planes follow the same rules. A client is known by the network of its address or by a part of its request. Each
-//! connection or request renews the entry. When the table is full, the client that was seen longest ago is evicted and
-//! counted. Servers are known by name, so that services may share entries. Callers decide what happens when the server
-//! may take no work.
+//! All planes follow the same rules. A client is identified by the network of its address or by a part of its request.
+//! Each connection or request renews the entry. When the table is full, the client that was idle for longest is evicted
+//! and counted. Servers are identified by name, so that services may share entries. Callers decide what happens when
+//! the server may get no work.
 
 pub mod cookie;
 
@@ -21,7 +21,7 @@ use crate::table_key;
 
 /// Parts of a table, each with its own lock.
 const SHARDS: usize = 16;
-/// Entries that are counted while a shard is locked: some microseconds, which a worker may have to wait.
+/// Entries that are counted while a shard is locked: some microseconds, for which a worker may have to wait.
 const SLICE: usize = 1_024;
 
 /// Clients and their servers, shared by workers.
@@ -50,7 +50,7 @@ pub struct AffinityCounts {
     /// The largest number of entries.
     pub capacity: u64,
     pub hits: u64,
-    /// Clients that were put in, or moved to another server.
+    /// Clients that were added, or moved to another server.
     pub assigned: u64,
     /// Entries that were evicted before they expired.
     pub evicted: u64,
@@ -117,8 +117,9 @@ impl AffinityTable {
         }
     }
 
-    /// Adds the clients of a slice of the table to the counts of these servers (keys as the table stores them). Returns
-    /// the next slice; `None`: that was the last one. Clients that come or go between two slices may be missed.
+    /// Adds the clients in a slice of the table to the counts of these servers (keys as stored in the table). Returns
+    /// the next slice; `None`: that was the last one. Clients that are added or removed between two slices may be
+    /// missed.
     pub fn count_by_server(
         &self,
         from: AffinityCursor,
@@ -147,7 +148,7 @@ impl AffinityTable {
     }
 }
 
-/// A poisoned lock is used: a thread that panicked left whole entries behind.
+/// A poisoned lock is usable: a thread that panicked left only complete entries.
 fn lock(shard: &Mutex<LruMap<AffinityEntry>>) -> MutexGuard<'_, LruMap<AffinityEntry>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -157,7 +158,7 @@ pub fn server_key(name: &str) -> u64 {
     table_key::hash_part(name.as_bytes())
 }
 
-/// The key of a scope: services that share a name have one scope, other services one for each pool.
+/// The key of a scope: services with the same `share` have one scope, other services one for each pool.
 pub fn scope_key(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
     match share {
         Some(word) => table_key::hash_part(word.as_bytes()),
@@ -165,8 +166,8 @@ pub fn scope_key(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
     }
 }
 
-/// What a table stores of a server for clients of a scope, so that scopes are counted apart. Applied to the stored key,
-/// it returns the server's key.
+/// The server key stored for clients of a scope, so that scopes are counted separately. Applied to the stored key, it
+/// returns the server's key.
 pub fn scoped_server_key(server: u64, scope: u64) -> u64 {
     server ^ scoped_client_key(0, scope)
 }
@@ -216,7 +217,7 @@ mod tests {
 
     #[test]
     fn when_it_is_full_the_oldest_goes_and_is_counted_unless_its_time_was_over() {
-        // All in one shard.
+        // All keys in one shard.
         let table = AffinityTable::new(64);
         for key in 0..5 {
             table.assign(key, key, at(key), MINUTE);

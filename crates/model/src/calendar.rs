@@ -61,8 +61,8 @@ impl CivilDateTime {
             + i64::from(self.second)
     }
 
-    /// Reads `2026-11-22T22:00`, with seconds or not, with a blank for the `T`, and the offset behind it in seconds
-    /// (`Z`, `+01:00`; `None`: none is written).
+    /// Parses `2026-11-22T22:00` with or without seconds, with a blank or a `T`, and an optional offset in seconds
+    /// (`Z`, `+01:00`; `None`: absent).
     pub fn parse(text: &str) -> Option<(CivilDateTime, Option<i64>)> {
         let text = text.trim();
         let date = text.get(..10)?;

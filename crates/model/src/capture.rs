@@ -1,7 +1,7 @@
-//! Capture triggers: rules over measured exchanges and over failure rates, and the pause between two captures. Pure:
-//! facts and time go in, a reason comes out.
+//! Capture triggers: rules over measured exchanges and over failure rates, and the pause between two captures. Pure: it
+//! receives facts and the time and returns a reason.
 //!
-//! What is captured, and how, is decided elsewhere.
+//! Other modules decide what is captured, and how.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,7 +24,7 @@ pub enum CaptureReason {
         took: Duration,
         bound: Duration,
     },
-    /// Most of an exchange's time had this limit.
+    /// Most of an exchange's time had this cause.
     Cause(Limit),
     /// An exchange of a client that the rule names.
     Client,
@@ -85,7 +85,7 @@ impl CaptureTrigger {
         self.config = config.clone();
     }
 
-    /// Whether to capture because of an exchange that was measured at this moment; `bars`: its time attribution.
+    /// Whether to capture because of an exchange measured at this time; `bars`: its time attribution.
     pub fn check_exchange(
         &mut self,
         facts: &ExchangeMeasurement,
@@ -146,14 +146,14 @@ impl CaptureTrigger {
         Some(CaptureReason::Errors { failed, all, bound })
     }
 
-    /// A capture begins now, for whatever reason: the pause before the next one starts.
+    /// A capture starts now for any reason, so the pause before the next one starts too.
     pub fn record_capture(&mut self, now: u64) {
         let pause = self.config.time + self.config.pause;
         let pause = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
         self.quiet_until = now.saturating_add(pause);
     }
 
-    /// Whether a capture of this rule is under way.
+    /// Whether a capture of this rule is running.
     pub fn is_active(&self, now: u64) -> bool {
         let pause = u64::try_from(self.config.pause.as_nanos()).unwrap_or(u64::MAX);
         self.remaining_wait_ns(now) > pause

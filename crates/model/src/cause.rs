@@ -5,15 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who moved first.
+/// The side that acted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     Client,
-    /// The balancer: a limit or an order.
+    /// The balancer: a limit or a command.
     Us,
     Server,
-    /// The path between, as far as the balancer can tell.
+    /// The path between balancer and server, as far as the balancer can see.
     Network,
 }
 
@@ -39,7 +39,7 @@ macro_rules! causes {
                 match self { $(Cause::$name => Side::$side,)* }
             }
 
-            /// The status of the local reply while nothing of an answer was sent; 0: none can be sent.
+            /// The status of the local reply if no byte of a response was sent; 0: none can be sent.
             pub const fn status(self) -> u16 {
                 match self { $(Cause::$name => $status,)* }
             }
@@ -48,24 +48,25 @@ macro_rules! causes {
 }
 
 causes! {
-    /// The request broke HTTP's framing or grammar; `wire` names the rule.
+    /// The request violated HTTP's framing or grammar; `wire` names the rule.
     BadRequest = "bad-request", Client, 400;
-    /// Servers may read the path of the request in several ways, and rules or `path-normalization` refuse such paths.
+    /// Servers may interpret the path of the request in several ways, and rules or `path-normalization` reject such
+    /// paths.
     AmbiguousPath = "ambiguous-path", Client, 400;
-    /// Servers may read the method, a field, a cookie or a parameter of the request in several ways, and a rule matches
-    /// only some of them.
+    /// Servers may interpret the method, a field, a cookie or a parameter of the request in several ways, and a rule
+    /// matches only some of them.
     AmbiguousRequest = "ambiguous-request", Client, 400;
     /// The client closed in the middle of its request.
     ClientClosedRequest = "client-closed-request", Client, 0;
-    /// The client closed before the answer was complete.
+    /// The client closed before the response was complete.
     ClientClosedResponse = "client-closed-response", Client, 0;
     /// The client reset the connection.
     ClientReset = "client-reset", Client, 0;
-    /// The client did not send a whole head in time.
+    /// The client did not send a complete head in time.
     ClientHeaderTimeout = "client-header-timeout", Client, 408;
     /// The client stopped sending its body.
     ClientBodyTimeout = "client-body-timeout", Client, 408;
-    /// The client stopped reading the answer.
+    /// The client stopped reading the response.
     ClientReadTimeout = "client-read-timeout", Client, 0;
     /// The client's handshake failed: no common version or cipher, a refusal, or bytes that are not TLS; the log names
     /// which.
@@ -88,16 +89,15 @@ causes! {
     ProxyUntrusted = "proxy-untrusted", Us, 0;
     /// A plain HTTP request on a TLS port.
     PlainOnTls = "plain-on-tls", Client, 400;
-    /// The request is for a host whose connections need a client certificate, and this connection was made without; or
-    /// the other way round.
+    /// The request's host requires a client certificate and its connection has none, or the other way round.
     Misdirected = "misdirected", Client, 421;
     /// The head exceeds a limit.
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
     TargetTooLong = "target-too-long", Us, 414;
-    /// The request's body is longer than the service buffers, and the service refuses longer ones.
+    /// The request's body is longer than the service buffers, and the service rejects longer ones.
     BodyTooLarge = "body-too-large", Us, 413;
-    /// The service buffers as many bytes of bodies as it may, and refuses more.
+    /// The service has used up its buffer memory, and rejects further bodies.
     BufferFull = "buffer-full", Us, 503;
     /// The whole exchange took longer than allowed.
     WholeTimeout = "whole-timeout", Us, 504;
@@ -107,25 +107,25 @@ causes! {
     OrderCut = "order-cut", Us, 503;
     /// The connection limit of a service or of the machine was reached.
     ConnectionLimit = "connection-limit", Us, 503;
-    /// The client had its share of connections or handshakes, all of them in use.
+    /// The client reached its share of connections or handshakes, and all of them were in use.
     ClientLimit = "client-limit", Us, 429;
-    /// Too many handshakes were under way.
+    /// Too many handshakes were in progress.
     TlsHandshakeLimit = "tls-handshake-limit", Us, 0;
     /// No file descriptor was free.
     NoDescriptor = "no-descriptor", Us, 503;
     /// No source port was free towards the server.
     NoSourcePort = "no-source-port", Us, 503;
-    /// Every eligible server was at its connection cap for too long.
+    /// Every eligible server was at its connection limit for too long.
     QueueTimeout = "queue-timeout", Us, 503;
     /// The queue of the pool was full.
     QueueFull = "queue-full", Us, 503;
     /// Another server answered the same hedged request first.
     HedgeLost = "hedge-lost", Us, 503;
-    /// The queue of the pool was limited to what its servers process in time, and other requests came first.
+    /// The queue of the pool was limited to what its servers process in time, and other requests had precedence.
     OverloadShed = "overload-shed", Us, 503;
     /// A circuit breaker of the pool was open: its limit was reached.
     CircuitOpen = "circuit-open", Us, 503;
-    /// The pool has no server that may take work.
+    /// The pool has no server that may get work.
     NoServer = "no-server", Us, 503;
     /// A rule denied the request.
     RuleDenied = "rule-denied", Us, 403;
@@ -145,23 +145,23 @@ causes! {
     ServerTls = "server-tls", Server, 502;
     /// The server's certificate is invalid, or not for the requested name.
     ServerCertificate = "server-certificate", Server, 502;
-    /// The server closed before it answered.
+    /// The server closed the connection before it responded.
     ServerClosed = "server-closed", Server, 502;
-    /// The server reset the connection before it answered.
+    /// The server reset the connection before it responded.
     ServerReset = "server-reset", Server, 502;
-    /// The server did not begin to answer in time.
+    /// The server did not start to respond in time.
     FirstByteTimeout = "first-byte-timeout", Server, 504;
-    /// The server stopped in the middle of its answer.
+    /// The server stopped in the middle of its response.
     ServerBodyTimeout = "server-body-timeout", Server, 504;
-    /// The server closed or reset in the middle of its answer.
+    /// The server closed or reset the connection in the middle of its response.
     ServerCut = "server-cut", Server, 502;
     /// The server stopped reading the request's body.
     ServerWriteTimeout = "server-write-timeout", Server, 504;
-    /// The server's answer had a status that calls for a retry.
+    /// The response had a status that is configured for a retry.
     ServerStatus = "server-status", Server, 502;
-    /// A health check marked the server down while its answer was awaited.
+    /// A health check marked the server down while its response was awaited.
     ServerMarkedDown = "server-marked-down", Server, 503;
-    /// The server's answer broke HTTP's framing or grammar.
+    /// The response violated HTTP's framing or grammar.
     BadResponse = "bad-response", Server, 502;
     /// A tunnel (`tcp` or an upgrade) was idle for too long.
     TunnelIdle = "tunnel-idle", Us, 0;

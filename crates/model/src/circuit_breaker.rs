@@ -1,8 +1,8 @@
 //! Circuit breakers of a pool: limits of concurrent work over all workers.
 //!
-//! A breaker refuses work above its limit at once, so that neither clients nor servers wait for work that cannot be
-//! done in time. A breaker closes by itself as soon as there is room: no trial, no cool-down. This module reads no
-//! clock and knows no socket; callers pass the time.
+//! A breaker rejects work above its limit at once, so that neither clients nor servers wait for work that cannot be
+//! done in time. A breaker closes as soon as there is capacity: no trial, no cool-down. This module reads no clock and
+//! no socket; callers pass the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,12 +13,12 @@ use crate::config::CircuitBreakerLimits;
 use crate::monotonic_time::MonotonicTime;
 use crate::shared_gauge::SharedGauge;
 
-/// A streak of refusals is over after this many milliseconds without one.
+/// A streak of rejections ends after this many milliseconds without one.
 ///
-/// Under load a limit is reached and left thousands of times a second. People see that as one event.
+/// Under load a limit is reached and left thousands of times a second. Operators see that as one event.
 pub const REFUSAL_PAUSE_MS: u64 = 1_000;
 
-/// The workers' time of refusals: milliseconds of the monotonic clock, from 1 on, since 0 means none.
+/// The time of rejections: milliseconds of the monotonic clock, from 1 on, because 0 means none.
 pub fn breaker_clock_ms(now: MonotonicTime) -> u64 {
     now.0 / 1_000_000 + 1
 }
@@ -30,11 +30,11 @@ pub fn breaker_clock_ms(now: MonotonicTime) -> u64 {
 pub enum BreakerResource {
     /// Open connections to the pool's servers, idle ones included.
     Connections,
-    /// Requests, or `tcp` connections, that wait for a server below its cap.
+    /// Requests, or `tcp` connections, that wait for a server below its limit.
     Pending,
-    /// Requests, or `tcp` connections, that servers process.
+    /// Requests, or `tcp` connections, in flight at servers.
     Requests,
-    /// Requests whose retry is under way.
+    /// Requests with a retry in flight.
     Retries,
 }
 
@@ -57,10 +57,10 @@ impl BreakerResource {
     }
 }
 
-/// Refusals that follow each other: when the latest streak began, and its last refusal.
+/// Consecutive rejections: the start of the latest streak, and its last rejection.
 #[derive(Debug, Default)]
 pub struct RefusalStreak {
-    /// When the streak began (`breaker_clock_ms`); 0: never.
+    /// Start of the streak (`breaker_clock_ms`); 0: never.
     first: AtomicU64,
     last: AtomicU64,
 }
@@ -68,14 +68,14 @@ pub struct RefusalStreak {
 /// Whether a breaker is open, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CircuitState {
-    /// No refusal for a while; when the last streak ended, or `None`: there never was one.
+    /// No rejection for a while; the value is the end of the last streak, or `None` if there was none.
     Closed(Option<u64>),
-    /// Refusals go on; when the first was.
+    /// Requests are being rejected; the value is the time of the first rejection.
     Open(u64),
 }
 
 impl RefusalStreak {
-    /// Records a refusal. Any thread may call it; of two at the same moment either may be the first.
+    /// Records a rejection. Any thread may call it; of two at the same time either may be the first.
     pub fn record_refusal(&self, now: u64) {
         if let CircuitState::Closed(_) = self.state(now) {
             self.first.store(now, Ordering::Relaxed);
@@ -104,7 +104,7 @@ pub struct CircuitBreaker {
 }
 
 impl CircuitState {
-    /// Whether refusals go on.
+    /// Whether requests are being rejected.
     pub fn is_open(self) -> bool {
         matches!(self, CircuitState::Open(_))
     }
@@ -115,19 +115,19 @@ impl CircuitBreaker {
         self.in_use.get()
     }
 
-    /// Whether the breaker refuses, and since when.
+    /// Whether the breaker rejects requests, and since when.
     pub fn state(&self, now: u64) -> CircuitState {
         self.refusals.state(now)
     }
 }
 
-/// The breakers of a pool over all workers. They outlive every snapshot, as does the work under way.
+/// The breakers of a pool over all workers. They outlive every snapshot, as do the requests in flight.
 #[derive(Debug, Default)]
 pub struct CircuitBreakers {
     each: [CircuitBreaker; BreakerResource::ALL.len()],
 }
 
-/// A unit of work under way; dropping it releases it.
+/// A unit of work in progress; dropping it releases it.
 #[derive(Debug)]
 pub struct BreakerPermit {
     breakers: Arc<CircuitBreakers>,
@@ -139,7 +139,7 @@ impl CircuitBreakers {
         &self.each[bound as usize]
     }
 
-    /// Counts one more unit unless `most` are under way; `None`: unlimited.
+    /// Counts one more unit unless `most` are in progress; `None`: unlimited.
     #[inline]
     pub fn try_acquire(
         self: &Arc<Self>,
@@ -151,7 +151,7 @@ impl CircuitBreakers {
         room.then(|| BreakerPermit { breakers: self.clone(), resource: bound })
     }
 
-    /// Records that work was refused for want of room.
+    /// Records that work was rejected because the limit was reached.
     pub fn record_refusal(&self, bound: BreakerResource, now: u64) {
         self.get(bound).refusals.record_refusal(now);
     }

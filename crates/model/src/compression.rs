@@ -5,7 +5,7 @@
 
 use crate::config::{CompressionConfig, ContentCoding};
 
-/// Elements of Accept-Encoding that are read: bounds the work for hostile headers; no client needs more.
+/// Limit for parsed elements of Accept-Encoding: bounds the work for hostile headers; no client needs more.
 const ELEMENTS: usize = 32;
 
 /// The weight 1, in thousandths.
@@ -21,7 +21,7 @@ pub struct AcceptedEncodings {
     no_transform: bool,
 }
 
-/// The parts of a response that decide about compression.
+/// The parts of a response on which compression depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseSummary<'a> {
     pub status: u16,
@@ -43,7 +43,7 @@ pub struct EncodingFields<'a> {
     pub partial: bool,
     /// Vary names Accept-Encoding, or everything.
     pub varies: bool,
-    /// A strong validator (RFC 9110 §8.8.3), which other bytes must not have.
+    /// A strong validator (RFC 9110 §8.8.3), which changed bytes must not have.
     pub strong_tag: Option<&'a [u8]>,
 }
 
@@ -66,7 +66,7 @@ pub enum CompressionSkip {
 }
 
 impl CompressionSkip {
-    /// Whether another client might have got the same response compressed, so that caches need a Vary field.
+    /// Whether another client might get the same response compressed, so that caches need a Vary field.
     pub fn depends_on_client(self) -> bool {
         matches!(self, CompressionSkip::Http10Client | CompressionSkip::NotAccepted)
     }
@@ -100,7 +100,7 @@ impl AcceptedEncodings {
         }
         AcceptedEncodings {
             weights: named.map(|weight| weight.or(all).unwrap_or(0)),
-            // Always acceptable, and the last choice, unless the client says otherwise.
+            // Acceptable with the lowest preference, unless the client specifies otherwise.
             identity: identity.unwrap_or(0),
             no_transform: forbids_transform(cache),
         }
@@ -155,7 +155,7 @@ impl<'a> EncodingFields<'a> {
     }
 }
 
-/// Chooses the coding of a response. `old`: its client speaks HTTP/1.0.
+/// Chooses the coding of a response. `old`: its client uses HTTP/1.0.
 ///
 /// # Errors
 ///
@@ -228,7 +228,7 @@ fn check_content(
     accepted.best_coding(&config.codings).ok_or(CompressionSkip::NotAccepted)
 }
 
-/// Whether a media type is one of these.
+/// Whether a media type matches one of these.
 fn matches_media_type(types: &[String], media: &[u8]) -> bool {
     let bare = media.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     types.iter().map(String::as_bytes).any(|wanted| match wanted.strip_suffix(b"*") {

@@ -1,6 +1,7 @@
-//! The configuration. Each table of the file has a folder: its keys with their defaults (`keys`), its checked type, and
-//! how it is inherited (`resolve`), verified (`verify`), built (`build`) and compared (`diff`). `file_root` puts the tables
-//! together; the modules beside them are the language of the file. It reads no file: text comes in.
+//! The configuration. Each table of the file has a folder with its keys and defaults (`keys`) and its checked type. The
+//! folder also has its inheritance (`resolve`), verification (`verify`), construction (`build`) and comparison
+//! (`diff`). `file_root` combines the tables; the modules beside it implement the file's language. No module reads a
+//! file: they process text.
 
 pub mod address;
 pub mod affinity;

@@ -72,7 +72,7 @@ pub fn visit_values(all: &[u8], syntax: CookieSyntax, name: &[u8], visit: &mut d
     }
 }
 
-/// Where the first cookie ends.
+/// The end of the first cookie.
 fn cookie_end(rest: &[u8], syntax: CookieSyntax) -> usize {
     let listed = syntax == CookieSyntax::Listed;
     let mut quoted = false;

@@ -1,7 +1,7 @@
-//! Flow samples: what the datapath records of one in so many forwarded connections becomes time attribution, in the
-//! terms that exchanges and captures are explained with.
+//! Flow samples: converts the datapath's records of sampled connections to time attribution, in the same terms as for
+//! exchanges and captures.
 //!
-//! Pure: samples and the time are passed in. How packets become samples is the datapath's job.
+//! Pure: it receives samples and the time. The datapath converts packets to samples.
 
 pub mod advice;
 mod attribution;

@@ -1,4 +1,4 @@
-//! The health checker of one server: a pure state machine that takes results and says when the next check is due.
+//! The health checker of one server: a pure state machine that receives results and returns when the next check is due.
 //!
 //! ```text
 //!   with a probe                                 without
@@ -13,17 +13,17 @@
 //!        └─────first good───────┘                     └──────────────────────────────────┘
 //! ```
 //!
-//! With a probe, connections that fail for clients count as failed probes and request a probe at once; only probes
-//! raise. A server that was down and answered once is `Unknown` until it has risen: it takes work if no other server is
-//! up. A server that was configured to begin `down` waits for the whole rise.
+//! With a probe, connections that fail for clients count as failed probes and trigger a probe at once; only probes
+//! raise. A server that was down and has responded once is `Unknown` until it has risen: it gets work if no other
+//! server is up. A server that is configured to start `down` needs the whole rise.
 //!
 //! Without a probe only failed connections count. After the back-off the state machine requests a trial: a TCP
-//! connection, with its handshake where the pool speaks TLS. So no client's request is needed to notice a recovery.
+//! connection, with its handshake if the pool uses TLS. So no client's request is needed to notice a recovery.
 //!
 //! While in doubt (falling, rising, in the first minute of being down, or down while the pool has no server up), probes
 //! come at the `doubt` interval, otherwise at `every`.
 //!
-//! The state machine runs no probe and reads no clock. Operators' orders and other servers are outside of it.
+//! The state machine runs no probe and reads no clock. It ignores server commands and other servers.
 
 mod evidence;
 mod probe_timing;
@@ -44,8 +44,8 @@ use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 const PASSIVE_FALL: u32 = 3;
 /// How long a server that went down is probed at the `doubt` interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
-/// Time between two trials of a server without a probe while its pool has nothing up. With the time to publish the
-/// verdict to the workers, clients wait less than 0.3 s after the first server is back.
+/// Time between two trials of a server without a probe while its pool has no server up. With the time to publish the
+/// verdict to the workers, clients wait less than 0.3 s after the first server has recovered.
 const TRIAL_URGENT: Duration = Duration::from_millis(200);
 /// The timeout of a trial: bounds how long a silent server delays the next one.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -61,7 +61,7 @@ pub struct ServerHealth {
     failures: u32,
     /// Failed connections for clients since the last success.
     connects_failed: u32,
-    /// Back-offs since the server was last up for long; without a probe.
+    /// Back-offs since the server was last up for long (without a probe).
     trials: u32,
     /// When the last probe or trial ended, or checking began.
     last: MonotonicTime,
@@ -69,9 +69,9 @@ pub struct ServerHealth {
     probed: bool,
     /// A probe is due at once.
     probe_now: bool,
-    /// Configured to begin down, and has not risen yet.
+    /// Configured to start down, and not risen yet.
     unproven: bool,
-    /// When failures begin to count although no check ever succeeded; `None`: one did.
+    /// When failures start to count although no check ever succeeded; `None`: a check has succeeded.
     grace_until: Option<MonotonicTime>,
 }
 
@@ -163,8 +163,8 @@ impl ServerHealth {
         new
     }
 
-    /// Applies new settings after a reload. The verdict and its evidence stay; if any setting of the probe changed,
-    /// streaks begin anew and a probe comes soon.
+    /// Applies new settings after a reload. The verdict and its evidence stay. If any setting of the probe changed,
+    /// streaks restart and a probe follows soon.
     pub fn update_settings(&mut self, probe: Option<&ProbeConfig>, now: MonotonicTime) {
         if self.probe.as_ref() == probe {
             return;
@@ -242,7 +242,7 @@ impl ServerHealth {
         self.transition_to(now, to)
     }
 
-    /// A connection for a client was made, after one had failed.
+    /// A connection for a client was established after one had failed.
     pub fn connect_succeeded(&mut self, now: MonotonicTime) -> Option<HealthTransition> {
         self.connects_failed = 0;
         if self.probe.is_some() {
@@ -258,9 +258,9 @@ impl ServerHealth {
         self.transition_to(now, HealthVerdict::Up)
     }
 
-    /// When the next probe or trial is due; `MonotonicTime::NEVER`: none. `draw` is 64 random bits; `nothing_up` says
-    /// that the pool has no server that is up. Callers ask after every recorded result and when `nothing_up` changes,
-    /// since the time may have come nearer.
+    /// When the next probe or trial is due; `MonotonicTime::NEVER`: none. `draw` is 64 random bits; `nothing_up`: the
+    /// pool has no server that is up. Callers call it after every recorded result and when `nothing_up` changes,
+    /// because the time may then be earlier.
     pub fn next_probe(&self, now: MonotonicTime, draw: u64, nothing_up: bool) -> MonotonicTime {
         let Some(probe) = &self.probe else {
             return self.next_trial(draw, nothing_up);
@@ -341,8 +341,8 @@ impl ServerHealth {
         }
     }
 
-    /// A trial that came early because nothing was up does not lengthen the back-off. One that comes late, when a
-    /// client got through meanwhile, counts as one failure.
+    /// A trial that ran early because nothing was up does not lengthen the back-off. A late one, after a client's
+    /// connection had succeeded, counts as one failure.
     fn verdict_after_trial(&mut self, good: bool, regular: bool) -> HealthVerdict {
         if self.verdict == HealthVerdict::Down && regular {
             self.trials = self.trials.saturating_add(1);
@@ -354,7 +354,7 @@ impl ServerHealth {
         self.probe.as_ref().map_or(1, |probe| u32::from(probe.rise.max(1)))
     }
 
-    /// Stores the evidence. Returns whether it is the first.
+    /// Stores the evidence; returns whether it is the first.
     fn record_evidence(
         &mut self,
         now: MonotonicTime,

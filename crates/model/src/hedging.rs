@@ -1,8 +1,8 @@
-//! Hedging: when a second server gets a request that the first one has not begun to answer. After a fixed time, or at a
-//! percentile of recent response times.
+//! Hedging: when a second server gets a request because the first one has not started to respond. After a fixed time,
+//! or at a percentile of recent response times.
 //!
-//! At the 95th percentile at most one request in twenty is sent twice, and the slowest of them end when the quicker of
-//! two servers has answered (Dean and Barroso, The Tail at Scale, 2013). It reads no clock and sends no request.
+//! At the 95th percentile at most one request in twenty is sent twice. The slowest of them end when the faster of two
+//! servers has responded (Dean and Barroso, The Tail at Scale, 2013). It reads no clock and sends no request.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const LEAST: u64 = 20;
 pub struct HedgeDelayEstimator {
     current: Histogram,
     previous: HistogramSum,
-    /// When the running window began; `None`: no response yet.
+    /// Start of the running window; `None`: no response yet.
     started_at: Option<MonotonicTime>,
     estimate: Option<DelayEstimate>,
 }
@@ -36,13 +36,13 @@ struct DelayEstimate {
 }
 
 impl HedgeDelayEstimator {
-    /// Records the time from a request to the beginning of its response.
+    /// Records the time from a request to the start of its response.
     pub fn record_latency(&mut self, took: Duration, now: MonotonicTime) {
         self.rotate_windows(now);
         self.current.record(took);
     }
 
-    /// How long the first server may be silent; `None`: too few samples, no hedging.
+    /// How long to wait for the first server; `None`: too few samples, no hedging.
     pub fn delay(&mut self, terms: &HedgingConfig, now: MonotonicTime) -> Option<Duration> {
         let percentile = match terms.after {
             HedgeDelay::Time(after) => return Some(after),
@@ -61,7 +61,7 @@ impl HedgeDelayEstimator {
         delay
     }
 
-    /// Drops windows that are over.
+    /// Drops windows that have ended.
     fn rotate_windows(&mut self, now: MonotonicTime) {
         let begun = *self.started_at.get_or_insert(now);
         if now < begun + SPAN {

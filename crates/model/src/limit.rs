@@ -1,4 +1,4 @@
-//! What limited a transfer, and whose time it was: a closed list, shared by captures and live connections.
+//! The limits of a transfer, and the side that owns the time: a closed list, shared by captures and live connections.
 //!
 //! Each limit names the side of the transfer that owns the time. How a limit is recognized depends on the source,
 //! packets or kernel counters, and is decided there.
@@ -72,7 +72,7 @@ macro_rules! limits {
 limits! {
     /// A small segment waited for a delayed acknowledgement.
     DelayedAck = "DELAYED_ACK", Receiver, "delayed acknowledgements";
-    /// The same, and the next segment was small too: Nagle's algorithm delayed it (RFC 9293, 3.7.4).
+    /// As above, and the next segment was small too: Nagle's algorithm delayed it (RFC 9293, 3.7.4).
     NagleDelayedAck = "NAGLE_DELAYED_ACK", Receiver, "Nagle's algorithm against delayed acknowledgements";
     /// The receiver advertised a window of zero.
     ZeroWindow = "ZERO_WINDOW", Receiver, "a closed receive window";
@@ -84,7 +84,7 @@ limits! {
     Rwnd = "RWND", Receiver, "the receive window";
     /// Packets were lost; the sender noticed and recovered.
     Loss = "LOSS", Network, "packet loss";
-    /// A silence as after a lost packet, without the loss itself being seen.
+    /// A silence typical for a lost packet, without an observed loss.
     LossSuspected = "LOSS_SUSPECTED", Network, "probably packet loss";
     /// The sending program had nothing to send.
     AppSender = "APP_SENDER", Sender, "the sending program";
@@ -92,20 +92,20 @@ limits! {
     SendBuffer = "SEND_BUFFER", Sender, "the send buffer";
     /// The sender was still probing how much the path carries.
     SlowStart = "SLOW_START", Network, "slow start";
-    /// The congestion window, after loss or growing slowly.
+    /// The congestion window, after loss or while it grows slowly.
     Cwnd = "CWND", Network, "the congestion window";
-    /// Packets left one after the other, with no other limit visible.
+    /// Packets were sent one after the other, with no other limit visible.
     Send = "SEND", Network, "sending";
     /// The path's length: one round trip for a turn.
     Latency = "LATENCY", Network, "the path's round trip";
     Connect = "CONNECT", Network, "opening the connection";
-    /// The server worked on the answer.
+    /// The server worked on the response.
     ServerThink = "SERVER_THINK", Sender, "the server's work";
     /// The client worked, or waited for its user.
     ClientThink = "CLIENT_THINK", Sender, "the client's pause";
-    /// The balancer delayed the request or its answer.
+    /// The balancer delayed the request or its response.
     BalancerHold = "BALANCER_HOLD", Sender, "the balancer";
-    /// The request waited for a server below its cap.
+    /// The request waited for a server below its connection limit.
     Queue = "QUEUE", Sender, "the queue before the servers";
     /// The handshake of TLS.
     Tls = "TLS", Network, "the handshake of TLS";

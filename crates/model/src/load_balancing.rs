@@ -1,4 +1,4 @@
-//! Load balancing: choosing a server. One policy a file, one interface for all.
+//! Load balancing: choosing a server. One policy per file, one interface for all.
 //!
 //! A `ServerPicker` belongs to one worker and one pool. `refresh` gives it each new snapshot; state that outlives a
 //! snapshot stays, such as the position of round-robin. `pick` reads only what changes between snapshots: the shared
@@ -42,8 +42,8 @@ use round_robin::RoundRobin;
 use source_hash::SourceHash;
 use weighted_random::WeightedRandom;
 
-/// Servers that may take new work now, by index into the pool's servers, each with its weight: for planes that choose
-/// by a table of their own.
+/// Servers that may get new work now, by index into the pool's servers, each with its weight: for planes that choose by
+/// their own table.
 pub fn eligible_servers(view: &PoolView) -> Vec<(usize, u16)> {
     EligibleServers::from_view(view).servers.iter().map(|slot| (slot.index, slot.weight)).collect()
 }
@@ -74,7 +74,7 @@ enum BalancingPolicy {
 }
 
 impl ServerPicker {
-    /// For the pool as it is in `view`. Every worker passes another `seed`, which sets where round-robin begins.
+    /// A picker for the pool as in `view`. Every worker passes another `seed`, which sets where round-robin starts.
     pub fn new(view: &PoolView, seed: u64) -> ServerPicker {
         let eligible = EligibleServers::from_view(view);
         let balance = view.config.balance;
@@ -82,8 +82,8 @@ impl ServerPicker {
         ServerPicker { seed, balance, eligible, policy }
     }
 
-    /// Takes a new snapshot of the pool. Called for every new `PoolView` before the next `pick`; servers that stay keep
-    /// their place. Cheap if nothing changed that concerns load balancing.
+    /// Applies a new snapshot of the pool. Called for every new `PoolView` before the next `pick`; unchanged servers
+    /// keep their position. Cheap if nothing changed that concerns load balancing.
     pub fn refresh(&mut self, view: &PoolView) {
         let eligible = EligibleServers::from_view(view);
         let balance = view.config.balance;
@@ -170,7 +170,7 @@ impl BalancingPolicy {
     }
 }
 
-/// The key that tables are searched for.
+/// The key for table lookups.
 #[inline]
 fn hash_key(ask: &PickRequest) -> u64 {
     ask.hash_key.unwrap_or_else(|| hash::hash_client(ask.client))

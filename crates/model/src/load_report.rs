@@ -1,7 +1,7 @@
 //! Load reports of servers: one normalised value, its time and its source.
 //!
 //! Agents and responses write reports; the weight controller and load balancing read them. An old report is removed, so
-//! that a lost agent means "not known" and never "idle". Protocols are parsed elsewhere.
+//! that a lost agent means "not known" and never "idle". Other modules parse the protocols.
 
 pub mod orca;
 
@@ -40,7 +40,7 @@ pub enum LoadSource {
 pub struct LoadCell(AtomicU64);
 
 impl UtilizationReport {
-    /// A report of a share; `true`: it lay outside 0 to 1 (or was no number) and was clamped.
+    /// A report of a share; `true`: the value was outside 0 to 1 (or not a number) and was clamped.
     pub fn new_clamped(
         value: f64,
         at: MonotonicTime,
@@ -63,7 +63,7 @@ impl LoadSource {
 }
 
 impl LoadCell {
-    /// The newest report; `None`: nothing is known.
+    /// The newest report; `None`: the load is unknown.
     #[inline]
     pub fn load(&self) -> Option<UtilizationReport> {
         let word = self.0.load(Ordering::Relaxed);

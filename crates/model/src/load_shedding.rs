@@ -5,7 +5,7 @@
 //! senders slow down, but clients of a balancer do not. Here the queue is limited to what its servers process within
 //! the target, at the rate of the interval before (Little's law).
 //!
-//! It reads no clock and knows no request; the owner of the queue asks whenever a request came or left.
+//! It reads no clock and stores no request; the owner of the queue calls it whenever a request arrives or leaves.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use crate::monotonic_time::MonotonicTime;
 /// The load shedding state of one queue.
 #[derive(Debug, Default)]
 pub struct LoadShedder {
-    /// When the running interval began; `None`: no request yet.
+    /// Start of the running interval; `None`: no request yet.
     interval_start: Option<MonotonicTime>,
     /// The minimum of the longest wait in the interval.
     min_wait: Duration,
-    /// Requests that went on to a server in the interval.
+    /// Requests that were sent to a server in the interval.
     served_count: u32,
     /// Requests that were shed in the interval.
     shed_count: u32,
-    /// How many may wait; `None`: nothing is shed.
+    /// Limit for queued requests; `None`: nothing is shed.
     limit: Option<usize>,
 }
 
 impl LoadShedder {
-    /// A request went on to a server.
+    /// A request was sent to a server.
     pub fn record_served(&mut self) {
         self.served_count = self.served_count.saturating_add(1);
     }
@@ -37,8 +37,8 @@ impl LoadShedder {
         self.shed_count = self.shed_count.saturating_add(1);
     }
 
-    /// How many may wait now, after a request came or left; `None`: no limit of load shedding. `oldest`: since when the
-    /// longest waiting request waits; `None`: the queue is empty.
+    /// The limit for queued requests after one arrived or left; `None`: no limit by load shedding. `oldest`: since when
+    /// the longest waiting request waits; `None`: the queue is empty.
     pub fn queue_limit(
         &mut self,
         terms: &LoadSheddingConfig,
@@ -62,7 +62,7 @@ impl LoadShedder {
         self.limit
     }
 
-    /// The limit for the next interval, from one that is over.
+    /// The limit for the next interval, from the ended one.
     fn evaluate_interval(&self, terms: &LoadSheddingConfig, lasted: Duration) -> Option<usize> {
         let stands = self.min_wait > terms.target;
         // While the queue is limited its waits are at the target; only an interval without shedding ends that.

@@ -45,13 +45,13 @@ impl<V> LruMap<V> {
         self.index.is_empty()
     }
 
-    /// Looks an entry up, and leaves its place in the order.
+    /// Returns an entry without changing the order.
     pub fn get(&self, key: u64) -> Option<&V> {
         let place = self.index.get(&key)?;
         self.slots.get(*place as usize).map(|slot| &slot.value)
     }
 
-    /// Looks an entry up and makes it the newest.
+    /// Returns an entry and makes it the newest.
     pub fn touch(&mut self, key: u64) -> Option<&mut V> {
         let place = *self.index.get(&key)?;
         if self.newest != place {

@@ -1,19 +1,18 @@
 //! Outlier detection: ejects servers of a pool for their failures, and readmits them. A pure state machine for one
 //! pool.
 //!
-//! Its owner passes every server's counters about every tenth of a second; the result are orders. A server is ejected
-//! for
+//! Its owner passes every server's counters about every tenth of a second and gets commands. A server is ejected for:
 //!
-//! - failures in a row (`failures`),
-//! - its rate of failures over the last interval (`rate`, of at least `volume` answers),
-//! - its rate of truncated answers (`cut-rate`, at least three of them): no retry can mend those.
+//! - consecutive failures (`failures`),
+//! - its rate of failures over the last interval (`rate`, of at least `volume` responses),
+//! - its rate of truncated responses (`cut-rate`, at least three of them), which no retry can fix.
 //!
-//! A failure that all servers have is no fault of one: a server stays while the others together fail at more than half
-//! of its rate. A pool is never emptied: at most `share` of the servers that should take work may be out, those that
-//! are down included, and if no other server is up all ejected ones come back. The ejection time doubles with each
-//! ejection up to `most`; a minute without one takes one doubling back.
+//! A failure that all servers have is not caused by one of them: a server stays while the others together fail at more
+//! than half of its rate. Ejections never empty a pool. At most `share` of the servers that should get work may be out,
+//! including those that are down. If no other server is up, all ejected servers are readmitted. The ejection time
+//! doubles with each ejection up to `most`; a minute without an ejection undoes one doubling.
 //!
-//! It counts nothing, reads no clock and knows nothing of probes: a server that comes back is what its probe says.
+//! It counts nothing, reads no clock and ignores health checks: a readmitted server has the state of its health check.
 
 pub mod evaluation;
 
@@ -26,20 +25,20 @@ use crate::id::ServerId;
 use crate::monotonic_time::MonotonicTime;
 pub use evaluation::{EjectionReason, OutlierCounts, OutlierDecision, OutlierEvaluation};
 
-/// Time without an ejection after which one doubling is taken back.
+/// Time without an ejection after which one doubling is undone.
 const FORGIVENESS_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Jitter of the ejection time, percent: servers that were ejected together do not come back together.
+/// Jitter of the ejection time, percent: servers that were ejected together are not readmitted together.
 const JITTER: u128 = 10;
 
-/// Whether a server may take work, apart from ejection.
+/// Whether a server may get work, apart from ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEligibility {
-    /// The server should take work and may.
+    /// The server should get work and may.
     Available,
-    /// The server should take work, but its health verdict is down.
+    /// The server should get work, but its health verdict is down.
     Down,
-    /// The server should take no work: drained, disabled, of weight 0 or without an address.
+    /// The server should get no work: drained, disabled, of weight 0 or without an address.
     Excluded,
 }
 
@@ -50,20 +49,20 @@ pub struct OutlierObservation {
     pub eligibility: ServerEligibility,
     /// Counts since the process began.
     pub counts: OutlierCounts,
-    /// Failures since its last good answer.
+    /// Failures since its last successful response.
     pub consecutive_failures: u64,
 }
 
-/// An order of outlier detection.
+/// A command of outlier detection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutlierAction {
     Eject {
         id: ServerId,
         time: Duration,
-        /// Why, with its arithmetic.
+        /// The evaluation with the reason.
         sum: OutlierEvaluation,
     },
-    /// Let the server come back; its failures in a row are forgotten.
+    /// Readmit the server; its consecutive failures are forgotten.
     Readmit {
         id: ServerId,
         /// The ejection time that ends.
@@ -85,7 +84,7 @@ impl OutlierAction {
 pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
     match cause {
         Cause::ServerCut | Cause::ServerBodyTimeout => Some(OutlierFailure::Truncated),
-        // The health checker took the server down already.
+        // The health checker has already marked the server down.
         Cause::ServerMarkedDown => None,
         cause => match cause.side() {
             Side::Server | Side::Network => Some(OutlierFailure::Failed),
@@ -97,7 +96,7 @@ pub fn classify_failure(cause: Cause) -> Option<OutlierFailure> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlierFailure {
     Failed,
-    /// As a failure, and as a truncated answer.
+    /// As a failure, and as a truncated response.
     Truncated,
 }
 
@@ -110,11 +109,11 @@ pub struct OutlierDetector {
 struct OutlierServer {
     /// Counts at each evaluation of the last interval, and at one before it.
     samples: VecDeque<(MonotonicTime, OutlierCounts)>,
-    /// Ejected: since when, until when.
+    /// Start and end of the ejection.
     ejected: Option<(MonotonicTime, MonotonicTime)>,
     /// Ejections that are not forgiven.
     ejections: u32,
-    /// Not ejected since then, or when a doubling was last taken back.
+    /// Time since which it is not ejected, or when a doubling was last undone.
     good_since: Option<MonotonicTime>,
     evaluation: Option<OutlierEvaluation>,
 }
@@ -139,7 +138,7 @@ impl OutlierDetector {
         }
         let mut orders = self.readmit_due(now, seen);
         let back: HashSet<ServerId> = orders.iter().map(OutlierAction::server).collect();
-        // Failures before an ejection say nothing about the server now.
+        // Failures before an ejection do not apply after it.
         let mut seen = seen.to_vec();
         seen.iter_mut()
             .filter(|observation| back.contains(&observation.id))
@@ -158,7 +157,7 @@ impl OutlierDetector {
         orders
     }
 
-    /// The arithmetic of the last evaluation; while a server is ejected, that of its ejection.
+    /// The last evaluation; while a server is ejected, that of its ejection.
     pub fn evaluation(&self, id: ServerId) -> Option<&OutlierEvaluation> {
         self.servers.get(&id)?.evaluation.as_ref()
     }
@@ -223,21 +222,21 @@ impl OutlierDetector {
     }
 }
 
-/// A pool's servers taken together, so that evaluating one of very many does not look at all of them.
+/// Totals over a pool's servers, so that the evaluation of one does not iterate over all of them.
 #[derive(Debug, Default)]
 struct OutlierPoolTotals {
-    /// Counts of the interval, of servers that should take work and are not ejected.
+    /// Counts of the interval, of servers that should get work and are not ejected.
     counts: OutlierCounts,
-    /// How many failed last.
+    /// Servers whose last result was a failure.
     failing: u32,
-    /// Servers that should take work.
+    /// Servers that should get work.
     servers: u32,
-    /// How many of these cannot.
+    /// Those of them that are ejected or down.
     out: u32,
 }
 
 impl OutlierPoolTotals {
-    /// The arithmetic for one server.
+    /// Evaluates one server.
     fn evaluate_server(
         &self,
         terms: &OutlierDetectionConfig,
@@ -278,7 +277,7 @@ impl OutlierServer {
         now: MonotonicTime,
         tally: OutlierCounts,
     ) {
-        // Counters that went back belong to another server under the same number.
+        // Counters that decreased belong to another server with the same number.
         if self
             .samples
             .back()
@@ -314,7 +313,7 @@ impl OutlierServer {
 
     fn store_evaluation(&mut self, now: MonotonicTime, sum: OutlierEvaluation) {
         if self.ejected.is_some() {
-            // The arithmetic of its ejection stays visible.
+            // The evaluation of its ejection stays visible.
             if matches!(sum.verdict, OutlierDecision::Ejected(_)) {
                 self.evaluation = Some(sum);
             }

@@ -1,4 +1,4 @@
-//! The path of a request in the forms in which servers may read it.
+//! The path of a request in the forms in which servers may interpret it.
 //!
 //! Servers disagree about `%2F`, `\`, `;params`, `//`, `..` and paths that are encoded twice. `possible_readings` takes
 //! each step that some server takes, once done and once left out, and returns every result. Rules are compared
@@ -124,7 +124,7 @@ fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
     read = decoded_variants(read)?;
     let mut newest = read.clone();
     for level in 1.. {
-        // A server may resolve between two decodings.
+        // A server may resolve dot segments between two decodings.
         for between in [transform::without_empty, transform::without_dots] {
             transform::apply_to_each(&mut newest, between)?;
         }
@@ -143,7 +143,7 @@ fn interpretations(path: &[u8]) -> Result<Vec<PathText>, TooManyReadings> {
     for step in [
         transform::without_backslashes,
         transform::without_parameters,
-        // Resolved before the cut, and once more at the end.
+        // Resolved before the cut, and again at the end.
         transform::without_empty,
         transform::without_dots,
         transform::cut_at_parameters,

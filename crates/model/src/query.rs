@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// How often a parameter may be encoded: as paths.
+/// How often a parameter may be encoded, as for paths.
 const LEVELS: usize = 3;
 
 /// The meaning of a `+`.
@@ -27,8 +27,8 @@ impl QuerySeparators {
     }
 }
 
-/// Whether some parameter of this name has a matching value, in one of the ways in which servers usually read a query:
-/// split at `&` or also at `;`, as written or decoded, `+` a blank or itself.
+/// Whether some parameter of this name has a matching value, in one of the usual readings of a query. These are:
+/// split at `&` or also at `;`, as written or decoded, with `+` as a blank or itself.
 pub fn any_value_matches(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> bool) -> bool {
     QuerySeparators::relevant_in(query).iter().any(|separators| {
         let mut matched = false;
@@ -39,8 +39,8 @@ pub fn any_value_matches(query: &[u8], name: &[u8], fits_: impl Fn(&[u8]) -> boo
     })
 }
 
-/// The same for servers that decode further: twice or three times, `%uXXXX` as IIS does, and names as PHP and Rails do,
-/// to which `us.er` is `us_er` and `user[]` is `user`.
+/// The same for servers that decode further: twice or three times, `%uXXXX` as IIS, and names as in PHP and Rails, for
+/// which `us.er` is `us_er` and `user[]` is `user`.
 pub fn any_deep_decoded_matches(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
     let special = |b: &u8| matches!(b, b'%' | b'+' | b'.' | b'[');
     if !query.iter().any(special) {
@@ -53,7 +53,7 @@ pub fn any_deep_decoded_matches(query: &[u8], name: &[u8], fits: impl Fn(&[u8]) 
     })
 }
 
-/// Whether a name is the wanted one for such a server. Cheap for other names: a query may have thousands.
+/// Whether a name equals the wanted one for such a server. Cheap for other names: a query may have thousands.
 fn is_deep_decoded_name(key: &[u8], name: &[u8]) -> bool {
     let is = |form: &[u8]| form == name || is_php_name(form, name);
     let may_become = key.len() > name.len() && has_codes(key);
@@ -132,8 +132,8 @@ fn narrow_unicode(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether PHP maps a parameter to a variable of this name: it ends at a zero byte or at its index, has no leading
-/// blanks, and blanks and dots in it become `_`.
+/// Whether PHP maps a parameter to a variable of this name. The parameter's name ends at a zero byte or at its index,
+/// loses leading blanks, and blanks and dots in it become `_`.
 fn is_php_name(key: &[u8], name: &[u8]) -> bool {
     let key = key.trim_ascii_start();
     let same = |(a, b): (&u8, &u8)| a == b || *b == b'_' && matches!(a, b'.' | b' ');
@@ -214,7 +214,7 @@ mod tests {
             ("%20us+er%00x=7", "us_er", "7", true),
             ("a=1;user=%2537", "user", "7", true),
             ("user=8", "user", "7", false),
-            // A URL within a parameter is one value.
+            // A URL inside a parameter is one value.
             ("next=%2Fa%3Fx%26user%3D7", "user", "7", false),
         ] {
             let fits = |bytes: &[u8]| bytes == value.as_bytes();

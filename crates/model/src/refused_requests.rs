@@ -1,7 +1,8 @@
-//! The last requests that were refused for their form, in bounded memory: who sent what, and which rule it broke.
+//! The last requests that were rejected for their form, in bounded memory: the client, the request, and the violated
+//! rule.
 //!
-//! Texts come escaped and truncated. One client has a share at most, so that one that is refused all the time does not
-//! displace all others; displaced requests are counted. It reads no clock and writes nothing down.
+//! Texts are escaped and truncated. Each client has a limited share, so that one with many rejections does not displace
+//! all others; displaced requests are counted. It reads no clock and writes no file.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -10,16 +11,16 @@ use std::sync::{Mutex, PoisonError};
 use crate::admission::ClientKey;
 use crate::cause::Cause;
 
-/// Requests that are stored: bounds the memory of the log.
+/// Limit for stored requests: bounds the memory of the log.
 pub const CAPACITY: usize = 256;
 
-/// Of those, at most this many of one client: an IPv4 address, or a /64 of IPv6.
+/// Limit for requests of one client: an IPv4 address, or a /64 of IPv6.
 pub const CLIENT_SHARE: usize = CAPACITY / 4;
 
 // A share of 0 would store nothing; the whole capacity would let one client push out all others.
 const _: () = assert!(CLIENT_SHARE > 0 && CLIENT_SHARE < CAPACITY);
 
-/// Whether a request with this cause was refused for its form, and not for want of a resource.
+/// Whether a request with this cause was rejected for its form, and not for lack of a resource.
 pub fn is_refusal(cause: Cause) -> bool {
     use Cause::{AmbiguousPath, AmbiguousRequest, BadRequest, BodyTooLarge, HeadTooLarge};
     use Cause::{Misdirected, PlainOnTls, TargetTooLong};
@@ -28,7 +29,7 @@ pub fn is_refusal(cause: Cause) -> bool {
         || matches!(cause, Misdirected | PlainOnTls)
 }
 
-/// A request that was refused. Texts are escaped: printable ASCII, other bytes as `\xNN`.
+/// A rejected request. Texts are escaped: printable ASCII, other bytes as `\xNN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRequestRecord {
     /// Milliseconds since 1970.
@@ -42,10 +43,10 @@ pub struct RefusedRequestRecord {
     pub method: String,
     /// The requested host; empty: none was named.
     pub host: String,
-    /// The target; all of the first line if the line has no method.
+    /// The target, or the whole first line if it has no method.
     pub target: String,
     pub cause: Cause,
-    /// The rule that the request broke.
+    /// The violated rule.
     pub defect: Option<&'static str>,
     pub field: String,
     /// The offset of the defect, bytes.
@@ -67,13 +68,13 @@ pub struct RefusedRequestRing {
 pub struct LostRefusals {
     /// Displaced by newer requests.
     pub evicted: u64,
-    /// Displaced since their client had its share.
+    /// Displaced because their client had reached its share.
     pub over_share: u64,
 }
 
 impl RefusedRequestRing {
-    /// Stores a request. The oldest of its client is removed if that has its share, else the oldest of all if there is
-    /// no room.
+    /// Stores a request. If its client has reached its share, the client's oldest is removed; otherwise the oldest of
+    /// all if the log is full.
     pub fn add(&mut self, request: RefusedRequestRecord) {
         let client = ClientKey::from_address(request.client.ip());
         if self.per_client.get(&client).is_some_and(|count| *count >= CLIENT_SHARE) {
@@ -103,7 +104,7 @@ impl RefusedRequestRing {
         }
     }
 
-    /// Nothing is stored or lost.
+    /// Whether no request is stored or lost.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty() && self.lost == LostRefusals::default()
     }
@@ -125,8 +126,8 @@ impl RefusedRequestRing {
     }
 }
 
-/// Refused requests of all workers. Each worker fills a ring of its own and merges it from time to time, so that no
-/// request waits for this lock.
+/// Rejected requests of all workers. Each worker fills its own ring and merges it from time to time, so that no request
+/// waits for this lock.
 #[derive(Debug, Default)]
 pub struct RefusedRequestLog(Mutex<RefusedRequestRing>);
 

@@ -1,12 +1,13 @@
 //! Parts of a request head, located in place: fields, cookies, parameters, the host and the path as rules compare them.
 //!
-//! The codec parsed and wrote the head, so its form is known: this module only reads, and never panics on other bytes.
+//! The codec has parsed and written the head, so its form is valid. This module only locates its parts, and never
+//! panics on other bytes.
 
 use std::borrow::Cow;
 
 use crate::path;
 
-/// The longest host that is compared; a longer one counts as none. Bounds the buffer of a parsed head.
+/// The longest host that is compared; a longer one counts as absent. Bounds the buffer of a parsed head.
 const HOST: usize = 256;
 
 /// A head with the parts that rules read repeatedly.
@@ -22,7 +23,7 @@ pub struct ParsedHead<'h> {
 }
 
 impl<'h> ParsedHead<'h> {
-    /// A head whose request line begins with a method of this length, and whose target has this range.
+    /// A head whose request line starts with a method of this length, and whose target has this range.
     pub fn new(bytes: &'h [u8], method: usize, target: (usize, usize)) -> ParsedHead<'h> {
         let target = bytes.get(target.0..target.1).unwrap_or_default();
         let raw = target.split(|b| *b == b'?').next().unwrap_or_default();
@@ -92,8 +93,8 @@ impl<'h> ParsedHead<'h> {
         fields(self.bytes, name)
     }
 
-    /// The values of the fields of this name, and of fields whose name some server treats as the same: gateways (CGI,
-    /// WSGI, FastCGI) turn `-` into `_`, and some of them every sign.
+    /// The values of the fields of this name, and of fields whose name some servers treat as the same. Gateways (CGI,
+    /// WSGI, FastCGI) replace `-` by `_`, and some of them every symbol.
     pub fn field_spellings<'n>(
         &self,
         name: &'n [u8],
@@ -128,7 +129,7 @@ pub struct FieldSpelling<'h> {
     pub value: &'h [u8],
 }
 
-/// Whether a server may treat two names as one: to gateways all characters but letters and digits are the same.
+/// Whether a server may treat two names as one: for gateways all characters except letters and digits are the same.
 pub fn same_name(a: &[u8], b: &[u8]) -> bool {
     let separator = |byte: u8| !byte.is_ascii_alphanumeric();
     let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
@@ -184,7 +185,7 @@ fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     Some((&text[..middle], &text[middle + 1..]))
 }
 
-/// The name of an authority: without port, and without the dot of the root.
+/// The name of an authority, without its port and the trailing dot.
 fn without_port(authority: &[u8]) -> &[u8] {
     let name = match authority.iter().rposition(|b| *b == b':') {
         Some(at) if !authority[at..].contains(&b']') => &authority[..at],

@@ -1,4 +1,4 @@
-//! Whether a failed attempt may be repeated, and where: one decision over facts.
+//! Whether a failed attempt may be retried, and on which server: one decision over facts.
 //!
 //! The rule: idempotent requests whose response had not begun may be repeated; others only if the server provably
 //! received nothing (RFC 9110 §9.2.2). Nothing is repeated whose response the client has partly seen, or whose request
@@ -16,14 +16,14 @@ pub use crate::config::RetryConditions;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {
     pub idempotent: bool,
-    /// Bytes of a response were sent to the client, an informational one included.
+    /// Bytes of a response, including an informational one, were sent to the client.
     pub response_started: bool,
-    /// Every byte of the request that was read from the client is still buffered. True of any attempt that sent
+    /// Every byte of the request that was read from the client is still buffered. True for any attempt that sent
     /// nothing.
     pub body_replayable: bool,
-    /// The attempt used a reused connection, and nothing of a response came on it.
+    /// The attempt used a reused connection on which no byte of a response arrived.
     pub stale_connection: bool,
-    /// The server provably received nothing of the request: no connection was established, its FIN had arrived before
+    /// The server provably received no byte of the request: no connection was established, its FIN had arrived before
     /// the request was written, or it acknowledged no byte.
     pub provably_unreceived: bool,
     /// Attempts made, this one included; replays (`RetryDecision::ReplaySameServer`) are not counted.
@@ -37,8 +37,9 @@ pub struct FailedAttempt {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Send the request again to the same server on a fresh connection: the idle one was stale, which says nothing
-    /// about the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
+    /// Send the request again to the same server on a fresh connection, because the idle one was stale, which does not
+    /// indicate a failure of the server. Not counted as an attempt. A fresh connection cannot be stale, so this cannot
+    /// happen twice in a row.
     ReplaySameServer,
     /// Try another server: counts as an attempt.
     OtherServer,
@@ -60,8 +61,8 @@ pub fn decide_retry(facts: &FailedAttempt) -> RetryDecision {
     RetryDecision::GiveUp(facts.cause)
 }
 
-/// Failures that a retry can mend: those of a server or of the path to it. What the client, a limit or an order of the
-/// balancer ended stays ended, except for want of a source port, which concerns one server only.
+/// Failures that a retry can fix: those of a server or of the path to it. A failure caused by the client, a limit or a
+/// server command is final, except for a lack of source ports, which concerns one server only.
 fn is_repeatable(cause: Cause) -> bool {
     match cause.side() {
         Side::Server | Side::Network => true,
@@ -90,7 +91,7 @@ fn is_never_sent(cause: Cause) -> bool {
     )
 }
 
-/// How an idle connection ends that the server gave up.
+/// The causes with which an idle connection ends that the server has closed.
 fn is_stale_close(cause: Cause) -> bool {
     matches!(cause, Cause::ServerClosed | Cause::ServerReset)
 }

@@ -1,9 +1,9 @@
 //! Rules of proxied services, compiled: which rule matches a request or a connection, and why others do not.
 //!
-//! A `RuleTable` is compiled once for a service's configuration and never changes; the counters of rules live beside it
-//! (`RuleStats`) and survive changes. A match is a lookup by host and path (`RuleIndex`), then the candidates in their
-//! order: the first that matches counts. Nothing here reads a clock or opens anything; time and the state of pools come
-//! in.
+//! A `RuleTable` is compiled once for a service's configuration and never changes; the counters of rules are stored
+//! beside it (`RuleStats`) and survive changes. A match is a lookup by host and path (`RuleIndex`), then the candidates
+//! in their order: the first that matches counts. It reads no clock and opens nothing; callers pass the time and the
+//! state of pools.
 
 pub mod condition;
 pub mod context;

@@ -1,7 +1,8 @@
-//! Scheduled drains and maintenance: the state that a server should have at a local time. Pure: local time goes in.
+//! Scheduled drains and maintenance: the state that a server should have at a local time. Pure: it receives the local
+//! time.
 //!
-//! A window over midnight belongs to the day on which it begins. When the local clock jumps, local time counts: a
-//! window within a skipped hour does not come, one within a repeated hour comes twice.
+//! A window over midnight belongs to the day on which it starts. When the local clock changes, local time counts: a
+//! window inside a skipped hour does not occur, one inside a repeated hour occurs twice.
 
 use crate::calendar::{DAY, weekday};
 use crate::config::{AdminState, ScheduleRule};
@@ -13,7 +14,7 @@ pub fn active_rule(rules: &[ScheduleRule], local_seconds: i64) -> Option<&Schedu
     open().find(|rule| rule.what == AdminState::Disabled).or_else(|| open().next())
 }
 
-/// When the hours of a rule that is open now began, in seconds since 1970 of local time.
+/// Start of the hours of a rule that is active now, in seconds since 1970 of local time.
 pub fn opened_at(rule: &ScheduleRule, local_seconds: i64) -> i64 {
     let midnight = local_seconds - local_seconds.rem_euclid(DAY);
     let from = i64::from(rule.hours.from) * 60;

@@ -1,7 +1,7 @@
 //! The state snapshot that workers act on: immutable views of the active services and pools.
 //!
-//! The reconciler makes a new snapshot for each change or verdict; unchanged parts are shared. Live counters are held
-//! by reference, so that they outlive every snapshot. Decisions are made in `load_balancing`.
+//! The reconciler creates a new snapshot for each change or verdict; unchanged parts are shared. Live counters are held
+//! by reference, so that they outlive every snapshot. `load_balancing` makes decisions.
 
 pub mod rule_state;
 
@@ -26,7 +26,7 @@ use crate::stats::{ServerStats, ServiceStats};
 #[derive(Clone, Debug, Default)]
 pub struct WorkerSnapshot {
     pub generation: u64,
-    /// Counts every snapshot, those of verdicts included.
+    /// Number of the snapshot, including those for verdicts.
     pub version: u64,
     pub services: HashMap<ServiceId, Arc<ServiceView>>,
     /// Pools by id, including the pool of each service.
@@ -45,12 +45,12 @@ pub struct ServiceView {
     pub id: ServiceId,
     pub config: Arc<ServiceConfig>,
     pub pool: PoolId,
-    /// Its TLS material; set if the configuration has TLS.
+    /// TLS material; set if the configuration has TLS.
     pub tls: Option<OpaqueMaterial>,
     pub stats: Arc<ServiceStats>,
-    /// The rules; `None`: it has none.
+    /// The rules; `None`: no rules.
     pub rules: Option<Arc<ServiceRules>>,
-    /// The table of sticky clients; `None`: it has none.
+    /// The table of sticky clients; `None`: no affinity.
     pub affinity: Option<Arc<affinity::AffinityTable>>,
     /// SLO counters; `None`: no objective is configured.
     pub slo: Option<Arc<SloTable>>,
@@ -60,14 +60,14 @@ pub struct ServiceView {
 pub struct PoolView {
     pub id: PoolId,
     pub config: Arc<PoolConfig>,
-    /// Its TLS material; set if the configuration has TLS.
+    /// TLS material; set if the configuration has TLS.
     pub tls: Option<OpaqueMaterial>,
     pub stats: Arc<PoolStats>,
-    /// The servers, in the order configured.
+    /// The servers in the order of the configuration.
     pub servers: Vec<ServerView>,
 }
 
-/// Material that only the plane which made it can read: prepared keys and certificates.
+/// Material that only the plane that created it can read: prepared keys and certificates.
 #[derive(Clone)]
 pub struct OpaqueMaterial(Arc<dyn Any + Send + Sync>);
 
@@ -102,29 +102,29 @@ pub struct ServerView {
     pub state: ServerState,
     /// The effective weight (an operator or the weight controller may override the configured one).
     pub weight: ServerWeight,
-    /// While the server drains: whether its sticky clients still come in any case, or as long as their service's
-    /// `sticky.drain` says.
+    /// While the server drains: whether its sticky clients may still use it in any case, or as long as their service's
+    /// `sticky.drain` allows.
     pub keeps_sticky_clients: bool,
     pub stats: Arc<ServerStats>,
 }
 
 impl ServerView {
-    /// Whether the server takes work, or would if none of its pool were up.
+    /// Whether the server gets work, or would if no server of its pool were up.
     pub fn takes_work(&self) -> bool {
         matches!(self.state, ServerState::Up | ServerState::Unknown) && self.weight.get() > 0
     }
 }
 
-/// What a server may take.
+/// The state of a server for load balancing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerState {
     Up,
-    /// Takes no work, by its health verdict.
+    /// Gets no work because of its health verdict.
     Down,
-    /// No evidence yet: takes work only while nothing is up.
+    /// No evidence yet: gets work only while nothing is up.
     Unknown,
-    /// Finishes what it has.
+    /// Finishes its work and gets no more.
     Drain,
     Disabled,
 }

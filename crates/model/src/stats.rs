@@ -50,9 +50,9 @@ counters! {
     /// One worker's counters of a service.
     ServiceCounters {
         accepted = "accepted";
-        /// Of those, ended for whatever reason.
+        /// Client connections that ended, for any reason.
         closed = "closed";
-        /// Of those accepted, refused at once because of a limit (also in the causes).
+        /// Accepted connections that were rejected at once because of a limit (also in the causes).
         refused = "refused";
         /// Requests whose head was read, or `tcp` connections given to a server.
         requests = "requests";
@@ -62,22 +62,22 @@ counters! {
         answered_by_us = "answered-by-us";
         /// Ended without a complete response.
         aborted = "aborted";
-        /// Requests that became tunnels by an upgrade, whose exchanges go on.
+        /// Requests that became tunnels by an upgrade, whose exchanges continue.
         upgraded = "upgraded";
         informational = "informational";
-        /// Final answers 2xx from servers.
+        /// Final responses 2xx from servers.
         status_2xx = "status-2xx";
-        /// Final answers 3xx from servers.
+        /// Final responses 3xx from servers.
         status_3xx = "status-3xx";
-        /// Final answers 4xx from servers.
+        /// Final responses 4xx from servers.
         status_4xx = "status-4xx";
-        /// Final answers 5xx from servers.
+        /// Final responses 5xx from servers.
         status_5xx = "status-5xx";
         /// Bytes received from clients.
         client_in = "client-bytes-in";
         /// Bytes sent to clients.
         client_out = "client-bytes-out";
-        /// Of those sent or received, bytes moved by splice(2).
+        /// Bytes sent or received by splice(2).
         spliced = "spliced-bytes";
         /// Retries, on another or the same server.
         retried = "retried";
@@ -87,62 +87,62 @@ counters! {
         log_dropped = "log-lines-dropped";
         /// Idle keep-alive connections closed at their limit.
         idle_closed = "idle-closed";
-        /// Connections closed for newcomers whose clients had sent nothing.
+        /// Connections closed for newcomers because their clients had sent nothing.
         evicted_silent = "evicted-silent";
-        /// The same, with a stalled handshake or head.
+        /// Connections closed for newcomers because of a stalled handshake or head.
         evicted_stalled = "evicted-stalled";
-        /// The same, without a request.
+        /// Connections closed for newcomers while they carried no request.
         evicted_idle = "evicted-idle";
         /// Failed accept calls: no descriptor was free.
         accept_no_descriptor = "accept-no-descriptor";
-        /// Failed accept calls: other errors (the peer was gone already).
+        /// Failed accept calls: other errors (the peer had already closed).
         accept_failed = "accept-failed";
         /// Completed TLS handshakes with clients.
         tls_handshakes = "tls-handshakes";
-        /// Of those, resumed sessions.
+        /// Completed TLS handshakes that resumed a session.
         tls_resumed = "tls-resumed";
         /// Failed handshakes (also in the causes, except for clients that left without a byte).
         tls_failed = "tls-failed";
-        /// Requests with an affinity cookie that was made without a secret: accepted, and replaced.
+        /// Requests with an affinity cookie that was created without a secret: accepted, and replaced.
         sticky_unkeyed = "sticky-unkeyed";
         /// PROXY protocol headers of client connections.
         proxy_headers = "proxy-headers";
         /// Responses that were compressed, at least in part.
         compressed = "compressed";
-        /// Their bytes before compression.
+        /// Bytes of compressed responses before compression.
         compress_in = "compress-bytes-in";
-        /// Their bytes after compression.
+        /// Bytes of compressed responses after compression.
         compress_out = "compress-bytes-out";
-        /// Uncompressed responses of services with compression: content-encoded already.
+        /// Responses not compressed because they have a content coding.
         compress_coded = "compress-skipped-coded";
-        /// The same: `no-transform`, or a digest of their bytes.
+        /// Responses not compressed because of `no-transform`, or a digest of their bytes.
         compress_kept = "compress-skipped-kept";
-        /// The same: another media type.
+        /// Responses not compressed because of their media type.
         compress_type = "compress-skipped-type";
         compress_small = "compress-skipped-small";
-        /// The same: for clients of HTTP/1.0.
+        /// Responses not compressed because their client uses HTTP/1.0.
         compress_old = "compress-skipped-old";
-        /// The same: for clients that do not accept the coding.
+        /// Responses not compressed because the client does not accept the coding.
         compress_client = "compress-skipped-client";
-        /// The same: the worker was busy.
+        /// Responses not compressed because the worker was busy.
         compress_busy = "compress-skipped-busy";
-        /// The same: too many were being compressed.
+        /// Responses not compressed because too many were being compressed.
         compress_full = "compress-skipped-full";
         /// Requests whose body was read completely, or up to the limit, before a server was chosen.
         buffered_requests = "buffered-requests";
-        /// Responses whose server was free before their client had all of it.
+        /// Responses whose server had finished before their client had read all of it.
         buffered_answers = "buffered-answers";
         /// Request bodies longer than the buffer limit.
         buffer_beyond = "buffer-beyond";
-        /// Bodies that were not buffered, or not further: the service's memory for them was used up.
+        /// Bodies that were not buffered, or only in part, because the service's buffer memory was used up.
         buffer_full = "buffer-full";
         /// Trailers that were dropped: not allowed there, or reserved to the balancer.
         trailers_dropped = "trailers-dropped";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
-        /// Of those, closed gracefully for their age.
+        /// HTTP/2 connections closed gracefully for their age.
         http2_aged = "http2-aged";
-        /// Streams refused beyond the limit of their connection; their clients may send them again.
+        /// Streams refused beyond the limit of their connection; their clients may retry them.
         http2_refused = "http2-refused-streams";
         /// Connections closed for a flood of stream resets.
         http2_resets = "http2-resets";
@@ -150,11 +150,11 @@ counters! {
         http2_control_frames = "http2-control-frames";
         /// Connections closed for windows that split responses into tiny pieces.
         http2_tiny_frames = "http2-tiny-frames";
-        /// Connections closed for requests that break HTTP/2's rules.
+        /// Connections closed for requests that violate HTTP/2's rules.
         http2_malformed = "http2-malformed";
         /// Client connections in HTTP/3.
         http3_connections = "http3-connections";
-        /// Of those, closed gracefully for their age.
+        /// HTTP/3 connections closed gracefully for their age.
         http3_aged = "http3-aged";
         /// Connections closed for a flood of stream resets.
         http3_resets = "http3-resets";
@@ -166,8 +166,8 @@ counters! {
         quic_forwarded = "quic-forwarded";
         /// QUIC packets that could not be forwarded or sent.
         quic_lost = "quic-lost";
-        /// QUIC packets that were not sent: the address is not validated, and got three times its bytes already (RFC
-        /// 9000 §8.1).
+        /// QUIC packets that were not sent, because the address is not validated and was already sent three times the
+        /// bytes received (RFC 9000 §8.1).
         quic_withheld = "quic-withheld";
         /// Packets that a process of another user tried to forward to this one.
         quic_refused = "quic-refused";
@@ -187,9 +187,9 @@ counters! {
         reused = "reused";
         /// Idle connections that the server closed first.
         stale = "stale";
-        /// Idle connections that the balancer closed: at their limit or too many.
+        /// Idle connections that the balancer closed, at their timeout or because there were too many.
         retired = "retired";
-        /// Load reports in responses that could not be parsed, or were out of range and clamped.
+        /// Load reports in responses that could not be parsed, or were outside the range and clamped.
         load_refused = "load-reports-refused";
         /// Responses with several Content-Length values, which the pool's settings accept.
         mended_lengths = "mended-repeated-lengths";
@@ -203,13 +203,13 @@ counters! {
         status_5xx = "status-5xx";
         /// Completed TLS handshakes with the server.
         tls_handshakes = "tls-handshakes";
-        /// Of those, resumed sessions.
+        /// Completed TLS handshakes that resumed a session.
         tls_resumed = "tls-resumed";
-        /// Successes for outlier detection, if the pool has it.
+        /// Successes for outlier detection, if the pool uses it.
         judged_good = "judged-good";
         /// Failures for outlier detection.
         judged_bad = "judged-bad";
-        /// Of those, truncated responses.
+        /// Truncated responses among the failures.
         judged_cut = "judged-cut";
         /// Bytes received from the server.
         bytes_in = "bytes-in";
@@ -226,13 +226,13 @@ counters! {
     RuleCounters {
         /// Requests or connections that matched.
         hits = "hits";
-        /// Of those, rejected by its rate limit.
+        /// Matches that its rate limit rejected.
         limited = "limited";
-        /// Matches that were skipped because no server of the pool may take work.
+        /// Matches that were skipped because no server of the pool may get work.
         passed_over = "passed-over";
         /// Copies sent to its mirror.
         mirrored = "mirrored";
-        /// Copies that were not sent: too many under way, a body that did not come with its head, no server.
+        /// Copies that were not sent: too many in progress, a body that did not arrive with its head, or no server.
         mirror_dropped = "mirror-dropped";
         /// Bytes of responses to matched requests.
         bytes = "bytes";
@@ -242,7 +242,7 @@ counters! {
 /// The phases of an exchange that have histograms.
 #[derive(Debug, Default)]
 pub struct ExchangePhaseHistograms {
-    /// Waiting for a server below its cap.
+    /// Waiting for a server below its connection limit.
     pub queue: Histogram,
     /// Connecting; 0 is not recorded for reused connections.
     pub connect: Histogram,
@@ -270,7 +270,7 @@ pub struct ServiceWorkerStats {
     pub counters: ServiceCounters,
     /// Ends by cause, by discriminant.
     pub causes: [Count; Cause::COUNT],
-    /// Refused requests by the rule of grammar that they broke; `wire` names the indices.
+    /// Rejected requests by the violated grammar rule; `wire` names the indices.
     pub defects: [Count; DEFECTS],
     pub phases: ExchangePhaseHistograms,
     /// Times before the response.
@@ -317,15 +317,15 @@ impl Default for ServerWorkerStats {
 pub struct ServiceStats {
     /// Client connections open now.
     pub open_connections: SharedGauge,
-    /// Exchanges (or `tcp` connections) under way now.
+    /// Exchanges (or `tcp` connections) in progress.
     pub in_flight: SharedGauge,
     /// Open connections by client.
     pub client_connections: ClientConnectionCounts,
-    /// Bytes of bodies that are buffered now.
+    /// Bytes of buffered bodies.
     pub buffered_bytes: SharedByteGauge,
-    /// An exchange that takes this many nanoseconds or more is slow; updated by control work.
+    /// An exchange that takes this many nanoseconds or more is slow; updated by the control thread.
     pub slow_threshold_ns: AtomicU64,
-    /// One slot a worker.
+    /// One slot per worker.
     pub slots: Box<[ServiceWorkerStats]>,
 }
 
@@ -346,19 +346,19 @@ impl ServiceStats {
 /// A server's counters over all workers; they outlive every snapshot.
 #[derive(Debug)]
 pub struct ServerStats {
-    /// Exchanges (or `tcp` connections) in flight now: what least-request compares.
+    /// Exchanges (or `tcp` connections) in flight, as compared by least-request.
     pub in_flight: SharedGauge,
-    /// Connections open now, idle ones included: limited by the cap.
+    /// Open connections, idle ones included: limited by the connection limit.
     pub connections: SharedGauge,
     /// Response times; recorded only if the pool's policy uses them.
     pub latency: LatencyEwma,
-    /// Counts orders to close the server's connections: an attempt that began under another number ends.
+    /// Number of the last command to close the server's connections: an attempt that started under another number ends.
     pub abort_generation: SharedGauge,
-    /// Failures since the last good response, over all workers, if the pool has outlier detection.
+    /// Failures since the last successful response, over all workers, if the pool uses outlier detection.
     pub consecutive_failures: SharedGauge,
     /// The server's latest load report.
     pub load: load_report::LoadCell,
-    /// One slot a worker.
+    /// One slot per worker.
     pub slots: Box<[ServerWorkerStats]>,
 }
 

@@ -1,8 +1,8 @@
-//! Time attribution: whose time an exchange took, from its phases, whom the relay waited for, and the kernel's counters
-//! of both sockets.
+//! Time attribution: who owns the time of an exchange, from its phases, the waits of the relay, and the kernel's
+//! counters of both sockets.
 //!
-//! `attribute_time` is arithmetic over facts that a worker measured; it reads no clock and no socket. Time whose owner
-//! the balancer cannot see is reported as unknown, and the parts always sum to the whole.
+//! `attribute_time` computes with facts that a worker measured; it reads no clock and no socket. Time whose owner the
+//! balancer cannot see is reported as unknown, and the parts always sum to the whole.
 
 pub mod advice;
 pub mod attribution;

@@ -1,12 +1,12 @@
 //! The wait queue: higher classes leave first, within a class in order of arrival.
 //!
-//! It knows no clock and wakes nobody; its length is limited by its owner and `load_shedding`.
+//! It reads no clock and wakes no request; its owner and `load_shedding` limit its length.
 
 use std::collections::VecDeque;
 
 use crate::monotonic_time::MonotonicTime;
 
-/// A class of priority, 0–9: a higher one leaves a queue first, a lower one is shed first.
+/// A priority class, 0–9: a higher one leaves a queue first, a lower one is shed first.
 pub type PriorityClass = u8;
 
 /// One digit, so that a request's header field can carry the class.
@@ -42,7 +42,7 @@ impl<T> PriorityWaitQueue<T> {
         self.entries.is_empty()
     }
 
-    /// Adds an entry behind all of its class and above.
+    /// Adds an entry after all entries of its class and above.
     pub fn push(&mut self, class: PriorityClass, since: MonotonicTime, who: T) {
         let at = self.entries.partition_point(|entry| entry.class >= class);
         self.entries.insert(at, QueueEntry { class, since, item: who });
@@ -53,7 +53,7 @@ impl<T> PriorityWaitQueue<T> {
         self.entries.iter().map(|entry| &entry.item)
     }
 
-    /// The entries ahead of a newcomer of this class.
+    /// The entries ahead of a new entry of this class.
     pub fn entries_ahead(&self, class: PriorityClass) -> impl Iterator<Item = &T> {
         self.entries.iter().take_while(move |entry| entry.class >= class).map(|entry| &entry.item)
     }
@@ -68,12 +68,12 @@ impl<T> PriorityWaitQueue<T> {
         self.entries.back().map(|entry| entry.class)
     }
 
-    /// Removes the last entry: of the lowest class the newest.
+    /// Removes the last entry: the newest of the lowest class.
     pub fn pop_last(&mut self) -> Option<QueueEntry<T>> {
         self.entries.pop_back()
     }
 
-    /// Since when the longest waiting entry waits, whatever its class. Costs a search or two a class.
+    /// Since when the longest waiting entry of any class waits. Costs a search or two per class.
     pub fn oldest_since(&self) -> Option<MonotonicTime> {
         let mut oldest: Option<MonotonicTime> = None;
         let mut at = 0;

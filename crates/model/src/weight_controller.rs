@@ -1,9 +1,9 @@
 //! The weight controller: computes the weights of servers from their load and their response times.
 //!
-//! At each interval every server is compared with its pool. For each measure — exchanges in flight, exchanges begun,
-//! probe latency, reported load — a ratio says how much more than its present part the server could take; above 1 is
-//! room. The pool's proportions mix the ratios into a factor, the factor times the server's base is its target, and the
-//! weight goes a part of the way:
+//! At each interval every server is compared with its pool. The measures are exchanges in flight, exchanges started,
+//! probe latency and reported load. Of each measure a ratio shows how much more than its present part the server could
+//! get; a ratio above 1 means free capacity. The pool's proportions mix the ratios into a factor. The factor times the
+//! server's base is its target, and the weight changes by a part of the difference:
 //!
 //! ```text
 //!   base   = configured weight ÷ largest configured × bound ÷ 2
@@ -13,22 +13,22 @@
 //!   level  = published + (target − published) × step,    step = 1 ÷ (1 + gain) ≤ 100 ÷ smoothing
 //! ```
 //!
-//! Weights act on the next measurement: a server that gets less soon has room again, so a controller that follows every
-//! target swings. The gain is how much a target falls for each unit of added weight; it is measured whenever a weight
-//! was changed. Dividing the way by it goes at once to where weight and target meet (Newton's method with a slope by
-//! secants). Close to a server's limit the gain is large and the steps are short; while nothing changes the gain
-//! decays. A step never exceeds three tenths of the weight.
+//! Weights affect the next measurement: a server with less load soon has free capacity again, so a controller that
+//! follows every target oscillates. The gain is how much a target falls for each unit of added weight; it is measured
+//! whenever a weight was changed. Dividing the difference by it leads directly to the point where weight and target
+//! meet (Newton's method with the secant slope). Close to a server's limit the gain is large and the steps are short;
+//! while nothing changes the gain decays. A step never exceeds three tenths of the weight.
 //!
-//! After a step in load weights come within a tenth of the bound of their steady values in ten intervals and pass them
-//! at most twice, whatever the proportions. Not if a server's backlog grows without a limit, which has no steady value:
-//! connection caps set one.
+//! After a step in load, weights come within a tenth of the bound of their steady values in ten intervals and pass them
+//! at most twice, for any proportions. The exception is a server whose backlog grows without a limit, which has no
+//! steady value: connection limits set one.
 //!
 //! Unknown inputs (no probe, a lost agent) count as average. Rounded levels are published only if they differ from the
 //! published ones by more than the sensitivity (strictly); unpublished changes are not added up. The controller never
 //! sets 0: only an operator does.
 //!
-//! It reads no clock and no counter, and ignores health. Servers that may take no work are left out: without traffic
-//! nothing can be measured.
+//! It reads no clock and no counter, and ignores health. Servers that get no work are left out: without traffic nothing
+//! can be measured.
 
 pub mod slow_start;
 
@@ -36,91 +36,92 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::WeightControllerConfig;
 
-/// Ratios stay within this and its inverse: one interval's accident must not take a server out.
+/// Limit of ratios, and of their inverse: an accident of one interval must not take a server out.
 const MAX_RATIO: f64 = 4.0;
-/// Caps the measured gain: bounds how short steps get.
+/// Limit of the measured gain: bounds how short steps get.
 const MAX_GAIN: f64 = 40.0;
-/// The gain until one was measured, unless the smoothing is less.
+/// The initial gain, unless the smoothing gives a smaller one.
 const INITIAL_GAIN: f64 = 0.5;
-/// The part of a gain that is left when a smaller one was measured.
+/// The part of a gain that remains when a smaller one was measured.
 const GAIN_DECREASE: f64 = 0.5;
-/// The part of a gain, above the first, that is left after an interval without a change.
+/// The part of a gain, above the initial one, that remains after an interval without a change.
 const GAIN_DECAY: f64 = 0.8;
 /// The longest step, as a part of the weight; a step of 1 is always allowed.
 const MAX_STEP: f64 = 0.3;
 /// Larger counts are invalid.
 const MAX_COUNT: f64 = 1e12;
-/// Added to both sides of a comparison of latencies, milliseconds: below it differences are noise.
+/// Added to both sides of a comparison of latencies, milliseconds: smaller differences are noise.
 const LATENCY_FLOOR_MS: f64 = 1.0;
 /// Added to both sides of a comparison of free parts, so that nearly full servers do not divide by zero.
 const FREE_FLOOR: f64 = 0.05;
 
-/// What was measured of one server in the last interval.
+/// The measurements of one server in the last interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename = "Reading")]
 pub struct WeightInput {
-    /// Its weight as the file or an operator says, above 0.
+    /// The weight set in the file or by an operator, above 0.
     pub configured: u16,
     /// Exchanges (`tcp`: connections; packets: flows) in flight, on average.
     pub active: f64,
-    /// Exchanges begun.
+    /// Exchanges started.
     pub new: f64,
-    /// What its probe took, milliseconds; `None`: not probed.
+    /// Duration of its health checks, milliseconds; `None`: no health check.
     pub latency_ms: Option<f64>,
-    /// What it says of its load, 0–1; `None`: nothing.
+    /// The load that it reports, 0–1; `None`: unknown.
     pub load: Option<f64>,
 }
 
-/// What the judge keeps of a server from one interval to the next.
+/// The state of a server between two intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename = "WeighLevel")]
 pub struct WeightState {
     /// The weight before rounding.
     pub level: f64,
-    /// The part of the way from what was published to the target that was gone.
+    /// The part of the difference between published weight and target that the last step covered.
     pub step: f64,
-    /// By how much its target falls for each unit of weight more.
+    /// How much its target falls for each added unit of weight.
     pub gain: f64,
-    /// What was published when it was judged last, and the target then; `None`: it was not.
+    /// The published weight and the target at the last calculation; `None`: no calculation yet.
     pub last: Option<(u16, f64)>,
-    /// What is published.
+    /// The published weight.
     pub published: u16,
 }
 
-/// One server's arithmetic, for those who ask why.
+/// The calculation of one server's weight, for explanations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename = "Row")]
 pub struct WeightCalculation {
-    /// What went in.
+    /// The input.
     pub reading: WeightInput,
-    /// The weight of a server that is like the others.
+    /// The weight of a server with average load.
     pub base: f64,
-    /// Room by exchanges in flight, exchanges begun, latency, load; 1 is average.
+    /// Free capacity by exchanges in flight, exchanges started, latency, load; 1 is average.
     pub ratios: [f64; 4],
     /// The ratios mixed by the proportions.
     pub factor: f64,
-    /// Where the weight goes.
+    /// The target weight.
     pub target: f64,
-    /// What was published before.
+    /// The previously published weight.
     pub before: u16,
-    /// The level rounded: published if the change of all is large enough.
+    /// The rounded level, which is published if the change of all weights is large enough.
     pub wanted: u16,
-    /// What is kept.
+    /// The state for the next interval.
     pub kept: WeightState,
 }
 
 /// The weights of a pool's servers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WeightAssignment {
-    /// In the order of the readings.
+    /// In the order of the inputs.
     pub rows: Vec<WeightCalculation>,
     /// The change of the weights in percent of their sum.
     pub change: f64,
-    /// The change exceeds the sensitivity: `kept.published` is the wanted weight, else the one published before.
+    /// Whether the change exceeds the sensitivity: `kept.published` is the wanted weight, otherwise the previously
+    /// published one.
     pub publish: bool,
 }
 
-/// Computes the weights of servers that take work. `before`: the state of each, `None` for a new one.
+/// Computes the weights of servers that get work. `before`: the state of each, `None` for a new one.
 pub fn compute_weights(
     settings: &WeightControllerConfig,
     servers: &[(WeightInput, Option<WeightState>)],
@@ -170,7 +171,7 @@ pub fn compute_weights(
     WeightAssignment { rows, change, publish }
 }
 
-/// The state for a published weight from another process, or from other settings: the weight continues.
+/// The state for a weight published by another process, or with other settings.
 pub fn resume_state(settings: &WeightControllerConfig, published: u16) -> WeightState {
     let published = published.clamp(1, settings.bound);
     let gain = first_gain(settings);
@@ -205,7 +206,7 @@ impl PoolMeans {
 
     /// `share`: the server's part of all bases.
     fn ratios(&self, reading: &WeightInput, share: f64) -> [f64; 4] {
-        // One exchange a server is assumed, so that few exchanges move little.
+        // One exchange per server is assumed, so that few exchanges have little effect.
         let part = |own: f64, all: f64| {
             let used = (own + share * self.servers) / (all + self.servers);
             clamp_ratio(share / used.max(f64::MIN_POSITIVE))
@@ -243,7 +244,7 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     };
     let longest = (MAX_STEP * published).max(1.0);
     let way = ((target - published) / (1.0 + gain)).clamp(-longest, longest);
-    // With more smoothing than the first gain gives, the level lags behind the way and never passes it.
+    // With more smoothing than the initial gain gives, the level lags behind the step and never passes it.
     let lag = (1.0 + INITIAL_GAIN) * 100.0 / f64::from(settings.smoothing.max(100));
     let level = before.level + (published + way - before.level) * lag.min(1.0);
     let apart = target - published;
@@ -252,7 +253,7 @@ fn step_toward(settings: &WeightControllerConfig, before: WeightState, target: f
     WeightState { level, step, gain, last, published: before.published }
 }
 
-/// The gain that the smoothing stands for, as far as it does not exceed the usual one.
+/// The gain that corresponds to the smoothing, at most the usual one.
 fn first_gain(settings: &WeightControllerConfig) -> f64 {
     (f64::from(settings.smoothing.max(100)) / 100.0 - 1.0).min(INITIAL_GAIN)
 }
@@ -264,7 +265,7 @@ fn weight_change_percent(rows: &[WeightCalculation]) -> f64 {
     moved as f64 * 100.0 / published.max(1) as f64
 }
 
-/// Drops numbers that a counter cannot give.
+/// Replaces numbers that a counter cannot have.
 fn sanitize(reading: &WeightInput) -> WeightInput {
     let known = |number: &f64| number.is_finite();
     let count = |number: f64| if number.is_finite() { number.clamp(0.0, MAX_COUNT) } else { 0.0 };

@@ -154,7 +154,7 @@ fn validators_and_caches_are_respected() {
 }
 
 proptest! {
-    /// Whatever a client writes, it gets nothing that it has not named with a weight above nothing.
+    /// For any input, a client gets only codings that it has named with a positive weight.
     #[test]
     fn nothing_is_sent_that_was_not_accepted(accept in "[a-z*;=q0-9., -]{0,60}") {
         if let Some(coding) = asked(&accept).best_coding(&ContentCoding::ALL) {

@@ -1,4 +1,4 @@
-//! Judging a server: rows by name, then random histories against invariants.
+//! Health checks of a server: named rows, then random histories against invariants.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test says what it expected and stops")]
 
@@ -61,8 +61,8 @@ fn down(from: HealthVerdict) -> Option<HealthTransition> {
     Some(HealthTransition { from, to: HealthVerdict::Down })
 }
 
-/// Feeds `g` good probe, `b` bad probe, `f` failed connection, `s` connection made, 100 ms apart; the states after
-/// each as `U`, `D` and `?`.
+/// Applies `g` good probe, `b` bad probe, `f` failed connection, `s` successful connection, 100 ms apart; returns the
+/// states after each as `U`, `D` and `?`.
 fn history(health: &mut ServerHealth, events: &str) -> String {
     let mut now = health.since();
     let feed = |event| {
@@ -154,7 +154,7 @@ fn changes_are_reported_once_with_their_time() {
     assert_eq!(health.probe_result(ms(6), good()), up(HealthVerdict::Down));
 }
 
-/// When the next probe is wanted, without its random share.
+/// When the next probe is due, without its random share.
 fn next(health: &ServerHealth, now: MonotonicTime, nothing_up: bool) -> MonotonicTime {
     health.next_probe(now, 0, nothing_up)
 }
@@ -213,7 +213,7 @@ fn without_a_probe_trials_come_after_a_back_off_that_doubles() {
     now = next(&health, now, false);
     assert_eq!(health.probe_result(now, good()), up(HealthVerdict::Down));
     assert_eq!(next(&health, now, false), MonotonicTime::NEVER);
-    // It relapses at once: the back-off goes on where it was. After a long good time it begins anew.
+    // A relapse at once continues the back-off. After a long good time it starts anew.
     for (rest, seconds) in [(1, 30), (31, 1)] {
         now = now + Duration::from_secs(rest);
         for _ in 0..3 {
@@ -269,7 +269,7 @@ fn a_verdict_is_passed_to_another_process() {
     assert_eq!(history(&mut there, "gg"), "?U");
 }
 
-/// While nothing is up the next probe is near, and no server that needs one waits long.
+/// While nothing is up the next probe is soon, and no server that needs one waits long.
 fn soon_enough(
     health: &mut ServerHealth,
     now: MonotonicTime,

@@ -64,7 +64,7 @@ fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
             view.stats.in_flight.increment();
         }
         assert_eq!(matches, [10, 15], "{count}");
-        // The main pool's are over; those of the busy page stay.
+        // The exchanges of the main pool have ended; those of the busy page continue.
         for _ in 0..10 {
             live[0].in_flight.decrement();
             view.stats.in_flight.decrement();

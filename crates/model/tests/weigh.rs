@@ -1,4 +1,4 @@
-//! The weight controller: rows of its arithmetic, and simulations in which its weights act on its inputs.
+//! The weight controller: rows of its calculation, and simulations in which its weights affect its inputs.
 
 #![allow(clippy::unwrap_used, reason = "a test says what it expected and stops")]
 
@@ -58,7 +58,8 @@ fn configured_weights_are_what_is_compared_with() {
 
 #[test]
 fn rows_of_the_arithmetic() {
-    // 18 in flight at one, none at the other. With one a server for granted: 19/20 and 1/20 of all, base share 1/2.
+    // 18 in flight at one server, none at the other. With one assumed per server: 19/20 and 1/20 of all, base share
+    // 1/2.
     let judgement = compute_weights(
         &says(100, 0, 0, 0),
         &[(reading(1, 18.0, 0.0), None), (reading(1, 0.0, 0.0), None)],
@@ -116,7 +117,7 @@ fn what_is_not_known_is_average() {
 
 #[test]
 fn a_change_must_exceed_the_sensitivity() {
-    // Sums of 100 as in the books: a change of 5 is not published, one of 6 is.
+    // Sums of 100, so that per cent are units: a change of 5 is not published, one of 6 is.
     let scale = WeightControllerConfig { bound: 200, smoothing: 100, ..says(0, 0, 100, 0) };
     for (published, want) in [(95, false), (94, true)] {
         // Alone, a server's target is its base, 100.
@@ -139,7 +140,7 @@ fn a_change_must_exceed_the_sensitivity() {
 fn what_is_not_published_does_not_add_up() {
     let settings = says(0, 100, 0, 0);
     let mut states = [None; 4];
-    // A little more for one than for the others: the rounded change is below the sensitivity for ever.
+    // One server has slightly more load: the rounded change always stays below the sensitivity.
     for _ in 0..100 {
         let servers = [0, 1, 2, 3]
             .map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), states[at]));
@@ -192,14 +193,14 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
     }
 }
 
-/// A pool in fluid form: the controller's inputs follow from the weights that it set.
+/// A pool as a fluid model: the controller's inputs follow from the weights that it set.
 struct FluidPool {
-    /// Exchanges that each server can do in an interval.
+    /// Exchanges that each server can process in an interval.
     speeds: Vec<f64>,
-    /// Exchanges that come in an interval.
+    /// Exchanges that arrive in an interval.
     arriving: f64,
     backlog: Vec<f64>,
-    /// The longest queue of a server, in intervals of its work: connection caps allow that much.
+    /// The longest queue of a server, in intervals of its work: what connection limits allow.
     most_waiting: f64,
     weights: Vec<u16>,
     previous: Vec<Option<WeightState>>,
@@ -226,7 +227,7 @@ impl FluidPool {
             .map(|at| {
                 let mut new = self.arriving * f64::from(self.weights[at]) / sum;
                 if let Some(rng) = &mut self.rng {
-                    // About Poisson: the sum of uniform draws has its variance.
+                    // Approximately Poisson: the sum of uniform draws has its variance.
                     let draws = (0..12)
                         .map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20))
                         .sum::<f64>();
@@ -236,7 +237,7 @@ impl FluidPool {
                 let busy = new / speed;
                 let waiting = (self.backlog[at] + new - speed).max(0.0);
                 self.backlog[at] = waiting.min(self.most_waiting * speed);
-                // A server has a hundredth of its speed in work at once when it is full; then it queues.
+                // A full server works on a hundredth of its speed at once; further exchanges queue.
                 let queued = busy.min(0.98) / (1.0 - busy.min(0.98));
                 let active =
                     queued.min(speed / 4.0) + busy.min(1.0) * speed / 100.0 + self.backlog[at];
@@ -252,7 +253,7 @@ impl FluidPool {
         }
     }
 
-    /// The weights after each of so many intervals.
+    /// The weights after each interval.
     fn run(&mut self, settings: &WeightControllerConfig, intervals: usize) -> Vec<Vec<u16>> {
         (0..intervals)
             .map(|_| {
@@ -263,8 +264,7 @@ impl FluidPool {
     }
 }
 
-/// How often a server's weight passes from one side of its steady value to the other, ignoring a weight of one
-/// beside it, which is rounding.
+/// How often a server's weight passes its steady value. A difference of one is rounding and ignored.
 fn crossings(weights: &[u16], steady: u16) -> usize {
     let sides =
         weights.iter().filter(|weight| weight.abs_diff(steady) > 1).map(|weight| *weight > steady);
@@ -272,7 +272,7 @@ fn crossings(weights: &[u16], steady: u16) -> usize {
     sides.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// Mixes in which no measure that runs away near the limit stands alone.
+/// Proportions in which no measure that diverges near the limit is alone.
 const MIXES: [(u8, u8, u8, u8); 4] =
     [(50, 50, 0, 0), (0, 100, 0, 0), (25, 25, 50, 0), (25, 25, 0, 50)];
 
@@ -305,8 +305,8 @@ fn after_a_step_in_load_weights_settle_within_ten_intervals_without_swinging() {
     }
 }
 
-/// Whatever the proportions, the servers and the step: after ten judgements every weight is within a tenth of the bound of
-/// its steady value, and none has passed that more than twice.
+/// For any proportions, servers and step: after ten calculations every weight is within a tenth of the bound of its
+/// steady value. None has passed that value more than twice.
 #[test]
 fn no_proportions_make_weights_swing() {
     let speeds = [100.0, 100.0, 80.0, 60.0, 50.0, 40.0, 20.0];

@@ -1,6 +1,7 @@
-//! Arguments, accepting, connecting and waiting for both forwarders; how bytes move is theirs.
+//! Command-line arguments, accepting, connecting and polling for both forwarders; each forwarder moves the bytes
+//! itself.
 //!
-//! A half-closed side is passed on; a broken one ends both.
+//! A half-close is passed on; an error closes both sides.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -26,25 +27,25 @@ pub fn two_addresses() -> Result<(SocketAddr, SocketAddr), Box<dyn std::error::E
 pub struct Pair<S> {
     pub sockets: [OwnedFd; 2],
     pub state: S,
-    /// What this side sent waits for room on the other.
+    /// Bytes of this side wait for room on the other.
     blocked: [bool; 2],
     ended: [bool; 2],
     serial: u32,
 }
 
-/// What moving bytes of one side led to.
+/// The result of moving one side's bytes.
 pub enum Step {
-    /// The kernel has no more.
+    /// The kernel has no more bytes.
     Wait,
     /// The other side has no room.
     Blocked,
-    /// That side has sent its last byte.
+    /// The side closed its direction.
     Ended,
-    /// The pair is broken.
+    /// The pair has failed.
     Over,
 }
 
-/// Serves for ever; `forward` moves what side `from` sent.
+/// Serves forever; `forward` moves the bytes that side `from` sent.
 pub fn serve<S>(
     address: SocketAddr,
     upstream: SocketAddr,
@@ -97,7 +98,7 @@ pub fn serve<S>(
     }
 }
 
-/// `false`: the pair is over.
+/// `false`: the pair has ended.
 fn turn<S>(
     pair: &mut Pair<S>,
     from: usize,
@@ -147,5 +148,5 @@ fn socket(address: SocketAddr) -> Result<OwnedFd, Errno> {
 
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 const LISTENER: u64 = u64::MAX - 2;
-/// Serials that fit beside slot and side, and never make up `LISTENER`.
+/// Largest serial number that fits beside slot and side and never equals `LISTENER`.
 const SERIALS: u32 = (1 << 30) - 1;

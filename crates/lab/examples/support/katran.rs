@@ -1,6 +1,6 @@
-//! Katran's own program, built from its public source by whoever has it, with one service and a hundred servers.
+//! Katran's program, which the user builds from its public source, with one service and a hundred servers.
 //!
-//! Its tables are filled as its own library fills them: a ring of 65,537 places, a flow table for each processor.
+//! Its tables are filled as Katran's library fills them: a ring of 65,537 positions, a flow table for each processor.
 //! Sizes are those of `katran/lib/bpf/balancer_structs.h`.
 
 use std::error::Error;
@@ -12,10 +12,10 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder};
 
 use super::vary::SERVICE;
 
-/// Places of a service's ring.
+/// Positions of a service's ring.
 const RING: u32 = 65_537;
 const SERVERS: u32 = 100;
-/// Flows that each processor's table holds.
+/// Flows in each processor's table.
 const FLOWS: u32 = 4 << 20;
 /// Bytes of `struct flow_key` and `struct real_pos_lru`.
 const FLOW: (u32, u32) = (40, 16);
@@ -28,7 +28,7 @@ pub struct KatranProgram {
 }
 
 impl KatranProgram {
-    /// Loads and fills it.
+    /// Loads the program and fills its maps.
     pub fn load(object: &Path) -> Result<KatranProgram, Box<dyn Error>> {
         let object = ObjectBuilder::default().open_file(object)?.load()?;
         let set = |map: &str, key: &[u8], value: &[u8]| -> Result<(), Box<dyn Error>> {
@@ -50,7 +50,7 @@ impl KatranProgram {
             set("reals", &server.to_ne_bytes(), &real)?;
         }
         for place in 0..RING {
-            // Spread as a hash would: neighbours in the ring are different servers.
+            // Spread like a hash: neighbours in the ring are different servers.
             let server = 1 + place.wrapping_mul(2_654_435_761) % SERVERS;
             set("ch_rings", &place.to_ne_bytes(), &server.to_ne_bytes())?;
         }

@@ -1,6 +1,7 @@
-//! Our datapath with one service and a hundred servers, its maps written by hand, its pins in a file system of its own.
+//! Steelyard's datapath with one service and a hundred servers. The maps are written directly, and the pins are in a
+//! private file system.
 //!
-//! The tables are as large as those that it is compared with.
+//! The tables are as large as those of the compared program.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -22,13 +23,13 @@ const BACK: [u8; 4] = [10, 10, 0, 250];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardMethod {
     Mac,
-    /// IP in IP, as Katran does.
+    /// IP in IP, as in Katran.
     Tunnel,
     Nat,
 }
 
 impl ForwardMethod {
-    /// As in the configuration.
+    /// The configuration's value of `forward`.
     pub fn name(self) -> &'static str {
         match self {
             ForwardMethod::Mac => "mac",
@@ -37,7 +38,7 @@ impl ForwardMethod {
         }
     }
 
-    /// What it must do to a packet.
+    /// The change that a packet must show.
     pub fn sent(self) -> ExpectedPacket {
         match self {
             ForwardMethod::Mac => ExpectedPacket::Relinked,
@@ -55,7 +56,7 @@ pub struct SteelyardPlane {
 }
 
 impl SteelyardPlane {
-    /// Opens and fills one.
+    /// Opens the datapath and fills its maps.
     pub fn new(method: ForwardMethod) -> Result<SteelyardPlane, Box<dyn Error>> {
         let pins = BpfFs::mount()?;
         let home = PinDirectory::open(&pins.path().join("plane"))?;
@@ -71,7 +72,7 @@ impl SteelyardPlane {
         self.program.as_fd()
     }
 
-    /// Lets one connection in `sample` be watched; `None`: none.
+    /// Samples one connection in `sample`; `None`: no sampling.
     pub fn watch(&self, sample: Option<u32>) -> Result<(), Box<dyn Error>> {
         let watcher = FlowSampler::new(&self.plane)?;
         l4::flow_samples::set_sampling(&self.plane, &watcher, sample)?;
@@ -117,7 +118,7 @@ impl SteelyardPlane {
         };
         let service = Service {
             method: method as u32,
-            // Nothing ends while it is measured.
+            // Timeouts beyond the measurement, so that no flow expires.
             embryonic: 1 << 20,
             half_closed: 1 << 20,
             closing: 1 << 20,
@@ -146,7 +147,7 @@ impl SteelyardPlane {
     }
 }
 
-/// Bytes of an address, mapped.
+/// An IPv4-mapped IPv6 address.
 fn mapped(ip: Ipv4Addr) -> [u8; 16] {
     ip.to_ipv6_mapped().octets()
 }

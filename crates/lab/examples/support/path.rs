@@ -1,9 +1,9 @@
-//! A way of packets through namespaces: a source, who forwards, and a sink that takes packets away and counts them.
+//! A path of packets through namespaces: a source, an optional balancer, and a sink that counts packets and drops them.
 //!
 //! ```text
 //! source eth0 ── front balancer eth0 ── eth0 sink       203.0.113.0/24 and 10.10.0.0/24
 //! ```
-//! Without a balancer, source and sink are one cable. It forwards nothing itself.
+//! Without a balancer, source and sink are the ends of one cable. This module forwards nothing itself.
 
 use std::error::Error;
 use std::os::fd::AsFd;
@@ -19,36 +19,36 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 /// Bytes of a packet.
 const LENGTH: usize = 64;
 const LIVE: u32 = 1 << 1;
-/// Packets of one call; between two of them everything under way arrives.
+/// Packets of one test run; all of them arrive before the next.
 const CHUNK: u32 = 1 << 16;
-/// How long what was sent may take to arrive.
+/// Time limit for sent packets to arrive.
 const SETTLE: Duration = Duration::from_millis(20);
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/flood.bpf.o"));
 
-/// Where packets are taken away.
+/// The hook that drops packets at the sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainPoint {
-    /// In the driver: for what leaves from there.
+    /// In the driver, for packets that XDP transmits.
     Driver,
-    /// At the first hook of the stack: for what the stack forwards.
+    /// At the first hook of the network stack, for packets that the stack forwards.
     Stack,
 }
 
 pub struct PacketPath {
     source: NetworkNamespace,
-    /// Who forwards; none: source and sink are one cable.
+    /// The forwarding host; `None`: source and sink are directly connected.
     pub balancer: Option<NetworkNamespace>,
     sink: NetworkNamespace,
     object: Object,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct PathRun {
-    /// Nanoseconds of the processor for each packet that arrived.
+    /// Processor nanoseconds per arrived packet.
     pub each_ns: f64,
-    /// Part of the packets that arrived.
+    /// Share of the packets that arrived.
     pub arrived: f64,
 }
 
@@ -79,7 +79,7 @@ impl PacketPath {
         Ok(path)
     }
 
-    /// Sends packets of so many flows on one processor, and waits for them.
+    /// Sends `packets` packets of `flows` flows on one processor, and waits for them.
     pub fn run(&self, flows: u32, packets: u32, cpu: usize) -> Result<PathRun, Box<dyn Error>> {
         let mut plan = self.read("floods", 16 + LENGTH)?;
         plan[..4].copy_from_slice(&flows.to_ne_bytes());
@@ -94,7 +94,7 @@ impl PacketPath {
         })
     }
 
-    /// On a thread inside the source.
+    /// Runs on a thread inside the source's namespace.
     fn send(&self, packets: u32, cpu: usize) -> Result<Duration, Box<dyn Error>> {
         let mut cpus = CpuSet::new();
         cpus.set(cpu);
@@ -113,7 +113,7 @@ impl PacketPath {
             })?;
             spent += begun.elapsed();
         }
-        // The last ones: what they take is lost among millions.
+        // Waits for the last packets; the time is not counted, which is negligible among millions.
         std::thread::park_timeout(SETTLE);
         Ok(spent)
     }
@@ -172,7 +172,7 @@ impl PacketPath {
     }
 }
 
-/// A datagram from the source to the service, with its checksum (RFC 791).
+/// The IPv4 header of a datagram from the source to the service, with its checksum (RFC 791).
 fn ip_header() -> [u8; 20] {
     let mut ip = [0; 20];
     ip[0] = 0x45;
@@ -188,7 +188,7 @@ fn ip_header() -> [u8; 20] {
     ip
 }
 
-/// Number and link address of an interface.
+/// Index and link address of an interface.
 fn link(namespace: &NetworkNamespace, name: &str) -> Result<(u32, [u8; 6]), Box<dyn Error>> {
     let description = namespace.ip(&format!("link show {name}\n"))?;
     let bad = || format!("`ip link show {name}` says: {description}");

@@ -1,6 +1,6 @@
-//! Drives a program with packets of many flows: `bpf/vary.bpf.c`, which the kernel's test run repeats.
+//! Drives a BPF program with packets of many flows: `bpf/vary.bpf.c`, which the kernel's test run repeats.
 //!
-//! It knows nothing of what it drives but its descriptor.
+//! It only needs the program's descriptor.
 
 use std::error::Error;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -11,31 +11,30 @@ use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 pub const LENGTH: usize = 64;
 /// The flag that opens a connection.
 pub const SYN: u8 = 2;
-/// Where the service is: 198.51.100.10, port 80.
+/// The service's address, 198.51.100.10.
 pub const SERVICE: [u8; 4] = [198, 51, 100, 10];
 
-/// XDP_TX and XDP_REDIRECT: sent on.
+/// XDP_TX and XDP_REDIRECT: the packet was forwarded.
 const SENT: [u32; 2] = [3, 4];
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vary.bpf.o"));
 
-/// What a program must do to a packet: figures of one that does less would be worth nothing.
+/// The change that a program must make. The cost of a program that does less would be meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedPacket {
     /// Only link addresses changed.
     Relinked,
-    /// The packet came out wrapped in an IPv4 header of 20 bytes.
+    /// The packet is encapsulated in an IPv4 header of 20 bytes.
     Wrapped,
-    /// Its source address and its destination changed.
+    /// Source and destination address changed.
     Translated,
 }
 
 #[derive(Debug)]
 pub struct DriverTarget<'a> {
     pub program: BorrowedFd<'a>,
-    /// Whether it takes packets of several pieces.
+    /// Whether the program accepts multi-buffer packets.
     pub frags: bool,
-    /// What it must do.
     pub expected: ExpectedPacket,
 }
 
@@ -51,14 +50,14 @@ impl PacketDriver {
         Ok(PacketDriver { object, frags: false })
     }
 
-    /// Aims at a program.
+    /// Sets the program to drive.
     pub fn aim(&mut self, aim: &DriverTarget) -> Result<(), Box<dyn Error>> {
         self.frags = aim.frags;
         let fd = aim.program.as_raw_fd().to_ne_bytes();
         self.update(if aim.frags { "frags" } else { "plain" }, &fd)
     }
 
-    /// Aims at one of its own programs.
+    /// Sets one of the driver's own programs.
     pub fn aim_at_own(&mut self, name: &str) -> Result<(), Box<dyn Error>> {
         let program = self.object.progs_mut().find(|program| program.name() == name);
         let program = program.ok_or(format!("no program {name}"))?;
@@ -67,7 +66,8 @@ impl PacketDriver {
         self.update("plain", &fd)
     }
 
-    /// Sends so many packets of so many flows; mean nanoseconds. Each must be sent on.
+    /// Runs the program with this many packets and flows; returns mean nanoseconds. Fails unless every packet is
+    /// forwarded.
     pub fn run(
         &self,
         packet: &[u8; LENGTH],
@@ -89,11 +89,11 @@ impl PacketDriver {
         if !SENT.contains(&output.return_value) {
             return Err(format!("a packet was not sent on: verdict {}", output.return_value).into());
         }
-        // The kernel gives whole nanoseconds.
+        // The kernel reports whole nanoseconds.
         Ok(output.duration.as_nanos() as f64)
     }
 
-    /// Fails unless a packet comes out as it must.
+    /// Fails unless the program changes a packet as expected.
     pub fn check_output(&self, sent: ExpectedPacket) -> Result<(), Box<dyn Error>> {
         let before = packet(SYN);
         self.run(&before, 1, true, 1)?;
@@ -136,7 +136,7 @@ impl PacketDriver {
     }
 }
 
-/// A TCP packet for the service over IPv4, with these flags besides ACK; its source is the driver's to fill in.
+/// A TCP packet for the service over IPv4 with these flags besides ACK; the driver fills in its source.
 pub fn packet(flags: u8) -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     bytes[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);

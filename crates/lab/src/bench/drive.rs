@@ -1,4 +1,4 @@
-//! Carries out one run: starts the load, samples it and this machine every second, and collects the samples.
+//! Makes one run: starts the load, samples it and this machine every second, and collects the samples.
 //!
 //! It assesses nothing and prints nothing.
 
@@ -17,26 +17,25 @@ use crate::poller::now;
 use crate::result::{AgentPart, SecondSample};
 use crate::result_note::ResultNote;
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Debug)]
 pub struct DriveOutcome {
     pub report: LoadReport,
     pub series: Vec<SecondSample>,
-    /// What each processor did during the run.
     pub processors: Vec<ProcessorShare>,
-    /// How busy each was in each second of the series.
+    /// Busy share of each processor in each second of the series.
     pub busy: Vec<Vec<f64>>,
-    /// What else this machine did.
+    /// Other activity of this machine.
     pub machine_activity: MachineActivity,
     /// Share of a processor that each thread of the generator used over the run, 0 to 1.
     pub threads_busy: Vec<f64>,
-    /// The largest such share of any thread in any second.
+    /// The largest such share of a thread in a second.
     pub busiest: f64,
-    /// Whether it was stopped from outside.
+    /// Whether the run was stopped early from outside.
     pub stopped: bool,
-    /// The part of each machine, where several made the load.
+    /// The part of each machine, if several made the load.
     pub parts: Vec<AgentPart>,
-    /// The limits of those machines; the caller assesses this machine.
+    /// Limits of the other machines; the caller assesses this machine.
     pub notes: Vec<ResultNote>,
 }
 
@@ -97,7 +96,7 @@ struct SecondSampler {
 }
 
 impl SecondSampler {
-    /// Adds what happened since the last call as one second of the series. Returns the busiest thread's share.
+    /// Adds the counts since the last call as one second of the series. Returns the busiest thread's share.
     fn add(&mut self, report: LoadReport, cpu: Vec<Duration>) -> f64 {
         let span = report.since(&self.last_report);
         let busiest = busy_shares(&cpu, &self.last_cpu, span.seconds).fold(0.0, f64::max);
@@ -200,7 +199,7 @@ fn busy_shares<'a>(
 
 /// Progress is reported once a second.
 const SECOND: Duration = Duration::from_secs(1);
-/// How soon an end is noticed.
+/// How soon the end of a run is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// A shorter rest of a run is too short for a rate.
+/// A shorter remainder of a run gives no usable rate.
 const SHORTEST_TAIL: f64 = 0.2;

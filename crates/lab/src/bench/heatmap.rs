@@ -1,4 +1,4 @@
-//! A heat map of a stream benchmark: throughput by buffer and message, for each carrier and way.
+//! A heat map of a stream benchmark: throughput by buffer and message size, for each transport and direction.
 //!
 //! It draws what a result holds.
 
@@ -9,19 +9,19 @@ use trace::render::svg::escaped;
 use crate::result::BenchRun;
 use crate::stats::sample::median;
 
-/// Throughput by buffer and message, of one carrier and way.
+/// Throughput by buffer and message size, of one transport and direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThroughputGrid<'a> {
     pub direction: &'a str,
-    /// Buffers, a row each.
+    /// Buffer sizes, one per row.
     pub buffers: Vec<&'a str>,
-    /// Messages, a column each.
+    /// Message sizes, one per column.
     pub messages: Vec<&'a str>,
-    /// The median of the repeats, bits a second; `None` where nothing was measured to its end.
+    /// The median of the repeats, bits a second; `None` without a complete run.
     pub rows: Vec<Vec<Option<f64>>>,
 }
 
-/// A grid for each carrier and way; none without runs of streams.
+/// A grid for each transport and direction; empty without stream runs.
 pub fn collect_grids(runs: &[BenchRun]) -> Vec<ThroughputGrid<'_>> {
     let cells: Vec<(&str, &str, &str, Option<f64>)> = runs.iter().filter_map(grid_cell).collect();
     let grid = |way| {
@@ -75,7 +75,7 @@ pub fn render_heatmaps(grids: &[ThroughputGrid<'_>]) -> String {
     out
 }
 
-/// Carrier and way, buffer, message, and throughput in bits a second of a run that came to its end.
+/// Transport and direction, buffer, message, and throughput in bits a second of a complete run.
 fn grid_cell(run: &BenchRun) -> Option<(&str, &str, &str, Option<f64>)> {
     let mut parts = run.test.split(", ");
     let way = parts.next()?;
@@ -136,7 +136,7 @@ mod tests {
             BenchRun { metrics: Vec::new(), ..run("tcp to, buffer auto, message 64 B", false) };
         let runs = [
             run("tcp to, buffer 65536 B, message 64 B", true),
-            // It broke off.
+            // An interrupted run.
             run("tcp to, buffer auto, message 1448 B", false),
             never,
         ];

@@ -1,4 +1,4 @@
-//! `bench http` as a whole: the runs of an order, their sequence, and their result.
+//! `bench http`: makes the runs of a benchmark in sequence and builds their result.
 //!
 //! It resolves no names, opens no files and prints nothing.
 
@@ -16,13 +16,13 @@ use crate::result_note::{NoteSeverity, ResultNote};
 
 #[derive(Clone, Debug)]
 pub struct HttpBenchmark {
-    /// The load; its pace is of the first test.
+    /// The load; its pace is that of the first test.
     pub plan: LoadPlan,
-    /// Open loop: the rates, each a test; empty: the plan's own pace.
+    /// Open loop: one test per rate; empty: the plan's own pace.
     pub rates: Vec<f64>,
-    /// How often each test is repeated; repeats of all tests take turns.
+    /// Repeats of each test; repeats of all tests alternate.
     pub repeats: u32,
-    /// Load before the first test that is not counted.
+    /// Uncounted load before the first test.
     pub warm_up: Duration,
     /// The machines that make the load; `None`: this machine.
     pub fleet: Option<Fleet>,
@@ -41,7 +41,7 @@ impl HttpBenchmark {
         }
     }
 
-    /// What limited the machines that made the load.
+    /// Limits of the machines that made the load.
     pub(super) fn client_limits(
         &self,
         driven: &DriveOutcome,
@@ -60,19 +60,18 @@ impl HttpBenchmark {
 pub enum BenchEvent<'a> {
     TestStarted {
         test: &'a str,
-        /// Which repeat, from 1, and of how many.
+        /// Number of the repeat, from 1, and of all repeats.
         repeat: (u32, u32),
     },
-    /// A second of it.
     SecondElapsed(&'a SecondSample),
     /// A limit that this machine will reach.
     LimitForecast(&'a ResultNote),
 }
 
-/// Carries out an order. `stop` ends it; earlier measurements stay in the result, marked as partial.
+/// Runs a benchmark. `stop` ends it early; earlier runs stay in the result, which is marked as partial.
 ///
 /// # Errors
-/// The first run could not be started; nothing was measured. A later failure becomes a note.
+/// The first run could not start, so nothing was measured. A later failure becomes a note.
 pub fn run_benchmark(
     order: &HttpBenchmark,
     facts: &MachineFacts,
@@ -81,7 +80,7 @@ pub fn run_benchmark(
     on_event: &mut dyn FnMut(BenchEvent<'_>),
 ) -> Result<(), DriveError> {
     let tests = planned_tests(order);
-    // Agents look at themselves.
+    // Agents check their own machines.
     for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
         report_forecast(facts, plan, result, on_event);
     }
@@ -113,7 +112,7 @@ pub fn run_benchmark(
     Ok(())
 }
 
-/// Reports the limits that this machine will reach, before it does.
+/// Reports limits that this machine will reach, before the run.
 pub(super) fn report_forecast(
     facts: &MachineFacts,
     plan: &LoadPlan,
@@ -150,7 +149,7 @@ pub(super) fn warm_up(
     order.drive(plan, stop, &mut |second| on_event(BenchEvent::SecondElapsed(second))).map(drop)
 }
 
-/// A run in the form of the result; facts about it become notes.
+/// Converts a run to the result's format and adds notes about it.
 pub(super) fn assess_run(
     order: &HttpBenchmark,
     driven: &DriveOutcome,
@@ -188,7 +187,7 @@ pub(super) fn assess_run(
     }
 }
 
-/// What is missing in a run, and whether its figures then mean something else.
+/// What is missing in a run, each with whether the figures then have another meaning.
 fn find_shortfalls(driven: &DriveOutcome, plan: &LoadPlan) -> Vec<(bool, String)> {
     let report = &driven.report;
     let mut out = Vec::new();
@@ -301,7 +300,7 @@ pub const PERCENTILES: [(&str, f64); 11] = [
     ("p99.99", 0.9999),
     ("max", 1.0),
 ];
-/// More failures than this part of a run's requests, and its figures mean something else.
+/// A larger share of failed requests changes the meaning of a run's figures.
 const GRAVE_SHARE: f64 = 0.01;
-/// A rate counts as reached from this part of it on.
+/// Share of the requested rate from which the rate counts as reached.
 const REACHED: f64 = 0.98;

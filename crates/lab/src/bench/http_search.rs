@@ -1,4 +1,4 @@
-//! The search for the highest request rate that meets an objective: one trial after the other, each a run of the result.
+//! Searches the highest request rate that meets an objective; each trial is a run of the result.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use crate::rate_search::{
 use crate::result::BenchResult;
 use crate::result_note::NoteSeverity;
 
-/// Searches the highest rate that meets `objective`; every trial becomes a run of the result.
+/// Searches the highest rate that meets `objective`; each trial becomes a run of the result.
 ///
 /// # Errors
 /// The first trial could not be started.
@@ -59,7 +59,7 @@ pub fn search_rate(
             &driven.report,
             limits.iter().any(|note| note.weight != NoteSeverity::Hint),
         );
-        // Trials that miss are part of a search: their shortfalls are no fault of the result.
+        // Failed trials are part of a search, so their shortfalls do not mark the result.
         let mut aside = BenchResult::new("", Default::default());
         let run = assess_run(order, &driven, &plan, facts, &test, trial, &mut aside);
         answered += driven.report.answered;
@@ -103,7 +103,7 @@ fn note_search_trouble(
 }
 
 fn assess_trial(objective: &LatencyObjective, report: &LoadReport, limited: bool) -> TrialOutcome {
-    // Failed requests count as slow; so do those in flight at the end.
+    // Failed requests count as slow, and so do those in flight at the end.
     let slow = report.slower_than(objective.within_us) + report.failed + report.in_flight;
     match objective.assess_trial(slow, report.requests) {
         TrialOutcome::Misses if limited => TrialOutcome::ClientLimit,

@@ -1,4 +1,4 @@
-//! A result as a page: figures, plots of rate, latency, percentiles and processors. It needs nothing but a browser.
+//! Renders a result as a self-contained HTML page: figures, and plots of rate, latency, percentiles and processors.
 //!
 //! It draws what a result holds and calculates nothing.
 
@@ -125,7 +125,7 @@ fn draw_run(page: &mut String, run: &BenchRun) {
     page.push_str("</table>\n");
 }
 
-/// Each processor over time.
+/// Load of each processor over time.
 fn draw_processor_load(page: &mut String, run: &BenchRun) {
     let many = run.busy.iter().map(Vec::len).min().unwrap_or(0).min(run.processors.len());
     if run.busy.len() < 2 || run.busy.len() != run.series.len() || many == 0 {
@@ -141,7 +141,7 @@ fn draw_processor_load(page: &mut String, run: &BenchRun) {
     draw_plot(page, "Processors, not idle, by the second", span, &lines, share, format_seconds);
 }
 
-/// Each latency against the nines of its percentile: 1 is 90 %, 2 is 99 %.
+/// Points of latency by the nines of its percentile: 1 is 90 %, 2 is 99 %.
 fn nines(histogram: &[(f64, u64)]) -> Vec<(f64, f64)> {
     let all: u64 = histogram.iter().map(|(_, count)| count).sum();
     let mut below = 0;
@@ -196,7 +196,7 @@ fn draw_processors(page: &mut String, shares: &[ProcessorShare]) {
     for share in shares.iter().take(MOST_PROCESSORS) {
         let _ = write!(page, "<tr><td>{}</td>", share.number);
         for part in [share.user, share.system, share.irq, share.softirq, share.steal, share.idle] {
-            // The colour is the heat: the busier, the darker.
+            // The busier a processor, the darker its cell.
             let _ = write!(
                 page,
                 "<td style=\"background:rgba(42,111,187,{:.2})\">{:.0} %</td>",
@@ -248,13 +248,13 @@ const MARGIN_LEFT: f64 = 80.0;
 const INSIDE: f64 = WIDTH - MARGIN_LEFT - 20.0;
 const TOP: f64 = 10.0;
 const HEIGHT: f64 = 160.0;
-/// Runs that are drawn.
+/// Limit for drawn runs.
 const MOST_RUNS: usize = 60;
-/// Processors that are drawn over time.
+/// Limit for processors drawn over time.
 const MOST_LINES: usize = 16;
-/// Classes of the lines, as the style sheet colours them.
+/// Classes of the lines in the style sheet.
 const COLOURS: [&str; 4] = ["rate", "p99", "p50", "max"];
-/// Processors that are listed.
+/// Limit for listed processors.
 const MOST_PROCESSORS: usize = 256;
 
 #[cfg(test)]

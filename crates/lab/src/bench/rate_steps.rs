@@ -1,23 +1,23 @@
-//! Rates as users write them: `5000`, or steps such as `1000..10000/1000`.
+//! Parses rates on the command line: `5000`, or steps such as `1000..10000/1000`.
 
 use thiserror::Error;
 
-/// Rates in the order in which they are run, requests a second.
+/// Rates in the order of their runs, requests a second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateSteps(pub Vec<f64>);
 
-/// Why a text is no rate.
+/// Why a text is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RateStepsError {
-    /// Not of that form.
+    /// The text has neither form.
     #[error(
         "`{0}` is no rate; expected requests a second such as `5000`, or steps such as `1000..10000/1000`"
     )]
     Form(String),
-    /// Steps that lead nowhere.
+    /// The steps never reach the last rate.
     #[error("`{0}` has no steps; expected FROM..TO/STEP with FROM up to TO and a STEP above 0")]
     Steps(String),
-    /// More than a day's work.
+    /// More than `MOST_STEPS` steps.
     #[error("`{0}` has more than {MOST_STEPS} steps; take larger ones")]
     Many(String),
 }
@@ -49,7 +49,7 @@ impl std::str::FromStr for RateSteps {
     }
 }
 
-/// Bounds the length of a run that an order may ask for.
+/// Bounds the duration of a benchmark.
 const MOST_STEPS: usize = 1_000;
 
 #[cfg(test)]

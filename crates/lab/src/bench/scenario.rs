@@ -1,6 +1,6 @@
-//! A scenario: weighted requests with what is expected of their answers, as a TOML file.
+//! Parses a scenario: a TOML file of weighted requests and their expected responses.
 //!
-//! Unknown keys are refused, and every mistake says in which request it is. It reads no files.
+//! Unknown keys are rejected, and every error names its request. It reads no files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use thiserror::Error;
 
 use crate::load::{MixError, RequestMix, RequestTemplate, ResponseExpectation};
 
-/// Why a text is no scenario.
+/// Why a scenario is invalid.
 #[derive(Debug, Error)]
 pub enum ScenarioError {
-    /// Not TOML, or a key that is none.
+    /// Invalid TOML, or an unknown key.
     #[error("{0}")]
     Form(#[from] toml::de::Error),
-    /// A time that is none.
+    /// An invalid time.
     #[error("request `{name}`: think: `{found}`: {why}; expected a time such as `250ms`")]
     Think { name: String, found: String, why: model::config::unit::UnitError },
     #[error("request `{0}`: give `body` or `body-bytes`, not both")]
     Bodies(String),
-    /// A status that is none.
+    /// An invalid status.
     #[error("request `{0}`: expect.status: {1} is no status; expected 200 to 599")]
     Status(String, u16),
-    /// Requests that cannot be asked.
+    /// Invalid requests.
     #[error(transparent)]
     Mix(#[from] MixError),
 }
@@ -71,7 +71,7 @@ fn get() -> String {
     "GET".to_owned()
 }
 
-/// Reads a scenario; `host`: what `Host` says unless a request says otherwise.
+/// Parses a scenario; `host` is the default value of `Host`.
 pub fn parse_scenario(text: &str, host: &str) -> Result<RequestMix, ScenarioError> {
     let raw: RawScenario = toml::from_str(text)?;
     let shots = raw.request.into_iter().map(|request| build_request(request, host));
@@ -85,7 +85,7 @@ fn build_request(raw: RawRequest, host: &str) -> Result<RequestTemplate, Scenari
     let body = match (raw.body, raw.body_bytes) {
         (Some(_), Some(_)) => return Err(ScenarioError::Bodies(name)),
         (Some(text), None) => text.into_bytes(),
-        // A little over the most is made, so that the check of the mix refuses it by name.
+        // Slightly above the limit, so that the check of the mix rejects the body with the request's name.
         (None, Some(bytes)) => vec![b'x'; bytes.min((1 << 20) + 1)],
         (None, None) => Vec::new(),
     };

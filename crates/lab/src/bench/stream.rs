@@ -1,6 +1,6 @@
-//! `bench stream` as a whole: cells one after the other, each repeated until its mean is precise, and their result.
+//! `bench stream`: measures cells in sequence, each repeated until its mean is precise, and builds the result.
 //!
-//! It prints nothing. Runs never overlap: the sum of overlapping runs says nothing about either.
+//! It prints nothing. Runs never overlap, because the sum of overlapping runs shows nothing about either.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::stream::client::{self, StreamRunError};
 use crate::stream::matrix::{CellPrecision, Matrix, cell_name, metrics, partial_metrics};
 use crate::stream::request::{StreamReport, StreamRequest};
 
-/// Carries out a matrix; `on_run` gets the name, number and throughput (bits a second) of every run. Every cell has a
-/// run in the result: an interrupted one with the figures of this end, one that was never measured without any.
+/// Measures a matrix. `on_run` receives the name, number and throughput (bits a second) of every run. Every cell has a
+/// run in the result. An interrupted cell has the figures of this end, and a cell that was never measured has none.
 ///
 /// # Errors
-/// The first run transferred nothing: nothing was measured. Later failures become notes.
+/// The first run transferred nothing, so nothing was measured. Later failures become notes.
 pub fn run_matrix(
     matrix: &Matrix,
     to: SocketAddr,
@@ -68,10 +68,10 @@ pub fn run_matrix(
     Ok(())
 }
 
-/// Why a mean is not precise, in words.
+/// Explains why a mean is not precise.
 fn explain_imprecision(matrix: &Matrix, ask: &StreamRequest, runs: usize, width: f64) -> String {
     let wanted = matrix.precision;
-    // One run has none, and neither have runs that received nothing.
+    // A single run has no interval, and neither have runs that received nothing.
     let interval = if width.is_finite() {
         format!("its interval at {} % is {width:.1} % wide", wanted.confidence * 100.0)
     } else {
@@ -85,7 +85,7 @@ fn explain_imprecision(matrix: &Matrix, ask: &StreamRequest, runs: usize, width:
     )
 }
 
-/// What an interrupted run transferred.
+/// The figures of an interrupted run at this end, if any.
 fn partial_report(error: &StreamRunError) -> Option<&StreamReport> {
     match error {
         StreamRunError::Interrupted { seen, .. } => Some(seen),
@@ -93,7 +93,7 @@ fn partial_report(error: &StreamRunError) -> Option<&StreamReport> {
     }
 }
 
-/// Records an interrupted run with its partial figures, or one that was never made.
+/// Records an interrupted run with its partial figures, or a cell without a run.
 fn record_interrupted_run(
     ask: &StreamRequest,
     repeat: u32,

@@ -1,6 +1,6 @@
-//! Throughput as a surface over buffers and messages, drawn in perspective; dragging turns it where scripts run.
+//! Draws throughput as a surface over buffer and message sizes, in perspective; with scripts, dragging rotates it.
 //!
-//! It draws what a grid holds. Without scripts the surface stands as it is drawn here.
+//! It draws what a grid holds. Without scripts the drawing is static.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use trace::render::svg::{Svg, escaped};
 
 use super::heatmap::ThroughputGrid;
 
-/// A drawing for each grid that has an extent in both directions, and what turns them.
+/// Draws each grid with at least two rows and two columns, and adds the script that rotates them.
 pub fn render_surfaces(grids: &[ThroughputGrid<'_>]) -> String {
     let mut out = String::new();
     for grid in grids.iter().filter(|grid| grid.buffers.len() > 1 && grid.messages.len() > 1) {
@@ -30,7 +30,7 @@ pub fn render_surfaces(grids: &[ThroughputGrid<'_>]) -> String {
     out
 }
 
-/// Heights of the points from 0 to 1, rows by `;`; nothing where nothing was measured.
+/// Heights of the points from 0 to 1, rows separated by `;`; empty without a value.
 fn numbers(grid: &ThroughputGrid<'_>) -> String {
     let point = |height: &Option<f64>| height.map_or_else(String::new, |z| format!("{z:.4}"));
     let row = |row: Vec<Option<f64>>| row.iter().map(point).collect::<Vec<_>>().join(",");
@@ -44,7 +44,7 @@ fn heights(grid: &ThroughputGrid<'_>) -> Vec<Vec<Option<f64>>> {
     grid.rows.iter().map(row).collect()
 }
 
-/// Where a point of the unit cube is seen, and how far away it is.
+/// Projects a point of the unit cube; returns its position and its depth.
 fn project_point((x, y, z): (f64, f64, f64), turn: f64, tilt: f64) -> ((f64, f64), f64) {
     let x = x - 0.5;
     let y = y - 0.5;
@@ -67,7 +67,7 @@ fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
     for row in 0..rows - 1 {
         for column in 0..columns - 1 {
             let corners = [(0, 0), (0, 1), (1, 1), (1, 0)].map(|(r, c)| point(row + r, column + c));
-            // A face needs all four.
+            // A face needs all four corners.
             let [Some(a), Some(b), Some(c), Some(d)] = corners else { continue };
             let corners = [a, b, c, d];
             let depth: f64 = corners.iter().map(|((_, depth), _)| depth).sum();
@@ -76,7 +76,7 @@ fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
             faces.push((depth, height, points));
         }
     }
-    // The farthest first, so that nearer ones cover them.
+    // The farthest faces first, so that nearer ones cover them.
     faces.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut svg = Svg::default();
     for (_, height, points) in faces {
@@ -96,7 +96,7 @@ fn draw_surface(grid: &ThroughputGrid<'_>, turn: f64, tilt: f64) -> String {
     svg.inner()
 }
 
-/// From pale to strong.
+/// A colour scale from pale to strong.
 fn colour(height: f64) -> String {
     let part = |pale: f64, strong: f64| (pale + (strong - pale) * height.clamp(0.0, 1.0)).round();
     format!("rgb({},{},{})", part(226.0, 28.0), part(236.0, 84.0), part(248.0, 150.0))
@@ -108,9 +108,9 @@ const SCRIPT: &str = include_str!("surface.js");
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
 const SCALE: f64 = 420.0;
-/// How tall the cube is beside its sides.
+/// Height of the cube relative to its sides.
 const TALL: f64 = 0.5;
-/// The first view, radians.
+/// The initial view, radians.
 const TURN: f64 = 0.7;
 const TILT: f64 = 0.5;
 

@@ -1,31 +1,31 @@
-//! Where a benchmark goes: `http://host:port/path` taken apart. It resolves no names.
+//! Parses a benchmark's target: `http://host:port/path`. It resolves no names.
 
 use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetUrl {
-    /// Whether TLS is spoken.
+    /// Whether to use TLS.
     pub secure: bool,
     /// The host without brackets: a name or an address.
     pub host: String,
     pub port: u16,
     /// Path and query, at least `/`.
     pub path: String,
-    /// What `Host` says: host and port as written.
+    /// The value of `Host`: host and port as written.
     pub authority: String,
 }
 
-/// Why a text is no target.
+/// Why a target is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetUrlError {
-    /// Neither http nor https.
+    /// A scheme other than http and https.
     #[error(
         "`{0}` has no scheme that can be asked; expected http://HOST[:PORT][/PATH] or https://…"
     )]
     Scheme(String),
     #[error("`{0}` names no host")]
     Host(String),
-    /// A port that is none.
+    /// An invalid port.
     #[error("`{0}` is no port; expected 1 to 65535")]
     Port(String),
     /// A name and a password, which are not sent.
@@ -74,7 +74,7 @@ impl std::str::FromStr for TargetUrl {
     }
 }
 
-/// Host without brackets, and what stands behind the last colon.
+/// Splits host and port; the host loses its brackets.
 fn split_port(authority: &str) -> (&str, Option<&str>) {
     if let Some(rest) = authority.strip_prefix('[') {
         let (host, tail) = rest.split_once(']').unwrap_or((rest, ""));

@@ -1,11 +1,11 @@
-//! Planted regressions are found, and a thing does not differ from itself.
+//! Constructed regressions are found, and a result does not differ from itself.
 
 use super::*;
 use crate::result::{BenchRun, ResultProvenance};
 
 const RULE: SignificanceRule = SignificanceRule { alpha: 0.01, threshold_percent: 0.0 };
 
-/// Normal noise from a seed: SplitMix64 and the sum of twelve even draws.
+/// Normal noise from a seed: SplitMix64 and the sum of twelve uniform draws.
 struct NormalNoise(u64);
 
 impl NormalNoise {
@@ -33,7 +33,7 @@ fn result(better: MetricDirection, values: &[f64]) -> BenchResult {
     result
 }
 
-/// Ten pairs under noise of 1 %; the second of each is changed.
+/// Ten pairs under noise of 1 %; the second of each pair is changed.
 fn pairs(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
     let mut left = Vec::new();
     let mut right = Vec::new();
@@ -68,8 +68,8 @@ fn a_thing_seldom_differs_from_itself() {
     assert!(cried <= 20, "{cried} of 1,000 false alarms at alpha 0.01");
 }
 
-/// What the command judges: three figures at each of two rates, ten interleaved pairs. In a run its figures waver together
-/// by half of their noise, which is 1 %. `change` is what becomes of the first of them.
+/// The data of a typical comparison: three figures at each of two rates, ten interleaved pairs. The noise of 1 % is
+/// half shared by the figures of a run. `change` is the factor of the first figure.
 fn whole(noise: &mut NormalNoise, change: f64) -> (BenchResult, BenchResult) {
     let figures = [
         ("rate", MetricDirection::More),
@@ -144,7 +144,7 @@ fn rows_that_are_checked_together_need_more_runs_each() {
         all.runs.extend(other);
         all
     };
-    // Five runs of each side can come to 0.0079 at least: enough for one row, and for none of two.
+    // Five runs of each side give a p of 0.0079 at least: enough for one row, not for two.
     let low = [1.0, 2.0, 3.0, 4.0, 5.0];
     let high = [6.0, 7.0, 8.0, 9.0, 10.0];
     let found = compare_together(&of(&low), &of(&high), RULE);
@@ -152,7 +152,7 @@ fn rows_that_are_checked_together_need_more_runs_each() {
     assert!(found.warnings[0].contains("needs 6 runs"), "{:?}", found.warnings);
     let alone = compare(&of(&low), &of(&high), RULE);
     assert!(alone.rows.iter().all(|row| row.status == ComparisonStatus::Better), "{alone:?}");
-    // What a test with too few runs says does not count against the others.
+    // A test with too few runs does not count against the others.
     let mut left = result(MetricDirection::More, &low);
     let mut right = result(MetricDirection::More, &high);
     for side in [&mut left, &mut right] {
@@ -276,7 +276,7 @@ fn each_difference_in_how_they_were_made_is_named_with_both_values() {
     for name in ["target", "protocol", "close", "threads", "streams", "agents"] {
         check(&format!("setting `{name}`"), &set(name));
     }
-    // What only one of them has differs, but a setting of the kernel that one of them could not read.
+    // A value that only one side has is a difference, except a kernel setting that one side could not read.
     let mut other = left.clone();
     set("streams")(&mut other.provenance, "8");
     plain[5].1(&mut other.provenance, "1");

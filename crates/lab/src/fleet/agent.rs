@@ -1,6 +1,6 @@
 //! An agent: makes its part of a load for any leader with the token, and reports its counts.
 //!
-//! When the leader vanishes the load ends. It resolves no names and stores nothing.
+//! The load ends when the leader disconnects. It resolves no names and stores nothing.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -20,7 +20,7 @@ use crate::machine::procfs::read_processor_counters;
 /// Serves leaders until `stop`; `on_status` is called with the outcome of each.
 ///
 /// # Errors
-/// No certificate could be made, or the listener is invalid.
+/// A certificate could not be created, or the listener is invalid.
 pub fn serve_leaders(
     listener: &TcpListener,
     token: &FleetToken,
@@ -77,7 +77,7 @@ fn serve_leader(
         channel.send_message(&AgentMessage::Refused("an order is expected first".to_owned()))?;
         return Ok(0);
     };
-    // Loads that overlap would each be the other's limit.
+    // Concurrent loads would limit each other.
     let Ok(_alone) = busy.try_lock() else {
         channel
             .send_message(&AgentMessage::Refused("it makes load for somebody else".to_owned()))?;
@@ -85,7 +85,7 @@ fn serve_leader(
     };
     let mut plan = *plan;
     let from = plan.sources.len();
-    // Each agent uses those addresses that are its own.
+    // The plan lists addresses of all agents; each agent uses its own.
     plan.sources.retain(|address| is_local_address(*address));
     let refused = match plan.check() {
         _ if version != VERSION => Some(format!("it speaks version {VERSION}, not {version}")),
@@ -108,7 +108,7 @@ fn serve_leader(
     }
 }
 
-/// Whether connections can come from this address here.
+/// Whether this machine has the address.
 fn is_local_address(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
@@ -132,7 +132,7 @@ fn run_load(
     let mut last = 0.0;
     let mut last_cpu = load.cpu();
     while !load.is_finished() {
-        // When the leader vanishes the load is dropped, which ends it.
+        // When the leader disconnects, the load is dropped, which ends it.
         if matches!(channel.receive_message(LOOK_EVERY)?, Some(LeaderMessage::Stop))
             || stop.load(Ordering::Relaxed)
         {
@@ -174,7 +174,7 @@ fn run_load(
     Ok(report.answered)
 }
 
-/// Leaders and strangers that talk to an agent at a time.
+/// Limit for concurrent connections to an agent.
 const MOST_TALKS: usize = 16;
-/// Short beside the second in which the agent reports.
+/// Short compared with the interval of reports.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

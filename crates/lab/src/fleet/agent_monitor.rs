@@ -25,7 +25,7 @@ pub struct AgentState {
 pub enum AgentEnd {
     /// As planned, or stopped by the leader.
     Done(Box<AgentSummary>),
-    /// No further report arrived, and why.
+    /// Reports stopped, with the reason.
     Lost(String),
 }
 
@@ -41,7 +41,7 @@ impl AgentMonitor {
         let end = loop {
             if stop.load(Ordering::Relaxed) && !stop_sent {
                 stop_sent = true;
-                // Ignored: the loop below detects an agent that cannot be reached any more.
+                // Ignored: the loop detects an agent that can no longer be reached.
                 let _ = channel.send_message(&LeaderMessage::Stop);
             }
             match channel.receive_message(LOOK_EVERY) {
@@ -69,5 +69,5 @@ impl AgentMonitor {
     }
 }
 
-/// Short beside the second in which agents report.
+/// Short compared with the interval of reports.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -1,7 +1,7 @@
 //! A line-based channel over TLS between two ends with the same token. This file owns the socket.
 //!
-//! Certificates are temporary and prove nothing. Each end proves that it knows the token for this very session (RFC
-//! 5705 keying material under HMAC), so a machine in the middle cannot forward either proof.
+//! Certificates are temporary and prove nothing. Each end proves knowledge of the token for this session (HMAC over RFC
+//! 5705 keying material), so a machine in the middle cannot forward either proof.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -21,14 +21,14 @@ use crate::load::{TargetTls, TargetTlsError};
 #[derive(Clone)]
 pub struct FleetToken(hmac::Key);
 
-/// Why a text is no token.
+/// Why a token is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "a token has at least {LEAST_TOKEN} characters; make one with: head -c 32 /dev/urandom | base64"
 )]
 pub struct FleetTokenError;
 
-/// Why a channel cannot be opened, or broke.
+/// Why a channel could not be opened, or failed.
 #[derive(Debug, Error)]
 pub enum ChannelError {
     #[error("{0}")]
@@ -38,27 +38,27 @@ pub enum ChannelError {
     /// TLS could not be set up.
     #[error(transparent)]
     Secure(#[from] TargetTlsError),
-    /// No certificate for the moment.
+    /// A temporary certificate could not be created.
     #[error("no certificate could be made: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// The other side has ended it.
+    /// The other end closed the connection.
     #[error("the other side has ended the connection")]
     Closed,
     /// No message arrived in time.
     #[error("the other side said nothing for {0:?}")]
     TimedOut(Duration),
-    /// The other side does not know the token.
+    /// The other end did not prove knowledge of the token.
     #[error("the other side does not know the token: use the same file on both")]
     Unauthenticated,
-    /// More than a line may have.
+    /// A message beyond the size limit.
     #[error("a line of more than {MAX_MESSAGE_BYTES} bytes")]
     MessageTooLong,
-    /// The message does not belong to the protocol.
+    /// The message is not part of the protocol.
     #[error("not understood: {0}; use the same version of this program on both sides")]
     MalformedMessage(#[from] serde_json::Error),
 }
 
-/// A channel whose other end has proven that it knows the token.
+/// A channel whose other end has proven knowledge of the token.
 #[derive(Debug)]
 pub struct FleetChannel {
     socket: TcpStream,
@@ -76,7 +76,7 @@ impl std::fmt::Debug for FleetToken {
 }
 
 impl FleetToken {
-    /// From a file's text; spaces around it do not count.
+    /// The token in a file's text, without surrounding whitespace.
     pub fn new(text: &str) -> Result<FleetToken, FleetTokenError> {
         let text = text.trim();
         if text.len() < LEAST_TOKEN {
@@ -87,7 +87,7 @@ impl FleetToken {
 }
 
 impl ChannelAcceptor {
-    /// With a certificate for the moment.
+    /// Creates a temporary certificate.
     pub fn new() -> Result<ChannelAcceptor, ChannelError> {
         let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -112,7 +112,7 @@ impl FleetChannel {
         Ok(channel)
     }
 
-    /// The agent's side: a stranger learns nothing but that a token is wanted.
+    /// The agent's end. An unauthenticated client learns only that a token is required.
     pub fn accept(
         socket: TcpStream,
         certified: &ChannelAcceptor,
@@ -153,7 +153,7 @@ impl FleetChannel {
         }
     }
 
-    /// The next message; silence is an error.
+    /// The next message; a timeout is an error.
     pub fn expect_message<T: DeserializeOwned>(
         &mut self,
         wait: Duration,
@@ -192,7 +192,7 @@ impl FleetChannel {
             match self.read_available(deadline) {
                 Ok(true) => {}
                 Ok(false) => return Err(ChannelError::TimedOut(PROVING)),
-                // An agent that does not believe us just ends.
+                // An agent closes the connection when it rejects the proof.
                 Err(ChannelError::Closed) => return Err(ChannelError::Unauthenticated),
                 Err(error) => return Err(error),
             }
@@ -251,7 +251,7 @@ fn would_block(error: &io::Error) -> bool {
 /// Shorter tokens can be guessed.
 /// Sixteen random characters have 64 bits at least.
 const LEAST_TOKEN: usize = 16;
-/// Counts of a long run take some tens of kilobytes, a scenario's bodies a few megabytes.
+/// Counts of a long run have some tens of kilobytes, bodies of a scenario a few megabytes.
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// Bytes of a proof, and of its input.
 const PROOF: usize = 32;
@@ -259,11 +259,11 @@ const NAME: &str = "steelyard-agent";
 const EXPORTED: &[u8] = b"EXPORTER-steelyard-agent";
 const LEADER: &[u8] = b"leader";
 const AGENT: &[u8] = b"agent";
-/// An agent that does not answer the handshake is given up.
+/// Time limit for connecting to an agent.
 const CONNECTING: Duration = Duration::from_secs(5);
-/// Handshake and proofs together.
+/// Time limit for the handshake and the proofs together.
 const PROVING: Duration = Duration::from_secs(5);
-/// An agent that does not read is given up.
+/// Time limit for writing to an agent that does not read.
 const WRITING: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

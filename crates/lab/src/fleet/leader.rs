@@ -1,6 +1,6 @@
-//! Leads agents through one run: gives each its part, starts all, adds up their counts.
+//! Leads agents through one run: sends each its part, starts all, and sums their counts.
 //!
-//! When an agent vanishes its last report counts; the run continues without it and notes that.
+//! When an agent is lost, its last report counts. The run continues without it and adds a note.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::load::{LoadPlan, LoadPlanError, LoadReport, TallyRecordError};
 use crate::result::AgentPart;
 use crate::result_note::{NoteSeverity, ResultNote};
 
-/// Who makes the load.
+/// The machines that make the load.
 #[derive(Clone, Debug)]
 pub struct Fleet {
     pub agents: Vec<SocketAddr>,
@@ -29,22 +29,22 @@ pub struct FleetOutcome {
     pub report: LoadReport,
     /// The part of each agent.
     pub parts: Vec<AgentPart>,
-    /// Limits of agents, and agents that vanished.
+    /// Limits of agents, and lost agents.
     pub notes: Vec<ResultNote>,
-    /// Whether it was stopped from outside.
+    /// Whether the run was stopped early from outside.
     pub stopped: bool,
 }
 
-/// Why a run could not begin.
+/// Why a run could not start.
 #[derive(Debug, Error)]
 pub enum FleetError {
-    /// An agent cannot be reached or does not believe us.
+    /// An agent cannot be reached or rejects the token.
     #[error("agent {agent}: {why}")]
     Agent { agent: SocketAddr, why: ChannelError },
-    /// An agent will not.
+    /// An agent refuses its part.
     #[error("agent {agent} refuses: {why}")]
     Refused { agent: SocketAddr, why: String },
-    /// A part of the load that no agent can make: there is too little of it.
+    /// The load is too small to be divided among the agents.
     #[error("divided among {0} agents: {1}")]
     Part(usize, LoadPlanError),
     /// An agent reported invalid counts.
@@ -61,7 +61,7 @@ struct FleetAgent {
     about: String,
 }
 
-/// Carries out a run. `on_report` is called every second with all counts until then.
+/// Runs a load. `on_report` is called every second with all counts until then.
 ///
 /// # Errors
 /// An agent could not start; then none has.
@@ -187,7 +187,7 @@ fn collect_outcome(
 
 /// Agents report once a second.
 const SECOND: Duration = Duration::from_secs(1);
-/// Short beside the second in which agents report.
+/// Short compared with the interval of reports.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
         FleetToken::new("sixteen letters!").unwrap()
     }
 
-    /// Runs `what` with so many agents on loopback.
+    /// Runs `what` with this many agents on loopback.
     fn with_agents<R>(many: usize, what: impl FnOnce(&Fleet) -> R) -> R {
         let listeners: Vec<TcpListener> =
             (0..many).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();

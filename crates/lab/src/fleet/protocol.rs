@@ -1,4 +1,4 @@
-//! Messages between a leader and its agents: a line of JSON each.
+//! Messages between a leader and its agents, each a line of JSON.
 //!
 //! It sends nothing.
 
@@ -13,10 +13,9 @@ use crate::result_note::ResultNote;
 /// The version of the protocol; both ends must have the same.
 pub const VERSION: u32 = 2;
 
-/// A message of the leader.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum LeaderMessage {
-    /// Make ready for this.
+    /// Prepare this load.
     Order {
         version: u32,
         /// This agent's part of the load.
@@ -27,43 +26,41 @@ pub enum LeaderMessage {
     Stop,
 }
 
-/// A message of an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AgentMessage {
     Ready {
         /// Limits that the agent will reach.
         notes: Vec<ResultNote>,
-        /// Its name, kernel and processors.
+        /// Hostname, kernel and processors.
         about: String,
     },
-    /// It will not, and why.
+    /// The agent refuses, with the reason.
     Refused(String),
     /// The counts since the start.
     Figures(AgentProgress),
-    /// The last of them.
+    /// The final counts.
     Done(AgentSummary),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AgentProgress {
-    /// Seconds since it began.
+    /// Seconds since the load started.
     pub seconds: f64,
-    /// Counts since it began.
+    /// Counts since the load started.
     pub counts: TallyRecord,
 }
 
 /// How an agent's load ended.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AgentSummary {
-    /// All it has counted.
+    /// The final counts.
     pub figures: AgentProgress,
-    /// Threads that broke down.
+    /// Threads that failed.
     pub broken_threads: usize,
-    /// What limited the agent, not the target.
+    /// Limits of the agent that may have reduced the load.
     pub notes: Vec<ResultNote>,
-    /// What the agent's processors did.
     pub processors: Vec<ProcessorShare>,
-    /// Share of a processor that each of its threads used.
+    /// Processor share of each of its threads.
     pub threads_busy: Vec<f64>,
 }
 
@@ -91,11 +88,11 @@ pub fn split_plan(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     (0..agents).map(one).collect()
 }
 
-/// How long an agent may be silent until it counts as lost. Fifty report intervals.
+/// An agent silent for this long counts as lost. Fifty report intervals.
 pub const SILENCE: Duration = Duration::from_secs(10);
 /// How often counts are reported.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
-/// How long either side waits for the other before the load begins.
+/// How long either side waits for the other before the load starts.
 pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -1,30 +1,28 @@
-//! What a broken device on the way does to frames: it answers for a window scale that it does not keep, or swallows what
-//! is large.
+//! Faults of a broken device on the path: it rewrites the TCP window scale or drops large packets.
 //!
-//! Pure. Frames are Ethernet with IPv4 or IPv6 right behind; whatever else comes is left as it is.
+//! Pure. It handles Ethernet frames with IPv4 or IPv6 directly inside and leaves others unchanged.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkFault {
     #[default]
     None,
-    /// TCP's window scale is announced as 0 while windows stay scaled (RFC 7323 §2.2): who receives them takes a window for
-    /// a part of what it is.
+    /// Rewrites TCP's window scale option to 0 while windows stay scaled (RFC 7323 §2.2), so the receiver sees windows
+    /// that are too small.
     WindowScale,
-    /// IP packets of more bytes than this vanish, and nobody is told (RFC 2923 §2.1).
+    /// Drops IP packets larger than this without an ICMP error (RFC 2923 §2.1).
     BlackHole(u32),
 }
 
-/// What a frame met.
+/// The effect of a fault on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameFate {
     Untouched,
-    /// It is another one now.
     Changed,
     Dropped,
 }
 
 impl LinkFault {
-    /// Lets a frame meet it.
+    /// Applies the fault to a frame.
     pub fn apply_to(self, frame: &mut [u8]) -> FrameFate {
         match self {
             LinkFault::None => FrameFate::Untouched,
@@ -44,13 +42,13 @@ impl LinkFault {
     }
 }
 
-/// Bytes of Ethernet's head.
+/// Bytes of the Ethernet header.
 const LINK: usize = 14;
 /// IPPROTO_TCP, and below the flag SYN of RFC 9293 §3.1.
 const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 
-/// Where TCP's head begins; `None`: nowhere, or not in this fragment.
+/// Offset of the TCP header; `None`: not TCP, or not in this fragment.
 fn tcp_header_offset(frame: &[u8]) -> Option<usize> {
     let kind = u16::from_be_bytes([*frame.get(12)?, *frame.get(13)?]);
     match kind {
@@ -65,7 +63,7 @@ fn tcp_header_offset(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// Writes 0 for the scale of a segment with SYN, and the checksum with it (RFC 1624, equation 3).
+/// Sets the window scale of a SYN segment to 0 and updates the checksum (RFC 1624, equation 3).
 fn clear_window_scale(tcp: &mut [u8]) -> Option<()> {
     let words = *tcp.get(12)? >> 4;
     let flags = *tcp.get(13)?;
@@ -86,7 +84,7 @@ fn clear_window_scale(tcp: &mut [u8]) -> Option<()> {
     None
 }
 
-/// Sets a byte; `None`: it was so.
+/// Sets a byte; `None`: the byte already had this value.
 fn set_byte(tcp: &mut [u8], at: usize, byte: u8) -> Option<()> {
     if tcp[at] == byte {
         return None;
@@ -109,7 +107,7 @@ fn set_byte(tcp: &mut [u8], at: usize, byte: u8) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// Options: segment size, padding, scale 7.
+    /// A SYN with options: segment size, padding, window scale 7.
     fn syn(pad: usize) -> Vec<u8> {
         let mut tcp = vec![0; 20];
         tcp[13] = SYN;
@@ -123,7 +121,7 @@ mod tests {
         tcp
     }
 
-    /// Of the segment alone: what is left of the pseudo header does not change.
+    /// Checksum of the segment alone; the pseudo header is constant and does not matter here.
     fn checksum(tcp: &[u8]) -> u16 {
         let mut sum: u32 = 0;
         for (at, pair) in tcp.chunks(2).enumerate() {

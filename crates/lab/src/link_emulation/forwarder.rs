@@ -1,9 +1,9 @@
-//! The forwarder: takes frames from one link of an emulated line, and puts them on the other when the model lets them
-//! arrive.
+//! The forwarder: receives frames from one end of an emulated link, and sends them to the other when the model lets
+//! them arrive.
 //!
-//! One thread owns the sockets of all lines that are opened together, so that frames of different lines arrive in the
-//! order of their times. With two threads frames would overtake each other by as long as either waits for a processor.
-//! `queue` decides the delays.
+//! One thread owns the sockets of all links that are opened together, so that frames of different links arrive in the
+//! order of their times. With two threads, frames could overtake each other while one thread waits for a processor.
+//! `queue` calculates the delays.
 
 use std::collections::BinaryHeap;
 use std::io;
@@ -20,25 +20,25 @@ use super::queue::{LinkCounts, LinkQueue, LinkShape};
 use super::segmentation::{self, HEAD};
 use super::tap::LinkTap;
 
-/// A line: the sockets at its two ends, and what frames meet.
+/// An emulated link: the sockets of its ends, and the shapes for its frames.
 #[derive(Debug)]
 pub struct ForwardedLink {
-    /// Where frames come in and go out.
+    /// Packet sockets that receive and send frames.
     pub links: [OwnedFd; 2],
-    /// The shapes for frames of the first and of the second link.
+    /// The shapes for frames received on the first and on the second socket.
     pub shapes: [LinkShape; 2],
-    /// The capture at the first link.
+    /// The capture at the first end.
     pub tap: Option<LinkTap>,
 }
 
-/// A frame in flight: earlier ones compare as greater, so that the heap returns them first.
+/// A frame in flight. Earlier ones compare as greater, so that the heap returns them first.
 #[derive(PartialEq, Eq)]
 struct QueuedFrame {
     at: MonotonicTime,
     number: u64,
     link: usize,
     side: usize,
-    /// With the kernel's head.
+    /// The frame with the kernel's virtio header.
     bytes: Vec<u8>,
 }
 
@@ -54,19 +54,19 @@ impl PartialOrd for QueuedFrame {
     }
 }
 
-/// Bytes in flight at most for a line: 400 ms of 5 Gbit/s; more are lost as in a full queue.
+/// Limit for bytes in flight on a link: 400 ms of 5 Gbit/s. Further frames are dropped as by a full queue.
 const MAX_FRAMES_IN_FLIGHT: usize = 256 << 20;
-/// Memory of a frame beside its bytes.
+/// Memory of a queued frame without its bytes.
 const FRAME: usize = size_of::<QueuedFrame>();
-/// The longest frame or train, with the kernel's head and Ethernet's.
+/// The longest frame or segment train, with the virtio and Ethernet headers.
 const MAX_BYTES: usize = 65_536 + HEAD + 14;
-/// Frames that are taken from a link between two checks for due frames: bounds their lateness.
+/// Frames that are received from a link between two checks for due frames; bounds how late these are.
 const BATCH: usize = 64;
-/// While frames arrive, how long they may gather: the sender of a frame then need not wake this thread, which costs
-/// more than all the rest of its path. Far below the millisecond that a line is accurate to.
+/// How long frames may accumulate while they arrive. The sender of a frame then need not wake this thread, which would
+/// cost more than the rest of its path. Far below the accuracy of a millisecond.
 const GATHER: Duration = Duration::from_micros(100);
 
-/// Forwards on all of these lines until `stop` is readable; returns the counts of each direction, line by line.
+/// Forwards on all of these links until `stop` is readable; returns the counts of each direction, link by link.
 pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[LinkCounts; 2]>> {
     let mut road = LinkForwarder::new(ways);
     let idle: Vec<&OwnedFd> =
@@ -86,7 +86,7 @@ pub fn forward_links(ways: &[ForwardedLink], stop: &OwnedFd) -> io::Result<Vec<[
     }
 }
 
-/// What is under way.
+/// The state of the forwarding thread.
 struct LinkForwarder<'w> {
     links: &'w [ForwardedLink],
     begun: Instant,
@@ -114,20 +114,20 @@ impl<'w> LinkForwarder<'w> {
         MonotonicTime(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Puts the due frames on their links.
+    /// Sends the due frames.
     fn deliver_due_frames(&mut self) {
         while self.in_flight.peek().is_some_and(|frame| frame.at <= self.now()) {
             if let Some(frame) = self.in_flight.pop() {
                 self.bytes_in_flight -= frame.bytes.len() + FRAME;
                 let way = &self.links[frame.link];
                 tap_sees(way, frame.side == 1, &frame.bytes[HEAD..]);
-                // Ignored: a link that accepts no more loses the frame, as real links do.
+                // Ignored: a link that accepts no more drops the frame, as real links do.
                 let _ = send(&way.links[1 - frame.side], &frame.bytes, SendFlags::empty());
             }
         }
     }
 
-    /// How long until the next one is due.
+    /// Time until the next frame is due.
     fn time_to_next(&self) -> Option<Duration> {
         self.in_flight.peek().map(|frame| frame.at.since(self.now()))
     }
@@ -159,7 +159,7 @@ impl<'w> LinkForwarder<'w> {
         received
     }
 
-    /// Handles a frame in the buffer that arrived at a link: it is queued or lost.
+    /// Passes a received frame in the buffer to the queue, which may drop it.
     fn forward_frame(&mut self, way: usize, side: usize, bytes: usize) {
         let now = self.now();
         let whole = &mut self.buffer[..bytes];
@@ -190,14 +190,15 @@ impl<'w> LinkForwarder<'w> {
     }
 }
 
-/// The tap is at the first link.
+/// Passes frames at the first end to the tap.
 fn tap_sees(way: &ForwardedLink, passes_first: bool, frame: &[u8]) {
     if let Some(tap) = way.tap.as_ref().filter(|_| passes_first) {
         tap.record_frame(frame);
     }
 }
 
-/// Waits until a descriptor is readable, at most until the next due frame; `true`: the first one ended the run.
+/// Waits until a descriptor is readable, at most until the next due frame; `true`: the first descriptor stopped the
+/// run.
 fn wait_readable(on: &[&OwnedFd], next: Option<Duration>) -> io::Result<bool> {
     let mut ready: Vec<PollFd<'_>> =
         on.iter().map(|descriptor| PollFd::new(*descriptor, PollFlags::IN)).collect();

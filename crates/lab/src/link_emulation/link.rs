@@ -1,4 +1,4 @@
-//! Lines between hosts: the links of both ends through a namespace between them, and their forwarder. It gives no
+//! Emulated links between hosts: both ends in a namespace between them, and their forwarder. Other modules add
 //! addresses.
 
 use std::io;
@@ -14,10 +14,11 @@ use super::sys;
 use super::tap::LinkTap;
 use crate::net::{NamespaceError, NetworkNamespace, ToolError, find, run_command};
 
-/// Puts the forwarding thread ahead of ordinary work; without the right to do so the thread continues as it is.
+/// Scheduling priority of the forwarding thread, above ordinary work. Without the privilege the thread keeps its
+/// priority.
 const NICE: i32 = -15;
 
-/// Why there is no line.
+/// Why an emulated link could not be created.
 #[derive(Debug, Error)]
 pub enum EmulatedLinkError {
     #[error(transparent)]
@@ -28,25 +29,25 @@ pub enum EmulatedLinkError {
     Socket(#[from] io::Error),
 }
 
-/// What a line does with packets.
+/// The settings of an emulated link.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
-    /// What packets of the first and of the second host meet.
+    /// The shapes for packets of the first and of the second host.
     pub shapes: [LinkShape; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
-    /// What listens at the first host's end.
+    /// The capture at the first host's end.
     pub tap: Option<LinkTap>,
 }
 
 impl LinkSettings {
-    /// Packets of Ethernet's usual size, and nobody listens.
+    /// The standard Ethernet MTU, and no capture.
     pub fn new(shapes: [LinkShape; 2]) -> LinkSettings {
         LinkSettings { shapes, mtu: 1_500, tap: None }
     }
 }
 
-/// Lines that are laid together; their forwarder ends when this is dropped.
+/// The forwarder of emulated links that were opened together; dropping it stops the forwarder.
 #[derive(Debug)]
 pub struct ForwarderHandle {
     stop: Option<OwnedFd>,
@@ -54,7 +55,8 @@ pub struct ForwarderHandle {
 }
 
 impl ForwarderHandle {
-    /// Lays one line: hosts with the names of their links there, and the names of the ends between.
+    /// Creates one link between two hosts. `hosts` have the interface names in the hosts; `ends` are the names in the
+    /// namespace between.
     pub fn connect(
         hosts: [(&NetworkNamespace, &str); 2],
         between: &NetworkNamespace,
@@ -67,24 +69,25 @@ impl ForwarderHandle {
     pub(super) fn start(ways: Vec<ForwardedLink>) -> Result<ForwarderHandle, EmulatedLinkError> {
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
         let forwarder = std::thread::Builder::new().name("line".to_owned()).spawn(move || {
-            // Ignored without the right: the emulated cable is then only less precise. The call affects this thread
-            // alone on Linux.
+            // Ignored without the privilege: the emulation is then less precise. On Linux the call affects only this
+            // thread.
             let _ = rustix::process::setpriority_process(None, NICE);
             forwarder::forward_links(&ways, &ear)
         })?;
         Ok(ForwarderHandle { stop: Some(stop), forwarder: Some(forwarder) })
     }
 
-    /// Ends it; what was done with packets of the first host and of the second, line by line. `None`: it has ended before.
+    /// Stops the forwarder; returns the counts for packets of the first and of the second host, link by link. `None`:
+    /// it was already stopped.
     pub fn stop_forwarding(&mut self) -> Option<io::Result<Vec<[LinkCounts; 2]>>> {
-        // The forwarder sees the pipe's end.
+        // Closing the pipe makes the other end readable, which stops the forwarder.
         self.stop = None;
         let done = self.forwarder.take()?.join();
         Some(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
 }
 
-/// Lets a host hand over trains of so many bytes, and the far end pass them on.
+/// Lets a host send segment trains of this size, and the far end pass them on.
 fn set_gso_size(
     bytes: u64,
     links: [(&NetworkNamespace, &str); 2],
@@ -97,8 +100,8 @@ fn set_gso_size(
     Ok(())
 }
 
-/// The links of a line, and what it does with packets. What is forwarded is as it is on a wire: no segments put together,
-/// every checksum computed; but for trains, where the line is one for them.
+/// Creates the interfaces of a link. Offloads are off, so that forwarded frames equal those on a wire: not merged, and
+/// with complete checksums. A link that suits segment trains allows them.
 pub(super) fn open_link(
     hosts: [(&NetworkNamespace, &str); 2],
     between: &NetworkNamespace,

@@ -1,11 +1,11 @@
-//! A client and a server with a host between them that forwards, and a long line on each side of it.
+//! A client and a server with a forwarding host between them, and an emulated link on each side of that host.
 //!
 //! ```text
 //!  client ──── line ──── middle ──── line ──── server
 //!  10.42.1.1        10.42.1.2  10.42.2.2    10.42.2.1
 //! ```
-//! The client reaches what is for services by way of the middle, and the server everybody. Links of client and server are
-//! `eth0`, those of the middle `eth0` and `eth1`.
+//! The client reaches services through the middle, and the server reaches everything through it. Interfaces of client
+//! and server are `eth0`, those of the middle `eth0` and `eth1`.
 
 use std::net::Ipv4Addr;
 
@@ -13,31 +13,32 @@ use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings};
 use super::queue::LinkShape;
 use crate::net::NetworkNamespace;
 
-/// The hosts and their lines; gone when dropped.
+/// The hosts and their links; dropping them removes everything.
 #[derive(Debug)]
 pub struct LinkChain {
     pub client: NetworkNamespace,
     pub middle: NetworkNamespace,
     pub server: NetworkNamespace,
-    // Before what they are laid through, which goes after them.
+    // Must drop before the namespaces that the links are in.
     _wires: [ForwarderHandle; 2],
-    /// What the lines are laid through. Ends of cables at the middle's links are `front` (its `eth0`) and `back` (its
-    /// `eth1`): what passes there is what the middle gets and gives.
+    /// The namespace that the links pass. Its interfaces towards the middle are `front` (to `eth0`) and `back` (to
+    /// `eth1`): they carry all packets that the middle receives and sends.
     pub between: NetworkNamespace,
 }
 
 /// Private addresses (RFC 1918) inside the chain's own namespaces: nothing outside can have them.
 pub const CHAIN_CLIENT: Ipv4Addr = Ipv4Addr::new(10, 42, 1, 1);
-/// The middle, at its client's side and at its server's.
+/// The middle's addresses on the client's side and on the server's side.
 pub const CHAIN_MIDDLE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 42, 1, 2), Ipv4Addr::new(10, 42, 2, 2)];
-/// An address of the middle for connections to the server, used by nothing else.
+/// A source address of the middle for connections to the server, used for nothing else.
 pub const CHAIN_RETURN: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 3);
 pub const CHAIN_SERVER: Ipv4Addr = Ipv4Addr::new(10, 42, 2, 1);
-/// The address of a service, which nobody has.
+/// The address of a service; no interface has it.
 pub const CHAIN_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
 
 impl LinkChain {
-    /// Lays it: what packets from the left and from the right meet on the client's line, and on the server's.
+    /// Creates the chain. `near` holds the shapes of the client's link, `far` those of the server's; each for packets
+    /// from the left and from the right.
     pub fn open(near: [LinkShape; 2], far: [LinkShape; 2]) -> Result<LinkChain, EmulatedLinkError> {
         let client = NetworkNamespace::new("client")?;
         let server = NetworkNamespace::new("server")?;
@@ -57,7 +58,7 @@ impl LinkChain {
             ("net/ipv4/conf/eth1/rp_filter", "0"),
             ("net/ipv4/conf/all/send_redirects", "0"),
         ])?;
-        // The last one is deprecated, so that the middle's own connections come from another one.
+        // The last address is deprecated, so that the middle's own connections use another source address.
         middle.ip(&format!(
             "addr add {at_client}/24 dev eth0\naddr add {at_server}/24 dev eth1\n\
              addr add {CHAIN_RETURN}/24 dev eth1 preferred_lft 0\n"
@@ -71,7 +72,7 @@ impl LinkChain {
         Ok(LinkChain { client, middle, server, _wires: [near, far], between })
     }
 
-    /// The server takes packets for the service's address and tells nobody that it has it: direct return.
+    /// Adds the service's address to the server's loopback without announcing it by ARP, for direct server return.
     pub fn enable_direct_return(&self) -> Result<(), EmulatedLinkError> {
         self.server.write_sysctls(&[
             ("net/ipv4/conf/all/arp_ignore", "1"),

@@ -1,4 +1,4 @@
-//! Two hosts with several lines between them, each of its own length, whose cables can be pulled.
+//! Two hosts with several emulated links between them, each with its own delay, whose cables can be unplugged.
 
 use std::net::Ipv4Addr;
 
@@ -6,26 +6,27 @@ use super::link::{EmulatedLinkError, ForwarderHandle, LinkSettings, open_link};
 use super::queue::LinkShape;
 use crate::net::NetworkNamespace;
 
-/// The hosts and their lines; gone when dropped. Links of both hosts are `eth1`, `eth2`, …
+/// The hosts and their links; dropping them removes everything. Interfaces of both hosts are `eth1`, `eth2`, …
 #[derive(Debug)]
 pub struct ParallelLinks {
     pub client: NetworkNamespace,
     pub server: NetworkNamespace,
-    // Before what they are laid through, which goes after them.
+    // Must drop before the namespace that the links are in.
     _wire: ForwarderHandle,
     between: NetworkNamespace,
 }
 
 impl ParallelLinks {
-    /// Lays lines of Ethernet's usual size: each with what the client's packets meet, and what the server's do.
+    /// Creates links with the standard Ethernet MTU; each has a shape for the client's packets and one for the
+    /// server's.
     ///
     /// # Errors
-    /// A namespace or a link cannot be had, which takes root.
+    /// A namespace or a link could not be created, which requires root.
     pub fn open(shapes: &[[LinkShape; 2]]) -> Result<ParallelLinks, EmulatedLinkError> {
         ParallelLinks::open_for(shapes, 1_500)
     }
 
-    /// The same for packets of other sizes, bytes.
+    /// The same with another MTU, bytes.
     ///
     /// # Errors
     /// As `open`.
@@ -56,7 +57,7 @@ impl ParallelLinks {
         [Ipv4Addr::new(10, 41, number, 1), Ipv4Addr::new(10, 41, number, 2)]
     }
 
-    /// Plugs both cables of a line in or out: neither host has a carrier there then.
+    /// Plugs both cables of a link in or out. Without cables, neither host has a carrier on the link.
     pub fn set_carrier(&self, number: u8, plugged: bool) -> Result<(), EmulatedLinkError> {
         let word = if plugged { "up" } else { "down" };
         self.between
@@ -64,7 +65,7 @@ impl ParallelLinks {
         Ok(())
     }
 
-    /// Plugs the server's cable alone, as where a switch lies between: the client has a carrier all the time.
+    /// Plugs only the server's cable in or out, as behind a switch: the client keeps its carrier.
     pub fn set_server_carrier(&self, number: u8, plugged: bool) -> Result<(), EmulatedLinkError> {
         let word = if plugged { "up" } else { "down" };
         self.between.ip(&format!("link set right{number} {word}\n"))?;

@@ -1,7 +1,7 @@
-//! The model of a line in one direction: a queue before a link of some rate, and a distance behind it.
+//! The model of one direction of a link: a queue before a bottleneck with a rate, and a delay behind it.
 //!
-//! Pure: sizes and times go in, times of arrival come out. A packet that does not fit into the queue is lost, as is one
-//! that the plan or chance says to lose. Chance is the same in every run.
+//! Pure: it receives sizes and times and returns arrival times. A packet that does not fit into the queue is dropped,
+//! as are packets selected by the settings or at random. The random sequence is the same in every run.
 
 use std::time::Duration;
 
@@ -9,44 +9,43 @@ use model::monotonic_time::MonotonicTime;
 
 use super::fault::{FrameFate, LinkFault};
 
-/// What a line is like in one direction.
+/// The properties of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkShape {
-    /// How long every packet travels.
+    /// Propagation delay of every packet.
     pub delay: Duration,
     /// Bits a second; 0: no limit.
     pub bits_per_second: u64,
-    /// Bytes that may wait before the link; 0: no limit.
+    /// Bytes that may wait in the queue; 0: no limit.
     pub queue_bytes: u64,
-    /// Of packets of 1000 bytes and more, lose each whose number divides by this; 0: none.
+    /// Drops every n-th packet of 1000 bytes or more; 0: none.
     pub drop_every: u64,
-    /// Packets that are lost by chance, of a million.
+    /// Random loss, packets per million.
     pub loss_ppm: u32,
-    /// Packets that travel `late` longer, of a million: those behind them come first.
+    /// Packets per million that are delayed by `reorder_delay`, so that later ones overtake them.
     pub reorder_ppm: u32,
-    /// How much longer those travel.
+    /// Additional delay of reordered packets.
     pub reorder_delay: Duration,
-    /// Packets that arrive twice, of a million.
+    /// Packets per million that arrive twice.
     pub duplicate_ppm: u32,
-    /// What is wrong with whatever stands on the way.
+    /// The fault of a device on the path.
     pub fault: LinkFault,
 }
 
-/// When a packet arrives, and perhaps once more.
+/// Arrival time of a packet, and whether it arrives twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketArrival {
     pub at: MonotonicTime,
-    /// Whether it comes twice.
     pub duplicate_at: bool,
 }
 
-/// What was done with packets.
+/// Counts of packets by their treatment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounts {
     pub passed: u64,
-    /// Lost as planned, by chance or by a fault.
+    /// Dropped by the settings, at random or by a fault.
     pub lost: u64,
-    /// Lost because the queue was full.
+    /// Dropped because the queue was full.
     pub dropped_full: u64,
     pub reordered: u64,
     pub duplicated: u64,
@@ -54,7 +53,7 @@ pub struct LinkCounts {
     pub changed: u64,
 }
 
-/// The queue of a direction.
+/// The queue of one direction.
 #[derive(Debug)]
 pub struct LinkQueue {
     shape: LinkShape,
@@ -64,7 +63,7 @@ pub struct LinkQueue {
     counts: LinkCounts,
 }
 
-/// From here on a packet is large, bytes.
+/// Smallest size of a packet that `drop_every` counts, bytes.
 const LARGE: usize = 1_000;
 /// Any fixed number: runs with the same settings lose the same packets.
 const SEED: u64 = 0x5eed_0f7e_57ee_1a2d;
@@ -80,7 +79,7 @@ impl LinkQueue {
         }
     }
 
-    /// Lets the way do to a frame what is wrong with it; `false`: the frame is gone.
+    /// Applies the fault to a frame; `false`: the frame is dropped.
     pub fn apply_fault(&mut self, frame: &mut [u8]) -> bool {
         match self.shape.fault.apply_to(frame) {
             FrameFate::Untouched => true,
@@ -95,7 +94,8 @@ impl LinkQueue {
         }
     }
 
-    /// When a packet that comes now will have arrived; `None`: it is lost. A train of some frames keeps together.
+    /// The arrival time of a packet that is queued now; `None`: it is dropped. A segment train of several frames stays
+    /// together.
     pub fn enqueue(
         &mut self,
         now: MonotonicTime,
@@ -117,7 +117,7 @@ impl LinkQueue {
         Some(arrival)
     }
 
-    /// Whether something of this probability happens now (splitmix64 draws).
+    /// Whether a random event of this probability occurs now (splitmix64).
     fn draw_chance(&mut self, ppm: u32) -> bool {
         if ppm == 0 {
             return false;
@@ -129,7 +129,7 @@ impl LinkQueue {
         (draw ^ (draw >> 31)) % 1_000_000 < u64::from(ppm)
     }
 
-    /// There is no room for these where they would wait for their time.
+    /// Counts frames dropped because the buffer for frames in flight is full.
     pub fn count_overflow(&mut self, frames: u64) {
         self.counts.dropped_full += frames;
     }
@@ -172,7 +172,6 @@ impl LinkQueue {
         Some(self.free_at + delay)
     }
 
-    /// What was done so far.
     pub fn counts(&self) -> LinkCounts {
         self.counts
     }

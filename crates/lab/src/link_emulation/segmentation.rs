@@ -1,34 +1,35 @@
-//! Trains: segments of one stream that a host hands to its link in one piece, since its network card would cut them.
-//! Which lines pass them in one piece too, and what a piece is on a wire.
+//! Segment trains: segments of one stream that a host passes to its link in one piece, because a network card would
+//! split them (GSO). Decides which links pass them whole, and counts their frames on a wire.
 //!
-//! Of much more than a gigabit a second a processor cannot take single frames. A train arrives when its last bit
-//! does, so it is kept far shorter than the millisecond that lines are accurate to. Pure.
+//! A processor cannot handle single frames at much more than a gigabit a second. A train arrives when its last bit
+//! does, so it must be far shorter than the accuracy of a millisecond. Pure.
 
 use std::time::Duration;
 
 use super::fault::LinkFault;
 use super::queue::LinkShape;
 
-/// Bytes that the kernel puts before each frame, and wants before each: `struct virtio_net_hdr` of linux/virtio_net.h.
+/// Bytes of the header that the kernel puts before each received frame and expects before each sent one: `struct
+/// virtio_net_hdr` of linux/virtio_net.h.
 pub const HEAD: usize = 10;
-/// Above this rate, bits a second.
+/// Links faster than this pass trains, bits a second.
 const FAST: u64 = 1_000_000_000;
-/// How long a train passes at most.
+/// Longest transmission time of a train.
 const LONGEST: Duration = Duration::from_micros(200);
-/// What Linux takes for its links' segments at most, bytes.
+/// The kernel's limit for a link's GSO size, bytes.
 const LARGEST: u64 = 65_536;
-/// In the head: the kind of the train, 0 for a single frame.
+/// Header offset of the train's type, 0 for a single frame.
 const KIND: usize = 1;
-/// Kinds of trains of UDP, and the bit beside a kind that tells of congestion.
+/// The type for UDP, and the flag for ECN beside a type.
 const UDP: u8 = 5;
 const CONGESTION: u8 = 0x80;
-/// In the head: bytes of payload in each segment, and where the transport's head begins.
+/// Header offsets of the segments' payload size and of the transport header's position.
 const PAYLOAD: usize = 4;
 const TRANSPORT: usize = 6;
 
-/// Bytes of the longest train that a line of this shape passes; `None`: it passes single frames.
+/// The longest train in bytes that a link of this shape passes; `None`: it passes single frames.
 ///
-/// What happens to single frames (loss, order, copies, faults, somebody who listens) needs single frames.
+/// Loss, reordering, duplication, faults and captures apply to single frames, so they exclude trains.
 pub fn max_segment_train(shape: &LinkShape, tapped: bool) -> Option<u64> {
     let LinkShape { drop_every: lose_every, loss_ppm, reorder_ppm, duplicate_ppm, fault, .. } =
         shape;
@@ -39,7 +40,7 @@ pub fn max_segment_train(shape: &LinkShape, tapped: bool) -> Option<u64> {
     (fast && whole && *fault == LinkFault::None && !tapped).then_some(bytes)
 }
 
-/// What comes out of a link, as a wire would have it: frames, and their bytes. `frame` begins with Ethernet's head.
+/// Number of frames of a packet on a wire, and their bytes in total. `frame` starts with the Ethernet header.
 pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> (u64, usize) {
     let half = |at: usize| usize::from(u16::from_ne_bytes([head[at], head[at + 1]]));
     let payload = half(PAYLOAD);
@@ -50,7 +51,7 @@ pub fn wire_frames(head: &[u8; HEAD], frame: &[u8]) -> (u64, usize) {
     let heads = if head[KIND] & !CONGESTION == UDP {
         transport + 8
     } else {
-        // The upper half of the 13th byte of TCP's head counts its words of 4 bytes (RFC 9293, 3.1).
+        // The upper half of the TCP header's 13th byte is its length in words of 4 bytes (RFC 9293 §3.1).
         transport + frame.get(transport + 12).map_or(0, |byte| usize::from(byte >> 4) * 4)
     };
     let segments = frame.len().saturating_sub(heads).div_ceil(payload).max(1);
@@ -69,7 +70,7 @@ mod tests {
         head
     }
 
-    /// Heads of 14, 20 and 32 bytes, and this much payload.
+    /// A packet with headers of 14, 20 and 32 bytes and this much payload.
     fn tcp(payload: usize) -> Vec<u8> {
         let mut frame = vec![0; 66 + payload];
         frame[34 + 12] = 8 << 4;

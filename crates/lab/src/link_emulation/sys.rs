@@ -1,4 +1,4 @@
-//! The one file of this crate with unsafe code: opening a packet socket, whose option and address no safe wrapper offers.
+//! Opens packet sockets; the option and the address that they need have no safe wrapper.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -10,17 +10,17 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-/// Bytes that may wait for the forwarder: what the kernel gives unasked is full after two milliseconds of 500 Mbit/s, for
-/// which a busy machine may well let it wait.
+/// Receive buffer of a packet socket, bytes. The kernel's default is full after two milliseconds of 500 Mbit/s, and a
+/// busy machine may delay the forwarder for longer.
 const ROOM: usize = 32 << 20;
 
-/// A socket for every frame that comes in by a link of the caller's namespace, and for sending frames out there; each has the
-/// kernel's head before it (`train`).
+/// Opens a socket for all frames that a link of the current namespace receives, and for sending frames there. Each
+/// frame starts with the header that `segmentation` describes.
 pub fn open_packet_socket(link: &str) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    // Without a protocol it hears nothing before it is bound, of other links neither.
+    // With no protocol, the socket receives nothing before it is bound, so no frames of other links.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
-    // Without the right to it the usual room must do.
+    // Without the privilege, the default size remains.
     let _ = set_socket_recv_buffer_size_force(&socket, ROOM);
     let on: libc::c_int = 1;
     // SAFETY: the pointer and the length describe `on`, which lives until the call returns; the kernel reads it.

@@ -1,4 +1,4 @@
-//! Captures the packets at one end of a line until the capture is taken.
+//! Captures the packets at one end of a link until the capture is read.
 //!
 //! It stores bytes and does not interpret them.
 
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use trace::output::{OutputPacket, PcapngWriter};
 
-/// A tap; copies listen together.
+/// A capture; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct LinkTap {
     buffer: Arc<Mutex<TapBuffer>>,
@@ -20,14 +20,14 @@ struct TapBuffer {
     beyond: u64,
 }
 
-/// Bytes that are stored at most; further packets are counted as dropped.
+/// Largest number of stored bytes; further packets are counted as dropped.
 const MOST_BYTES: usize = 256 << 20;
-/// Bytes of Ethernet's head.
+/// Bytes of the Ethernet header.
 const LINK: usize = 14;
 
 impl LinkTap {
     pub fn record_frame(&self, frame: &[u8]) {
-        // Only IP goes into captures of bare IP.
+        // The capture's link type is raw IP.
         let kind = frame.get(12..LINK);
         if kind != Some(&[0x08, 0x00]) && kind != Some(&[0x86, 0xdd]) {
             return;
@@ -43,7 +43,7 @@ impl LinkTap {
         buffer.packets.push((at, frame[LINK..].to_vec()));
     }
 
-    /// The packets since the last call, as a pcapng file.
+    /// Returns the packets since the last call, as a pcapng file.
     pub fn take_capture(&self, comment: &str) -> Vec<u8> {
         let buffer =
             std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));

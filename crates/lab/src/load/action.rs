@@ -3,9 +3,9 @@
 /// An action on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketAction {
-    /// Open a new one and report `connected` or `connect_failed`.
+    /// Open a new connection and report `on_connected` or `on_connect_failed`.
     Connect(usize),
-    /// Send what is pending.
+    /// Send the pending bytes.
     Flush(usize),
     Read(usize),
     Close(usize),

@@ -1,7 +1,7 @@
 //! One connection of the load generator, without its socket.
 //!
-//! Holds the request that is being sent and frames its answer; with HTTP/2 several, one of each stream. Without, the only
-//! stream is number 0. It keeps no time and never repeats a request.
+//! Holds the request that is being sent and parses its response; with HTTP/2, one of each stream. Other protocols have
+//! only stream 0. It reads no clock and never repeats a request on its own.
 
 use super::fail::FailureCause;
 use super::http2::Http2Client;
@@ -12,7 +12,7 @@ use super::response::{ResponseProgress, ResponseReader};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerClose {
     Closed,
-    /// With a reset, or an error of the connection.
+    /// With a reset or a connection error.
     Reset,
 }
 
@@ -37,7 +37,7 @@ impl LoadClient {
         LoadClient::with(ClientProtocol::Http(Box::new(ResponseReader::new())))
     }
 
-    /// For HTTP/2 with so many requests at a time.
+    /// A client for HTTP/2 with this many concurrent requests.
     pub fn http2(secure: bool, streams: usize) -> LoadClient {
         LoadClient::with(ClientProtocol::Http2(Box::new(Http2Client::new(secure, streams))))
     }
@@ -50,21 +50,21 @@ impl LoadClient {
         LoadClient { out: Vec::new(), written: 0, reading, busy: false, request_kind: 0 }
     }
 
-    /// The connection is a new one.
+    /// Prepares for a new connection.
     pub fn reset_for_connection(&mut self) {
         if let ClientProtocol::Http2(http2) = &mut self.reading {
             http2.start_connection();
         }
     }
 
-    /// The connection is there no more.
+    /// The connection has closed.
     pub fn on_closed(&mut self) {
         if let ClientProtocol::Http2(http2) = &mut self.reading {
             http2.on_closed();
         }
     }
 
-    /// Begins a request; `write` appends its bytes and says which of the mix it is.
+    /// Starts a request. `write` appends its bytes and returns its index in the mix.
     pub fn send_request(
         &mut self,
         stream: usize,
@@ -91,7 +91,7 @@ impl LoadClient {
         }
     }
 
-    /// The last request once more, on the next connection.
+    /// Sends the last request once more, on the next connection.
     pub fn resend_request(&mut self, stream: usize, shots: &[RequestTemplate]) {
         if let ClientProtocol::Http2(http2) = &mut self.reading {
             let which = http2.request_kind(stream);
@@ -101,7 +101,7 @@ impl LoadClient {
         }
     }
 
-    /// Which of the mix was asked last.
+    /// Index in the mix of the last request.
     pub fn request_kind(&self, stream: usize) -> usize {
         match &self.reading {
             ClientProtocol::Http2(http2) => http2.request_kind(stream),
@@ -117,7 +117,7 @@ impl LoadClient {
         }
     }
 
-    /// Whether a byte of the current answer has come.
+    /// Whether a byte of the current response has arrived.
     pub fn has_begun(&self, stream: usize) -> bool {
         match &self.reading {
             ClientProtocol::Http(reader) => reader.has_begun(),
@@ -126,7 +126,7 @@ impl LoadClient {
         }
     }
 
-    /// Bytes of the last answer's body, and whether it held the text that was expected.
+    /// Bytes of the last response's body, and whether the body contains the expected text.
     pub fn body(&self, stream: usize) -> (u64, bool) {
         match &self.reading {
             ClientProtocol::Http(reader) => (reader.body_bytes(), reader.found_text()),
@@ -135,17 +135,17 @@ impl LoadClient {
         }
     }
 
-    /// What is still to be sent.
+    /// Bytes to be sent.
     pub fn pending(&self) -> &[u8] {
         match &self.reading {
-            // Answers to settings and pings go out whether or not something is asked.
+            // Acknowledgements of SETTINGS and PING are sent even without a request.
             ClientProtocol::Http2(http2) => http2.pending(),
             _ if self.busy => &self.out[self.written..],
             ClientProtocol::Http(_) | ClientProtocol::Echo { .. } => &[],
         }
     }
 
-    /// So many of the pending bytes were sent.
+    /// Removes sent bytes from the pending ones.
     pub fn on_written(&mut self, bytes: usize) {
         if let ClientProtocol::Http2(http2) = &mut self.reading {
             return http2.on_written(bytes);
@@ -153,7 +153,7 @@ impl LoadClient {
         self.written = (self.written + bytes).min(self.out.len());
     }
 
-    /// Bytes came; what they led to is added by stream.
+    /// Processes received bytes and appends the progress of each stream to `settled`.
     pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
         let progress = match &mut self.reading {
             ClientProtocol::Http2(http2) => {
@@ -166,7 +166,7 @@ impl LoadClient {
         settled.push((0, self.finish_progress(progress)));
     }
 
-    /// Bytes came while nothing was asked: whether the connection can be trusted all the same.
+    /// Processes bytes received without a request; returns whether the connection is still usable.
     pub fn on_idle_bytes(&mut self, bytes: &[u8]) -> bool {
         match &mut self.reading {
             ClientProtocol::Http2(http2) => http2.on_idle_bytes(bytes),
@@ -174,8 +174,8 @@ impl LoadClient {
         }
     }
 
-    /// The peer ended the connection: what that is for the request. `None`: it was not on this connection, so it has not
-    /// failed.
+    /// The peer closed the connection. Returns the result of the stream's request. `None`: the request was not on this
+    /// connection, so it has not failed.
     pub fn on_peer_end(&mut self, stream: usize, end: PeerClose) -> Option<ResponseProgress> {
         let is_under_way = match &self.reading {
             ClientProtocol::Http2(http2) => http2.is_in_flight(stream),
@@ -199,7 +199,7 @@ impl LoadClient {
         })))
     }
 
-    /// The request is given up. Whether the connection can go on without it.
+    /// Abandons the request; returns whether the connection can continue without it.
     pub fn abandon_request(&mut self, stream: usize) -> bool {
         self.busy = false;
         match &mut self.reading {
@@ -211,14 +211,14 @@ impl LoadClient {
         }
     }
 
-    /// Nothing more is asked on this connection: it is not trusted.
+    /// Sends no further requests on this connection.
     pub fn stop_reusing(&mut self) {
         if let ClientProtocol::Http2(http2) = &mut self.reading {
             http2.stop_reusing();
         }
     }
 
-    /// Whether the connection of HTTP/2 has nothing more to do: what waits needs another one.
+    /// Whether an HTTP/2 connection has no work left; queued requests need another connection.
     pub fn is_finished(&self) -> bool {
         matches!(&self.reading, ClientProtocol::Http2(http2) if http2.is_finished())
     }
@@ -232,7 +232,7 @@ impl LoadClient {
             }
             ResponseProgress::Complete { status, reusable } => {
                 self.busy = false;
-                // An answer that overtook its request leaves the connection in an unknown state.
+                // A response that completed before its request was sent leaves the connection in an unknown state.
                 ResponseProgress::Complete { status, reusable: reusable && self.is_sent(0) }
             }
         }

@@ -1,6 +1,6 @@
-//! A tally as one machine reports it to another: counts, and histograms as pairs that add up without loss.
+//! A tally in the form that one machine sends to another: counts, and histograms as pairs that add up without loss.
 //!
-//! Percentiles are never sent: those of several machines cannot be merged.
+//! Percentiles are never sent, because those of several machines cannot be merged.
 
 use hdrhistogram::{CreationError, Histogram};
 use serde::{Deserialize, Serialize};
@@ -26,23 +26,23 @@ pub struct TallyRecord {
     connects: u64,
     idle_ended: u64,
     never_ended: u64,
-    /// Nanoseconds and how many of them: latency, service, connect, waiting, lag.
+    /// Pairs of nanoseconds and count: latency, service, connect, waiting, lag.
     histograms: [Vec<(u64, u64)>; 5],
 }
 
 /// Why reported counts are invalid.
 #[derive(Debug, Error)]
 pub enum TallyRecordError {
-    /// The sender has another version of this program.
+    /// The sender runs another version of this program.
     #[error("counts of {0} causes of failure; this program knows {known}", known = FailureCause::COUNT)]
     Causes(usize),
-    /// A time that no histogram accepts.
+    /// A time beyond the range of the histograms.
     #[error("a histogram holds {0} ns, which is longer than anything is recorded")]
     Time(u64),
-    /// They do not add up.
+    /// The counts do not add up.
     #[error("{requests} requests are not the sum of {parts} answered, failed and under way")]
     Sum { requests: u64, parts: u64 },
-    /// No histogram could be made.
+    /// A histogram could not be created.
     #[error("no histogram could be made")]
     Histogram(#[from] CreationError),
 }
@@ -72,7 +72,7 @@ impl TallyRecord {
         }
     }
 
-    /// Converts it back to a tally.
+    /// Converts the record back to a tally.
     pub(super) fn to_tally(&self) -> Result<LoadTally, TallyRecordError> {
         let mut tally = LoadTally::new()?;
         tally.failed = <[u64; FailureCause::COUNT]>::try_from(self.failed.as_slice())
@@ -135,7 +135,7 @@ mod tests {
     }
 
     proptest! {
-        /// The merged reports of two machines equal one histogram of everything.
+        /// The merged reports of two machines equal one histogram of all values.
         #[test]
         fn merging_words_is_merging_histograms(
             ours in prop::collection::vec(1_u64..200_000_000_000, 0..60),

@@ -1,4 +1,4 @@
-//! Opens the sockets of load connections. It waits for nothing.
+//! Opens the sockets of load connections without waiting.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use super::fail::FailureCause;
 use super::plan::{LoadPlan, ReadSpeed};
 use crate::sys::choose_port_late;
 
-/// A connection begun, the `number`-th of its thread; `true`: and established.
+/// Starts the `number`-th connection of a thread; `true`: the connection is already established.
 pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), Errno> {
     let target = plan.target;
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -25,8 +25,7 @@ pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), 
     }
     if !plan.sources.is_empty() {
         let source = plan.sources[number % plan.sources.len()];
-        // Ignored: without the option a port is used up for every destination at once; the connection works all the
-        // same.
+        // Ignored: without the option a port is in use for all destinations at once, and the connection still works.
         let _ = choose_port_late(&fd);
         bind(&fd, &SocketAddr::new(source, 0))?;
     }
@@ -37,7 +36,7 @@ pub fn start_connect(plan: &LoadPlan, number: usize) -> Result<(OwnedFd, bool), 
     }
 }
 
-/// What an error of establishing a connection means.
+/// Maps an error of establishing a connection to its cause.
 pub fn classify_connect_error(error: Errno) -> FailureCause {
     match error {
         Errno::CONNREFUSED => FailureCause::Refused,

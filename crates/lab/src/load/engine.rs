@@ -1,7 +1,7 @@
-//! One thread's load without its sockets: which connection sends when, and the outcome of each request.
+//! One thread's load without its sockets: when each connection sends, and the outcome of each request.
 //!
-//! Time and the results of system calls come in, actions come out, so it runs under virtual time too. It never repeats
-//! a failed request.
+//! It receives the time and the results of system calls and returns actions, so it also runs under virtual time. It
+//! never repeats a failed request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -31,18 +31,18 @@ pub struct LoadEngine {
     requests: RequestWriter,
     slots: Vec<ClientSlot>,
     schedule: Option<StartSchedule>,
-    /// Open loop: connections (with HTTP/2 streams) with nothing to do, the longest idle first.
+    /// Open loop: idle connections (with HTTP/2 streams), the longest idle first.
     idle: VecDeque<StreamSlot>,
-    /// Open loop: starts that found every connection busy.
+    /// Open loop: intended starts that found every connection busy.
     backlog: VecDeque<MonotonicTime>,
     wakes: BinaryHeap<Reverse<EngineTimer>>,
     actions: VecDeque<SocketAction>,
-    /// What the received bytes led to, by stream.
+    /// The progress of streams after received bytes.
     settled: Vec<(usize, ResponseProgress)>,
-    /// Streams whose request was answered or failed, with their pause: the next requests are chosen for them.
+    /// Streams whose request was answered or failed, with their pause before the next request.
     freed: Vec<(StreamSlot, Duration)>,
     tally: LoadTally,
-    /// Requests that may still begin.
+    /// Requests that may still start.
     remaining: u64,
     start: MonotonicTime,
     ends: MonotonicTime,
@@ -52,7 +52,7 @@ pub struct LoadEngine {
 }
 
 impl LoadEngine {
-    /// Thread `thread` of the plan's, starting at `start`, with an empty tally.
+    /// The engine of thread `thread` of the plan, starting at `start`, with an empty tally.
     pub fn new(
         plan: Arc<LoadPlan>,
         thread: usize,
@@ -74,7 +74,7 @@ impl LoadEngine {
             LoadProtocol::Http(_) | LoadProtocol::Mix(_) => LoadClient::http(),
             LoadProtocol::Echo { .. } => LoadClient::echo(),
         };
-        // Streams are used in rounds: one of each connection first.
+        // Streams are assigned in rounds: first one of each connection.
         let lanes = (0..plan.streams).flat_map(|stream| (0..slots).map(move |slot| (slot, stream)));
         let lanes: VecDeque<StreamSlot> = lanes.collect();
         let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
@@ -110,12 +110,12 @@ impl LoadEngine {
         &self.tally
     }
 
-    /// The next thing to do.
+    /// The next action to perform.
     pub fn next_action(&mut self) -> Option<SocketAction> {
         self.actions.pop_front()
     }
 
-    /// No request begins any more; answers are waited for during the grace time.
+    /// Starts no further requests; waits for responses during the grace time.
     pub fn stop(&mut self, now: MonotonicTime) {
         let start_nanos = if self.may_start() { duration_nanos(now.since(self.start)) } else { 0 };
         self.tally.record_end(start_nanos, self.backlog.len() as u64);
@@ -123,12 +123,12 @@ impl LoadEngine {
         self.gives_up = self.gives_up.min(now + self.plan.grace);
     }
 
-    /// Whether all is over.
+    /// Whether the run has ended.
     pub fn is_finished(&self, now: MonotonicTime) -> bool {
         !self.may_start() && (self.tally.in_flight == 0 || now >= self.gives_up)
     }
 
-    /// Handles everything that is due.
+    /// Handles all expired timers and due starts.
     pub fn run_due(&mut self, now: MonotonicTime) {
         while let Some(at) = self.take_start(now) {
             self.begin_scheduled(at, now);
@@ -155,7 +155,6 @@ impl LoadEngine {
         }
     }
 
-    /// The connection is established.
     pub fn on_connected(&mut self, slot: usize, now: MonotonicTime) {
         let chosen = &mut self.slots[slot];
         chosen.phase = ConnectionPhase::Ready;
@@ -165,17 +164,15 @@ impl LoadEngine {
         self.actions.push_back(SocketAction::Flush(slot));
     }
 
-    /// The connection could not be established.
     pub fn on_connect_failed(&mut self, slot: usize, fail: FailureCause, now: MonotonicTime) {
         self.fail_all(slot, fail, now);
     }
 
-    /// Whether the connection is being established.
     pub fn is_connecting(&self, slot: usize) -> bool {
         self.slots[slot].phase == ConnectionPhase::Connecting
     }
 
-    /// How many bytes may be read of it now.
+    /// The number of bytes that may be read now, at most `most`.
     pub fn readable_bytes(&self, slot: usize, most: usize) -> usize {
         match self.plan.reading {
             _ if self.slots[slot].paused || self.slots[slot].phase != ConnectionPhase::Ready => 0,
@@ -192,12 +189,12 @@ impl LoadEngine {
         }
     }
 
-    /// The thread had something to send and waited this long.
+    /// The thread had bytes to send and waited this long.
     pub fn record_send_delay(&mut self, span: Duration) {
         self.tally.lag.saturating_record(duration_nanos(span));
     }
 
-    /// So many pending bytes were sent.
+    /// Notes that pending bytes were sent.
     pub fn on_written(&mut self, slot: usize, bytes: usize, now: MonotonicTime) {
         self.tally.bytes_out += bytes as u64;
         let chosen = &mut self.slots[slot];
@@ -243,7 +240,6 @@ impl LoadEngine {
         self.settle_connection(slot, now);
     }
 
-    /// The peer ended the connection.
     pub fn on_peer_end(&mut self, slot: usize, end: PeerClose, now: MonotonicTime) {
         if self.slots[slot].close_deadline.take().is_some() {
             self.close(slot);
@@ -257,7 +253,7 @@ impl LoadEngine {
         if self.settled.is_empty() {
             self.tally.idle_ended += 1;
         }
-        // Requests that waited for another connection get it.
+        // Queued requests need another connection, so this one must not be reused.
         chosen.client.stop_reusing();
         self.settle_connection(slot, now);
         if self.slots[slot].phase != ConnectionPhase::Closed && !self.slots[slot].has_request() {
@@ -271,7 +267,7 @@ impl LoadEngine {
     }
 
     fn take_start(&mut self, now: MonotonicTime) -> Option<MonotonicTime> {
-        // Nothing starts at the very end: a second at a rate of n has n starts.
+        // Nothing starts at the very end: one second at a rate of n has n starts.
         let until = now.min(MonotonicTime(self.ends.0 - 1));
         let at = if self.remaining > 0 { self.schedule.as_mut()?.take_due(until) } else { None }?;
         self.remaining -= 1;
@@ -338,7 +334,7 @@ impl LoadEngine {
         let chosen = &mut self.slots[slot];
         chosen.paused = false;
         if chosen.close_deadline.take().is_some() {
-            // The awaited close arrived in another way, and nothing else frees the place.
+            // The connection closed before its deadline expired, so its stream must be freed here.
             self.freed.push(((slot, 0), self.think_time((slot, 0))));
         }
         let chosen = &mut self.slots[slot];
@@ -356,11 +352,11 @@ impl LoadEngine {
     }
 }
 
-/// Starts that wait for a connection, per thread; later ones fail at once.
+/// Starts that wait for a connection, per thread; further ones fail at once.
 const BACKLOG: usize = 100_000;
-/// Timeouts are checked no more often: a finer check would cost the generator its rate.
+/// Timeouts are not checked more often than this: a finer check would reduce the generator's rate.
 const SWEEP_SHORTEST: Duration = Duration::from_millis(1);
-/// Timeouts are found no later than this after they are due.
+/// Timeouts are detected at most this late.
 const SWEEP_LONGEST: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! Why a request failed, as its sender saw it: a closed list.
+//! The closed list of causes for a failed request, as its client saw them.
 //!
-//! It does not blame: a reset may come from a balancer or from what stands behind it.
+//! A cause does not assign blame: a reset may come from a balancer or from a server behind it.
 
 macro_rules! fails {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
-        /// Why a request failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum FailureCause { $($(#[$doc])* $name,)* }
@@ -12,10 +11,9 @@ macro_rules! fails {
         impl FailureCause {
             /// Every cause, in the order of its discriminant.
             pub const ALL: &'static [FailureCause] = &[$(FailureCause::$name,)*];
-            /// How many there are.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// Its name in tables and JSON.
+            /// The cause's name in tables and JSON.
             pub const fn name(self) -> &'static str {
                 match self { $(FailureCause::$name => $text,)* }
             }
@@ -25,41 +23,41 @@ macro_rules! fails {
 
 fails! {
     Refused = "connect-refused";
-    /// The connection could not be established for another reason than a refusal or the clock.
+    /// The connection could not be established, for a reason other than a refusal or a timeout.
     Unreachable = "connect-failed";
     /// The connection was not established in time.
     ConnectTimeout = "connect-timeout";
     /// This machine had no descriptor, source port or memory for the connection.
     NoResource = "no-local-resource";
-    /// Reset before a byte of the answer came.
+    /// The peer reset the connection before a byte of the response arrived.
     ResetBeforeAnswer = "reset-before-answer";
-    /// Reset in the middle of the answer.
+    /// The peer reset the connection in the middle of the response.
     ResetMidAnswer = "reset-mid-answer";
-    /// Closed in order before a byte of the answer came.
+    /// The peer closed the connection before a byte of the response arrived.
     ClosedBeforeAnswer = "closed-before-answer";
-    /// Closed in order in the middle of the answer.
+    /// The peer closed the connection in the middle of the response.
     ClosedMidAnswer = "closed-mid-answer";
-    /// The answer was not complete in time.
+    /// The response was not complete in time.
     Timeout = "timeout";
-    /// The answer broke HTTP's grammar or framing.
+    /// The response violated HTTP's grammar or framing.
     BadAnswer = "bad-answer";
-    /// The answer was whole but not the one asked for, or bytes followed that nobody had asked for.
+    /// The response was complete but did not match the request, or unrequested bytes followed it.
     WrongAnswer = "wrong-answer";
-    /// The peer reset the stream of the request alone (HTTP/2).
+    /// The peer reset only the stream of the request (HTTP/2).
     StreamReset = "stream-reset";
     /// The TLS handshake failed, or a record could not be read.
     Tls = "tls-failed";
-    /// The server did not choose HTTP/2, which was asked for.
+    /// The server did not select HTTP/2 by ALPN.
     NoHttp2 = "http2-not-chosen";
-    /// A whole answer with another status than was expected.
+    /// A complete response with a status other than the expected one.
     UnexpectedStatus = "unexpected-status";
-    /// A whole answer whose body has another size than was expected.
+    /// A complete response whose body has a size other than the expected one.
     UnexpectedSize = "unexpected-size";
-    /// A whole answer whose body lacks the text that was expected.
+    /// A complete response whose body lacks the expected text.
     UnexpectedText = "unexpected-text";
-    /// A whole answer with a status of 500 or more that was not expected.
+    /// A complete response with an unexpected status of 500 or more.
     ServerError = "status-5xx";
-    /// Open loop: every connection was busy until it was too late.
+    /// Open loop: no connection became free before the timeout.
     NotSent = "not-sent-in-time";
 }
 

@@ -1,7 +1,7 @@
-//! One connection of HTTP/2 of the load generator, without its socket: up to so many requests at a time, each on a stream.
+//! One HTTP/2 connection of the load generator, without its socket, with one request at a time on each stream.
 //!
-//! The library drives bytes in memory; readiness is not asked for, every byte that comes polls it. It keeps no time and
-//! repeats no request that may have been looked at.
+//! The HTTP/2 library reads and writes bytes in memory. It is polled after every received byte instead of by readiness.
+//! This module reads no clock and repeats no request that the server may have processed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Http2Client {
     session: Option<Http2Session>,
     streams: Vec<Http2ClientStream>,
     secure: bool,
-    /// Nothing more is asked on this connection.
+    /// No further requests are sent on this connection.
     draining: bool,
     out: Vec<u8>,
     written: usize,
@@ -40,7 +40,7 @@ struct Http2Session {
     send: SendRequest<Bytes>,
 }
 
-/// Bytes of both directions, shared with the library.
+/// Received bytes and bytes to be sent, shared with the library.
 #[derive(Clone, Debug, Default)]
 struct MemoryPipe(Arc<Mutex<PipeBuffers>>);
 
@@ -51,14 +51,14 @@ struct PipeBuffers {
 }
 
 impl Http2Client {
-    /// Before its first connection, for so many requests at a time; `secure`: over TLS.
+    /// A client without a connection, for `streams` concurrent requests; `secure`: over TLS.
     pub fn new(secure: bool, streams: usize) -> Http2Client {
         let streams = (0..streams).map(|_| Http2ClientStream::default()).collect();
         Http2Client { session: None, streams, secure, draining: false, out: Vec::new(), written: 0 }
     }
 
-    /// Asks, as number `which` of the mix; on a connection that is not there yet, or takes no more requests, `renewed`
-    /// follows.
+    /// Sends a request with index `which` in the mix. If there is no usable connection, the request waits for
+    /// `start_connection`.
     pub fn send_request(&mut self, stream: usize, which: usize, shot: &RequestTemplate) {
         self.streams[stream].queue_request(which, build_request(shot, self.secure), shot);
         if self.session.is_some() {
@@ -66,7 +66,7 @@ impl Http2Client {
         }
     }
 
-    /// The connection is a new one: what waits is asked on it.
+    /// Starts a new connection and sends the queued requests on it.
     pub fn start_connection(&mut self) {
         self.on_closed();
         let wire = MemoryPipe::default();
@@ -77,7 +77,7 @@ impl Http2Client {
             .initial_window_size(WINDOW)
             .initial_connection_window_size(WINDOW * at_a_time);
         let mut handshake = Box::pin(builder.handshake::<_, Bytes>(wire.clone()));
-        // In memory nothing is waited for.
+        // The handshake future never waits in memory, so one poll completes it.
         if let Poll::Ready(Ok((send, connection))) = handshake.as_mut().poll(&mut context()) {
             self.session = Some(Http2Session { wire, connection, send });
         }
@@ -89,7 +89,7 @@ impl Http2Client {
         }
     }
 
-    /// The connection is there no more: what is asked next, or waits, waits for another.
+    /// The connection has closed. Queued and new requests wait for the next one.
     pub fn on_closed(&mut self) {
         self.streams.iter_mut().for_each(Http2ClientStream::cancel);
         self.session = None;
@@ -98,18 +98,18 @@ impl Http2Client {
         self.written = 0;
     }
 
-    /// Nothing more is asked on this connection: it is not trusted.
+    /// Sends no further requests on this connection.
     pub fn stop_reusing(&mut self) {
         self.draining = true;
     }
 
-    /// Whether the connection has nothing more to do: what waits needs another one.
+    /// Whether the connection has no work left; queued requests need another connection.
     pub fn is_finished(&self) -> bool {
         let gone = self.session.is_none() || self.draining;
         gone && !self.streams.iter().any(Http2ClientStream::is_in_flight)
     }
 
-    /// Whether the request is on this connection.
+    /// Whether the stream's request is in flight on this connection.
     pub fn is_in_flight(&self, stream: usize) -> bool {
         self.streams[stream].is_in_flight()
     }
@@ -119,22 +119,22 @@ impl Http2Client {
         self.pending().is_empty() && self.streams[stream].is_fully_sent()
     }
 
-    /// Whether a byte of the current answer has come.
+    /// Whether the head of the current response has arrived.
     pub fn has_begun(&self, stream: usize) -> bool {
         self.streams[stream].has_begun()
     }
 
-    /// Which of the mix was asked last.
+    /// Index in the mix of the last request.
     pub fn request_kind(&self, stream: usize) -> usize {
         self.streams[stream].request_kind()
     }
 
-    /// Bytes of the answer's body, and whether it held the text that was expected.
+    /// Bytes of the response's body, and whether the body contains the expected text.
     pub fn body(&self, stream: usize) -> (u64, bool) {
         self.streams[stream].body()
     }
 
-    /// The request is given up, the others go on.
+    /// Abandons one request; the others continue.
     pub fn abandon_stream(&mut self, stream: usize) {
         self.streams[stream].reset();
         if self.session.is_some() && !self.poll_connection() {
@@ -142,12 +142,12 @@ impl Http2Client {
         }
     }
 
-    /// What is to be sent.
+    /// Bytes to be sent.
     pub fn pending(&self) -> &[u8] {
         &self.out[self.written..]
     }
 
-    /// So much of it was sent.
+    /// Removes sent bytes from the pending ones.
     pub fn on_written(&mut self, bytes: usize) {
         self.written = (self.written + bytes).min(self.out.len());
         if self.written == self.out.len() {
@@ -156,7 +156,7 @@ impl Http2Client {
         }
     }
 
-    /// Bytes came; what they led to is added by stream.
+    /// Processes received bytes and appends the progress of each stream to `settled`.
     pub fn on_received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, ResponseProgress)>) {
         if let Some(open) = &self.session {
             open.wire.buffers().received.extend(bytes);
@@ -167,7 +167,7 @@ impl Http2Client {
             }
         }
         self.drive_streams(settled);
-        // The connection can carry no more, and what is left on it will not be answered.
+        // The connection is unusable, so requests still on it have failed.
         self.session = None;
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if stream.is_in_flight() {
@@ -177,7 +177,8 @@ impl Http2Client {
         }
     }
 
-    /// Bytes came while nothing was asked: settings, pings, or the peer's farewell. Whether the connection can go on.
+    /// Processes bytes received without a request, such as SETTINGS, PING or GOAWAY. Returns whether the connection is
+    /// still usable.
     pub fn on_idle_bytes(&mut self, bytes: &[u8]) -> bool {
         self.on_received(bytes, &mut Vec::new());
         !self.is_finished()
@@ -185,14 +186,15 @@ impl Http2Client {
 
     fn begin_stream(&mut self, stream: usize) {
         let (Some(open), false) = (&mut self.session, self.draining) else { return };
-        // A handle of its own: how many streams the peer allows is the library's to wait for.
+        // A `SendRequest` handle is not ready while its own last stream waits to be opened. A clone does not wait, and the
+        // library still enforces the peer's stream limit.
         let mut send = open.send.clone();
         if let Poll::Ready(Err(_)) = send.poll_ready(&mut context()) {
             self.draining = true;
             return;
         }
         self.streams[stream].send_queued(&mut send);
-        // The head goes out first, and what goes out makes room for more of the body.
+        // Sending the head makes room for more of the body.
         let mut alive = self.poll_connection();
         while alive && self.streams[stream].send_body() {
             alive = self.poll_connection();
@@ -200,7 +202,7 @@ impl Http2Client {
         self.draining |= !alive;
     }
 
-    /// Lets every stream go on that the library has news for; whether there was one.
+    /// Continues every stream that the library has woken; returns whether there was one.
     fn drive_streams(&mut self, settled: &mut Vec<(usize, ResponseProgress)>) -> bool {
         let mut any = false;
         for (number, stream) in self.streams.iter_mut().enumerate() {
@@ -218,7 +220,8 @@ impl Http2Client {
         any
     }
 
-    /// Lets the library work on what came, and takes what it wants to send. Whether the connection can carry more.
+    /// Lets the library process received bytes, and collects its output. Returns whether the connection is still
+    /// usable.
     fn poll_connection(&mut self) -> bool {
         let Some(open) = &mut self.session else { return false };
         let alive = Pin::new(&mut open.connection).poll(&mut context()).is_pending();
@@ -238,7 +241,7 @@ fn build_request(shot: &RequestTemplate, secure: bool) -> Request<()> {
     if !shot.body.is_empty() {
         builder = builder.header("content-length", shot.body.len());
     }
-    // A mix that was checked makes no request that is none; whatever it is, it has no other body.
+    // `check` has validated the mix, so the request is valid; the default is never used.
     builder.body(()).unwrap_or_default()
 }
 
@@ -289,9 +292,9 @@ impl AsyncWrite for MemoryPipe {
     }
 }
 
-/// Of each stream: a megabyte under way.
+/// Flow-control window of each stream, bytes.
 const WINDOW: u32 = 1 << 20;
-/// A connection has the windows of all its streams, at most of so many.
+/// A connection's window is the sum of its streams' windows, at most this many.
 const MOST_WINDOWS: u32 = 64;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! What load to make: target, protocol, pace, and when to stop.
+//! The plan of a load: target, protocol, pace, and when to stop.
 //!
-//! Checked once here; everything below relies on it. It sends nothing.
+//! It is checked once here, and the rest of the load generator relies on it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -17,29 +17,27 @@ pub struct LoadPlan {
     pub target: SocketAddr,
     pub protocol: LoadProtocol,
     pub pace: LoadModel,
-    /// Whether connections serve more than one request.
     pub persist: ConnectionReuse,
     /// Threads that share the connections (closed loop) or the rate (open loop).
     pub threads: usize,
-    /// Stop asking after this time; `None`: until another limit or `Stopper::stop`.
+    /// Start no requests after this time; `None`: until another limit or `Stopper::stop`.
     pub time: Option<Duration>,
-    /// Stop asking after so many requests.
+    /// Start at most this many requests.
     pub requests: Option<u64>,
-    /// A request that is not answered whole in this time has failed; counted from its intended start.
+    /// A request without a complete response within this time has failed; counted from its intended start.
     pub timeout: Duration,
-    /// After the last request was sent, how long answers are waited for.
+    /// How long to wait for responses after the last request was sent.
     pub grace: Duration,
-    /// How answers are read.
     pub reading: ReadSpeed,
-    /// Addresses that connections come from, in turn; empty: the kernel chooses.
+    /// Source addresses of connections, used in turn; empty: the kernel chooses.
     pub sources: Vec<IpAddr>,
     /// The TLS settings; `None` means plain text.
     pub secure: Option<TargetTls>,
-    /// HTTP/2; over TLS it must be chosen (ALPN), without it is known.
+    /// Uses HTTP/2: selected by ALPN over TLS, with prior knowledge otherwise.
     pub http2: bool,
-    /// Requests at a time on each connection; more than one with HTTP/2 alone.
+    /// Concurrent requests on each connection; more than one requires HTTP/2.
     pub streams: usize,
-    /// Echoes travel as datagrams of UDP; a lost one is a request that timed out.
+    /// Echo messages are UDP datagrams; a lost one is a request that timed out.
     pub datagrams: bool,
 }
 
@@ -48,7 +46,7 @@ pub enum LoadProtocol {
     Http(HttpPlan),
     /// HTTP/1.1 requests of several kinds, by weight.
     Mix(RequestMix),
-    /// Messages of so many bytes that must come back unchanged; between 8 bytes and 1 MiB.
+    /// Messages of this size must be echoed unchanged; from 8 bytes to 1 MiB.
     Echo {
         /// Bytes of each message.
         bytes: usize,
@@ -56,7 +54,7 @@ pub enum LoadProtocol {
 }
 
 impl LoadProtocol {
-    /// The kinds of requests of a mix; none of what is no mix.
+    /// The kinds of requests of a mix; empty for other protocols.
     pub fn request_templates(&self) -> &[RequestTemplate] {
         match self {
             LoadProtocol::Mix(mix) => &mix.shots,
@@ -64,8 +62,8 @@ impl LoadProtocol {
         }
     }
 
-    /// What is wrong with a whole answer to request `which` of the mix: its status, bytes of its body, and whether the
-    /// text was found in it.
+    /// The mismatch, if any, of a complete response with the expectation of request `which`: its status, its body's
+    /// size, and whether the body contains the text.
     pub fn check_response(
         &self,
         which: usize,
@@ -87,12 +85,12 @@ pub struct HttpPlan {
     pub host: String,
     /// Per cent of the requests that are POST.
     pub post_percent: u8,
-    /// Where POST requests go.
+    /// The target of POST requests.
     pub post_target: String,
     /// Bytes of a POST body, identifier included; at least 24.
     pub post_bytes: usize,
-    /// The first identifier: each request carries its own in `x-lab-id` and at the start of its body, so that an
-    /// origin can tell which requests arrived twice. `None`: no identifiers.
+    /// The first identifier. Each request carries its identifier in `x-lab-id` and at the start of its body, so that an
+    /// origin can detect requests that arrived twice. `None`: no identifiers.
     pub first_id: Option<u64>,
 }
 
@@ -110,44 +108,44 @@ impl HttpPlan {
     }
 }
 
-/// How fast to ask.
+/// The pace of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LoadModel {
-    /// Each connection asks again as soon as it was answered, after a pause.
+    /// Each connection starts its next request after a response and a pause.
     Closed {
         /// Connections over all threads.
         connections: usize,
-        /// Pause between an answer and the next request in its place.
+        /// Pause between a response and the next request of its stream.
         think: Duration,
     },
-    /// Requests start by the clock, whatever happened to earlier ones.
+    /// Requests start by the clock, independent of earlier requests.
     Open {
         /// Requests a second over all threads.
         per_second: f64,
-        /// Connections over all threads at most; requests wait for a free one, and their clock runs.
+        /// Largest number of connections over all threads. Requests wait for a free one, and the wait counts as
+        /// latency.
         connections: usize,
     },
 }
 
-/// Whether connections serve more than one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConnectionReuse {
-    /// As many as the peer allows.
+    /// As many requests as the peer allows.
     KeepAlive,
-    /// One: HTTP requests say `Connection: close`, and whoever is first closes.
+    /// One request: HTTP requests carry `Connection: close`, and either side may close first.
     PerRequest,
-    /// One, and it is certain who ends it.
+    /// One request, with a fixed side that closes first.
     ClosedBy(ClosingSide),
 }
 
-/// Who ends a connection after its one request, and keeps it in TIME_WAIT.
+/// The side that closes a connection after its one request and then holds it in TIME_WAIT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClosingSide {
-    /// The client, as soon as the answer is whole; the server is not told before.
+    /// The client, as soon as the response is complete; the request does not announce it.
     Client,
-    /// The server: the request says `Connection: close`, and its end is waited for.
+    /// The server: the request carries `Connection: close`, and the client waits for the close.
     Server,
-    /// The client with a reset; nobody keeps it in TIME_WAIT.
+    /// The client, with a reset; no side enters TIME_WAIT.
     Reset,
 }
 
@@ -157,18 +155,18 @@ impl ConnectionReuse {
         self != ConnectionReuse::KeepAlive
     }
 
-    /// Whether requests say `Connection: close`.
+    /// Whether requests carry `Connection: close`.
     pub fn says_close(self) -> bool {
         matches!(self, ConnectionReuse::PerRequest | ConnectionReuse::ClosedBy(ClosingSide::Server))
     }
 }
 
-/// How answers are read.
+/// How responses are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReadSpeed {
-    /// As fast as they come.
+    /// As fast as they arrive.
     Fast,
-    /// At most `bytes` every `pause`, with the smallest receive buffer the kernel grants; 0 bytes: never.
+    /// At most `bytes` every `pause`, with the smallest receive buffer that the kernel allows; 0 bytes: never.
     Slow {
         /// Bytes of each read.
         bytes: usize,
@@ -176,7 +174,7 @@ pub enum ReadSpeed {
     },
 }
 
-/// Why a plan cannot be carried out.
+/// Why a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadPlanError {
     /// No thread, or more than 256.
@@ -188,47 +186,47 @@ pub enum LoadPlanError {
     /// The rate is not a positive number up to ten million.
     #[error("the rate must be above 0 and at most 10,000,000 requests a second")]
     Rate,
-    /// An echoed message must hold its number and fit the buffers.
+    /// An echo message must hold its number and fit into the buffers.
     #[error("echoed messages must have between 8 and 1,048,576 bytes")]
     EchoBytes,
-    /// What HTTP/2 has no word for.
+    /// HTTP/2 supports only a mix, and has no header field that makes a server close its connection.
     #[error(
         "HTTP/2 carries requests of a mix, and has no field that makes a server close its connection"
     )]
     Http2,
-    /// Streams that the connections cannot have.
+    /// More streams than the connections can have.
     #[error(
         "streams must be between 1 and 1,000; more than one takes HTTP/2 and connections that are kept"
     )]
     Streams,
-    /// What has no meaning for datagrams, or does not fit one.
+    /// Options without a meaning for datagrams, or a message that does not fit into one.
     #[error(
         "datagrams echo messages of at most 65,507 bytes without TLS, and have no reset: there is nothing to reset"
     )]
     Datagrams,
-    /// A target or host that would break the request's grammar.
+    /// A target or host that would violate the request's grammar.
     #[error(
         "targets must begin with '/', and neither targets nor the host may hold spaces or control characters"
     )]
     Target,
-    /// A body that cannot hold its identifier, or is too large to keep one per connection.
+    /// A body too small for its identifier, or too large to hold one per connection.
     #[error(
         "POST bodies must have between 24 and 1,048,576 bytes, and the share of POST at most 100 per cent"
     )]
     Post,
-    /// Requests of a mix that are none, or break the grammar.
+    /// The mix has an invalid request.
     #[error(transparent)]
     Mix(#[from] super::request_mix::MixError),
-    /// A source address of another family than the target's.
+    /// A source address whose family differs from the target's.
     #[error("source address {0} cannot reach {1}: they are of different families")]
     Source(IpAddr, SocketAddr),
-    /// A request without time to be answered fails always.
+    /// With a timeout of zero every request would fail.
     #[error("the timeout must be above 0")]
     Timeout,
 }
 
 impl LoadPlan {
-    /// Closed loop over `connections` keep-alive connections, one thread, until stopped; time limits of 10 s.
+    /// A closed loop over `connections` keep-alive connections, one thread, until stopped; time limits of 10 s.
     pub fn new(target: SocketAddr, protocol: LoadProtocol, connections: usize) -> LoadPlan {
         LoadPlan {
             target,
@@ -250,7 +248,7 @@ impl LoadPlan {
         }
     }
 
-    /// Whether it can be carried out.
+    /// Fails unless the plan can be carried out.
     pub fn check(&self) -> Result<(), LoadPlanError> {
         if !(1..=256).contains(&self.threads) {
             return Err(LoadPlanError::Threads);
@@ -296,7 +294,7 @@ impl LoadPlan {
             && self.persist != ConnectionReuse::ClosedBy(ClosingSide::Reset)
     }
 
-    /// Connections over all threads at most.
+    /// Largest number of connections over all threads.
     pub fn connections(&self) -> usize {
         match self.pace {
             LoadModel::Closed { connections, .. } | LoadModel::Open { connections, .. } => {
@@ -318,11 +316,11 @@ fn check_http(http: &HttpPlan) -> Result<(), LoadPlanError> {
     Ok(())
 }
 
-/// Bounds the memory of a plan: bodies are held once for each thread.
+/// Bounds the memory of a plan: each thread holds a copy of the bodies.
 const MAX_BODY: usize = 1 << 20;
-/// Bounds what one connection holds; servers allow about a hundred by default.
+/// Bounds the memory of one connection; servers allow about a hundred streams by default.
 const MOST_STREAMS: usize = 1_000;
-/// What a datagram of UDP over IPv4 can hold.
+/// Largest payload of a UDP datagram over IPv4.
 const MOST_DATAGRAM: usize = 65_507;
 
 #[cfg(test)]

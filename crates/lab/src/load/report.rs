@@ -1,6 +1,6 @@
 //! The figures of a run, live or final, as data for tables and JSON.
 //!
-//! It draws nothing and passes no judgement.
+//! It draws no tables and does not assess the figures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,83 +12,83 @@ use super::counts::{TallyRecord, TallyRecordError};
 use super::fail::FailureCause;
 use super::tally::LoadTally;
 
-/// What happened so far: `requests = answered + failed + in_flight`, always.
+/// Figures of a run so far. `requests = answered + failed + in_flight` always holds.
 #[derive(Clone, Debug, Serialize)]
 pub struct LoadReport {
-    /// Seconds since the start, or of the span.
+    /// Seconds since the start, or of the measured span.
     pub seconds: f64,
-    /// Of those, the seconds in which requests began; rates are of them.
+    /// The part of `seconds` in which requests started; rates refer to it.
     pub asked_seconds: f64,
-    /// Requests whose intended start has come.
+    /// Requests whose intended start has passed.
     pub requests: u64,
-    /// Answered whole with a status below 500.
+    /// Complete responses with a status below 500.
     pub answered: u64,
-    /// Failed, whatever the cause.
+    /// Failed requests of all causes.
     pub failed: u64,
-    /// Failed by cause; causes that did not occur are absent.
+    /// Failed requests by cause; causes that did not occur are absent.
     pub failed_by_cause: BTreeMap<&'static str, u64>,
-    /// Of the answered, those on a connection that had answered before.
+    /// Answered requests on a connection that had carried a response before.
     pub answered_on_reused: u64,
-    /// Of the failed, those sent on a connection that had answered before.
+    /// Failed requests on a connection that had carried a response before.
     pub failed_on_reused: u64,
-    /// Neither answered nor failed yet.
+    /// Requests neither answered nor failed yet.
     pub in_flight: u64,
-    /// Answered requests a second, while requests began.
+    /// Answered requests a second, during `asked_seconds`.
     pub answered_per_second: f64,
-    /// Bits received a second, likewise.
+    /// Bits received a second, during `asked_seconds`.
     pub received_per_second: f64,
-    /// Bits sent a second, likewise.
+    /// Bits sent a second, during `asked_seconds`.
     pub sent_per_second: f64,
-    /// Open loop: starts that still waited for a connection when the last one was due.
+    /// Open loop: starts still waiting for a connection when the last start was due.
     pub unsent_at_end: u64,
-    /// Time from the intended start to the whole answer, of answered requests.
+    /// Time from the intended start to the complete response, of answered requests.
     pub latency: LatencySummary,
-    /// Time from when a request could be sent to its whole answer: blind to waiting for a connection.
+    /// Time from when a request could be sent to its complete response; excludes the wait for a connection.
     pub service: LatencySummary,
-    /// Time to establish a connection, TLS included; of connections that were opened.
+    /// Time to establish a connection, TLS included.
     pub connect: LatencySummary,
-    /// Time from when a request was sent to the first byte of its answer.
+    /// Time from sending a request to the first byte of its response.
     pub waiting: LatencySummary,
-    /// Open loop: by how much this program noticed starts too late.
+    /// Open loop: how late this program noticed that a start was due.
     pub lag: LatencySummary,
-    /// Whole answers by hundreds of the status; index 0: echoes.
+    /// Complete responses by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
     pub bytes_in: u64,
-    /// Of those, of answers' bodies.
+    /// The part of `bytes_in` in response bodies.
     pub bytes_body: u64,
     pub bytes_out: u64,
     pub connects: u64,
-    /// Connections that the peer ended while nothing was asked on them.
+    /// Connections that the peer closed while no request was in flight.
     pub idle_ended: u64,
-    /// Connections whose end was the server's task and did not come in time.
+    /// Connections that the server should have closed but did not in time.
     pub never_ended: u64,
-    /// Threads of the generator that broke down: figures are incomplete unless this is 0.
+    /// Threads of the generator that failed; unless 0, the figures are incomplete.
     pub broken_threads: usize,
     #[serde(skip)]
     tally: LoadTally,
 }
 
-/// Percentiles in microseconds; all 0 when nothing was answered.
+/// Percentiles in microseconds; all 0 without an answered request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// How many were measured.
+    /// Number of values.
     pub count: u64,
     pub min_us: f64,
     pub mean_us: f64,
     pub sd_us: f64,
-    /// Half were at most this.
+    /// Median.
     pub p50_us: f64,
-    /// 90 % were at most this.
+    /// 90th percentile.
     pub p90_us: f64,
-    /// 99 % were at most this.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// 99.9 % were at most this.
+    /// 99.9th percentile.
     pub p999_us: f64,
     pub max_us: f64,
 }
 
 impl LoadReport {
-    /// Of a tally after `span`.
+    /// The report of a tally after `span`.
     pub(super) fn new(tally: LoadTally, span: Duration, broken_threads: usize) -> LoadReport {
         let seconds = span.as_secs_f64();
         let whole = (seconds, tally.answered, tally.bytes_in, tally.bytes_out);
@@ -132,15 +132,15 @@ impl LoadReport {
         }
     }
 
-    /// Its counts, to be told to another machine.
+    /// The counts in the form that is sent to another machine.
     pub fn counts(&self) -> TallyRecord {
         TallyRecord::of(&self.tally)
     }
 
-    /// Of what several machines counted during `span`.
+    /// Merges the counts of several machines during `span`.
     ///
     /// # Errors
-    /// Counts of one of them are none.
+    /// The counts of one machine are invalid.
     pub fn merge_counts<'a>(
         all: impl IntoIterator<Item = &'a TallyRecord>,
         span: Duration,
@@ -153,13 +153,13 @@ impl LoadReport {
         Ok(LoadReport::new(sum, span, broken_threads))
     }
 
-    /// What happened between `earlier`, a report of the same run, and this one.
+    /// The figures between `earlier`, a report of the same run, and this report.
     pub fn since(&self, earlier: &LoadReport) -> LoadReport {
         let span = Duration::from_secs_f64((self.seconds - earlier.seconds).max(0.0));
         LoadReport::new(self.tally.since(&earlier.tally), span, self.broken_threads)
     }
 
-    /// Latency of answered requests: upper ends of times in microseconds, and how many were there.
+    /// Histogram of the latency of answered requests: upper bounds in microseconds, and counts.
     pub fn histogram(&self) -> Vec<(f64, u64)> {
         let entry = |value: hdrhistogram::iterators::IterationValue<u64>| {
             (value.value_iterated_to() as f64 / 1e3, value.count_at_value())
@@ -172,13 +172,13 @@ impl LoadReport {
         self.tally.latency.value_at_quantile(quantile) as f64 / 1e3
     }
 
-    /// Answered requests that took longer than so many microseconds.
+    /// Answered requests slower than `micros` microseconds.
     pub fn slower_than(&self, micros: f64) -> u64 {
         let nanos = (micros * 1e3) as u64;
         self.tally.latency.len() - self.tally.latency.count_between(0, nanos.max(1))
     }
 
-    /// How many failed for this cause.
+    /// Failed requests with this cause.
     pub fn count(&self, fail: FailureCause) -> u64 {
         self.tally.failed[fail as usize]
     }

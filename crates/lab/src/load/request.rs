@@ -1,6 +1,6 @@
-//! Writes requests: which method is next, which identifier, which bytes.
+//! Writes requests: their method, identifier and bytes.
 //!
-//! It sends nothing and keeps nothing of a request once written.
+//! It sends nothing and stores no written request.
 
 use super::plan::{ConnectionReuse, HttpPlan, LoadProtocol};
 use super::request_mix::WeightedRotation;
@@ -32,7 +32,7 @@ enum RequestSource {
 }
 
 impl RequestWriter {
-    /// For thread `thread` of `threads`.
+    /// The writer of thread `thread` of `threads`.
     pub fn new(
         protocol: &LoadProtocol,
         persist: ConnectionReuse,
@@ -56,7 +56,7 @@ impl RequestWriter {
         RequestWriter { kind, next: thread, stride: threads }
     }
 
-    /// Appends the next request and returns which one of the mix it is; 0 without a mix.
+    /// Appends the next request and returns its index in the mix; 0 without a mix.
     pub fn write(&mut self, out: &mut Vec<u8>) -> usize {
         let number = self.next;
         self.next += self.stride;
@@ -71,7 +71,7 @@ impl RequestWriter {
                 out.resize(*bytes, b'.');
             }
             RequestSource::Http { get, post, post_percent, post_bytes, first_id } => {
-                // 37 is prime to 100: every hundred requests hold exactly the share, evenly spread.
+                // 37 is coprime to 100, so every hundred requests hold exactly the share, evenly spread.
                 let is_post = number.wrapping_mul(37) % 100 < *post_percent;
                 out.extend_from_slice(if is_post { post } else { get });
                 let id = first_id.map(|first| first.wrapping_add(number));
@@ -92,7 +92,7 @@ impl RequestWriter {
     }
 }
 
-/// A head without its last, empty line.
+/// A request head without the empty line at its end.
 fn head(
     method: &str,
     target: &str,

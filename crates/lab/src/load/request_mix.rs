@@ -1,6 +1,6 @@
-//! Requests of several kinds with their weights, and what is expected of their answers.
+//! Weighted kinds of requests with the expected responses.
 //!
-//! Writes them as HTTP/1.1 and says whose turn it is. It reads no files.
+//! Writes them as HTTP/1.1 and selects the next kind. It reads no files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,68 +10,66 @@ use thiserror::Error;
 
 use super::fail::FailureCause;
 
-/// Requests of several kinds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RequestMix {
-    /// The kinds; at least one, at most `MOST_SHOTS`.
+    /// At least one kind, at most `MOST_SHOTS`.
     pub shots: Vec<RequestTemplate>,
 }
 
-/// One kind of request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RequestTemplate {
-    /// What it is called in reports.
+    /// The name in reports.
     pub name: String,
-    /// Turns it gets, relative to the others; at least 1.
+    /// Share of the requests, relative to the other weights; at least 1.
     pub weight: u32,
     /// The method, such as `GET`.
     pub method: String,
     /// The request target, such as `/cart?id=1`.
     pub target: String,
-    /// `scheme://` is not part of it: what `Host` says.
+    /// The value of `Host`, without `scheme://`.
     pub host: String,
-    /// Further fields in order.
+    /// Further header fields in order.
     pub fields: Vec<(String, String)>,
     /// The body; empty: none.
     pub body: Arc<[u8]>,
-    /// Closed loop: pause after its answer.
+    /// Closed loop: pause after the response.
     pub think: Duration,
-    /// What its answer must be.
+    /// The expected response.
     pub expect: ResponseExpectation,
 }
 
-/// What an answer must be; `None` is not looked at.
+/// The expected response; `None` is not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseExpectation {
     pub status: Option<u16>,
-    /// Bytes of its body.
+    /// Bytes of the body.
     pub bytes: Option<u64>,
-    /// What its body must hold.
+    /// Text that the body must contain.
     pub text: Option<Arc<[u8]>>,
 }
 
-/// Why a mix cannot be asked.
+/// Why a mix is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MixError {
-    /// No kind, or too many.
+    /// No kinds of requests, or too many.
     #[error("{0} kinds of requests: between 1 and {MOST_SHOTS} are possible")]
     Count(usize),
-    /// A weight of nothing, or one that is too large.
+    /// A weight of zero or beyond the limit.
     #[error("request `{0}`: its weight must be between 1 and {MOST_WEIGHT}")]
     Weight(String),
-    /// A method, target, host or field that would break the grammar of requests.
+    /// A method, target, host or field that violates the request grammar.
     #[error("request `{name}`: {what} `{found}` is not allowed in a request (RFC 9112 section 3)")]
     Grammar { name: String, what: &'static str, found: String },
-    /// Fields that the generator writes itself.
+    /// A header field that the generator writes itself.
     #[error("request `{name}`: leave out the field `{field}`: it is written by the generator")]
     Framing { name: String, field: String },
-    /// A body that is too large to keep one per connection.
+    /// A body too large to hold one per connection.
     #[error("request `{0}`: its body may have at most {MOST_BODY} bytes")]
     Body(String),
 }
 
 impl RequestMix {
-    /// Whether it can be asked.
+    /// Fails unless all requests are valid.
     pub fn check(&self) -> Result<(), MixError> {
         if !(1..=MOST_SHOTS).contains(&self.shots.len()) {
             return Err(MixError::Count(self.shots.len()));
@@ -81,7 +79,7 @@ impl RequestMix {
 }
 
 impl RequestTemplate {
-    /// A GET without further fields.
+    /// A GET without further header fields.
     pub fn get(host: &str, target: &str) -> RequestTemplate {
         RequestTemplate {
             name: target.to_owned(),
@@ -96,12 +94,12 @@ impl RequestTemplate {
         }
     }
 
-    /// Whether its answer has no body whatever its head says.
+    /// Whether its response has no body, whatever the response's head announces.
     pub fn is_head(&self) -> bool {
         self.method == "HEAD"
     }
 
-    /// The whole request as HTTP/1.1.
+    /// The complete request as HTTP/1.1.
     pub fn http1(&self, close: bool) -> Vec<u8> {
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\n", self.method, self.target, self.host);
@@ -154,7 +152,7 @@ impl RequestTemplate {
 }
 
 impl ResponseExpectation {
-    /// What is wrong with a whole answer, the most telling first.
+    /// The mismatch of a complete response with the expectation, the most informative first.
     pub fn check_response(
         &self,
         status: u16,
@@ -173,17 +171,17 @@ impl ResponseExpectation {
     }
 }
 
-/// Whose turn it is: as many turns as the weights say, spread evenly, the same in every run.
+/// Selects kinds in proportion to their weights, evenly spread and the same in every run.
 #[derive(Clone, Debug)]
 pub struct WeightedRotation {
-    /// The sum of weights up to each kind, itself included.
+    /// Cumulative weights.
     sums: Vec<u64>,
     total: u64,
     step: u64,
 }
 
 impl WeightedRotation {
-    /// By weights, whose sum is not 0.
+    /// The weights must not all be 0.
     pub fn new(weights: impl Iterator<Item = u32>) -> WeightedRotation {
         let mut total = 0;
         let sums: Vec<u64> = weights
@@ -193,13 +191,13 @@ impl WeightedRotation {
             })
             .collect();
         let total = total.max(1);
-        // Steps near the golden ratio scatter best; one that is prime to the total visits every place once.
+        // A step near the golden ratio spreads the kinds best; a step coprime to the total visits every position once.
         let golden = (total as f64 * 0.618) as u64;
         let step = (golden.max(1)..).find(|step| is_coprime(*step, total)).unwrap_or(1);
         WeightedRotation { sums, total, step }
     }
 
-    /// Whose the turn of this number is.
+    /// The kind of the request with this number.
     pub fn pick(&self, number: u64) -> usize {
         let place = (number % self.total) * self.step % self.total;
         self.sums.partition_point(|sum| *sum <= place)
@@ -218,14 +216,14 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || special(byte))
 }
 
-/// Fields that frame a message or name its host.
+/// Header fields that frame a message or name its host.
 const OURS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
 /// Bounds the memory of a mix.
 const MOST_SHOTS: usize = 1_000;
 const MOST_WEIGHT: u32 = 1_000_000;
-/// Bounds the memory of a mix: bodies are held once for each thread.
+/// Bounds the memory of a mix: each thread holds a copy of the bodies.
 const MOST_BODY: usize = 1 << 20;
-/// As long as many servers accept by default.
+/// The default limit of many servers.
 const MOST_TARGET: usize = 8_192;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Reads one answer after the other from the bytes of a connection.
+//! Parses one response after the other from the bytes of a connection.
 //!
-//! Bodies are counted, not kept. It knows nothing of requests but what is needed to frame their answers.
+//! Bodies are counted and not stored. Of a request it only needs what the framing of the response depends on.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use wire::http1::{
 use super::fail::FailureCause;
 use super::text_search::TextSearch;
 
-/// What a piece of an answer led to.
+/// The progress of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseProgress {
     /// More bytes are needed.
     NeedMore,
-    /// The answer is whole.
+    /// The response is complete.
     Complete {
-        /// Its status; 0 for an echo.
+        /// The status; 0 for an echo.
         status: u16,
-        /// Whether the connection can serve another request.
+        /// Whether the connection can carry another request.
         reusable: bool,
     },
-    /// The peer says that it has not looked at the request and ends the connection (RFC 9113 §6.8): another one may
-    /// carry it.
+    /// The peer reports that it did not process the request and closes the connection (RFC 9113 §6.8). Another
+    /// connection may carry the request.
     Unprocessed,
-    /// It is not an answer that can be accepted.
+    /// The response is invalid.
     Failed(FailureCause),
 }
 
@@ -55,7 +55,7 @@ enum ResponseBodyFraming {
 }
 
 impl ResponseReader {
-    /// Before the first answer of a connection.
+    /// The state before the first response of a connection.
     pub fn new() -> ResponseReader {
         ResponseReader {
             limits: HeadLimits::default(),
@@ -71,12 +71,12 @@ impl ResponseReader {
         }
     }
 
-    /// Whether a byte of the current answer has come.
+    /// Whether a byte of the current response has arrived.
     pub fn has_begun(&self) -> bool {
         self.began
     }
 
-    /// Makes ready for the next answer; `asked_head`: to a HEAD request, `text`: what to look for in its body.
+    /// Prepares for the next response. `asked_head`: the request's method is HEAD; `text`: text to find in the body.
     pub fn expect_next(&mut self, asked_head: bool, text: Option<&Arc<[u8]>>) {
         self.buffered.clear();
         self.body = ResponseBodyFraming::Head;
@@ -86,17 +86,17 @@ impl ResponseReader {
         self.began = false;
     }
 
-    /// Bytes of the current answer's body so far, without framing.
+    /// Bytes of the current response's body so far, without framing.
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes
     }
 
-    /// Whether the text that was looked for was in the body; true without one.
+    /// Whether the body contains the text; true without one.
     pub fn found_text(&self) -> bool {
         self.text.as_ref().is_none_or(TextSearch::is_found)
     }
 
-    /// Takes the next bytes of the connection.
+    /// Processes received bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> ResponseProgress {
         self.began |= !bytes.is_empty();
         if !matches!(self.body, ResponseBodyFraming::Head) {
@@ -120,13 +120,13 @@ impl ResponseReader {
         }
     }
 
-    /// The peer ended its direction in order: whether that completes the answer.
+    /// The response that the peer's close completes, if its body extends to the close.
     pub fn end_completes(&self) -> Option<ResponseProgress> {
         matches!(self.body, ResponseBodyFraming::UntilClose)
             .then_some(ResponseProgress::Complete { status: self.status, reusable: false })
     }
 
-    /// Reads the head, and the body that follows it; `Err`: from which byte on a head is incomplete.
+    /// Parses the head and the body after it. `Err`: the offset where an incomplete head starts.
     fn feed_head(&mut self, bytes: &[u8]) -> Result<ResponseProgress, usize> {
         let mut at = 0;
         let asked =

@@ -1,6 +1,6 @@
 //! A run of the load generator: its threads, its live figures and its end.
 //!
-//! It handles no signals: whoever does calls `Stopper::stop`.
+//! It handles no signals: a signal handler calls `Stopper::stop`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -21,21 +21,21 @@ use crate::poller::{Poller, PollerWaker, now};
 /// Why a run could not start.
 #[derive(Debug, Error)]
 pub enum LoadStartError {
-    /// The plan cannot be carried out.
+    /// The plan is invalid.
     #[error("the load cannot be made as planned")]
     Plan(#[from] LoadPlanError),
-    /// No histogram could be made.
+    /// A histogram could not be created.
     #[error("no histogram could be made")]
     Histogram(#[from] hdrhistogram::CreationError),
-    /// The kernel refused an epoll instance, an alarm or a wake-up.
+    /// The kernel rejected an epoll instance, a timer or an event descriptor.
     #[error("no poller could be made")]
     Poller(#[from] Errno),
-    /// The kernel refused a thread.
+    /// The kernel could not start a thread.
     #[error("no thread could be started")]
     Thread(#[from] std::io::Error),
 }
 
-/// A run under way. Dropping it stops it without waiting for answers.
+/// A run in progress. Dropping it stops it without waiting for responses.
 #[derive(Debug)]
 pub struct LoadRun {
     threads: Vec<JoinHandle<Result<(), Errno>>>,
@@ -46,7 +46,7 @@ pub struct LoadRun {
     none: LoadTally,
 }
 
-/// Ends a run from anywhere, a signal handler's thread for instance.
+/// Ends a run from any thread, for instance from a signal handler's.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     stop: Arc<AtomicBool>,
@@ -54,7 +54,7 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// No request begins any more; what is in flight has the plan's grace time.
+    /// Starts no further requests; requests in flight have the plan's grace time.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.wakers.iter().for_each(PollerWaker::wake);
@@ -107,7 +107,7 @@ impl LoadRun {
         self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// The figures as of at most a tenth of a second ago.
+    /// The figures, at most a tenth of a second old.
     pub fn report(&self) -> LoadReport {
         let end = if self.is_finished() {
             MonotonicTime(self.finished.load(Ordering::Relaxed))
@@ -117,13 +117,13 @@ impl LoadRun {
         self.build_report(end, 0)
     }
 
-    /// Processor time that each thread has used, as of at most a tenth of a second ago.
+    /// Processor time of each thread, at most a tenth of a second old.
     pub fn cpu(&self) -> Vec<Duration> {
         let nanos = self.shared.iter().map(|shared| shared.cpu_nanos.load(Ordering::Relaxed));
         nanos.map(Duration::from_nanos).collect()
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the run.
     pub fn wait(mut self) -> LoadReport {
         let threads = std::mem::take(&mut self.threads);
         let joined = threads.into_iter().map(JoinHandle::join);

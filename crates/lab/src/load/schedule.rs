@@ -1,6 +1,6 @@
-//! When the requests of an open loop are meant to start.
+//! The intended start times of an open loop.
 //!
-//! Request `i` of the whole run starts at `start + i / rate`; a thread owns every n-th. It neither waits nor sends.
+//! Request `i` of the whole run starts at `start + i / rate`; a thread has every n-th. It neither waits nor sends.
 
 use model::monotonic_time::MonotonicTime;
 
@@ -25,7 +25,7 @@ impl StartSchedule {
         MonotonicTime(self.start.0.saturating_add(nanos as u64))
     }
 
-    /// Takes the next start if it is due.
+    /// Returns the next start and advances, if the start is due.
     pub fn take_due(&mut self, now: MonotonicTime) -> Option<MonotonicTime> {
         let at = self.next();
         (at <= now).then(|| {
@@ -35,7 +35,7 @@ impl StartSchedule {
     }
 }
 
-/// What thread `thread` of `threads` gets of `all`.
+/// The share of thread `thread` of `threads` in `all`.
 pub fn share_for_thread(all: u64, thread: usize, threads: usize) -> u64 {
     let thread = thread as u64;
     let threads = threads as u64;

@@ -1,6 +1,6 @@
 //! One thread's counts, and their sum.
 //!
-//! Latency is recorded of answered requests only; failed ones are in the counts by cause.
+//! Latency is recorded of answered requests only; failed ones are counted by cause.
 
 use std::time::Duration;
 
@@ -10,27 +10,28 @@ use serde::{Deserialize, Serialize};
 
 use super::fail::FailureCause;
 
-/// How long an answer took.
+/// Durations of a response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ResponseTimes {
     /// From the intended start.
     pub latency: Duration,
-    /// From when it could be sent.
+    /// From when the request could be sent.
     pub service: Duration,
-    /// From when it was sent to the answer's first byte.
+    /// From sending the request to the response's first byte.
     pub waiting: Duration,
 }
 
-/// How it stood when the last request had begun: what comes later answers what was asked before, in no time of its own.
+/// Counts when the last request had started. Later responses belong to earlier requests, so rates must not include the
+/// time after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadEndCounts {
-    /// Nanoseconds since the start; 0: the number of requests was the limit, and the last answer is the end.
+    /// Nanoseconds since the start; 0: the number of requests was the limit, and the last response is the end.
     pub nanos: u64,
-    /// Requests answered until then.
+    /// Requests answered by then.
     pub answered: u64,
-    /// Bytes received until then.
+    /// Bytes received by then.
     pub bytes_in: u64,
-    /// Bytes sent until then.
+    /// Bytes sent by then.
     pub bytes_out: u64,
     /// Open loop: starts that still waited for a connection.
     pub unsent: u64,
@@ -39,39 +40,39 @@ pub struct LoadEndCounts {
 /// Counts since the start.
 #[derive(Clone, Debug)]
 pub struct LoadTally {
-    /// Requests whose intended start has come.
+    /// Requests whose intended start has passed.
     pub requests: u64,
-    /// Of those, answered whole with a status below 500.
+    /// Complete responses with a status below 500.
     pub answered: u64,
     pub failed: [u64; FailureCause::COUNT],
-    /// Of the answered, how many on a connection that had answered before.
+    /// Answered requests on a connection that had carried a response before.
     pub answered_on_reused: u64,
-    /// Of the failed, how many were sent on a connection that had answered before.
+    /// Failed requests on a connection that had carried a response before.
     pub failed_on_reused: u64,
-    /// Neither answered nor failed yet; counted where requests are kept, not derived.
+    /// Requests neither answered nor failed yet; counted by the engine, not derived.
     pub in_flight: u64,
-    /// Whole answers by hundreds of the status; index 0: echoes.
+    /// Complete responses by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
     pub bytes_in: u64,
-    /// Of those, of answers' bodies.
+    /// The part of `bytes_in` in response bodies.
     pub bytes_body: u64,
     pub bytes_out: u64,
-    /// How it stood when no request was to begin any more; `None`: some are.
+    /// Counts at the end of request starts; `None`: requests still start.
     pub at_end: Option<LoadEndCounts>,
     pub connects: u64,
-    /// Connections that the peer ended while nothing was asked on them.
+    /// Connections that the peer closed while no request was in flight.
     pub idle_ended: u64,
-    /// Connections whose end was the server's task and did not come in time.
+    /// Connections that the server should have closed but did not in time.
     pub never_ended: u64,
-    /// Nanoseconds from intended start to whole answer.
+    /// Nanoseconds from the intended start to the complete response.
     pub latency: Histogram<u64>,
-    /// Nanoseconds from when a request could be sent to its whole answer: blind to waiting for a connection.
+    /// Nanoseconds from when a request could be sent to its complete response; excludes the wait for a connection.
     pub service: Histogram<u64>,
     /// Nanoseconds to establish a connection, TLS included.
     pub connect: Histogram<u64>,
-    /// Nanoseconds from when a request was sent to the first byte of its answer.
+    /// Nanoseconds from sending a request to the first byte of its response.
     pub waiting: Histogram<u64>,
-    /// Open loop: nanoseconds by which this program noticed a start too late.
+    /// Open loop: nanoseconds by which this program noticed a due start late.
     pub lag: Histogram<u64>,
 }
 
@@ -100,7 +101,7 @@ impl LoadTally {
         })
     }
 
-    /// A whole answer; `wrong`: not what was expected.
+    /// Records a complete response; `wrong`: its mismatch with the expectation.
     pub fn record_response(
         &mut self,
         status: u16,
@@ -127,15 +128,15 @@ impl LoadTally {
         self.failed_on_reused += u64::from(reused);
     }
 
-    /// No request is to begin any more, so many nanoseconds after the start (0: the last has begun); what is told later counts
-    /// no more for it.
+    /// Marks the end of request starts at this many nanoseconds after the start (0: the last request has started).
+    /// Later counts do not change the end counts.
     pub fn record_end(&mut self, nanos: u64, unsent: u64) {
         if self.at_end.is_none() {
             self.at_end = Some(LoadEndCounts { nanos, unsent, ..self.end_counts() });
         }
     }
 
-    /// How it stands, or stood at the end.
+    /// The end counts, or the current counts before the end.
     fn end_counts(&self) -> LoadEndCounts {
         let LoadTally { answered, bytes_in, bytes_out, .. } = *self;
         self.at_end.unwrap_or(LoadEndCounts {
@@ -149,7 +150,7 @@ impl LoadTally {
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: &LoadTally) {
         if self.at_end.is_some() || other.at_end.is_some() {
-            // Whoever was lost before the end has told all that it will.
+            // A thread that failed before its end contributes the counts that it reported last.
             let ours = self.end_counts();
             let theirs = other.end_counts();
             self.at_end = Some(LoadEndCounts {
@@ -174,12 +175,13 @@ impl LoadTally {
         self.idle_ended += other.idle_ended;
         self.never_ended += other.never_ended;
         for (sum, other) in self.histograms_mut().into_iter().zip(other.histograms()) {
-            // Same bounds on both sides, so that nothing can be out of range.
+            // All histograms have the same bounds, so no value is out of range.
             let _ = sum.add(other);
         }
     }
 
-    /// What was counted after `earlier`, which must be an earlier state of the same tally. What is in flight stays.
+    /// The counts since `earlier`, which must be an earlier state of the same tally. Requests in flight are not
+    /// subtracted.
     pub fn since(&self, earlier: &LoadTally) -> LoadTally {
         let mut span = self.clone();
         span.at_end = None;
@@ -202,12 +204,11 @@ impl LoadTally {
         span
     }
 
-    /// All of them, always in this order.
+    /// All histograms, always in this order.
     pub(super) fn histograms(&self) -> [&Histogram<u64>; 5] {
         [&self.latency, &self.service, &self.connect, &self.waiting, &self.lag]
     }
 
-    /// The same, to be changed.
     pub(super) fn histograms_mut(&mut self) -> [&mut Histogram<u64>; 5] {
         [&mut self.latency, &mut self.service, &mut self.connect, &mut self.waiting, &mut self.lag]
     }
@@ -217,7 +218,7 @@ pub fn duration_nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Shorter times are not told apart.
+/// Shorter times are not distinguished.
 const SHORTEST_NANOS: u64 = 128;
-/// Longer times are recorded as this.
+/// Longer times are recorded as this value.
 const LONGEST_NANOS: u64 = 200_000_000_000;

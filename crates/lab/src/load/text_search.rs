@@ -1,12 +1,11 @@
-//! Looks for a text in bytes that come in pieces. It keeps no more of them than the text is long.
+//! Searches a text in bytes that arrive in pieces. It buffers fewer bytes than the text has.
 
 use std::sync::Arc;
 
-/// A search under way.
 #[derive(Debug)]
 pub struct TextSearch {
     text: Arc<[u8]>,
-    /// The end of what came, shorter than the text.
+    /// The last bytes received, fewer than the text has.
     tail: Vec<u8>,
     found: bool,
 }
@@ -33,7 +32,7 @@ impl TextSearch {
         }
     }
 
-    /// Whether the text was in what came.
+    /// Whether the received bytes contain the text.
     pub fn is_found(&self) -> bool {
         self.found
     }
@@ -49,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However the bytes are cut, the text is found exactly when they hold it.
+        /// The text is found exactly when the bytes contain it, however they are split.
         #[test]
         fn cuts_do_not_matter(
             bytes in prop::collection::vec(prop::sample::select(vec![b'a', b'b']), 0..40),

@@ -1,6 +1,6 @@
-//! The sockets of one load thread: carries out what the engine says and tells it what happened.
+//! The sockets of one load thread: performs the engine's actions and reports events to it.
 //!
-//! It decides nothing about requests.
+//! It makes no decision about requests.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -23,14 +23,14 @@ use super::tally::{LoadTally, duration_nanos};
 use super::tls::TargetTlsSession;
 use crate::poller::{Poller, SocketReadiness, now};
 
-/// What a thread shares with those who watch it.
+/// The state of a thread that other threads can read.
 #[derive(Debug)]
 pub struct ThreadProgress {
-    /// The counts as of at most a tenth of a second ago.
+    /// The counts, at most a tenth of a second old.
     pub tally: Mutex<LoadTally>,
-    /// Nanoseconds of processor time that the thread has used, without those in which it only looked whether something was due.
+    /// Nanoseconds of processor time that the thread has used, without its busy waiting.
     pub cpu_nanos: AtomicU64,
-    /// No request is to begin any more.
+    /// Set when no further request may start.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -40,11 +40,11 @@ pub struct LoadThread {
     engine: LoadEngine,
     poller: Poller,
     sockets: Vec<LoadSocket>,
-    /// Open loop: sockets with something to send, by slot and serial, and since when.
+    /// Open loop: sockets with bytes to send, by slot and serial number, and since when.
     outgoing: VecDeque<(usize, u32, MonotonicTime)>,
-    /// Nanoseconds spent on looking whether something was due.
+    /// Nanoseconds of busy waiting.
     last_poll: u64,
-    /// Connections begun, for taking source addresses in turn.
+    /// Connections started; selects source addresses in turn.
     connects: usize,
     shared: Arc<ThreadProgress>,
     scratch: Box<[u8]>,
@@ -55,7 +55,7 @@ pub struct LoadThread {
 struct LoadSocket {
     fd: Option<OwnedFd>,
     tls: Option<TargetTlsSession>,
-    /// Counts the sockets of this slot; part of the token, so that events of a closed one are recognised.
+    /// Number of this slot's socket; part of the event token, so that events of a closed socket are recognised.
     serial: u32,
 }
 
@@ -118,7 +118,8 @@ impl LoadThread {
             }
             for event in &ready {
                 self.handle_event(*event);
-                // An open loop reads all answers before it sends, so that none waits for the requests of others.
+                // An open loop reads all responses before it sends, so that sending does not delay a response's
+                // timestamp.
                 if !open {
                     self.run_actions();
                 }
@@ -135,8 +136,8 @@ impl LoadThread {
         shared.clone_from(self.engine.tally());
     }
 
-    /// Carries out what the engine says; whether that was anything. An open loop sends only so much at a time, and looks for
-    /// answers again.
+    /// Performs the engine's actions; returns whether there were any. An open loop sends at most `AT_ONCE` requests
+    /// before it reads responses again.
     fn run_actions(&mut self) -> bool {
         let mut left = AT_ONCE;
         let mut acted = false;
@@ -162,7 +163,7 @@ impl LoadThread {
             }
             return;
         }
-        // What was to be sent before it goes before it.
+        // Earlier output is sent before any other action.
         while self.send_next() {}
         match action {
             SocketAction::Connect(slot) => self.connect(slot),
@@ -172,7 +173,7 @@ impl LoadThread {
         }
     }
 
-    /// Sends what the next socket has; `false`: none has anything.
+    /// Sends the bytes of the next socket; `false`: the queue is empty.
     fn send_next(&mut self) -> bool {
         let Some((slot, serial, since)) = self.outgoing.pop_front() else { return false };
         if self.sockets[slot].serial == serial {
@@ -188,7 +189,8 @@ impl LoadThread {
         if let Some(fd) = socket.fd.take()
             && self.plan.persist == ConnectionReuse::ClosedBy(ClosingSide::Reset)
         {
-            // A lingering time of nothing makes the close a reset; a socket that refuses is closed in order.
+            // A linger time of zero makes the close a reset. If the kernel rejects the option, the close is a normal
+            // one.
             let _ = sockopt::set_socket_linger(&fd, Some(Duration::ZERO));
         }
     }
@@ -241,7 +243,7 @@ impl LoadThread {
         }
     }
 
-    /// The connection of TCP is there: requests can go, or TLS begins.
+    /// The TCP connection is established: requests or the TLS handshake can start.
     fn on_established(&mut self, slot: usize) {
         let Some(secure) = &self.plan.secure else { return self.engine.on_connected(slot, now()) };
         match secure.session() {
@@ -266,7 +268,7 @@ impl LoadThread {
                 Ok(sent) => self.engine.on_written(slot, sent, now()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                // A socket of datagrams tells an error once, and nothing can be read behind it.
+                // A datagram socket reports an error once, and later reads do not show it.
                 Err(error) if self.plan.datagrams => {
                     return self.engine.on_connect_failed(
                         slot,
@@ -274,7 +276,7 @@ impl LoadThread {
                         now(),
                     );
                 }
-                // An answer may have come before the end: reading finds it, then the end.
+                // A response may have arrived before the close; reading finds it first, then the close.
                 Err(_) => return self.read(slot, true),
             }
         }
@@ -307,15 +309,16 @@ impl LoadThread {
     }
 
     fn fail_tls(&mut self, slot: usize) {
-        // What is still read of this socket is nobody's: the slot may be asked anew before it is closed.
+        // The slot may get a new request before this socket is closed, so later bytes of the socket must not reach the
+        // engine.
         self.sockets[slot].tls = None;
         self.engine.on_connect_failed(slot, FailureCause::Tls, now());
     }
 
-    /// Reads until the kernel has no more; `to_the_end`: also past a read that did not fill the buffer.
+    /// Reads until the kernel has no more bytes. `to_the_end`: continues after a read that did not fill the buffer.
     fn read(&mut self, slot: usize, to_the_end: bool) {
         let serial = self.sockets[slot].serial;
-        // One datagram fills no buffer, and says nothing of the next.
+        // A datagram rarely fills the buffer, so a short read does not mean that no further one waits.
         let to_the_end = to_the_end || self.plan.datagrams;
         while let Some(fd) = self.sockets[slot].fd.as_ref()
             && self.sockets[slot].serial == serial
@@ -328,7 +331,7 @@ impl LoadThread {
                 return;
             }
             match recv(fd, &mut self.scratch[..most], RecvFlags::empty()) {
-                // The socket is closed once this is over: until then its end would be read again and again.
+                // Must return here: the socket is closed later, and another read would only see the same end again.
                 Ok((0, _)) if handshaking => return self.fail_tls(slot),
                 Ok((0, _)) => self.engine.on_peer_end(slot, PeerClose::Closed, now()),
                 Ok((bytes, _)) => {
@@ -348,7 +351,7 @@ impl LoadThread {
         }
     }
 
-    /// So many bytes are in the scratch buffer.
+    /// Processes the first `bytes` bytes of the scratch buffer.
     fn on_received(&mut self, slot: usize, bytes: usize) {
         let Some(tls) = &mut self.sockets[slot].tls else {
             return self.engine.on_received(slot, &self.scratch[..bytes], now());
@@ -374,13 +377,13 @@ impl LoadThread {
     }
 }
 
-/// One hot buffer a thread.
+/// Receive buffer, shared by all connections of a thread so that it stays in the cache.
 const SCRATCH: usize = 128 * 1024;
-/// Requests of an open loop on standing connections that are sent between two looks for answers: each costs some
-/// microseconds, by which an answer that has come would be seen late.
+/// Open-loop requests that are sent on established connections before responses are read again. Each send takes some
+/// microseconds, which would delay the timestamp of a waiting response.
 const AT_ONCE: usize = 8;
-/// Nanoseconds before what is due at which a thread stops sleeping and looks again and again: an alarm and the sleep cost more
-/// than that, and a processor that slept begins late.
+/// Nanoseconds before a deadline at which a thread stops sleeping and busy-waits. A timer and a sleep take longer than
+/// this, and a processor resumes late after a sleep.
 const SPIN: u64 = 20_000;
-/// Ten times for each second that is shown.
+/// Ten times for each second of output.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);

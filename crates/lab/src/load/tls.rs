@@ -1,6 +1,6 @@
-//! TLS of load connections: trust, protocols, and the bytes of one session.
+//! TLS of load connections: certificate trust, ALPN protocols, and the bytes of one session.
 //!
-//! Bytes go in and come out; the thread owns the socket.
+//! It processes bytes; the thread owns the socket.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -45,10 +45,10 @@ impl TryFrom<TargetTlsSpec> for TargetTls {
     }
 }
 
-/// Why TLS cannot be spoken.
+/// Why TLS cannot be used.
 #[derive(Debug, Error)]
 pub enum TargetTlsError {
-    /// No name a certificate could hold.
+    /// The name is not valid in a certificate.
     #[error("`{0}` is not a name that a certificate can hold")]
     Name(String),
     #[error("TLS cannot be set up")]
@@ -56,8 +56,8 @@ pub enum TargetTlsError {
 }
 
 impl TargetTls {
-    /// Towards `name`, speaking `protocols` (ALPN). The certificate is not verified: load is measured, not trust, and
-    /// nothing secret is sent.
+    /// TLS to `name` with these ALPN `protocols`. The certificate is not verified: the load generator measures load and
+    /// sends nothing secret.
     pub fn unverified(name: &str, protocols: &[&[u8]]) -> Result<TargetTls, TargetTlsError> {
         let parsed = ServerName::try_from(name.to_owned());
         let parsed = parsed.map_err(|_| TargetTlsError::Name(name.to_owned()))?;
@@ -83,7 +83,7 @@ impl TargetTls {
         self
     }
 
-    /// The library's own side of a new connection.
+    /// The rustls state of a new connection.
     pub fn connection(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(self.config.clone(), self.name.clone())
     }
@@ -102,18 +102,18 @@ impl TargetTls {
 #[derive(Debug)]
 pub struct TargetTlsSession {
     machine: Box<ClientConnection>,
-    /// Records that wait for the socket.
+    /// Records to be sent.
     outgoing: Vec<u8>,
     sent: usize,
 }
 
 impl TargetTlsSession {
-    /// Whether requests cannot be sent yet.
+    /// Whether the handshake is still in progress.
     pub fn is_handshaking(&self) -> bool {
         self.machine.is_handshaking()
     }
 
-    /// The protocol that the server chose (ALPN).
+    /// The protocol that the server selected (ALPN).
     pub fn protocol(&self) -> Option<&[u8]> {
         self.machine.alpn_protocol()
     }
@@ -134,7 +134,7 @@ impl TargetTlsSession {
         Ok(&self.outgoing[self.sent..])
     }
 
-    /// Bytes of the records were sent.
+    /// Notes that bytes of the records were sent.
     pub fn on_written(&mut self, bytes: usize) {
         self.sent += bytes;
     }
@@ -142,7 +142,8 @@ impl TargetTlsSession {
     /// Handles received records; appends their plain bytes to `plain`.
     pub fn read(&mut self, mut records: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
         while !records.is_empty() {
-            // The library takes what its buffer holds; what it cannot place after processing it is an error.
+            // The library reads as much as its buffer holds; a record that still does not fit after processing is an
+            // error.
             let consumed = self.machine.read_tls(&mut records).unwrap_or(0);
             let state = self.machine.process_new_packets()?;
             if state.plaintext_bytes_to_read() > 0 {
@@ -158,7 +159,7 @@ impl TargetTlsSession {
     }
 }
 
-/// Accepts every certificate whose key the server holds.
+/// Accepts every certificate whose private key the server holds.
 #[derive(Debug)]
 struct AcceptAnyCertificate(Arc<CryptoProvider>);
 

@@ -1,13 +1,13 @@
 //! A machine's activity during a run: switches, interrupts by queue, memory, interfaces and the busiest processes.
 //!
-//! Reads the texts of /proc as proc(5) describes them, taken before and after; it opens no files.
+//! It parses /proc texts (proc(5)) from before and after a run; it opens no files.
 
 use std::collections::BTreeMap;
 
 use links::steering::counters::parse_interrupts;
 use serde::{Deserialize, Serialize};
 
-/// Texts and counters of one moment.
+/// Texts and counters at one time.
 #[derive(Clone, Debug, Default)]
 pub struct ProcSnapshot {
     pub stat: String,
@@ -20,7 +20,7 @@ pub struct ProcSnapshot {
     pub owners: BTreeMap<u32, String>,
 }
 
-/// What happened between two moments. Rates are by second.
+/// Activity between two snapshots. Rates are per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineActivity {
     /// Context switches of all processors.
@@ -31,7 +31,7 @@ pub struct MachineActivity {
     pub memory_available: (u64, u64),
     /// Main memory in bytes.
     pub memory_total: u64,
-    /// Interfaces that carried something.
+    /// Interfaces with traffic.
     pub interfaces: Vec<InterfaceActivity>,
     /// Interrupts of interfaces' queues.
     pub queues: Vec<QueueActivity>,
@@ -47,7 +47,7 @@ pub struct InterfaceActivity {
     pub received_bits: f64,
     /// Packets a second received.
     pub received_packets: f64,
-    /// Packets a second that came and were dropped.
+    /// Received packets a second that were dropped.
     pub dropped: f64,
     /// Bits a second sent.
     pub sent_bits: f64,
@@ -59,7 +59,7 @@ pub struct InterfaceActivity {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueActivity {
     pub interface: String,
-    /// As the driver calls it.
+    /// The driver's name for the queue.
     pub name: String,
     /// Interrupts a second by processor.
     pub each: BTreeMap<u32, f64>,
@@ -71,13 +71,13 @@ pub struct ProcessActivity {
     pub number: u32,
     /// The process name in the kernel.
     pub name: String,
-    /// Processors that it used; 1.5: one and a half.
+    /// Processors that it used; 1.5 is one and a half.
     pub processors: f64,
-    /// Bytes of memory that it held at the end.
+    /// Resident memory at the end, bytes.
     pub resident: u64,
 }
 
-/// Between two moments, `seconds` apart. Entries that appeared or vanished are absent.
+/// The activity between two snapshots, `seconds` apart. Entries that appeared or vanished are absent.
 pub fn activity_between(
     before: &ProcSnapshot,
     after: &ProcSnapshot,
@@ -182,7 +182,7 @@ fn process_activity(
     let then = read(before);
     let new = |number: u32, now: ProcessUsage| {
         let earlier = then.get(&number).filter(|then| then.name == now.name);
-        // A new process has used all of its time since.
+        // All processor time of a new process falls into the span.
         let spent = now.seconds - earlier.map_or(0.0, |then| then.seconds);
         let processors = (spent / seconds).max(0.0);
         ProcessActivity { number, name: now.name, processors, resident: now.resident }
@@ -194,7 +194,7 @@ fn process_activity(
     busy
 }
 
-/// `number (name) state …`: fields 14 and 15 are hundredths of seconds, 24 are pages.
+/// `number (name) state …`: fields 14 and 15 are hundredths of seconds, field 24 is pages.
 fn parse_process_usage(stat: &str) -> Option<(u32, ProcessUsage)> {
     let (number, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
@@ -207,9 +207,9 @@ fn parse_process_usage(stat: &str) -> Option<(u32, ProcessUsage)> {
 
 /// Ticks a second, as the kernel reports them to programs (`USER_HZ`).
 const TICKS: f64 = 100.0;
-/// Bytes of a page on the architectures that are built for.
+/// Page size on the supported architectures, bytes.
 const PAGE: u64 = 4_096;
-/// Processes in the report at most, the busiest first.
+/// Limit for reported processes, the busiest first.
 const MOST_PROCESSES: usize = 10;
 /// Processes below this share of a processor are idle.
 /// Half a percent: daemons that wake up now and then.

@@ -1,6 +1,6 @@
-//! What this machine can give a load generator, and what it will run out of: foretold before a run, named after it.
+//! The capacity of this machine for a load generator, and the limits that a plan will reach or a run has reached.
 //!
-//! A limit of the client must never be read as one of the server. It reads nothing itself.
+//! A limit of the client must never be reported as one of the server. It reads no files.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,23 +20,23 @@ pub struct MachineFacts {
     pub processor: String,
     /// Processors that this process may use.
     pub processors: u32,
-    /// Descriptors that this process may open.
+    /// Limit for open descriptors of this process.
     pub descriptors: u64,
-    /// Descriptors that it has open.
+    /// Descriptors that this process has open.
     pub open: u64,
-    /// Source ports, first and last.
+    /// First and last source port.
     pub ports: (u16, u16),
     pub time_wait: u64,
-    /// The largest send buffer that the kernel grows a connection to, bytes.
+    /// The largest send buffer to which the kernel grows a connection's, bytes.
     pub send_buffer: u64,
-    /// The largest receive buffer, likewise.
+    /// The largest receive buffer to which the kernel grows a connection's, bytes.
     pub receive_buffer: u64,
-    /// Settings that matter, by name.
+    /// Kernel settings that affect measurements, by name.
     pub sysctls: BTreeMap<String, String>,
 }
 
 impl MachineFacts {
-    /// How long ports rest of connections that are closed from here.
+    /// How long the ports of connections closed on this side are unavailable.
     pub fn time_wait_period(&self) -> TimeWaitPolicy {
         let number = |name: &str| self.sysctls.get(name)?.parse().ok();
         TimeWaitPolicy::from_sysctls(
@@ -47,7 +47,7 @@ impl MachineFacts {
     }
 }
 
-/// What a plan will run out of here.
+/// The limits that a plan will reach on this machine.
 pub fn forecast_limits(facts: &MachineFacts, plan: &LoadPlan) -> Vec<ResultNote> {
     let mut notes = Vec::new();
     let connections = plan.connections() as u64;
@@ -78,7 +78,7 @@ pub fn forecast_limits(facts: &MachineFacts, plan: &LoadPlan) -> Vec<ResultNote>
     notes
 }
 
-/// Whether ports that rest will run out, where this side closes connections.
+/// Whether ports in TIME_WAIT will run out, if this side closes connections.
 fn ports_over_time(
     facts: &MachineFacts,
     plan: &LoadPlan,
@@ -106,7 +106,8 @@ fn ports_over_time(
         (LoadModel::Closed { .. }, Some(requests)) => requests as f64,
         (LoadModel::Closed { .. }, None) => f64::INFINITY,
     };
-    // What rests already counts where it rests whole: which of it leads to this target is not known.
+    // Existing TIME_WAIT sockets count only if they last the full time. How many of them lead to this target is
+    // unknown.
     let resting = if rest < LINUX_TIME_WAIT { 0 } else { facts.time_wait };
     let enough = wanted + resting as f64 <= stock as f64;
     let text = format!(
@@ -118,9 +119,9 @@ fn ports_over_time(
     (!enough).then_some(ResultNote { weight: NoteSeverity::Hint, text })
 }
 
-/// What stopped the generator during a run, so that its figures are a lower bound of what the target can do.
+/// The limits of the generator during a run, which make its figures a lower bound for the target.
 ///
-/// `busiest`: the largest share of a processor that one of its threads used in any second, 0 to 1.
+/// `busiest`: the largest processor share of one of its threads in a second, 0 to 1.
 pub fn generator_limits(
     facts: &MachineFacts,
     plan: &LoadPlan,
@@ -168,9 +169,9 @@ fn port_count(facts: &MachineFacts) -> u32 {
 
 /// Descriptors that a run needs beside its connections.
 const SPARE: u64 = 32;
-/// A thread that used more of a processor had no time left.
+/// A thread with a larger processor share was saturated.
 pub const SATURATED: f64 = 0.92;
-/// Starts that are noticed later than this, and later than the usual answer, distort latencies.
+/// Starts that are noticed later than this, and later than the usual response, distort latencies.
 const LATE_START_US: f64 = 1_000.0;
 
 #[cfg(test)]
@@ -258,7 +259,7 @@ mod tests {
             assert!(words.contains("rest 1 s") && words.contains("sustain 28232 "), "{words}");
         }
         for (target, reuse) in [(here, "0"), (there, "0"), (there, "2")] {
-            // Of 28,232 ports 20,000 rest already.
+            // Of 28,232 ports, 20,000 are already in TIME_WAIT.
             assert_eq!(rate(target, reuse, 130.0), "");
             let words = rate(target, reuse, 140.0);
             assert!(words.contains("rest 60 s") && words.contains("sustain 471 "), "{words}");

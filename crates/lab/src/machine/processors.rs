@@ -1,16 +1,16 @@
-//! What each processor did during a span: user, system, softirq, and how many packets' interrupts it took.
+//! Processor time by kind during a span, and receive softirqs, for each processor.
 //!
-//! Reads the text of /proc/stat and /proc/softirqs, as proc(5) describes it; it opens no files.
+//! It parses the texts of /proc/stat and /proc/softirqs (proc(5)); it opens no files.
 
 use serde::{Deserialize, Serialize};
 
-/// Counters of every processor, in the order of the kernel.
+/// Counters of every processor, in the kernel's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorCounters {
     each: Vec<ProcessorTicks>,
 }
 
-/// One processor's time since the start, in the kernel's ticks.
+/// One processor's time since boot, in the kernel's ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ProcessorTicks {
     number: u32,
@@ -23,19 +23,19 @@ struct ProcessorTicks {
     net_rx: u64,
 }
 
-/// What a processor did during a span; shares from 0 to 1, which come to 1.
+/// Shares of a processor's time during a span, from 0 to 1; their sum is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessorShare {
     pub number: u32,
     pub user: f64,
-    /// The kernel for programs.
+    /// Kernel time on behalf of programs.
     pub system: f64,
     pub irq: f64,
-    /// What follows interrupts: most of receiving.
+    /// Work after interrupts: most of receiving packets.
     pub softirq: f64,
-    /// Taken by the host of this virtual machine.
+    /// Time that the hypervisor gave to others.
     pub steal: f64,
-    /// Nothing to do, or waiting for a disk.
+    /// Idle, or waiting for a disk.
     pub idle: f64,
     /// NET_RX softirqs a second.
     pub net_rx: f64,
@@ -48,10 +48,10 @@ impl ProcessorShare {
 }
 
 impl ProcessorCounters {
-    /// From the two files' text. Lines of another form are passed over: kernels add some.
+    /// Parses the two files' texts. Lines of another form are skipped, because kernels add some.
     pub fn read(stat: &str, softirqs: &str) -> ProcessorCounters {
         let mut each: Vec<ProcessorTicks> = stat.lines().filter_map(processor).collect();
-        // The heading names the processors that are there; a row has a column for each.
+        // The heading lists the present processors; a row has a column for each.
         let numbers: Vec<u32> = softirqs
             .lines()
             .next()
@@ -69,7 +69,7 @@ impl ProcessorCounters {
         ProcessorCounters { each }
     }
 
-    /// What each did between `earlier` and now, `seconds` later; processors that came or went meanwhile are absent.
+    /// Shares between `earlier` and now, `seconds` later. Processors that appeared or vanished are absent.
     pub fn since(&self, earlier: &ProcessorCounters, seconds: f64) -> Vec<ProcessorShare> {
         let pairs = self.each.iter().filter_map(|now| {
             Some((now, earlier.each.iter().find(|then| then.number == now.number)?))
@@ -106,7 +106,7 @@ fn share(now: &ProcessorTicks, then: &ProcessorTicks, seconds: f64) -> Option<Pr
     Some(ProcessorShare { number: now.number, user, system, irq, softirq, steal, idle, net_rx })
 }
 
-/// What is uneven among processors, in words with what evens it out; `None`: nothing worth a word.
+/// Describes an uneven distribution over processors and its remedy; `None`: the distribution is even.
 pub fn describe_skew(shares: &[ProcessorShare]) -> Option<String> {
     let all: f64 = shares.iter().map(|share| share.net_rx).sum();
     let most = shares.iter().max_by(|a, b| a.net_rx.total_cmp(&b.net_rx))?;
@@ -132,7 +132,7 @@ fn mean_of_others(shares: &[ProcessorShare], most: &ProcessorShare) -> f64 {
     busy.sum::<f64>() / (shares.len() - 1).max(1) as f64
 }
 
-/// Receive softirqs a second below which their place does not matter.
+/// Below this rate of receive softirqs the distribution does not matter.
 const LEAST_RATE: f64 = 2_000.0;
 
 #[cfg(test)]

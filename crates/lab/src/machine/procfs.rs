@@ -1,4 +1,4 @@
-//! Reads what there is to know of this machine from /proc and the kernel. What cannot be read is left out.
+//! Reads facts about this machine from /proc and the kernel. Unreadable ones are left out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,18 +10,18 @@ use super::activity::ProcSnapshot;
 use super::facts::MachineFacts;
 use super::processors::ProcessorCounters;
 
-/// What each processor has done so far.
+/// The processors' counters since boot.
 pub fn read_processor_counters() -> ProcessorCounters {
     ProcessorCounters::read(&text("/proc/stat"), &text("/proc/softirqs"))
 }
 
-/// Everything that changes beside a run.
+/// Reads everything that may change during a run.
 pub fn read_proc_snapshot() -> ProcSnapshot {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter(|entry| {
         entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
     });
-    // A process that ended meanwhile has no text any more.
+    // A process may have ended meanwhile.
     let processes = numbers.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
     ProcSnapshot {
         stat: text("/proc/stat"),
@@ -33,7 +33,7 @@ pub fn read_proc_snapshot() -> ProcSnapshot {
     }
 }
 
-/// Which interface's device each interrupt belongs to, or the device that carries it (virtio's does).
+/// The interface whose device an interrupt belongs to, or the parent device (as with virtio).
 fn interrupt_owners() -> BTreeMap<u32, String> {
     let numbers = |dir: &Path| -> Vec<u32> {
         let entries = fs::read_dir(dir.join("msi_irqs")).into_iter().flatten().flatten();
@@ -51,7 +51,7 @@ fn interrupt_owners() -> BTreeMap<u32, String> {
     out
 }
 
-/// Seconds of processor time that a process has used (proc(5), stat, fields 14 and 15, in hundredths); `None`: there is none.
+/// Processor time of a process in seconds (proc(5), stat, fields 14 and 15, in hundredths); `None`: no such process.
 pub fn process_seconds(process: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
@@ -59,16 +59,16 @@ pub fn process_seconds(process: u32) -> Option<f64> {
     Some((ticks()? + ticks()?) / 100.0)
 }
 
-/// Descriptors that this process may open, and that it may allow itself.
+/// Soft and hard limit for open descriptors.
 pub fn descriptor_limits() -> (u64, u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX))
 }
 
-/// Lets this process open as many descriptors as it may; what that is, `facts` tells.
+/// Raises the soft limit for descriptors to the hard limit; `machine_facts` reports the result.
 pub fn raise_descriptor_limit() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Refused: it stays as it was.
+    // Ignored: on failure the limit is unchanged.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
@@ -127,7 +127,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Settings that change what a measurement of networks comes to.
+/// Settings that affect network measurements.
 const SYSCTLS: [&str; 21] = [
     "net.core.somaxconn",
     "net.core.netdev_max_backlog",

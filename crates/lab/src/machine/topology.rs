@@ -1,11 +1,11 @@
-//! How this machine is built, for results: nodes, sockets, cores and threads, and each interface. What /sys does not say is
-//! left out.
+//! The hardware of this machine, for results: nodes, sockets, cores and threads, and each interface. Facts missing in
+//! /sys are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// By part: `processors`, and each interface by its name.
+/// Descriptions by part: `processors`, and each interface by name.
 pub fn read_topology() -> BTreeMap<String, String> {
     read_topology_from(Path::new("/sys"))
 }
@@ -33,7 +33,7 @@ fn describe_processors(sys: &Path) -> Option<String> {
     let mut threads = 0;
     for name in numbered("devices/system/cpu", "cpu") {
         let place = sys.join("devices/system/cpu").join(name).join("topology");
-        // A processor that is off has no place.
+        // An offline processor has no topology.
         let Some(socket) = read_word(&place.join("physical_package_id")) else { continue };
         let core = read_word(&place.join("core_id")).unwrap_or_default();
         threads += 1;
@@ -53,7 +53,7 @@ fn describe_interface(place: &Path) -> String {
         driver.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let queues = list_names(&place.join("queues"));
     let receive = queues.iter().filter(|name| name.starts_with("rx-")).count();
-    // Links without a rate say -1, or nothing.
+    // Links without a rate report -1 or nothing.
     let rate =
         read_word(&place.join("speed")).filter(|rate| rate.parse().is_ok_and(|rate: i64| rate > 0));
     let parts = [
@@ -66,7 +66,7 @@ fn describe_interface(place: &Path) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Names in a folder, in order.
+/// Sorted names in a directory.
 fn list_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -75,7 +75,7 @@ fn list_names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A file's only word.
+/// The trimmed text of a file; `None`: empty or unreadable.
 fn read_word(file: &Path) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let text = text.trim();

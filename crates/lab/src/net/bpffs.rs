@@ -1,6 +1,6 @@
 //! A private BPF file system of one run; its pins vanish when it is dropped.
 //!
-//! Mounted in a directory below the temporary one, separate from the pins of other runs.
+//! It is mounted in a directory below the temporary one, separate from the pins of other runs.
 
 use std::io;
 use std::path::Path;
@@ -13,13 +13,12 @@ use thiserror::Error;
 use super::namespace_name::unique_name;
 use super::tool::{ToolError, find, run_command};
 
-/// Why it cannot be mounted.
 #[derive(Debug, Error)]
 pub enum BpfFsError {
-    /// No directory for it.
+    /// A temporary directory could not be created.
     #[error("no directory for a bpf file system: {0}")]
     Dir(#[source] io::Error),
-    /// It cannot be mounted.
+    /// The mount failed.
     #[error("a bpf file system cannot be mounted; that needs root and a kernel with BPF")]
     Mount(#[from] ToolError),
 }
@@ -30,7 +29,7 @@ pub struct BpfFs {
 }
 
 impl BpfFs {
-    /// Mounts a new, empty one.
+    /// Mounts a new, empty file system.
     pub fn mount() -> Result<BpfFs, BpfFsError> {
         let dir = TemporaryDir::with_prefix(&unique_name("bpf")).map_err(BpfFsError::Dir)?;
         let fs = BpfFs { dir };

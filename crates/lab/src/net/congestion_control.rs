@@ -1,18 +1,18 @@
-//! Settings of the kernel's that hosts of a network need, as pairs for `Namespace::set`.
+//! Kernel settings for hosts of a test network, as pairs for `NetworkNamespace::write_sysctls`.
 //!
 //! Plain data; nothing is written here.
 
-/// How a host's TCP adapts to the path.
+/// The TCP congestion control algorithm of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Congestion {
     #[default]
     Cubic,
-    /// By bandwidth and round trip.
+    /// Models bandwidth and round-trip time.
     Bbr,
 }
 
 impl Congestion {
-    /// Its name in the kernel. It goes with routes: in a namespace the setting takes no algorithm that the whole
+    /// The algorithm's name in the kernel. It is set on routes: a namespace's sysctl rejects algorithms that the
     /// machine reserves for root.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -22,8 +22,8 @@ impl Congestion {
     }
 }
 
-/// Who forwards: a router, and a balancer whose programs ask the kernel for routes. Answers of direct return come
-/// from where their source is not routed, so that the reverse path is not judged.
+/// Settings for a router, and for a balancer whose programs look up routes in the kernel. Reverse path filtering is
+/// off, because direct-return responses arrive on links that their source address is not routed to.
 pub const FORWARDING: [(&str, &str); 8] = [
     ("net/ipv4/ip_forward", "1"),
     ("net/ipv6/conf/all/forwarding", "1"),
@@ -31,13 +31,13 @@ pub const FORWARDING: [(&str, &str); 8] = [
     ("net/ipv4/conf/default/rp_filter", "0"),
     ("net/ipv4/conf/all/send_redirects", "0"),
     ("net/ipv4/conf/default/send_redirects", "0"),
-    // Errors are part of what is proven: none is held back (icmp(7)).
+    // Tests check ICMP errors, so no rate limit may drop one (icmp(7)).
     ("net/ipv4/icmp_ratelimit", "0"),
     ("net/ipv6/icmp/ratelimit", "0"),
 ];
 
-/// A server with the service's address on its loopback: it answers no question of the link layer about that address
-/// and does not tell it as its own.
+/// Settings for a server with the service's address on its loopback. The server neither responds to ARP requests for
+/// that address nor announces it.
 pub(super) const DIRECT_RETURN: [(&str, &str); 4] = [
     ("net/ipv4/conf/all/arp_ignore", "1"),
     ("net/ipv4/conf/all/arp_announce", "2"),
@@ -45,7 +45,8 @@ pub(super) const DIRECT_RETURN: [(&str, &str); 4] = [
     ("net/ipv4/conf/default/rp_filter", "0"),
 ];
 
-/// Every host: addresses of version 6 are used at once, and many connections one after the other have ports.
+/// Settings for every host. IPv6 addresses are usable at once (no duplicate address detection), and many connections in
+/// sequence find free ports.
 pub const HOST: [(&str, &str); 5] = [
     ("net/ipv6/conf/all/accept_dad", "0"),
     ("net/ipv6/conf/default/accept_dad", "0"),

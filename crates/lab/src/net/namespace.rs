@@ -1,7 +1,7 @@
-//! A network namespace with a name of its own, and ways to act inside it.
+//! A network namespace with a unique name, and ways to run code inside it.
 //!
-//! Programs enter through nsenter(1): `ip netns exec` would hide what is mounted, bpf file systems among it. What
-//! links it has is decided elsewhere.
+//! Programs enter through nsenter(1): `ip netns exec` would hide mounts, such as BPF file systems. Other modules add
+//! the links.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -17,50 +17,49 @@ use thiserror::Error;
 use super::namespace_name::unique_name;
 use super::tool::{ToolError, find, run_command, run_with_input};
 
-/// Where iproute2 keeps named namespaces.
+/// The directory of iproute2's named namespaces.
 pub(super) const PLACE: &str = "/run/netns";
 
-/// Why a namespace could not be made or entered.
 #[derive(Debug, Error)]
 pub enum NamespaceError {
     #[error("network namespaces need root")]
     NotRoot,
     #[error("a namespace could not be set up")]
     Tool(#[from] ToolError),
-    /// Its file could not be opened.
+    /// The namespace's file could not be opened.
     #[error("the namespace {name} could not be opened")]
     Open {
         name: String,
         #[source]
         source: io::Error,
     },
-    /// The kernel did not let the thread in.
+    /// The kernel did not let the thread enter.
     #[error("the namespace {name} could not be entered")]
     Enter {
         name: String,
         #[source]
         source: Errno,
     },
-    /// A setting of the kernel's was refused.
+    /// The kernel rejected a setting.
     #[error("{key} cannot be set to {value}")]
     Setting {
         /// The file below /proc/sys.
         key: String,
-        /// What was to be written.
+        /// The rejected value.
         value: String,
         #[source]
         source: io::Error,
     },
 }
 
-/// A namespace; gone with its links when dropped.
+/// A namespace; dropping it removes it with its links.
 #[derive(Debug)]
 pub struct NetworkNamespace {
     name: String,
 }
 
 impl NetworkNamespace {
-    /// A new one in which only the loopback is up.
+    /// A new namespace in which only the loopback is up.
     pub fn new(role: &str) -> Result<NetworkNamespace, NamespaceError> {
         if !rustix::process::geteuid().is_root() {
             return Err(NamespaceError::NotRoot);
@@ -72,7 +71,7 @@ impl NetworkNamespace {
         Ok(namespace)
     }
 
-    /// Its name below /run/netns.
+    /// The name below /run/netns.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +80,7 @@ impl NetworkNamespace {
         PathBuf::from(PLACE).join(&self.name)
     }
 
-    /// A program inside, with the mounts and the directory of the caller.
+    /// A program inside, with the caller's mounts and working directory.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(find("nsenter"));
         let mut net = std::ffi::OsString::from("--net=");
@@ -95,7 +94,7 @@ impl NetworkNamespace {
         run_with_input(Command::new(find("ip")).args(["-n", &self.name, "-batch", "-"]), lines)
     }
 
-    /// Runs this on a thread inside: it, and everything that it starts, sees no other network.
+    /// Runs a closure on a thread inside. The thread and all that it starts see no other network.
     pub fn run_inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
         let opened = File::open(self.file());
         let place =

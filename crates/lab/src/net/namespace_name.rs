@@ -1,6 +1,7 @@
-//! Names of what a run makes: they tell which process made it, so that the leavings of a dead one are known.
+//! Unique names for a run's namespaces and directories. A name identifies its process, so that remains of an ended
+//! process are recognised.
 //!
-//! A process number alone would come again; with the time when the process began it does not.
+//! The kernel reuses process numbers; together with the start time they are unique.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,17 +9,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "sylab";
 
 /// Makes names of one process differ; its identity makes them differ from those of others.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A process that made things, told from a later one with its number.
+/// A process, distinguished from a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerProcess {
     pub process: u32,
-    /// When it began, in the kernel's ticks since boot.
+    /// Start time in the kernel's ticks since boot.
     pub began: u64,
 }
 
@@ -28,12 +29,12 @@ impl OwnerProcess {
         OwnerProcess { process, began: start_time(process).unwrap_or_default() }
     }
 
-    /// A process that is there now.
+    /// The running process with this number.
     pub fn find(process: u32) -> Option<OwnerProcess> {
         Some(OwnerProcess { process, began: start_time(process)? })
     }
 
-    /// Tells it to end; one that has ended, or that is another by now, is none to tell.
+    /// Sends SIGTERM. A process that has ended, or whose number has been reused, gives an error (ESRCH).
     pub fn terminate(self) -> Result<(), Errno> {
         let pid = i32::try_from(self.process).ok().and_then(Pid::from_raw);
         match pid.filter(|_| self.is_alive()) {
@@ -47,14 +48,14 @@ impl OwnerProcess {
     }
 }
 
-/// A name that nothing else has: `sylab-PID-STARTED-NUMBER-ROLE`.
+/// A unique name: `sylab-PID-STARTED-NUMBER-ROLE`.
 pub fn unique_name(role: &str) -> String {
     let OwnerProcess { process, began } = OwnerProcess::current();
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("{PREFIX}-{process}-{began}-{number}-{role}")
 }
 
-/// Whether this is such a name, of a process that has ended.
+/// Whether this is a name of the same form whose process has ended.
 pub fn is_orphan(name: &str) -> bool {
     let mut parts = name.split('-');
     let prefix = parts.next();
@@ -67,11 +68,11 @@ pub fn is_orphan(name: &str) -> bool {
     u32::try_from(pid).is_ok_and(|process| !OwnerProcess { process, began }.is_alive())
 }
 
-/// When a process began, in the kernel's ticks since boot; `None`: there is none, or it has ended and nobody has asked how
+/// Start time of a process in the kernel's ticks since boot; `None`: there is no such process, or only a zombie
 /// (proc(5), stat, fields 3 and 22).
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; fields are counted from behind it.
+    // The name in parentheses may contain anything; fields are counted from the last parenthesis.
     let after = &stat[stat.rfind(')')? + 1..];
     let mut fields = after.split_whitespace();
     let state = fields.next()?;

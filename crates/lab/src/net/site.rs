@@ -1,7 +1,8 @@
-//! A site: client, router, balancer and servers, each in a namespace, laid out by a plan.
+//! A site: client, router, balancer and servers, each in its own namespace.
 //!
-//! Every server takes packets for the services' address and answers no question about it, so that each forwarding
-//! method works without touching servers; a decapsulator is loaded by whoever proves tunnels. It runs no program.
+//! Every server accepts packets for the services' address without responding to ARP or neighbour discovery for it. So
+//! each forwarding method works without changes to servers. Tests of tunnels load a decapsulator themselves. No program
+//! runs.
 
 use std::ops::Deref;
 
@@ -13,14 +14,13 @@ use super::site_layout::{self, BalancerArms, HostAddresses, SiteLayout};
 use super::tool::ToolError;
 use super::veth::{ChecksumMode, VethEnd, VethError, XdpPassProgram, create_veth};
 
-/// Why a site could not be built.
 #[derive(Debug, Error)]
 pub enum SiteError {
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
     #[error(transparent)]
     Link(#[from] VethError),
-    /// An address or a route.
+    /// An address or a route could not be added.
     #[error("a host could not be given its addresses")]
     Tool(#[from] ToolError),
 }
@@ -40,14 +40,15 @@ impl Deref for SiteHost {
     }
 }
 
-/// The site; gone when dropped.
+/// The site; dropping it removes everything.
 #[derive(Debug)]
 pub struct TestSite {
     pub client: SiteHost,
     pub balancer: SiteHost,
-    /// Who answers: the near ones first.
+    /// The servers: first those on the balancer's subnet, then the remote ones.
     pub servers: Vec<SiteHost>,
-    /// What connects them. Links: `client`, `balancer`, `server0`, …; `lan` is the subnet of balancer and near servers.
+    /// The router. Links: `client`, `balancer`, `server0`, …; `lan` is the subnet of the balancer and the local
+    /// servers.
     pub router: NetworkNamespace,
     layout: SiteLayout,
 }
@@ -79,7 +80,7 @@ impl TestSite {
         (0..site_layout::RETURNS).map(site_layout::return_address).collect()
     }
 
-    /// The balancer's links that packets come in by.
+    /// The balancer's links that receive packets.
     pub fn balancer_links(&self) -> &'static [&'static str] {
         match self.layout.arms {
             BalancerArms::One => &["eth0"],
@@ -92,14 +93,14 @@ impl TestSite {
         format!("server{server}")
     }
 
-    /// Plugs a cable of the router's in or out.
+    /// Sets a link of the router up or down, as if its cable were plugged in or out.
     pub fn set_carrier(&self, port: &str, plugged: bool) -> Result<(), SiteError> {
         let word = if plugged { "up" } else { "down" };
         self.router.ip(&format!("link set {port} {word}\n"))?;
         Ok(())
     }
 
-    /// The largest segment that a server offers and accepts, for paths with less room than its link.
+    /// Limits the TCP segments that a server announces and accepts, for paths with a smaller MTU than its link.
     pub fn limit_segment_size(&self, server: &SiteHost, bytes: u32) -> Result<(), SiteError> {
         let HostAddresses { gateway_v4, gateway_v6, .. } = server.host;
         let tcp = self.layout.congestion.name();
@@ -111,7 +112,7 @@ impl TestSite {
         Ok(())
     }
 
-    /// Lets a server hold the services' addresses, or not; servers of `nat` need none.
+    /// Adds the services' addresses to a server, or removes them; servers of `nat` need none.
     pub fn assign_service_addresses(
         &self,
         server: &SiteHost,
@@ -123,7 +124,7 @@ impl TestSite {
         Ok(())
     }
 
-    /// Loads a program of somebody else's on a host's `eth0`; it passes every packet.
+    /// Attaches an XDP program that another application could have loaded on a host's `eth0`; it passes every packet.
     pub fn attach_foreign_program(&self, host: &NetworkNamespace) -> Result<(), SiteError> {
         Ok(XdpPassProgram::new()?.load(VethEnd { namespace: host, link: "eth0" })?)
     }
@@ -176,7 +177,7 @@ impl TestSite {
         balancer.write_sysctls(&FORWARDING)?;
         let returns = self.return_addresses();
         let lines = returns.iter().map(|HostAddresses { v4, v6, .. }| {
-            // Deprecated, so that the host's own connections come from another one (RFC 6724 §5).
+            // Deprecated, so that the host's own connections use another source address (RFC 6724 §5).
             format!(
                 "addr add {v4}/24 dev eth0 preferred_lft 0\n\
                  addr add {v6}/64 dev eth0 nodad preferred_lft 0\n"
@@ -199,7 +200,8 @@ impl TestSite {
         Ok(())
     }
 
-    /// Programs at the other end of every cable on which the balancer or a decapsulator transmits.
+    /// Loads a pass-all program at the router's end of each balancer cable: native XDP transmits only to an end with a
+    /// program.
     fn load_pass(&self) -> Result<(), SiteError> {
         if self.layout.checksums == ChecksumMode::Offloaded {
             return Ok(());

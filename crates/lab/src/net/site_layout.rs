@@ -1,33 +1,33 @@
-//! The plan of a site: which hosts there are, on which subnets, with which addresses. Pure; `site` builds it.
+//! The layout of a site: its hosts, subnets and addresses. Pure; `site` builds it.
 //!
 //! ```text
 //!  client ─── router ═══ lan ─── balancer        near servers are on the balancer's subnet,
 //!  203.0.113.2   │         ├───── near servers    far ones each behind the router
 //!               └── far servers
 //! ```
-//! With two arms the balancer has one more link, `front`, to which the router sends what is for the services. All
-//! addresses are of documentation and private ranges; every host has one of each version.
+//! With two arms the balancer has one more link, `front`, to which the router sends packets for the services. All
+//! addresses are of documentation and private ranges; every host has an IPv4 and an IPv6 address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::congestion_control::Congestion;
 use super::veth::ChecksumMode;
 
-/// The address of services, version 4; the router sends its whole subnet to the balancer.
+/// The services' IPv4 address; the router sends its whole subnet to the balancer.
 pub const SERVICE_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
-/// The address of services, version 6.
+/// The services' IPv6 address.
 pub const SERVICE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 0x10);
 
-/// How many return addresses of each version the balancer has for `nat`.
+/// The balancer's return addresses of each version for `nat`.
 pub const RETURNS: u8 = 4;
 
 /// How the balancer is connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BalancerArms {
-    /// By one link, `eth0`: packets leave where they came.
+    /// One link, `eth0`: packets leave by the link that received them.
     #[default]
     One,
-    /// By `front` to the router and `eth0` to the servers.
+    /// Link `front` to the router and `eth0` to the servers.
     Two,
 }
 
@@ -35,14 +35,13 @@ pub enum BalancerArms {
 pub struct SiteLayout {
     /// Servers on the balancer's subnet.
     pub local_servers: u8,
-    /// Servers behind the router, each on a subnet of its own.
+    /// Servers behind the router, each on its own subnet.
     pub remote_servers: u8,
     /// Largest packet on every link, bytes; 1280–9000.
     pub mtu: u32,
-    /// How the balancer is connected.
     pub arms: BalancerArms,
     pub checksums: ChecksumMode,
-    /// How hosts adapt to paths through the router.
+    /// The congestion control of hosts on paths through the router.
     pub congestion: Congestion,
 }
 
@@ -59,14 +58,14 @@ impl Default for SiteLayout {
     }
 }
 
-/// A host's addresses and its router's, on a subnet of 24 and 64 bits.
+/// A host's addresses and its router's, on a /24 and a /64 subnet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostAddresses {
     pub v4: Ipv4Addr,
     pub v6: Ipv6Addr,
-    /// The router's, version 4.
+    /// The router's IPv4 address.
     pub gateway_v4: Ipv4Addr,
-    /// The router's, version 6.
+    /// The router's IPv6 address.
     pub gateway_v6: Ipv6Addr,
 }
 
@@ -82,7 +81,7 @@ impl HostAddresses {
         }
     }
 
-    /// Lines of `ip` for a host with this on a link that is up.
+    /// Lines of `ip` that add these addresses and routes to a host's link.
     pub(super) fn host_commands(&self, link: &str, congestion: Congestion) -> String {
         let HostAddresses { v4, v6, gateway_v4, gateway_v6 } = self;
         let tcp = congestion.name();
@@ -98,7 +97,7 @@ impl HostAddresses {
         format!("addr add {gateway_v4}/24 dev {link}\naddr add {gateway_v6}/64 dev {link} nodad\n")
     }
 
-    /// Of version 6 where `other` is, else of version 4.
+    /// The IPv6 address if `other` is one, otherwise the IPv4 address.
     pub fn address_like(&self, other: IpAddr) -> IpAddr {
         if other.is_ipv6() { self.v6.into() } else { self.v4.into() }
     }
@@ -107,7 +106,7 @@ impl HostAddresses {
 /// Addresses for documentation (RFC 5737, RFC 3849): no real network has them.
 pub(super) const CLIENT: HostAddresses =
     HostAddresses::new([203, 0, 113], [0x2001, 0xdb8, 0xc, 0], 2);
-/// The balancer on the servers' subnet.
+/// The balancer's addresses on the servers' subnet.
 pub(super) const BALANCER: HostAddresses = lan_host(2);
 /// The balancer's second arm.
 pub(super) const FRONT: HostAddresses = HostAddresses::new([10, 30, 0], [0x2001, 0xdb8, 0xb, 0], 2);
@@ -121,12 +120,12 @@ pub(super) fn local_server(number: u8) -> HostAddresses {
     lan_host(11 + number)
 }
 
-/// A server on a subnet of its own.
+/// A server on its own subnet behind the router.
 pub(super) fn remote_server(number: u8) -> HostAddresses {
     HostAddresses::new([10, 20, number], [0x2001, 0xdb8, 0xf, u16::from(number)], 11)
 }
 
-/// A return address of the balancer's, of both versions.
+/// A return address of the balancer, of both versions.
 pub(super) fn return_address(number: u8) -> HostAddresses {
     lan_host(3 + number)
 }
@@ -142,7 +141,7 @@ pub(super) fn service_routes(balancer: &HostAddresses) -> String {
     )
 }
 
-/// Lines of `ip` for a host that takes packets for the services' address.
+/// Lines of `ip` for a host that accepts packets for the services' address.
 pub(super) fn service_address_commands() -> String {
     format!("addr add {SERVICE_V4}/32 dev lo\naddr add {SERVICE_V6}/128 dev lo nodad\n")
 }

@@ -1,7 +1,7 @@
 //! Removes the remains of killed runs: namespaces with their links, BPF file systems, directories of studies.
 //!
-//! Only names of an ended process are touched. In the temporary directory, where any user can use such a name, only our
-//! own entries are: mounted BPF file systems, and private directories of ours. Processes are left alone.
+//! It touches only names whose process has ended. In the temporary directory any user can create such a name, so it
+//! touches only mounted BPF file systems and private directories of this user. Processes are left alone.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,18 +17,18 @@ use super::namespace::PLACE;
 use super::namespace_name::is_orphan;
 use super::tool::{find, run_command};
 
-/// What was removed, by name.
+/// Names of what was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     pub namespaces: Vec<String>,
-    /// Directories in the temporary place, of bpf file systems and of studies.
+    /// Temporary directories of BPF file systems and of studies.
     pub file_systems: Vec<String>,
 }
 
-/// What is mounted here.
+/// The mounts that this process sees.
 const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// Removes the leavings of dead runs; what cannot be removed stays and is not named.
+/// Removes the remains of ended runs. What cannot be removed stays and is not reported.
 pub fn sweep_orphans() -> SweepReport {
     let mut swept = SweepReport::default();
     for name in find_orphans(Path::new(PLACE)) {
@@ -42,7 +42,7 @@ pub fn sweep_orphans() -> SweepReport {
         if is_bpf_mount(&fs::read_to_string(MOUNTS).unwrap_or_default(), &dir) {
             unmount(&dir);
         }
-        // What is still mounted is root's and open, so it is none; what stays is found again next time.
+        // A directory with a mount left is not private, so it stays, and the next sweep tries again.
         if is_private_dir(&dir) && fs::remove_dir_all(&dir).is_ok() {
             swept.file_systems.push(name);
         }
@@ -50,8 +50,8 @@ pub fn sweep_orphans() -> SweepReport {
     swept
 }
 
-/// Whether a bpf file system is mounted exactly here, and nothing else (proc(5), mountinfo, fields 5 and 9). Only root
-/// can mount one, and the kernel names the place itself, so that no symbolic link stands for it.
+/// Whether only BPF file systems are mounted at exactly this path (proc(5), mountinfo, fields 5 and 9). Only root can
+/// mount one, and the kernel reports the resolved path, so a symbolic link cannot imitate it.
 fn is_bpf_mount(mounts: &str, dir: &Path) -> bool {
     let kind = |line: &str| {
         let (before, after) = line.split_once(" - ")?;
@@ -62,7 +62,7 @@ fn is_bpf_mount(mounts: &str, dir: &Path) -> bool {
     !kinds.is_empty() && kinds.into_iter().all(|is_bpf| is_bpf)
 }
 
-/// A path with the kernel's escapes (`\\040` for a space) taken back.
+/// Decodes the kernel's octal escapes in a path (`\\040` for a space).
 fn unescaped(text: &str) -> OsString {
     let mut out = Vec::new();
     let mut bytes = text.as_bytes();

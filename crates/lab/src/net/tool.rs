@@ -1,6 +1,6 @@
 //! Runs the programs that set networks up: `ip`, `ethtool`, `nsenter`.
 //!
-//! Each call names its command when it fails. It starts nothing that outlives the call.
+//! An error names its command. No process outlives the call.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -8,10 +8,9 @@ use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
-/// Why a program did not do its work.
 #[derive(Debug, Error)]
 pub enum ToolError {
-    /// It could not be started or spoken to.
+    /// The program could not be started, or writing its input failed.
     #[error(
         "cannot run `{command}`; Debian has it in iproute2, ethtool, util-linux or iputils-ping"
     )]
@@ -20,15 +19,16 @@ pub enum ToolError {
         #[source]
         source: io::Error,
     },
-    /// It ended with an error.
+    /// The program ended with an error.
     #[error("`{command}` failed: {said}")]
     Failed { command: String, said: String },
 }
 
-/// Where administrators' programs lie that are not in every user's search path.
+/// Directories of administrators' programs, which are not in every user's search path.
 const ADMIN: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-/// The path of a program: of the search path, else where administrators' programs lie, else its bare name.
+/// The path of a program: in the search path, otherwise in a directory of administrators' programs, otherwise its bare
+/// name.
 pub fn find(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let listed = std::env::split_paths(&path).chain(ADMIN.iter().map(PathBuf::from));
@@ -41,7 +41,6 @@ pub fn run_command(command: &mut Command) -> Result<String, ToolError> {
     run_with_input(command, "")
 }
 
-/// Runs the command with this standard input.
 pub(super) fn run_with_input(command: &mut Command, input: &str) -> Result<String, ToolError> {
     let name = command_text(command);
     let broken = |source| ToolError::Start { command: name.clone(), source };

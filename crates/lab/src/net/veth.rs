@@ -1,7 +1,7 @@
-//! Virtual cables between namespaces, and what their ends must be like for programs in the driver.
+//! Virtual cables (veth) between namespaces, and the settings of their ends that native XDP needs.
 //!
-//! On a cable whose ends are both programs' (native XDP), nobody completes checksums that a sender left to the
-//! device, and what a program transmits arrives only where a program is loaded at the other end. It gives no addresses.
+//! If both ends run native XDP programs, nothing completes checksums that a sender left to the device. A packet that a
+//! program transmits arrives only if a program is loaded at the other end. Other modules add addresses.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,45 +14,43 @@ use super::namespace::{NamespaceError, NetworkNamespace};
 use super::namespace_name::unique_name;
 use super::tool::{ToolError, find, run_command};
 
-/// Who computes checksums of what hosts send.
+/// Where the checksums of sent packets are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChecksumMode {
-    /// The senders; the ends pass packets through programs. For programs in the driver.
+    /// The sender computes checksums, and the ends pass packets through programs. Native XDP needs this mode.
     #[default]
     Computed,
-    /// The devices, in the end nobody, as virtual cables do unless told otherwise; large segments stay whole. Only
-    /// generic programs see such packets whole.
+    /// The sender leaves checksums to the device, as veth does by default, and veth never computes them. Large segments
+    /// stay whole. Only generic XDP programs see such packets whole.
     Offloaded,
 }
 
-/// Why a cable could not be laid.
 #[derive(Debug, Error)]
 pub enum VethError {
     #[error("a cable could not be laid")]
     Tool(#[from] ToolError),
-    /// A namespace could not be entered or set.
+    /// A namespace could not be entered or configured.
     #[error("a host could not be set up")]
     Namespace(#[from] NamespaceError),
-    /// The program for the ends could not be written to a file.
+    /// The XDP program could not be written to a file.
     #[error("the program for the ends of cables cannot be written: {0}")]
     Program(#[source] io::Error),
-    /// No bpf file system.
+    /// The BPF file system failed.
     #[error(transparent)]
     BpfFs(#[from] BpfFsError),
 }
 
-/// The program that passes every packet, compiled.
+/// The compiled XDP program that passes every packet.
 const PASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pass.bpf.o"));
 
-/// One end of a cable.
 #[derive(Clone, Copy, Debug)]
 pub struct VethEnd<'a> {
     pub namespace: &'a NetworkNamespace,
-    /// Its link's name there.
+    /// The link's name in the namespace.
     pub link: &'a str,
 }
 
-/// Lays a cable and brings both ends up; `b` is the end at the router.
+/// Creates a cable and sets both ends up.
 pub fn create_veth(
     a: VethEnd,
     b: VethEnd,
@@ -73,7 +71,7 @@ pub fn create_veth(
     Ok(())
 }
 
-/// The program for the ends of cables, in a file for as long as this is kept.
+/// The XDP program that passes every packet, in a file that is removed on drop.
 #[derive(Debug)]
 pub struct XdpPassProgram {
     file: PathBuf,
@@ -87,7 +85,7 @@ impl XdpPassProgram {
         Ok(XdpPassProgram { file, _dir: dir })
     }
 
-    /// Loads it into the driver of this end.
+    /// Loads the program in native mode on this end.
     pub fn load(&self, end: VethEnd) -> Result<(), VethError> {
         let file = self.file.display();
         end.namespace

@@ -1,6 +1,6 @@
-//! One connection of an origin, whatever it speaks.
+//! One connection of an origin, HTTP or echo, without its socket.
 //!
-//! A closed set of two; it adds nothing of its own.
+//! It only forwards calls to one of the two.
 
 use model::monotonic_time::MonotonicTime;
 
@@ -8,7 +8,6 @@ use super::content::OriginContent;
 use super::echo::EchoConnection;
 use super::http::{CloseMode, HttpOriginConnection};
 
-/// A connection without its socket.
 #[derive(Debug)]
 pub enum OriginConnection {
     Http(Box<HttpOriginConnection>),
@@ -16,7 +15,7 @@ pub enum OriginConnection {
 }
 
 impl OriginConnection {
-    /// Bytes came, or (with none) what had to be waited for is there.
+    /// Processes received bytes; without bytes, a delay that has expired.
     pub fn on_received(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) {
         match self {
             OriginConnection::Http(http) => http.on_received(bytes, site, now),
@@ -27,7 +26,7 @@ impl OriginConnection {
         }
     }
 
-    /// What is to be sent: bytes, then so many of the filler.
+    /// Pending output: bytes, then this number of filler bytes.
     pub fn output(&self) -> (&[u8], u64) {
         match self {
             OriginConnection::Http(http) => http.output(),
@@ -35,7 +34,7 @@ impl OriginConnection {
         }
     }
 
-    /// So many of them were sent.
+    /// Removes sent bytes from the output.
     pub fn on_written(&mut self, bytes: usize) {
         match self {
             OriginConnection::Http(http) => http.on_written(bytes),
@@ -43,7 +42,7 @@ impl OriginConnection {
         }
     }
 
-    /// How it is to end now.
+    /// How to close the connection now; `None`: it stays open.
     pub fn ending(&self) -> Option<CloseMode> {
         match self {
             OriginConnection::Http(http) => http.ending(),
@@ -51,7 +50,7 @@ impl OriginConnection {
         }
     }
 
-    /// The peer has ended; `true`: something is still to be sent first.
+    /// Notes that the peer closed its side; `true`: output is still pending.
     pub fn on_peer_end(&mut self) -> bool {
         match self {
             OriginConnection::Http(_) => false,
@@ -62,7 +61,6 @@ impl OriginConnection {
         }
     }
 
-    /// Whether more may be read.
     pub fn wants_more(&self) -> bool {
         match self {
             OriginConnection::Http(_) => true,
@@ -70,7 +68,7 @@ impl OriginConnection {
         }
     }
 
-    /// Whether input is left that waited for output to be sent.
+    /// Whether input is buffered that waits for output to be sent.
     pub fn has_input(&self) -> bool {
         match self {
             OriginConnection::Http(http) => http.has_input(),
@@ -78,7 +76,7 @@ impl OriginConnection {
         }
     }
 
-    /// When `received` is to be called although nothing came.
+    /// When `on_received` must be called even without received bytes.
     pub fn wake_at(&self) -> Option<MonotonicTime> {
         match self {
             OriginConnection::Http(http) => http.wake_at(),
@@ -86,7 +84,7 @@ impl OriginConnection {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Whether no request is in progress and nothing is buffered.
     pub fn is_idle(&self) -> bool {
         match self {
             OriginConnection::Http(http) => http.is_idle(),

@@ -1,4 +1,4 @@
-//! What all connections of one origin share: its name, its usual answer, how it misbehaves.
+//! What all connections of an origin share: its name, its normal response, and its fault.
 //!
 //! It holds no connection.
 
@@ -8,45 +8,44 @@ use wire::http1::HeadLimits;
 
 use super::request_log::RequestIdLog;
 
-/// How an origin misbehaves; every request is affected, probes included.
+/// A fault of an origin; it affects every request, health checks included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginFault {
-    /// An empty answer with this status.
+    /// An empty response with this status.
     Status(u16),
-    /// Bytes that are not HTTP, then the end.
+    /// Bytes that are not HTTP, then a close.
     Garbage,
-    /// The end instead of an answer.
+    /// A close instead of a response.
     CloseBeforeAnswer,
-    /// The end in the middle of the body.
+    /// A close in the middle of the body.
     CloseMidAnswer,
-    /// A reset instead of an answer.
+    /// A reset instead of a response.
     ResetBeforeAnswer,
     /// A reset in the middle of the body.
     ResetMidAnswer,
-    /// Nothing, and the connection stays.
+    /// No response, and the connection stays open.
     Silence,
 }
 
-/// What all connections of an origin share.
 #[derive(Debug)]
 pub struct OriginContent {
     name: String,
-    /// Bytes of the answer to `/`.
+    /// Bytes of the response's body for `/`.
     pub body: u64,
-    /// The usual answer to `/`, whole; empty when it is too large to be kept.
+    /// The whole normal response to `/`; empty when it is too large to keep in memory.
     pub root: Vec<u8>,
     /// Where identified requests are recorded.
     pub request_log: Arc<RequestIdLog>,
-    /// How it misbehaves now.
+    /// The active fault.
     pub fault: Option<OriginFault>,
-    /// Requests that arrived whole.
+    /// Requests received completely.
     pub requests: u64,
-    /// What is accepted of a request's head.
+    /// Limits on request heads.
     pub limits: HeadLimits,
 }
 
 impl OriginContent {
-    /// A site that answers `/` with `body` bytes.
+    /// Content whose response to `/` has `body` bytes.
     pub fn new(name: &str, body: u64, seen: Arc<RequestIdLog>) -> OriginContent {
         let limits = HeadLimits::default();
         let mut site = OriginContent {
@@ -67,7 +66,7 @@ impl OriginContent {
         site
     }
 
-    /// Appends the head of an answer.
+    /// Appends the head of a response.
     pub fn write_head(
         &self,
         out: &mut Vec<u8>,
@@ -95,16 +94,16 @@ impl OriginContent {
     }
 }
 
-/// How an answer's body is framed.
+/// The framing of a response's body.
 #[derive(Clone, Copy, Debug)]
 pub enum ResponseFraming {
-    /// No body and no field.
+    /// No body and no framing field.
     Nothing,
     Length(u64),
     Chunked,
 }
 
-/// What bodies are made of.
+/// The byte that bodies consist of.
 pub const FILLER: u8 = b'-';
-/// Longer bodies are not kept in memory.
+/// Bodies longer than this are not kept in memory.
 pub const INLINE: u64 = 16 * 1024;

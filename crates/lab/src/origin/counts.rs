@@ -1,10 +1,9 @@
-//! What an origin counts, readable while it runs.
+//! Counters of an origin, readable while it runs.
 //!
-//! Its own thread alone writes.
+//! Only the origin's own thread writes them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What an origin counts.
 #[derive(Debug, Default)]
 pub struct OriginCounters {
     pub(super) accepted: AtomicU64,
@@ -13,12 +12,11 @@ pub struct OriginCounters {
     pub(super) accept_failed: AtomicU64,
 }
 
-/// Counts as of now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OriginCounts {
     pub accepted: u64,
     pub open: u64,
-    /// Requests that arrived whole; an echoing origin: pieces received.
+    /// Requests received completely; for an echoing origin, pieces received.
     pub requests: u64,
     /// Connections that could not be accepted.
     pub accept_failed: u64,

@@ -1,7 +1,7 @@
-//! Sends every datagram back to its source, on a thread of its own.
+//! Echoes every datagram to its source, on its own thread.
 //!
-//! It answers neither reserved ports nor its own: another echo service could have them, and two of them would exchange
-//! datagrams for ever.
+//! Datagrams from reserved ports and from its own port are not echoed. Another echo service may use such a port, and
+//! the two would exchange datagrams for ever.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// An end that echoes datagrams; dropping it ends it.
+/// A datagram echo server; dropping it stops it.
 #[derive(Debug)]
 pub struct DatagramEcho {
     counts: Arc<DatagramEchoCounters>,
@@ -20,7 +20,7 @@ pub struct DatagramEcho {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramEchoCounts {
     pub echoed: u64,
-    /// Not: from a port below 1,024 or our own, or the kernel refused.
+    /// Datagrams not echoed: from a port below 1,024 or the server's own, or the kernel rejected the response.
     pub unanswered: u64,
 }
 
@@ -63,7 +63,7 @@ impl Drop for DatagramEcho {
 fn echo_datagrams(socket: &UdpSocket, own: u16, counts: &DatagramEchoCounters) {
     let mut buffer = vec![0; LARGEST];
     while !counts.stop.load(Ordering::Relaxed) {
-        // An error belongs to an earlier datagram, or none arrived: neither ends the service.
+        // The receive timeout, or an error from an earlier datagram: neither stops the server.
         let Ok((bytes, from)) = socket.recv_from(&mut buffer) else { continue };
         let answered = from.port() >= RESERVED
             && from.port() != own
@@ -73,11 +73,11 @@ fn echo_datagrams(socket: &UdpSocket, own: u16, counts: &DatagramEchoCounters) {
     }
 }
 
-/// How soon an end is noticed.
+/// How soon a stop is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// More than the longest datagram of UDP.
+/// Larger than the longest UDP datagram.
 const LARGEST: usize = 1 << 16;
-/// Below, services answer: some of them everything.
+/// Ports below this belong to services, some of which answer everything.
 const RESERVED: u16 = 1_024;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! One connection that gets every byte back, without its socket.
+//! One echoing connection, without its socket.
 //!
-//! It keeps at most a bounded number of bytes: beyond, the shell stops reading.
+//! Its buffer is bounded: when it is full, the event loop stops reading.
 
-/// What is still to be sent back.
+/// The bytes to be echoed.
 #[derive(Debug, Default)]
 pub struct EchoConnection {
     out: Vec<u8>,
@@ -15,22 +15,21 @@ impl EchoConnection {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Nothing more comes: what is held is still sent.
+    /// Notes that the peer closed its side; buffered bytes are still sent.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether the connection ends once everything is sent.
+    /// Whether the connection closes once all bytes are sent.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What is to be sent.
     pub fn output(&self) -> &[u8] {
         &self.out[self.written..]
     }
 
-    /// So many bytes were sent.
+    /// Removes sent bytes from the output.
     pub fn on_written(&mut self, bytes: usize) {
         self.written += bytes;
         if self.written >= self.out.len() {
@@ -39,11 +38,10 @@ impl EchoConnection {
         }
     }
 
-    /// Whether more may be read.
     pub fn wants_more(&self) -> bool {
         !self.ended && self.out.len() < MAX_BUFFERED
     }
 }
 
-/// Bounds what one connection holds whose client does not read.
+/// Bounds the buffer of a connection whose client does not read.
 const MAX_BUFFERED: usize = 1 << 20;

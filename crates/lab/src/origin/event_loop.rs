@@ -25,19 +25,19 @@ use super::options::{OriginKind, OriginOptions};
 use crate::poller::{Poller, SocketReadiness, now};
 use crate::port::bind_socket;
 
-/// The result of a command, from the kernel.
+/// The kernel's result of a command.
 type CommandReply = SyncSender<Result<(), Errno>>;
 
 /// A command to an origin.
 pub enum OriginCommand {
-    /// Stop listening, reset everything.
+    /// Stop listening and reset all connections.
     Kill {
         done: CommandReply,
     },
     Revive {
         done: CommandReply,
     },
-    /// Stop or resume doing anything.
+    /// Stop or resume all work.
     Hang {
         hang: bool,
         done: CommandReply,
@@ -59,7 +59,7 @@ pub struct OriginThread {
     site: OriginContent,
     address: SocketAddr,
     listener: Option<OwnedFd>,
-    /// While killed: holds the port, so that nothing else takes it.
+    /// While killed: holds the port, so that no other process binds it.
     reserved: Option<OwnedFd>,
     poller: Poller,
     inbox: Receiver<OriginCommand>,
@@ -177,7 +177,7 @@ impl OriginThread {
         if let Some(listener) = self.listener.take() {
             sockopt::set_socket_reuseport(&listener, true)?;
             let reserved = bind_socket(self.address, true)?;
-            // Without either option no other process can bind the port.
+            // Without these two options no other process can bind the port.
             sockopt::set_socket_reuseport(&reserved, false)?;
             sockopt::set_socket_reuseaddr(&reserved, false)?;
             self.reserved = Some(reserved);
@@ -251,12 +251,12 @@ impl OriginThread {
             }
             self.counts.accepted.fetch_add(1, Ordering::Relaxed);
             self.arm_idle_timer(slot);
-            // The request is often there already; an event for it would come only with the next wait.
+            // The request has often arrived already; its event would only come with the next wait.
             self.serve_slot(slot, true, false);
         }
     }
 
-    /// Reads, answers and sends until the kernel or the connection wants no more.
+    /// Reads, responds and sends until the socket or the connection cannot continue.
     fn serve_slot(&mut self, slot: usize, readable: bool, to_the_end: bool) {
         let mut may_read = readable;
         loop {
@@ -383,7 +383,7 @@ pub fn start_listening(socket: &OwnedFd) -> Result<(), Errno> {
 const LISTENER: u64 = u64::MAX - 2;
 /// Connections accepted in a row before others are served: keeps the others responsive.
 const ACCEPTS: usize = 64;
-/// One hot buffer for received bytes.
+/// Buffer for received bytes, shared by all connections so that it stays in the cache.
 const SCRATCH: usize = 128 * 1024;
 /// When a connection was busy at its idle timeout, it is checked again after this time.
 /// Short beside the idle timeouts under test.

@@ -1,6 +1,6 @@
-//! Starting an origin, and telling it what to do while it runs.
+//! Starts an origin and sends commands to it while it runs.
 //!
-//! Orders are carried out by the origin's own thread; each call waits until that has happened.
+//! The origin's own thread executes commands; each call waits for the result.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,28 +19,27 @@ use super::options::OriginOptions;
 use crate::poller::{Poller, PollerWaker};
 use crate::port::bind_socket;
 
-/// Why an origin could not start.
 #[derive(Debug, Error)]
 pub enum OriginStartError {
-    /// The address is taken or not ours.
+    /// The address is in use or not of this host.
     #[error("cannot listen on {address}")]
     Listen {
         address: SocketAddr,
         #[source]
         source: Errno,
     },
-    /// The name would break the grammar of a header field.
+    /// The name is not valid in a header field.
     #[error("an origin's name must be visible ASCII, at most 64 bytes")]
     Name,
-    /// The kernel refused an epoll instance, an alarm or a wake-up.
+    /// The kernel rejected an epoll instance, a timer or an event descriptor.
     #[error("no poller could be made")]
     Poller(#[from] Errno),
-    /// The kernel refused a thread.
+    /// The kernel could not start a thread.
     #[error("no thread could be started")]
     Thread(#[from] std::io::Error),
 }
 
-/// Why an order was not carried out.
+/// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OriginCommandError {
     /// The origin's thread has ended.
@@ -84,7 +83,7 @@ impl TestOrigin {
         self.address
     }
 
-    /// What it has counted so far.
+    /// The current counts.
     pub fn figures(&self) -> OriginCounts {
         self.counts.read()
     }
@@ -99,17 +98,17 @@ impl TestOrigin {
         self.send_command(|done| OriginCommand::Revive { done })
     }
 
-    /// Stops or resumes doing anything; the kernel goes on accepting connections and bytes.
+    /// Stops or resumes all work; the kernel still accepts connections and receives bytes.
     pub fn set_hung(&self, hang: bool) -> Result<(), OriginCommandError> {
         self.send_command(|done| OriginCommand::Hang { hang, done })
     }
 
-    /// Answers from now on with this fault, or again without. An echoing origin has none.
+    /// Sets the fault of all further responses; `None` removes it. An echoing origin has no faults.
     pub fn set_fault(&self, fault: Option<OriginFault>) -> Result<(), OriginCommandError> {
         self.send_command(|done| OriginCommand::Fault { fault, done })
     }
 
-    /// Closes idle connections after this time from now on.
+    /// Sets the time after which idle connections are closed.
     pub fn set_idle_close(&self, after: Option<Duration>) -> Result<(), OriginCommandError> {
         self.send_command(|done| OriginCommand::IdleClose { after, done })
     }
@@ -140,5 +139,5 @@ impl Drop for TestOrigin {
     }
 }
 
-/// Orders that may wait for the origin's thread; whoever sends more waits.
+/// Queued commands; a sender waits while the queue is full.
 const ORDERS: usize = 16;

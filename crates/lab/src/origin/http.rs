@@ -1,7 +1,7 @@
-//! One HTTP/1 connection of an origin, without its socket: requests in, answers out, in order.
+//! One HTTP/1 connection of an origin, without its socket: requests in, responses out, in order.
 //!
-//! Large bodies are a number of bytes still to be sent, not memory. A request that breaks the grammar gets the
-//! codec's status and the end of the connection.
+//! Large bodies are a number of bytes still to be sent, not memory. A malformed request gets the codec's status and the
+//! connection closes.
 
 mod response;
 
@@ -15,7 +15,7 @@ use super::request::OriginRequest;
 use super::route::OriginRoute;
 use super::websocket::{self, FramesOutcome};
 
-/// How a connection is to end once its output is sent.
+/// How a connection closes once its output is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseMode {
     Close,
@@ -29,7 +29,7 @@ pub struct HttpOriginConnection {
     written: usize,
     /// Body bytes that follow `out`.
     fill: u64,
-    /// Body bytes still to be sent in chunks.
+    /// Body bytes still to be sent as chunks.
     chunks: Option<u64>,
     state: HttpOriginState,
     ending: Option<CloseMode>,
@@ -62,7 +62,7 @@ impl HttpOriginConnection {
         }
     }
 
-    /// Bytes came, or (with none) what had to be waited for is there.
+    /// Processes received bytes; without bytes, a delay that has expired.
     pub fn on_received(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) {
         if self.input.is_empty() {
             let used = self.process_input(bytes, site, now);
@@ -79,12 +79,12 @@ impl HttpOriginConnection {
         }
     }
 
-    /// What is to be sent: bytes, then so many of the filler.
+    /// Pending output: bytes, then this number of filler bytes.
     pub fn output(&self) -> (&[u8], u64) {
         (&self.out[self.written..], self.fill)
     }
 
-    /// So many of them were sent.
+    /// Removes sent bytes from the output.
     pub fn on_written(&mut self, bytes: usize) {
         let from_out = bytes.min(self.out.len() - self.written);
         self.written += from_out;
@@ -96,13 +96,13 @@ impl HttpOriginConnection {
         }
     }
 
-    /// How it ends, once there is nothing to be sent.
+    /// How the connection closes, once no output is pending.
     pub fn ending(&self) -> Option<CloseMode> {
         let (bytes, fill) = self.output();
         if bytes.is_empty() && fill == 0 { self.ending } else { None }
     }
 
-    /// When `received` is to be called although nothing came.
+    /// When `on_received` must be called even without received bytes.
     pub fn wake_at(&self) -> Option<MonotonicTime> {
         match &self.state {
             HttpOriginState::Waiting { until, .. } if *until != MonotonicTime::NEVER => {
@@ -112,7 +112,7 @@ impl HttpOriginConnection {
         }
     }
 
-    /// Whether it is between two requests, with nothing to send.
+    /// Whether the connection is between two requests with no output pending.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, HttpOriginState::Head)
             && self.input.is_empty()
@@ -120,12 +120,12 @@ impl HttpOriginConnection {
             && self.fill == 0
     }
 
-    /// Whether input is left that waits for output to be sent.
+    /// Whether input is buffered that waits for output to be sent.
     pub fn has_input(&self) -> bool {
         !self.input.is_empty() && self.out.is_empty() && self.fill == 0
     }
 
-    /// Does what can be done; how many bytes of input that used.
+    /// Processes as much input as possible; returns the number of bytes used.
     fn process_input(
         &mut self,
         bytes: &[u8],
@@ -170,7 +170,7 @@ impl HttpOriginConnection {
         used
     }
 
-    /// A request's head; how many bytes it took.
+    /// Reads a request's head; returns the number of bytes used, 0 for an incomplete head.
     fn read_head(&mut self, bytes: &[u8], site: &mut OriginContent, now: MonotonicTime) -> usize {
         if bytes.is_empty() {
             return 0;
@@ -208,7 +208,7 @@ impl HttpOriginConnection {
         request.head_len
     }
 
-    /// A request's body; how many bytes were taken, and whether that was all.
+    /// Reads a request's body; returns the number of bytes used, and whether the body is complete.
     fn read_body(
         &mut self,
         bytes: &[u8],
@@ -252,7 +252,6 @@ impl HttpOriginConnection {
         (consumed, finished)
     }
 
-    /// A request is whole.
     fn on_request_complete(
         &mut self,
         ask: OriginRequest,
@@ -273,9 +272,9 @@ impl HttpOriginConnection {
     }
 }
 
-/// Request bodies are stored up to this, to be sent back.
+/// Limit for a stored request body, which may be sent back.
 const MAX_STORED_BODY: usize = 4 << 20;
-/// Input that waits for output to be sent; a connection that sends more is closed.
+/// Limit for buffered input that waits for output to be sent; beyond it the connection is closed.
 const MAX_BUFFERED: usize = 1 << 20;
 
 #[cfg(test)]

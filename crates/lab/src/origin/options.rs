@@ -1,6 +1,6 @@
-//! What an origin is to serve, and where.
+//! Options of an origin: its protocol, address and name.
 //!
-//! Plain data; `handle` starts it.
+//! Plain data; `handle` starts the origin.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,24 +8,22 @@ use std::time::Duration;
 
 use super::request_log::RequestIdLog;
 
-/// An origin to start.
 #[derive(Clone, Debug)]
 pub struct OriginOptions {
-    /// Where to listen; port 0 lets the kernel choose.
+    /// Listen address; port 0 lets the kernel choose.
     pub listen: SocketAddr,
     pub kind: OriginKind,
-    /// Its name, in the `x-origin` field of every answer. Visible ASCII.
+    /// The value of the `x-origin` field in every response. Visible ASCII.
     pub name: String,
-    /// Close connections on which nothing happened for so long.
+    /// Closes connections that were idle for this time.
     pub idle_close: Option<Duration>,
-    /// Where identified requests are recorded; give several origins the same to see duplicates among them.
+    /// Records requests with an identifier; origins that share it reveal duplicates among them.
     pub request_log: Arc<RequestIdLog>,
 }
 
-/// What an origin serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginKind {
-    /// HTTP; `body` is the size of the answer to `/`, at most 1 GiB.
+    /// HTTP; `body` is the size of the response to `/`, at most 1 GiB.
     Http {
         body: u64,
     },
@@ -33,7 +31,7 @@ pub enum OriginKind {
 }
 
 impl OriginOptions {
-    /// On a loopback port of the kernel's choice.
+    /// Options for a loopback port that the kernel chooses.
     pub fn new(name: &str, kind: OriginKind) -> OriginOptions {
         OriginOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),

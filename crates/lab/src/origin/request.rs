@@ -1,32 +1,29 @@
-//! What of a request its answer needs, kept after the bytes are gone.
+//! The parts of a request that its response needs, stored after the received bytes are gone.
 //!
-//! It decides nothing about the answer.
+//! It makes no decision about the response.
 
 use wire::http1::{HttpVersion, ParsedRequestHead};
 
 use super::route::OriginRoute;
 use super::websocket;
 
-/// What of a request its answer needs.
 #[derive(Debug)]
 pub struct OriginRequest {
-    /// What is asked for.
     pub route: OriginRoute,
     pub is_head: bool,
     pub is_post: bool,
     pub version: HttpVersion,
-    /// Whether the connection goes on afterwards.
+    /// Whether the connection stays open afterwards.
     pub persist: bool,
     /// The identifier in the head.
     pub id: Option<u64>,
-    /// The answer to a WebSocket's key.
+    /// The `Sec-WebSocket-Accept` value for the request's key.
     pub accept: Option<String>,
-    /// The body, as far as it has come.
+    /// The body received so far.
     pub body: Vec<u8>,
 }
 
 impl OriginRequest {
-    /// Of a request's head.
     pub fn from_request(request: &ParsedRequestHead<'_, '_>) -> OriginRequest {
         let field = |name: &str| {
             let found = request.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name))?;
@@ -47,7 +44,7 @@ impl OriginRequest {
         }
     }
 
-    /// The identifier: of the body if it begins with one, else of the head.
+    /// The identifier: from the body if the body begins with one, otherwise from the head.
     pub fn identifier(&self) -> Option<u64> {
         let in_body = self.body.get(..19).and_then(|start| start.strip_prefix(b"id="));
         let in_body = in_body.and_then(|digits| std::str::from_utf8(digits).ok());

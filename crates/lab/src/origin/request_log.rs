@@ -1,17 +1,17 @@
-//! Which identified requests arrived, and which of them more than once.
+//! Records which identified requests arrived, and which of them more than once.
 //!
-//! Only requests that carry an identifier are recorded, and only once they have arrived whole.
+//! Only requests with an identifier are recorded, and only once they have arrived completely.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// A record that several origins may share.
+/// A record that several origins can share.
 #[derive(Debug, Default)]
 pub struct RequestIdLog(Mutex<RequestIdCounts>);
 
 #[derive(Debug, Default)]
 struct RequestIdCounts {
-    /// How often each identifier came, and whether as a POST.
+    /// Arrivals of each identifier, and whether its request was a POST.
     ids: HashMap<u64, (u32, bool)>,
     beyond: u64,
 }
@@ -28,7 +28,7 @@ pub struct Arrivals {
 }
 
 impl RequestIdLog {
-    /// A whole request with this identifier arrived.
+    /// Records a complete request with this identifier.
     pub fn record_request(&self, id: u64, is_post: bool) {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((count, post)) = records.ids.get_mut(&id) {
@@ -46,7 +46,6 @@ impl RequestIdLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).ids.contains_key(&id)
     }
 
-    /// A summary of all that arrived.
     pub fn arrivals(&self) -> Arrivals {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let duplicates = |post: bool| {
@@ -61,7 +60,7 @@ impl RequestIdLog {
     }
 }
 
-/// Bounds the memory of the log: further requests are only counted.
+/// Bounds the memory of the record: requests with further identifiers are only counted.
 const LIMIT: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,20 +1,19 @@
-//! What a request target asks of an origin.
+//! Maps a request target to a route of the origin.
 //!
-//! Only reading of the target; the answers are made in `http`.
+//! It only parses the target; `http` makes the responses.
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginRoute {
-    /// `/`: the origin's own body.
+    /// `/`: the origin's normal body.
     Root,
     Health,
     /// `/bytes/N`: a body of N bytes.
     Bytes(u64),
-    /// `/chunked/N`: the same in chunks, without a length.
+    /// `/chunked/N`: the same as chunks, without a length.
     Chunked(u64),
-    /// `/delay/MS`: an answer after so many milliseconds.
+    /// `/delay/MS`: a response after this many milliseconds.
     Delay(u64),
-    /// `/status/N`: an empty answer with this status.
+    /// `/status/N`: an empty response with this status.
     Status(u16),
     /// `/echo`: the request's body.
     Echo,
@@ -24,7 +23,7 @@ pub enum OriginRoute {
 }
 
 impl OriginRoute {
-    /// Of a target in origin form; a query is ignored.
+    /// Parses a target in origin form; the query is ignored.
     pub fn from_target(target: &str) -> OriginRoute {
         let path = target.split('?').next().unwrap_or(target);
         match path {
@@ -50,7 +49,7 @@ impl OriginRoute {
     }
 }
 
-/// Answers are generated, so only numbers that would take hours are mistakes.
+/// Bodies are generated, so only sizes that would take hours count as mistakes.
 const MOST_BYTES: u64 = 1 << 34;
 /// Ten minutes: longer than any timeout under test.
 const MOST_DELAY_MS: u64 = 600_000;

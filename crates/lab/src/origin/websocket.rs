@@ -1,22 +1,23 @@
-//! The least of a WebSocket server that can prove a tunnel: the handshake's key and an echo of frames.
+//! The smallest WebSocket server that tests of tunnels need: the handshake's key and an echo of frames.
 //!
-//! RFC 6455. Fragments are sent back as they came; nothing is negotiated, and text is not checked for UTF-8.
+//! RFC 6455. Fragments are echoed unchanged; nothing is negotiated, and text is not checked for UTF-8.
 
 /// `Sec-WebSocket-Accept` for a key (RFC 6455 §4.2.2).
 pub fn accept_key(key: &str) -> String {
     base64(&sha1(format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11").as_bytes()))
 }
 
-/// What frames led to.
+/// The result of processing frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FramesOutcome {
-    /// So many bytes were used; the rest is an incomplete frame.
+    /// This many bytes were used; the rest is an incomplete frame.
     Consumed(usize),
-    /// The peer closed, or broke the protocol: after the output, close.
+    /// The peer sent a close or broke the protocol: send the output, then close.
     Close,
 }
 
-/// Answers every whole frame in `input`: data unmasked and sent back, a ping with a pong, a close with a close.
+/// Processes every complete frame in `input`: echoes data unmasked, answers a ping with a pong and a close with a
+/// close.
 pub fn echo_frames(input: &[u8], out: &mut Vec<u8>) -> FramesOutcome {
     let mut used = 0;
     loop {
@@ -48,7 +49,7 @@ struct WebSocketFrame<'a> {
     length: usize,
 }
 
-/// A frame that is not masked, or too long to keep.
+/// A frame that is not masked, has reserved bits set, or is too long to buffer.
 struct BrokenFrame;
 
 fn parse_frame(bytes: &[u8]) -> Option<Result<WebSocketFrame<'_>, BrokenFrame>> {
@@ -87,7 +88,7 @@ fn write_frame(first: u8, mask: [u8; 4], payload: &[u8], out: &mut Vec<u8>) {
     out.extend(payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask));
 }
 
-/// SHA-1 (FIPS 180-4 §6.1), as the handshake demands it; of no use for anything secret.
+/// SHA-1 (FIPS 180-4 §6.1), required by the handshake; unsuitable for anything secret.
 fn sha1(message: &[u8]) -> [u8; 20] {
     let mut state: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
     let mut padded = message.to_vec();
@@ -151,7 +152,7 @@ fn base64(bytes: &[u8]) -> String {
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
-/// The longest payload taken.
+/// Longest payload accepted, bytes.
 const MOST: usize = 1 << 20;
 
 #[cfg(test)]

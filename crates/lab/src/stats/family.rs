@@ -1,14 +1,14 @@
-//! Several tests as one question: probabilities corrected so that all of them together are as seldom wrong as one alone
-//! would be (Holm 1979). Nothing is assumed of how the tests hang together.
+//! Several tests as one: probabilities corrected so that the chance of any error equals that of a single test (Holm
+//! 1979). The tests may depend on each other in any way.
 
-/// The corrected p of each test: at or below alpha, it is proven while all together are wrong with alpha at most.
+/// The corrected p of each test. Tests at or below alpha are proven, with a probability of any error of at most alpha.
 pub fn holm_correction(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
     let mut corrected = vec![1.0; ps.len()];
     let mut least: f64 = 0.0;
     for (rank, at) in order.into_iter().enumerate() {
-        // None is more certain than one before it.
+        // Corrected values must not decrease with rank.
         least = least.max((ps[at] * (ps.len() - rank) as f64).min(1.0));
         corrected[at] = least;
     }

@@ -3,9 +3,9 @@
 use super::normal;
 use super::sample::{deviation, mean, sorted};
 
-/// Half the width of the mean's interval in per cent of the mean; `None` of fewer than two or a mean of 0.
+/// Half the width of the mean's interval in per cent of the mean; `None` for fewer than two values or a mean of 0.
 ///
-/// Assumes that runs scatter normally, as netperf's confidence does.
+/// Assumes a normal distribution of runs, as netperf's confidence does.
 pub fn mean_width_percent(values: &[f64], confidence: f64) -> Option<f64> {
     let mean = mean(values);
     if values.len() < 2 || mean == 0.0 {
@@ -20,7 +20,7 @@ pub fn mean_width_percent(values: &[f64], confidence: f64) -> Option<f64> {
 pub fn median(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let n = sorted.len();
-    // The share of all 2^n ways in which at most `k` values lie below the median.
+    // The share of all 2^n outcomes in which at most `k` values lie below the median.
     let mut probability = 0.5_f64.powi(i32::try_from(n).ok()?);
     let mut below = 0.0;
     let mut cut = None;
@@ -35,7 +35,7 @@ pub fn median(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     cut.map(|k| (sorted[k], sorted[n - 1 - k]))
 }
 
-/// The interval of a share: `part` of `all` were seen (Wilson, without continuity correction).
+/// The interval of a share observed as `part` of `all` (Wilson, without continuity correction).
 pub fn share(part: u64, all: u64, confidence: f64) -> (f64, f64) {
     if all == 0 {
         return (0.0, 1.0);

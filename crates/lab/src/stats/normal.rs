@@ -1,6 +1,6 @@
-//! The normal distribution and Student's: areas and the points that cut them.
+//! The normal distribution and Student's: cumulative probabilities and quantiles.
 
-/// The area below `z` under the standard normal curve; right to 1e-7 (Abramowitz and Stegun 7.1.26).
+/// The cumulative probability below `z`; accurate to 1e-7 (Abramowitz and Stegun 7.1.26).
 pub fn cumulative(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
@@ -10,17 +10,17 @@ pub fn cumulative(z: f64) -> f64 {
     if z < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The point with this area below it; areas of 0 and 1 give the ends that are looked at, ±9.
+/// The quantile of a probability. Probabilities of 0 and 1 give the ends of the search range, ±9.
 pub fn quantile(area: f64) -> f64 {
     bisect(area, 9.0, cumulative)
 }
 
-/// The point of Student's distribution with this area below it.
+/// The quantile of a probability in Student's distribution.
 pub fn student_quantile(area: f64, freedom: f64) -> f64 {
     bisect(area, 1e4, |t| student_cumulative(t, freedom))
 }
 
-/// The area below `t` under Student's curve with `freedom` degrees of freedom.
+/// The cumulative probability below `t` in Student's distribution with `freedom` degrees of freedom.
 pub fn student_cumulative(t: f64, freedom: f64) -> f64 {
     let tail = beta_share(freedom / (freedom + t * t), freedom / 2.0, 0.5) / 2.0;
     if t < 0.0 { tail } else { 1.0 - tail }
@@ -94,7 +94,7 @@ mod tests {
         {
             assert!((quantile(area) - expected).abs() < 1e-4, "{area}: {}", quantile(area));
         }
-        // Student's table: 95 % and 99 %, both sides.
+        // Student's table: 95 % and 99 %, two-sided.
         for (area, freedom, expected) in [
             (0.975, 1.0, 12.706),
             (0.975, 4.0, 2.776),

@@ -1,26 +1,26 @@
-//! Two samples by their ranks: Mann and Whitney's test, the shift between them with its interval, and its size.
+//! Compares two samples by ranks: the Mann–Whitney test, the shift between them with its interval, and the effect size.
 //!
-//! Exact for up to `MOST_EXACT` values, ties included: the distribution is that of all ways to deal the ranks. Above
-//! that the normal approximation with the correction for ties is used. No shape of the noise is assumed.
+//! Exact for up to `MOST_EXACT` values, ties included: the distribution counts all assignments of the ranks. For larger
+//! samples the normal approximation with the correction for ties is used. No distribution of the noise is assumed.
 
 use super::normal;
 use super::sample::{median, sorted};
 
-/// What two samples say.
+/// The comparison of two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTestResult {
-    /// How probable a difference at least this clear would be if both came from the same source; two-sided.
+    /// Probability of a difference at least this large if both samples had the same source; two-sided.
     pub p: f64,
-    /// The probability that a value of the second exceeds one of the first, less that of the opposite: −1 to 1
-    /// (Cliff's delta).
+    /// Probability that a value of the second sample exceeds one of the first, minus the opposite: −1 to 1 (Cliff's
+    /// delta).
     pub effect: f64,
-    /// The median of all differences between the second's values and the first's (Hodges and Lehmann).
+    /// The median of all differences between the second's values and the first's (Hodges–Lehmann).
     pub shift: f64,
     /// An interval of the shift at confidence 1 − alpha; `None`: too few values for one.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Compares a second sample with a first; neither is empty. `alpha`: the interval's error probability.
+/// Compares a second sample with a first; neither may be empty. `alpha`: the interval's error probability.
 pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> RankTestResult {
     let n = first.len();
     let m = second.len();
@@ -44,18 +44,18 @@ pub fn compare(first: &[f64], second: &[f64], alpha: f64) -> RankTestResult {
     }
 }
 
-/// The smallest p that samples of these sizes can give: below it nothing can be proven.
+/// The smallest p that samples of these sizes can give; nothing can be proven below it.
 pub fn smallest_p(n: usize, m: usize) -> f64 {
     let ways = (1..=n).fold(1.0, |ways, k| ways * (m + k) as f64 / k as f64);
     (2.0 / ways).min(1.0)
 }
 
-/// Runs that each side needs so that anything can be proven at `alpha`.
+/// Runs of each side below which nothing can be proven at `alpha`.
 pub fn runs_needed(alpha: f64) -> usize {
     (1..1_000).find(|n| smallest_p(*n, *n) <= alpha).unwrap_or(1_000)
 }
 
-/// Twice the rank of each value among all, ties sharing the mean of theirs.
+/// Twice the rank of each value among all values; ties share their mean rank.
 fn doubled_midranks(first: &[f64], second: &[f64]) -> Vec<u64> {
     let all: Vec<f64> = first.iter().chain(second).copied().collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
@@ -70,7 +70,7 @@ fn doubled_midranks(first: &[f64], second: &[f64]) -> Vec<u64> {
     ranks
 }
 
-/// Of all ways to choose `m` of the ranks, the share whose sum is as far from the middle as `sum`.
+/// The share of all ways to choose `m` of the ranks whose sum is at least as far from the middle as `sum`.
 fn exact_p(ranks: &[u64], m: usize, sum: u64) -> f64 {
     let ways = count_subset_sums(ranks, m);
     let middle = m as f64 * (ranks.len() + 1) as f64;
@@ -80,7 +80,7 @@ fn exact_p(ranks: &[u64], m: usize, sum: u64) -> f64 {
     (extreme.map(|(_, ways)| ways).sum::<f64>() / total).min(1.0)
 }
 
-/// How many ways to choose `m` of the values come to each sum.
+/// For each sum, the number of ways to choose `m` of the values.
 fn count_subset_sums(values: &[u64], m: usize) -> Vec<f64> {
     let most: u64 = values.iter().sum();
     let mut table = vec![vec![0.0; most as usize + 1]; m + 1];
@@ -117,7 +117,7 @@ fn approximate_p(ranks: &[u64], n: usize, m: usize, wins: f64) -> f64 {
     (2.0 * normal::cumulative(-z)).min(1.0)
 }
 
-/// How many of the sorted differences lie outside the interval at each end.
+/// The number of sorted differences outside the interval at each end.
 fn trimmed(n: usize, m: usize, alpha: f64) -> Option<usize> {
     if n + m > MOST_EXACT {
         let product = (n * m) as f64;
@@ -141,7 +141,7 @@ fn trimmed(n: usize, m: usize, alpha: f64) -> Option<usize> {
     cut
 }
 
-/// Values of both samples together for which every way of dealing ranks is counted.
+/// Largest number of values of both samples for which all assignments of ranks are counted.
 const MOST_EXACT: usize = 60;
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn tabled_values() {
-        // Wholly apart: 2 of C(n+m, n) ways.
+        // Completely separated samples: 2 of C(n+m, n) assignments.
         let apart = compare(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], 0.05);
         assert!((apart.p - 0.1).abs() < 1e-12 && apart.effect == 1.0, "{apart:?}");
         assert_eq!(apart.shift, 3.0);
@@ -160,7 +160,7 @@ mod tests {
         assert!((five.p - 2.0 / 252.0).abs() < 1e-12);
         assert_eq!(five.interval, Some((1.0, 9.0)));
         assert_eq!((runs_needed(0.05), runs_needed(0.01)), (4, 5));
-        // Critical values of U for n = m = 10: 23 at 5 %, 16 at 1 %, both sides (Mann and Whitney's table).
+        // Critical values of U for n = m = 10: 23 at 5 %, 16 at 1 %, two-sided (Mann and Whitney's table).
         let at = |low: usize| {
             let ranks: Vec<u64> = (1..=20).collect();
             let ways = count_subset_sums(&ranks, 10);
@@ -192,7 +192,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Exchanging the samples mirrors everything; p is a probability; the interval holds the shift.
+        /// Exchanging the samples mirrors the result; p is a probability; the interval contains the shift.
         #[test]
         fn symmetric(
             first in prop::collection::vec(-20i32..20, 1..12),

@@ -1,11 +1,11 @@
-//! What one sample of runs says by itself.
+//! Statistics of one sample of runs.
 
-/// The mean; 0 of nothing.
+/// The mean; 0 of an empty sample.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The standard deviation with n − 1 in the denominator; 0 of fewer than two.
+/// The standard deviation with n − 1 in the denominator; 0 of fewer than two values.
 pub fn deviation(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -15,13 +15,13 @@ pub fn deviation(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt()
 }
 
-/// The standard deviation in per cent of the mean; 0 where the mean is.
+/// The standard deviation in per cent of the mean; 0 if the mean is 0.
 pub fn deviation_percent(values: &[f64]) -> f64 {
     let mean = mean(values);
     if mean == 0.0 { 0.0 } else { deviation(values) / mean.abs() * 100.0 }
 }
 
-/// The median: the mean of the middle two of an even number; 0 of nothing.
+/// The median: of an even number, the mean of the middle two; 0 of an empty sample.
 pub fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     match sorted.len() {

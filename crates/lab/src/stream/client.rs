@@ -1,6 +1,6 @@
-//! The ordering end of stream measurements: one run at a time, seen from both ends.
+//! The client of stream measurements: makes one run at a time and collects the figures of both ends.
 //!
-//! It judges nothing.
+//! It does not assess figures.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,24 +24,24 @@ pub struct StreamRun {
     pub received: StreamReport,
 }
 
-/// Why a run gave no figures.
+/// Why a run has no figures.
 #[derive(Debug, Error)]
 pub enum StreamRunError {
     #[error("{0} cannot be reached: {1}; start `steelyard bench serve --stream` there")]
     Unreachable(SocketAddr, #[source] io::Error),
-    /// The other end says no.
+    /// The server refused the request.
     #[error("the serving end refuses: {0}")]
     Refused(String),
-    /// What came is no answer.
+    /// The server's reply is invalid.
     #[error("the serving end says something else than steelyard does: {0}")]
     Answer(#[from] serde_json::Error),
-    /// A connection or the run broke off.
+    /// A connection or the run failed.
     #[error("the run broke off: {0}")]
     ConnectionLost(#[from] io::Error),
-    /// It broke off after something had passed.
+    /// The run failed after data had been transferred.
     #[error("after {} bytes: {source}", .seen.bytes)]
     Interrupted {
-        /// What this end had seen.
+        /// The figures of this end.
         seen: Box<StreamReport>,
         #[source]
         source: Box<StreamRunError>,
@@ -55,7 +55,7 @@ impl From<InterruptedRun> for StreamRunError {
 }
 
 impl StreamRunError {
-    /// With what this end had seen, if anything.
+    /// Adds the figures of this end, if any.
     fn with_report(self, seen: StreamReport) -> StreamRunError {
         if seen.bytes == 0 {
             return self;
@@ -64,7 +64,7 @@ impl StreamRunError {
     }
 }
 
-/// Carries out one run against the end that serves at `to`.
+/// Makes one run with the server at `to`.
 pub fn run_stream(to: SocketAddr, ask: &StreamRequest) -> Result<StreamRun, StreamRunError> {
     let control = TcpStream::connect_timeout(&to, CONNECT_WITHIN);
     let control = control.map_err(|error| StreamRunError::Unreachable(to, error))?;
@@ -108,7 +108,7 @@ pub fn run_stream(to: SocketAddr, ask: &StreamRequest) -> Result<StreamRun, Stre
     })
 }
 
-/// Receives datagrams until the other end says what it sent.
+/// Receives datagrams until the server reports its figures.
 fn receive_from_server(
     socket: &std::net::UdpSocket,
     ask: &StreamRequest,
@@ -143,5 +143,5 @@ fn read_reply<T: DeserializeOwned>(lines: &mut BufReader<&TcpStream>) -> Result<
     Ok(serde_json::from_str(&line)?)
 }
 
-/// A server that does not answer within this time is reported as not there.
+/// A server that does not answer within this time is reported as unreachable.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);

@@ -1,37 +1,37 @@
-//! The matrix of a stream benchmark: every carrier, direction, buffer and message size, each repeated until its mean is
-//! precise enough, or reported as imprecise.
+//! The matrix of a stream benchmark: every transport, direction, buffer and message size, each repeated until its mean
+//! is precise enough or reported as imprecise.
 //!
-//! It carries out nothing: cells go out, runs come in.
+//! It makes no runs: it returns cells and assesses runs.
 
 use super::client::StreamRun;
 use super::request::{StreamDirection, StreamReport, StreamRequest, StreamTransport, VERSION};
 use crate::result::{BenchMetric, MetricDirection};
 use crate::stats::interval::mean_width_percent;
 
-/// What is to be measured.
+/// The parameters of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// TCP, UDP or both.
     pub carriers: Vec<StreamTransport>,
-    /// To the serving end, from it, or both.
+    /// To the server, from it, or both.
     pub directions: Vec<StreamDirection>,
-    /// Socket buffers; `None`: as the kernel does it.
+    /// Socket buffer sizes; `None`: the kernel chooses.
     pub buffers: Vec<Option<u32>>,
     pub messages: Vec<u32>,
-    /// How long each run sends, milliseconds.
+    /// Duration of sending in each run, milliseconds.
     pub millis: u32,
-    /// Bits a second at which datagrams leave at most, with all heads on Ethernet.
+    /// Largest bit rate of datagrams, with all headers on Ethernet.
     pub rate: Option<u64>,
-    /// How sure the mean must be.
+    /// The required precision of the mean.
     pub precision: PrecisionTarget,
 }
 
-/// When a cell has been repeated enough.
+/// The precision at which a cell has been repeated enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionTarget {
     /// Confidence of the interval, 0.95 or 0.99.
     pub confidence: f64,
-    /// The interval's width in per cent of the mean, both sides together.
+    /// Full width of the interval in per cent of the mean.
     pub width_percent: f64,
     pub least: u32,
     pub most: u32,
@@ -43,12 +43,12 @@ pub enum CellPrecision {
     NotYet,
     /// The interval is narrow enough.
     Precise,
-    /// It is not, after all runs that may be made: its width in per cent of the mean.
+    /// After all allowed runs the interval is still too wide: its width in per cent of the mean.
     Imprecise(f64),
 }
 
 impl Matrix {
-    /// Every cell; runs of a way and a carrier stand together, larger buffers later.
+    /// All cells, ordered by direction and transport, with larger buffers later.
     pub fn cells(&self) -> Vec<StreamRequest> {
         let mut cells = Vec::new();
         for carrier in &self.carriers {
@@ -80,7 +80,7 @@ impl Matrix {
 }
 
 impl PrecisionTarget {
-    /// Whether these throughputs are enough.
+    /// Whether these throughputs are precise enough.
     pub fn check_precision(&self, throughputs: &[f64]) -> CellPrecision {
         let runs = throughputs.len() as u32;
         if runs < self.least {
@@ -96,7 +96,7 @@ impl PrecisionTarget {
     }
 }
 
-/// What a cell is called.
+/// The name of a cell.
 pub fn cell_name(ask: &StreamRequest) -> String {
     let carrier = match ask.carrier {
         StreamTransport::Tcp => "tcp",
@@ -110,12 +110,12 @@ pub fn cell_name(ask: &StreamRequest) -> String {
     format!("{carrier} {way}, buffer {buffer}, message {} B", ask.message)
 }
 
-/// The figures of a run. What was received counts as throughput: what was sent may be lost.
+/// The figures of a run. The throughput is that of received data, because sent data may be lost.
 pub fn metrics(ask: &StreamRequest, run: &StreamRun) -> Vec<BenchMetric> {
     build_metrics(ask, Some(&run.sent), Some(&run.received))
 }
 
-/// The figures of an interrupted run: only those of the client's end.
+/// The figures of an interrupted run, only those of the client.
 pub fn partial_metrics(ask: &StreamRequest, seen: &StreamReport) -> Vec<BenchMetric> {
     match ask.way {
         StreamDirection::To => build_metrics(ask, Some(seen), None),
@@ -137,7 +137,7 @@ fn build_metrics(
     };
     let of_sent = |of: fn(&StreamReport) -> u64| sent.map(|seen| of(seen) as f64);
     let of_received = |of: fn(&StreamReport) -> u64| received.map(|seen| of(seen) as f64);
-    // The receiver's clock ends with the last byte; a single read has no duration of its own.
+    // The receiver's time ends with the last byte; a single read has no duration of its own.
     let throughput = received.map(|seen| {
         let others = sent.map_or(0, |sent| sent.nanos);
         rate(seen.bytes, if seen.nanos > 0 { seen.nanos } else { others })

@@ -1,14 +1,14 @@
-//! What the two ends of a stream measurement say to each other: lines of JSON on a control connection, and the head of
+//! The messages between the two ends of a stream measurement: lines of JSON on a control connection, and the header of
 //! each datagram.
 //!
-//! Everything that comes is checked here. It sends nothing.
+//! Everything received is validated here. It sends nothing.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// An order of one run.
+/// A request for one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct StreamRequest {
@@ -17,11 +17,11 @@ pub struct StreamRequest {
     pub way: StreamDirection,
     /// Bytes of each message.
     pub message: u32,
-    /// Bytes of both ends' socket buffers as asked of the kernel; `None`: as the kernel does it.
+    /// Requested socket buffer size of both ends, bytes; `None`: the kernel chooses.
     pub buffer: Option<u32>,
-    /// How long is sent, milliseconds.
+    /// Duration of sending, milliseconds.
     pub millis: u32,
-    /// Bits a second at which datagrams leave at most, with all heads on Ethernet; `None`: as fast as the kernel takes them.
+    /// Largest bit rate of datagrams, with all headers on Ethernet; `None`: as fast as the kernel accepts them.
     pub rate: Option<u64>,
 }
 
@@ -35,63 +35,63 @@ pub enum StreamTransport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamDirection {
-    /// The one who ordered.
+    /// From the client to the server.
     To,
-    /// The one who serves.
+    /// From the server to the client.
     From,
 }
 
-/// What the serving end says before the run.
+/// The server's reply before the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamReply {
     Ready {
         port: u16,
-        /// Datagrams carry it, so that nobody else's are counted or answered.
+        /// A token in each datagram, so that datagrams of others are not counted or answered.
         token: u64,
     },
-    /// The order cannot be carried out.
+    /// The server refuses the request, with the reason.
     Refused(String),
 }
 
-/// What one end saw of a run.
+/// The figures of one end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StreamReport {
     /// Bytes of payload, sent or received.
     pub bytes: u64,
-    /// Messages, sent or received; reads of a stream are not messages.
+    /// Messages, sent or received; reads of a TCP stream are not messages.
     pub messages: u64,
-    /// Datagrams that came after one with a higher number.
+    /// Datagrams that arrived after one with a higher number.
     pub reordered: u64,
-    /// Datagrams that the kernel refused to take for want of buffers.
+    /// Datagrams that the kernel rejected for lack of buffers.
     pub refused: u64,
-    /// From the first to the last.
+    /// Time from the first to the last.
     pub nanos: u64,
-    /// What the kernel made of the send buffer, bytes; it counts its bookkeeping in.
+    /// The send buffer size as the kernel set it, bytes, including its bookkeeping.
     pub send_buffer: u64,
-    /// What the kernel made of the receive buffer, likewise.
+    /// The receive buffer size as the kernel set it, bytes, including its bookkeeping.
     pub receive_buffer: u64,
-    /// The largest segment of TCP, bytes.
+    /// The largest TCP segment, bytes.
     pub segment: Option<u32>,
-    /// Segments of TCP that were sent again.
+    /// Retransmitted TCP segments.
     pub retransmitted: Option<u32>,
 }
 
-/// Why a line is no order.
+/// Why a request is invalid.
 #[derive(Debug, Error)]
 pub enum StreamRequestError {
-    /// Not of this form.
+    /// The line is not a request.
     #[error("it is no order of `steelyard bench stream`: {0}")]
     Form(#[from] serde_json::Error),
     #[error(
         "it speaks version {0}; this end speaks {VERSION}: use the same steelyard on both ends"
     )]
     Version(u32),
-    /// A message that is too large or too small.
+    /// A message size outside the limits.
     #[error("messages of {0} bytes; expected {1} to {2}")]
     Message(u32, u32, u32),
-    /// A stream has a pace of its own.
+    /// A rate for TCP, which paces itself, or one that is too low.
     #[error("a rate of {0} bit/s for a stream; expected datagrams, of at least {LEAST_RATE} bit/s")]
     Rate(u64),
     /// A run that is too long.
@@ -100,7 +100,7 @@ pub enum StreamRequestError {
 }
 
 impl StreamRequest {
-    /// Whether it can be carried out.
+    /// Fails unless the request can be carried out.
     pub fn check(&self) -> Result<(), StreamRequestError> {
         if self.version != VERSION {
             return Err(StreamRequestError::Version(self.version));
@@ -123,7 +123,7 @@ impl StreamRequest {
         Ok(())
     }
 
-    /// How long is sent.
+    /// Duration of sending.
     pub fn time(&self) -> Duration {
         Duration::from_millis(u64::from(self.millis))
     }
@@ -134,7 +134,7 @@ pub fn parse_request(line: &str) -> Result<StreamRequest, StreamRequestError> {
     ask.check().map(|()| ask)
 }
 
-/// Writes the head of datagram `number` into `message`, which is at least `HEAD` long.
+/// Writes the header of datagram `number` into `message`, which must have at least `HEAD` bytes.
 pub fn write_datagram_header(message: &mut [u8], token: u64, number: u64) {
     message[..8].copy_from_slice(&token.to_be_bytes());
     message[8..HEAD].copy_from_slice(&number.to_be_bytes());
@@ -147,11 +147,11 @@ pub fn read_datagram_number(message: &[u8], token: u64) -> Option<u64> {
     (u64::from_be_bytes(*theirs) == token).then(|| u64::from_be_bytes(*number))
 }
 
-/// Counts datagrams as they come.
+/// Counts reordered datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReorderCounter {
     highest: Option<u64>,
-    /// Datagrams that came after one with a higher number.
+    /// Datagrams that arrived after one with a higher number.
     pub reordered: u64,
 }
 
@@ -164,17 +164,17 @@ impl ReorderCounter {
     }
 }
 
-/// The version of what is said.
+/// The version of the protocol.
 pub const VERSION: u32 = 2;
-/// Bytes of a datagram's head.
+/// Bytes of a datagram's header.
 pub const HEAD: usize = 16;
-/// Bytes of a line at most.
+/// Limit for the bytes of a line.
 pub const MAX_LINE: u64 = 4_096;
-/// The number of a datagram that only asks for others.
+/// The number of a datagram that requests others.
 pub const HELLO: u64 = u64::MAX;
 /// Ten minutes: a longer run is a mistake of unit.
 const LONGEST_MS: u32 = 600_000;
-/// Bits a second: below, one packet would take longer than a run.
+/// Bits a second; at a lower rate one packet would take longer than a run.
 const LEAST_RATE: u64 = 1_000;
 
 #[cfg(test)]

@@ -1,23 +1,24 @@
-//! When datagrams may leave that are not to be faster than a link. Pure.
+//! Send times of datagrams that must not exceed a link's rate. Pure.
 //!
-//! A network card takes datagrams as fast as its link carries them, and makes the sender wait. Where the narrow place is further
-//! on, nobody does: whatever is too much is lost there, and of a datagram in fragments a single lost one is enough.
+//! A network card accepts datagrams at its link's rate and blocks the sender. At a bottleneck further along the path
+//! nothing does, so the excess is lost there. Of a fragmented datagram, one lost fragment loses the whole.
 
 use std::time::Duration;
 
-/// Bytes of a frame's heads of Ethernet and IPv4, of a packet's payload, and of UDP's head.
+/// Bytes of the Ethernet and IPv4 headers of a frame, of a fragment's payload, and of the UDP header.
 const HEADS: u64 = 14 + 20;
 /// 1,500 bytes less the header of IPv4.
 const FRAGMENT: u64 = 1_480;
 const UDP: u64 = 8;
 
-/// Bytes of a datagram's frames on Ethernet of 1,500 bytes with IPv4; IPv6 takes 20 more for each, which are not reckoned.
+/// Bytes of a datagram's frames on Ethernet with an MTU of 1,500 and IPv4. IPv6 needs 20 more for each frame, which are
+/// not counted.
 pub fn wire_bytes(message: u64) -> u64 {
     let carried = message + UDP;
     carried + carried.div_ceil(FRAGMENT) * HEADS
 }
 
-/// How long after the first one the next datagram may leave, once so many have: so long the link is busy with those.
+/// When the next datagram may be sent after this many, relative to the first: the link is busy with those until then.
 pub fn send_due(messages: u64, message: u64, bits_per_second: u64) -> Duration {
     let bits = u128::from(messages) * u128::from(wire_bytes(message)) * 8;
     let nanos = bits * 1_000_000_000 / u128::from(bits_per_second.max(1));

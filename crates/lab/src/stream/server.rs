@@ -1,4 +1,4 @@
-//! The serving end of stream measurements: a thread for each request, at most `SESSIONS` at a time.
+//! The server of stream measurements: a thread for each request, at most `SESSIONS` at a time.
 //!
 //! It sends only to the requesting address, and datagrams only after that address has returned its token.
 
@@ -16,14 +16,13 @@ use super::socket;
 use super::tcp::{self, GRACE};
 use super::udp;
 
-/// What it has done.
 #[derive(Debug, Default)]
 pub struct StreamServerCounts {
-    /// Orders that were carried out.
+    /// Requests that completed.
     pub served: AtomicU64,
-    /// Orders that were refused: mistaken, or too many at a time.
+    /// Requests refused: invalid, or too many at a time.
     pub refused: AtomicU64,
-    /// Orders that broke off.
+    /// Requests that failed.
     pub broken: AtomicU64,
     open: AtomicU64,
 }
@@ -31,7 +30,7 @@ pub struct StreamServerCounts {
 /// Serves until `stop`.
 ///
 /// # Errors
-/// The listener cannot be waited on.
+/// The listener cannot be polled.
 pub fn serve_streams(
     listener: &TcpListener,
     stop: &AtomicBool,
@@ -41,7 +40,7 @@ pub fn serve_streams(
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
             Ok((control, from)) => admit(control, from, counts),
-            // No connection, or one that is closed already; a lack of descriptors ends when others do.
+            // No connection, or an already closed one; a lack of descriptors ends when other sessions do.
             Err(_) => std::thread::park_timeout(LOOK),
         }
     }
@@ -150,7 +149,7 @@ fn receive_datagrams(
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| udp::receive(socket, ask, token, &over));
         let mut line = String::new();
-        // Any line, or the end of the connection: nothing more is sent.
+        // Any line, or the end of the connection: the sender has finished.
         let read = lines.take(MAX_LINE).read_line(&mut line);
         // Release pairs with the Acquire of the receiver.
         over.store(true, Ordering::Release);
@@ -159,10 +158,10 @@ fn receive_datagrams(
     })
 }
 
-/// A number that an outsider cannot guess.
+/// A number that others cannot guess.
 fn random_token(socket: &UdpSocket) -> Result<u64> {
     use std::hash::{BuildHasher, Hasher};
-    // Keyed by the system's random source, as the standard library keys its tables.
+    // The standard library seeds this hasher from the system's random source.
     let mut hasher = std::hash::RandomState::new().build_hasher();
     hasher.write_u16(socket.local_addr()?.port());
     Ok(hasher.finish())
@@ -173,9 +172,9 @@ fn send_line<T: serde::Serialize>(mut control: &TcpStream, what: &T) -> Result<(
     control.write_all(format!("{text}\n").as_bytes())
 }
 
-/// Measurements at a time.
+/// Limit for concurrent measurements.
 const SESSIONS: u64 = 16;
-/// A client that sends no order is given up, so that it holds no place.
+/// Time limit for a client's request, so that a silent client does not occupy a session.
 const ORDER_WITHIN: Duration = Duration::from_secs(10);
-/// Between two looks at whether the server is to stop.
+/// Interval between checks of `stop`.
 const LOOK: Duration = Duration::from_millis(10);

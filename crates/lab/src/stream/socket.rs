@@ -1,5 +1,5 @@
-//! Sockets of stream measurements: opened with buffers that are set before the connection is made, so that windows are
-//! scaled for them, and read back afterwards. It sends nothing.
+//! Sockets of stream measurements. Buffer sizes are set before the connection is made, so that the window scale fits
+//! them, and read back afterwards. It sends nothing.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -26,14 +26,14 @@ pub fn connection(to: SocketAddr, buffer: Option<u32>) -> io::Result<TcpStream> 
     Ok(TcpStream::from(fd))
 }
 
-/// A socket for datagrams on a port that the kernel chooses.
+/// A UDP socket on a port that the kernel chooses.
 pub fn datagrams(ip: IpAddr, buffer: Option<u32>) -> io::Result<UdpSocket> {
     let fd = open(ip, SocketType::DGRAM, buffer)?;
     bind(&fd, &SocketAddr::new(ip, 0))?;
     Ok(UdpSocket::from(fd))
 }
 
-/// What the kernel made of it.
+/// Reads the socket's buffer sizes and TCP figures.
 pub fn read_socket_state(socket: impl AsFd, seen: &mut StreamReport) {
     let socket = socket.as_fd();
     seen.send_buffer = sockopt::socket_send_buffer_size(socket).unwrap_or(0) as u64;

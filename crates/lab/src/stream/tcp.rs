@@ -1,4 +1,4 @@
-//! Sends and receives a stream of TCP for a time. Both ends use it. It opens nothing.
+//! Sends and receives a TCP stream for a time. Both ends use it. It opens no sockets.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,10 +9,10 @@ use thiserror::Error;
 use super::request::{StreamReport, StreamRequest};
 use super::socket::read_socket_state;
 
-/// Longer than its time a run may take by so much, for what is under way.
+/// Additional time of a run for data in flight.
 pub const GRACE: Duration = Duration::from_secs(20);
 
-/// A run that broke off, and what this end had seen of it.
+/// An interrupted run, with the figures of this end.
 #[derive(Debug, Error)]
 #[error("{source}")]
 pub struct InterruptedRun {
@@ -28,7 +28,7 @@ impl From<InterruptedRun> for io::Error {
     }
 }
 
-/// What was seen, whole or not, by how the run ended.
+/// Returns the report, with the error if the run failed.
 pub fn finish_report(
     seen: StreamReport,
     end: io::Result<()>,
@@ -39,13 +39,13 @@ pub fn finish_report(
     }
 }
 
-/// Sends messages until the time is over, then ends this direction.
+/// Sends messages until the time is over, then closes this direction.
 pub fn send(stream: &TcpStream, ask: &StreamRequest) -> Result<StreamReport, InterruptedRun> {
     let began = Instant::now();
     let mut seen = StreamReport::default();
     let sent = send_all(stream, ask, began, &mut seen);
     seen.nanos = nanos(began.elapsed());
-    // While it is open the kernel knows what became of the buffers.
+    // Must be read while the connection is open.
     read_socket_state(stream, &mut seen);
     finish_report(seen, sent.and_then(|()| stream.shutdown(Shutdown::Write)))
 }
@@ -66,7 +66,7 @@ fn send_all(
     Ok(())
 }
 
-/// Receives until the peer ends its direction.
+/// Receives until the peer closes its direction.
 pub fn receive(stream: &TcpStream, ask: &StreamRequest) -> Result<StreamReport, InterruptedRun> {
     let mut seen = StreamReport::default();
     let mut span = None;
@@ -76,7 +76,7 @@ pub fn receive(stream: &TcpStream, ask: &StreamRequest) -> Result<StreamReport, 
     finish_report(seen, received)
 }
 
-/// `span`: when the first bytes came, and the last.
+/// `span`: when the first bytes arrived, and the last.
 fn receive_all(
     mut stream: &TcpStream,
     ask: &StreamRequest,
@@ -107,5 +107,5 @@ pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Read at a time; bounds the memory of a thread.
+/// Bytes of one read; bounds the memory of a thread.
 const SCRATCH: usize = 256 * 1024;

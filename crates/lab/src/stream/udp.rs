@@ -1,4 +1,4 @@
-//! Sends and receives numbered datagrams for a time. Both ends use it. It opens nothing.
+//! Sends and receives numbered datagrams for a time. Both ends use it. It opens no sockets.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::{SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use super::send_rate;
 use super::socket::read_socket_state;
 use super::tcp::{GRACE, InterruptedRun, finish_report, nanos};
 
-/// Sends datagrams over a connected socket until the time is over, no faster than the order says.
+/// Sends datagrams over a connected socket until the time is over, at most at the requested rate.
 pub fn send(
     socket: &UdpSocket,
     ask: &StreamRequest,
@@ -50,7 +50,7 @@ fn send_all(
                 seen.bytes += bytes as u64;
                 seen.messages += 1;
             }
-            // The link's queue is full: this one is not sent, and no report may say so.
+            // The link's queue is full, so this datagram was not sent and must not be counted.
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => seen.refused += 1,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -59,7 +59,7 @@ fn send_all(
     Ok(())
 }
 
-/// Receives datagrams with this token until `over`, and then until nothing has come for a while.
+/// Receives datagrams with this token until `over`, and then until none has arrived for a while.
 pub fn receive(
     socket: &UdpSocket,
     ask: &StreamRequest,
@@ -83,7 +83,7 @@ pub fn receive(
     finish_report(seen, received)
 }
 
-/// `came` takes the number and the size of each datagram.
+/// `came` receives the number and the size of each datagram.
 fn receive_all(
     socket: &UdpSocket,
     ask: &StreamRequest,
@@ -118,7 +118,7 @@ fn receive_all(
     Ok(())
 }
 
-/// Waits for a datagram with this token from the address that ordered, and connects to where it came from.
+/// Waits for a datagram with this token from the requesting address, and connects to its source.
 pub fn await_hello(socket: &UdpSocket, from: SocketAddr, token: u64) -> Result<()> {
     socket.set_read_timeout(Some(LOOK))?;
     let until = Instant::now() + HELLO_WITHIN;
@@ -139,7 +139,7 @@ pub fn await_hello(socket: &UdpSocket, from: SocketAddr, token: u64) -> Result<(
     Err(Error::new(ErrorKind::TimedOut, "no datagram came from the end that ordered them"))
 }
 
-/// Asks for datagrams; a lost one is made up for by sending several.
+/// Requests datagrams; several are sent because one may be lost.
 pub fn send_hello(socket: &UdpSocket, token: u64) -> Result<()> {
     let mut hello = [0; HEAD];
     write_datagram_header(&mut hello, token, HELLO);
@@ -150,11 +150,11 @@ fn is_pause(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// Between two looks at whether the run is over.
+/// Interval between checks for the end of the run.
 const LOOK: Duration = Duration::from_millis(20);
-/// After the sender's end nothing is waited for longer than this.
+/// Receiving ends when no datagram has arrived for this time after the sender's end.
 const QUIET: Duration = Duration::from_millis(250);
-/// A server that answers no hello within this time is reported as not there.
+/// A server that answers no hello within this time is reported as unreachable.
 const HELLO_WITHIN: Duration = Duration::from_secs(5);
-/// Sent at once, since datagrams may be lost.
+/// Hellos sent at once, because datagrams may be lost.
 const HELLOS: usize = 8;

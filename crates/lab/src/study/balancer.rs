@@ -1,7 +1,6 @@
-//! This program as the balancer of a study: started on a host with a configuration, awaited, and stopped with the
-//! study.
+//! Runs this program as the balancer of a study: starts it on a host, waits until it is ready, and stops it.
 //!
-//! The study defines the configuration.
+//! The study supplies the configuration.
 
 use std::fs;
 use std::io;
@@ -16,10 +15,10 @@ use thiserror::Error;
 
 use crate::net::{NetworkNamespace, find};
 
-/// Why there is no balancer.
+/// Why a study has no working balancer.
 #[derive(Debug, Error)]
 pub enum BalancerError {
-    /// A file, a directory or the process.
+    /// A file, a directory or the process failed.
     #[error("{what}: {source}")]
     Io {
         what: &'static str,
@@ -28,17 +27,17 @@ pub enum BalancerError {
     },
     #[error("the balancer has ended: {0}")]
     Ended(String),
-    /// It refused a configuration.
+    /// The balancer rejected a configuration.
     #[error("the balancer refused a configuration: {0}")]
     Refused(String),
-    /// It did not become ready.
+    /// The balancer did not become ready in time.
     #[error("the balancer was not ready in time: {0}")]
     NotReady(String),
 }
 
-/// How long it may take to become ready.
+/// Time limit for a balancer to become ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// Between two looks at whether the balancer is ready.
+/// Interval between readiness checks.
 const LOOK: Duration = Duration::from_millis(30);
 
 /// A running balancer; killed when dropped.
@@ -50,19 +49,19 @@ pub struct StudyBalancer {
     conditions: ReadyConditions,
 }
 
-/// The parts of a configuration that take effect some time after it is active.
+/// The parts of a configuration that take effect some time after the configuration is active.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ReadyConditions {
     packets: bool,
     bundles: Vec<ExpectedBundle>,
 }
 
-/// A bundle of links.
+/// A link bundle as the configuration requests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ExpectedBundle {
     name: String,
     policy: String,
-    /// Packets of shorter links are held.
+    /// The balancer delays packets on the shorter links.
     equalised: bool,
 }
 
@@ -92,7 +91,8 @@ impl ReadyConditions {
 }
 
 impl StudyBalancer {
-    /// Starts a balancer in a namespace; `body`: its configuration without `[global]`; `environment`: its variables.
+    /// Starts a balancer in a namespace. `body` is the configuration without `[global]`; `environment` holds its
+    /// variables.
     pub fn start(
         namespace: &NetworkNamespace,
         program: &Path,
@@ -107,7 +107,7 @@ impl StudyBalancer {
         let file = dir.write("steelyard.toml", text);
         let file = file.map_err(io("cannot write a configuration"))?;
         let log = dir.create("log").map_err(io("cannot write a log"))?;
-        // It ends with this process, however that ends.
+        // The parent-death signal kills the balancer however this process ends.
         let mut command = namespace.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(&file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -115,7 +115,7 @@ impl StudyBalancer {
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }
-        // Ctrl-C is for the study, which ends it.
+        // Its own process group: Ctrl-C reaches only the study, which then stops the balancer.
         command.process_group(0);
         let child = command.spawn().map_err(io("cannot start the balancer"))?;
         let mut balancer =
@@ -124,7 +124,7 @@ impl StudyBalancer {
         Ok(balancer)
     }
 
-    /// Another configuration, waited for.
+    /// Applies another configuration and waits until it has taken effect.
     pub fn apply(&mut self, body: &str) -> Result<(), BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
         let file = self.dir.path().join("next.toml");
@@ -145,10 +145,10 @@ impl StudyBalancer {
         self.child.id()
     }
 
-    /// Whether the process still runs.
+    /// Fails unless the process still runs.
     ///
     /// # Errors
-    /// It has ended: measurements since then are invalid.
+    /// The process has ended: measurements since then are invalid.
     pub fn check_running(&mut self) -> Result<(), BalancerError> {
         match self.child.try_wait() {
             Ok(Some(_)) => Err(BalancerError::Ended(self.log())),
@@ -156,7 +156,7 @@ impl StudyBalancer {
         }
     }
 
-    /// The balancer's status; `None`: it does not answer yet.
+    /// The balancer's status; `None`: it does not respond yet.
     pub fn status(&self) -> Option<Value> {
         let mut command = Command::new(&self.program);
         command.args(["status", "--json", "--socket"]).arg(self.dir.path().join("sock"));
@@ -189,7 +189,7 @@ impl StudyBalancer {
     }
 }
 
-/// A configuration with what every balancer of a study has.
+/// Adds the `[global]` section that every study's balancer needs.
 fn full_configuration(dir: &Path, body: &str) -> String {
     let at = dir.display();
     format!(
@@ -198,7 +198,7 @@ fn full_configuration(dir: &Path, body: &str) -> String {
     )
 }
 
-/// Lines of its log in error messages.
+/// Log lines quoted in an error message.
 const LOG_LINES: usize = 5;
 
 impl Drop for StudyBalancer {
@@ -209,10 +209,10 @@ impl Drop for StudyBalancer {
     }
 }
 
-/// Links that differ by less need nothing held, microseconds.
+/// A smaller difference between links needs no delayed packets, microseconds.
 const LEAST_SKEW_US: u64 = 1_000;
 
-/// How a bundle differs from its configuration; `None`: it does not.
+/// How a bundle differs from its configuration; `None`: it matches.
 fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     let mut found = status["links"].as_array().into_iter().flatten();
     let Some(bundle) = found.find(|bundle| bundle["name"] == *wanted.name) else {
@@ -229,12 +229,12 @@ fn bundle_mismatch(status: &Value, wanted: &ExpectedBundle) -> Option<String> {
     }
     let held = links.iter().filter_map(|link| link["held-us"].as_u64()).max().unwrap_or(0);
     let skew = bundle["skew-us"].as_u64().unwrap_or(0);
-    // A difference below a millisecond is within the accuracy of lines.
+    // A difference below a millisecond is within the accuracy of emulated links.
     let uneven = wanted.equalised && skew >= LEAST_SKEW_US && held < skew / 2;
     uneven.then(|| format!("the bundle {} holds packets for {held} of {skew} µs", wanted.name))
 }
 
-/// What a balancer with this status still waits for; `None`: nothing.
+/// The first condition that a balancer with this status does not meet; `None`: it is ready.
 fn unmet_condition(status: &Value, wanted: &ReadyConditions) -> Option<String> {
     let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
     for pool in each(&status["pools"]) {

@@ -13,7 +13,7 @@ pub struct Study {
     pub run: fn(&StudyContext<'_>, &Parameters) -> Result<StudyReport, StudyError>,
 }
 
-/// All of them, in the order in which they were made.
+/// In the order in which they were added.
 pub const STUDIES: &[Study] = &[
     Study {
         name: "nat-capacity",

@@ -1,4 +1,4 @@
-//! What a study needs of whoever orders it, why one may not come to an end, and what then becomes of what it measured.
+//! What a study needs from its caller, why it can fail, and how partial measurements become a report.
 
 use std::io;
 use std::path::Path;
@@ -15,24 +15,23 @@ use crate::result_note::NoteSeverity;
 use crate::stream::client::StreamRunError;
 
 pub struct StudyContext<'a> {
-    /// This program, which is the balancer.
+    /// This program, which also runs as the balancer.
     pub program: &'a Path,
-    /// Set: end soon, with what has been measured.
+    /// When set, the study ends soon and reports what it has measured.
     pub stop: &'a AtomicBool,
-    /// Hears of every step.
+    /// Receives a line about every step.
     pub log: &'a dyn Fn(&str),
-    /// Takes captures, by their names; they are dropped unless it keeps them.
+    /// Receives each capture with its name. A capture that this function does not store is lost.
     pub captured: &'a dyn Fn(&str, &[u8]) -> io::Result<()>,
 }
 
 impl StudyContext<'_> {
-    /// Whether it is to end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Why a study came to nothing.
+/// Why a study has no report.
 #[derive(Debug, Error)]
 pub enum StudyError {
     #[error("a network of namespaces")]
@@ -60,16 +59,17 @@ pub enum StudyError {
     /// A socket or a file.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// Nothing could be told from what was measured.
+    /// The measurements allow no result.
     #[error("{0}")]
     Nothing(String),
 }
 
-/// The report of a study whose measuring ended so. `ended`: true, with everything; false, it was told to stop; else what it
-/// broke off at. `measured`: how many of what there are by then; without any there is nothing to report.
+/// Builds the report of a study. `ended` is `Ok(true)` when everything was measured, `Ok(false)` when the study was
+/// stopped, and otherwise the error that ended it. `count` is the number of `things` measured; a study that was
+/// interrupted with none has no report.
 ///
 /// # Errors
-/// Nothing was measured.
+/// The study ended early and nothing was measured.
 pub fn finish_study(
     ended: Result<bool, StudyError>,
     count: usize,
@@ -90,7 +90,7 @@ pub fn finish_study(
     Ok(report)
 }
 
-/// An error and what it came from, as far as it does not tell of that itself.
+/// An error with its causes, without those that its own text already contains.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| {

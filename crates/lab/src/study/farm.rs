@@ -1,5 +1,5 @@
-//! `farm`: a large page, plain and over TLS, to few and many connections, directly and through the balancer, which runs with
-//! one allocator and then with another; with what its processor did.
+//! `farm`: a large page over HTTP and HTTPS, with few and many connections, directly and through the balancer. The
+//! balancer runs with two allocators, and its processor time is recorded.
 //!
 //! Source: "Zen Load Balancer Performance Tests Part 1", ab against one web server behind a balancer.
 

@@ -1,7 +1,8 @@
-//! `four-nics`: a server with four interfaces whose packets one processor takes, and clients that ask a name for its address;
-//! against packets that are spread and clients that use one address each. The table is that of `steelyard compare`.
+//! `four-nics`: a server with four interfaces. First one processor receives all packets and clients resolve a name;
+//! then packets are spread over processors and each client uses one address. The table is that of `steelyard compare`.
 //!
-//! Source: "Load Balancing Your Web Server", a web server whose throughput rose by 13 % when its interfaces were evenly used.
+//! Source: "Load Balancing Your Web Server", a web server whose throughput rose by 13 % when its interfaces were evenly
+//! used.
 
 mod analysis;
 mod dns_lookup;

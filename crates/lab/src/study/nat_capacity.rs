@@ -1,5 +1,6 @@
-//! `nat-capacity`: how many connections a second a translating balancer carries when each takes a port of a return address
-//! and the port rests after the connection has closed; and what translation and rules cost beside forwarding by address.
+//! `nat-capacity`: how many connections a second a NAT balancer carries. Each connection needs a port of a return
+//! address, and the port is unavailable for a while after the connection has closed. The study also compares the cost
+//! of NAT and of rules with that of forwarding by link address.
 //!
 //! Source: "Performance study for Load Balancer" with NAT forwarding, its Table 1 and its formulas.
 
@@ -100,7 +101,7 @@ pub const SPECS: &[ParameterSpec] = &[
     },
 ];
 
-/// Return addresses that a site has.
+/// Return addresses available on a site.
 const ADDRESSES: u32 = crate::net::RETURNS as u32;
 
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
@@ -110,7 +111,7 @@ pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyRep
     finish_study(ended, measured.rows.len() + turns, "runs", || build_report(parameters, &measured))
 }
 
-/// Everything; false: stopped before its end.
+/// Measures all rows. Returns false when the study was stopped early.
 fn measure_all(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -122,7 +123,7 @@ fn measure_all(
         }
         let row = measure::measure_row(stage, parameters, addresses, closing)?;
         if stage.is_stopped() {
-            // It ended before its time.
+            // The row was cut short.
             return Ok(false);
         }
         let text = format!(

@@ -1,4 +1,4 @@
-//! A study's report as a page of its own: it needs nothing but a browser.
+//! Renders a study's report as a self-contained HTML page.
 //!
 //! It draws what the report holds and calculates nothing.
 
@@ -204,7 +204,7 @@ fn draw_parameters(out: &mut String, report: &StudyReport) {
     out.push_str("</table>\n");
 }
 
-/// A figure with as many digits as are worth reading.
+/// A figure with its significant digits.
 pub fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 1e15 || !v.is_finite() => format!("{value:.3e}"),

@@ -1,7 +1,6 @@
-//! What a study is carried out with: named values with a default for the whole and for the quick run, the source study's
-//! own beside them, and each may be set.
+//! The parameters of a study: named values with defaults for the full and the quick run, and the source study's values.
 //!
-//! Everything that a report says of a parameter comes from here.
+//! Reports take all their parameter data from here.
 
 use std::time::Duration;
 
@@ -10,19 +9,18 @@ use model::config::unit::{BitsPerSecond, ByteSize, Time};
 use serde::Serialize;
 use thiserror::Error;
 
-/// What a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     Time,
     Times,
     /// A number of bytes.
     Size,
-    /// Numbers of bytes or `auto`, by commas.
+    /// Sizes in bytes or `auto`, separated by commas.
     Buffers,
     Rate,
     /// A whole number from 1.
     Number,
-    /// Such numbers, by commas.
+    /// Whole numbers from 1, separated by commas.
     Numbers,
 }
 
@@ -31,17 +29,15 @@ pub enum ParameterKind {
 pub struct ParameterSpec {
     pub name: &'static str,
     pub meaning: &'static str,
-    /// What it may be.
     pub kind: ParameterKind,
-    /// Its value in a whole run.
+    /// Default in a full run.
     pub full: &'static str,
-    /// Its value in a quick run.
+    /// Default in a quick run.
     pub quick: &'static str,
-    /// Its value in the source study; empty: not told there.
+    /// Value in the source study; empty: not published.
     pub source: &'static str,
 }
 
-/// Parameters with their values.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     specs: &'static [ParameterSpec],
@@ -49,16 +45,16 @@ pub struct Parameters {
     quick: bool,
 }
 
-/// A parameter as reports tell it.
+/// A parameter in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ParameterReport {
     pub name: String,
     pub meaning: String,
     pub here: String,
-    /// Its value in the source study; empty: not told there.
+    /// Value in the source study; empty: not published.
     pub source: String,
-    /// Whether both are known and differ.
+    /// Whether both values are known and differ.
     pub differs: bool,
 }
 
@@ -69,7 +65,7 @@ pub enum ParameterError {
     Form(String, String),
     #[error("the study has no parameter `{0}`; {1}")]
     Unknown(String, String),
-    /// The value is none.
+    /// The value is invalid.
     #[error("{0}: found `{1}`, expected {2}")]
     Value(&'static str, String, &'static str),
 }
@@ -133,7 +129,6 @@ impl Parameters {
         }
     }
 
-    /// Whether the defaults are those of a quick run.
     pub fn is_quick(&self) -> bool {
         self.quick
     }
@@ -163,7 +158,6 @@ impl Parameters {
         Ok(())
     }
 
-    /// As reports tell them.
     pub fn to_report(&self) -> Vec<ParameterReport> {
         let pairs = self.specs.iter().zip(&self.values);
         let reports = pairs.map(|(spec, value)| ParameterReport {
@@ -176,7 +170,7 @@ impl Parameters {
         reports.collect()
     }
 
-    /// The text of one; empty when there is none of the name.
+    /// The text of a parameter; empty when no parameter has this name.
     pub fn text(&self, name: &str) -> &str {
         let found = self.specs.iter().position(|spec| spec.name == name);
         found.map_or("", |at| self.values[at].as_str())
@@ -194,7 +188,7 @@ impl Parameters {
         size(self.text(name)).unwrap_or(0)
     }
 
-    /// Buffers; `None`: as the kernel does it.
+    /// Buffer sizes; `None`: the kernel chooses.
     pub fn buffers(&self, name: &str) -> Vec<Option<u64>> {
         self.text(name).split(',').map(size).collect()
     }

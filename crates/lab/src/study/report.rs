@@ -1,6 +1,6 @@
-//! What a study comes to: tables, plots, figures beside the source study's, and verdicts that follow from figures.
+//! The report of a study: tables, plots, figures beside the source study's, and conclusions.
 //!
-//! Plain data. It is written to JSON as it is, and drawn by `page`.
+//! Plain data, serialised to JSON and rendered by `page`.
 
 use serde::Serialize;
 
@@ -8,9 +8,9 @@ use super::parameter::{ParameterReport, Parameters};
 use crate::result::ResultProvenance;
 use crate::result_note::{NoteSeverity, ResultNote};
 
-/// What such a file says it is.
+/// The value of `format` in a report's JSON.
 pub const FORMAT: &str = "steelyard-study";
-/// The version of the form.
+/// The version of the format.
 pub const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, Serialize)]
@@ -21,55 +21,53 @@ pub struct StudyReport {
     pub study: String,
     pub title: String,
     pub source: String,
-    /// Whether it was the quick run.
+    /// Whether this was a quick run.
     pub quick: bool,
-    /// Whether everything that was planned was measured.
+    /// Whether all planned measurements were made.
     pub complete: bool,
-    /// What it was carried out with.
     pub parameters: Vec<ParameterReport>,
-    /// Where the figures come from.
     pub provenance: ResultProvenance,
-    /// What follows from the figures.
+    /// Conclusions from the figures.
     pub verdicts: Vec<ClaimResult>,
     /// The source study's figures beside ours.
     pub beside: Vec<SourceComparison>,
     pub sections: Vec<ReportSection>,
-    /// What must be known to read it.
+    /// What a reader must know about the measurements.
     pub notes: Vec<ResultNote>,
 }
 
-/// Something that the figures say or do not say.
+/// A claim, and whether the figures support it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClaimResult {
     pub claim: String,
-    /// Whether the figures bear it out; absent: they cannot tell.
+    /// Whether the figures support the claim; absent: they cannot decide it.
     pub holds: Option<bool>,
     pub because: String,
 }
 
-/// A figure of the source study and ours.
+/// A figure of the source study beside ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SourceComparison {
     pub what: String,
     pub unit: &'static str,
-    /// The source study's; absent: not told there.
+    /// The source study's figure; absent: not published.
     pub source: Option<f64>,
-    /// What arithmetic says for our parameters; absent: nothing.
+    /// The figure calculated for our parameters; absent: none.
     pub forecast: Option<f64>,
-    /// Ours; absent: not measured.
+    /// Our figure; absent: not measured.
     pub ours: Option<f64>,
-    /// Why ours differs, as far as parameters tell.
+    /// Parameters that differ from the source study's and explain a different figure.
     pub differs: String,
 }
 
-/// A part of the report.
+/// A section of the report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReportSection {
     pub title: String,
-    /// What is said before.
+    /// Paragraphs before the table.
     pub text: Vec<String>,
     pub table: Option<ReportTable>,
     pub plots: Vec<ReportPlot>,
@@ -78,13 +76,13 @@ pub struct ReportSection {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReportTable {
-    /// Headings, units with them.
+    /// Headings with their units.
     pub columns: Vec<String>,
-    /// Rows, as long as there are headings.
+    /// Rows with one cell for each heading.
     pub rows: Vec<Vec<TableCell>>,
 }
 
-/// A place of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TableCell {
@@ -97,22 +95,21 @@ pub enum TableCell {
 #[serde(rename_all = "kebab-case")]
 pub struct ReportPlot {
     pub title: String,
-    /// Unit of its values.
+    /// Unit of the values.
     pub unit: String,
-    /// How it is drawn.
     #[serde(flatten)]
     pub drawn: PlotShape,
 }
 
-/// How a plot is drawn.
+/// The shape of a plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "drawn")]
 pub enum PlotShape {
-    /// A bar for each name.
+    /// One bar for each name.
     Bars { bars: Vec<(String, f64)> },
-    /// Lines over time, seconds.
+    /// Lines over time in seconds.
     Lines {
-        /// Names, and their times and values.
+        /// Names with their times and values.
         lines: Vec<(String, Vec<(f64, f64)>)>,
     },
 }
@@ -136,7 +133,7 @@ impl StudyReport {
         }
     }
 
-    /// Adds a note; one of `Partial` marks the whole.
+    /// Adds a note. A `Partial` note marks the whole report as incomplete.
     pub fn note(&mut self, weight: NoteSeverity, text: String) {
         self.complete &= weight != NoteSeverity::Partial;
         self.notes.push(ResultNote { weight, text });
@@ -144,7 +141,6 @@ impl StudyReport {
 }
 
 impl ClaimResult {
-    /// A claim that figures bear out or not.
     pub fn new(claim: &str, holds: impl Into<Option<bool>>, because: String) -> ClaimResult {
         ClaimResult { claim: claim.to_owned(), holds: holds.into(), because }
     }

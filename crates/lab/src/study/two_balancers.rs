@@ -1,5 +1,5 @@
-//! `two-balancers`: one transaction over a long path through balancers with small and large buffers, and through one whose
-//! window scale is broken on the way; whose time it was is told from packets.
+//! `two-balancers`: one transaction over a long path through balancers with small and large buffers, and through one
+//! whose window scale a device breaks. The packets show which side the time was spent on.
 //!
 //! Source: "A Tale of Two Load Balancers", the measurement of a SOAP transaction between North America and Germany.
 
@@ -83,9 +83,9 @@ pub const SPECS: &[ParameterSpec] = &[
     },
 ];
 
-/// Where the balancer listens.
+/// The balancer's port.
 const PORT: u16 = 8_080;
-/// How long a transaction may take.
+/// Time limit for a transaction.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyReport, StudyError> {
@@ -94,7 +94,7 @@ pub fn run(stage: &StudyContext<'_>, parameters: &Parameters) -> Result<StudyRep
     finish_study(ended, cases.len(), "cases", || build_report(parameters, &cases))
 }
 
-/// Everything; false: stopped before its end.
+/// Measures all cases. Returns false when the study was stopped early.
 fn measure_all(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -110,14 +110,14 @@ fn measure_all(
         let (case, capture) = measure_case(stage, parameters, buffer, broken)?;
         (stage.log)(&format!("{}: {:.2} s", case.name, case.trace.total));
         let name = format!("two-balancers {}", case.name);
-        // It counts as measured also where its packets cannot be kept.
+        // The case counts as measured even if its capture cannot be stored.
         cases.push(case);
         (stage.captured)(&name, &capture)?;
     }
     Ok(true)
 }
 
-/// A transaction through one balancer, with the packets of it.
+/// Measures a transaction through one balancer and captures its packets.
 fn measure_case(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -138,7 +138,7 @@ fn measure_case(
         tap: Some(tap.clone()),
         ..LinkSettings::new([shape, back])
     })?;
-    // The client has room for all of it, and the balancer's window is the study's.
+    // The client's receive buffer must not be the limit; the balancer has the source study's receive window.
     let memory = parameters.size("receive-memory");
     line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 262144 16777216")])?;
     line.server.write_sysctls(&[(
@@ -166,7 +166,7 @@ fn measure_case(
                 transaction_result
             });
         stop.store(true, Ordering::Relaxed);
-        // What the server met, the client met as well.
+        // An error of the server makes the client's transaction fail too, and that error is returned.
         let _ = served.join();
         transaction_result
     });
@@ -176,7 +176,7 @@ fn measure_case(
     Ok((TransactionCase { name, buffer, broken, took: took.as_secs_f64(), trace: seen }, capture))
 }
 
-/// Bytes that wait before the path.
+/// Bytes queued before the path.
 const QUEUE: u64 = 4 << 20;
 
 fn configuration(buffer: Option<u64>, server: SocketAddr) -> String {

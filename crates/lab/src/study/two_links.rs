@@ -1,5 +1,5 @@
-//! `two-links`: what one stream gets of one link, of one that is longer, and of two together, equal and unequal, with every
-//! policy of bundles; over TCP and UDP.
+//! `two-links`: the throughput of one stream over one link, over a longer link, and over bundles of two links. The
+//! links of a bundle are equal or unequal. Every policy is measured, over TCP and UDP.
 //!
 //! Source: "Network Load Balancing" (D1.2), netperf over a bundle of two 10 Gbit/s links, one of which went to another
 //! country and back.

@@ -1,4 +1,4 @@
-//! Makes a planned network out of namespaces, cables and lines. It runs nothing in it.
+//! Builds a planned network from namespaces, cables and emulated links. It starts no program.
 
 use thiserror::Error;
 
@@ -9,24 +9,24 @@ use crate::net::{
     VethEnd as CableEnd, VethError, create_veth,
 };
 
-/// Why it could not be made.
+/// Why a network could not be built.
 #[derive(Debug, Error)]
 pub enum TopologyBuildError {
-    /// A namespace or a setting in it.
+    /// A namespace, or a setting in it, failed.
     #[error("{node}")]
     Node {
         node: String,
         #[source]
         source: NamespaceError,
     },
-    /// An address or a route.
+    /// An address or a route failed.
     #[error("{node} could not be given its addresses and routes")]
     Tool {
         node: String,
         #[source]
         source: ToolError,
     },
-    /// A link whose packets meet nothing.
+    /// A plain link failed.
     #[error("link {number}")]
     Cable {
         /// The link's number, counted from 1.
@@ -34,7 +34,7 @@ pub enum TopologyBuildError {
         #[source]
         source: VethError,
     },
-    /// A link whose packets meet something.
+    /// An emulated link failed.
     #[error("link {number}")]
     Line {
         /// The link's number, counted from 1.
@@ -44,17 +44,17 @@ pub enum TopologyBuildError {
     },
 }
 
-/// A network that stands; gone when dropped.
+/// A running network; dropping it removes everything.
 #[derive(Debug)]
 pub struct RunningTopology {
-    // Before what they are laid through, which goes after them.
+    // Must drop before the namespaces that the links are in.
     _wires: Vec<ForwarderHandle>,
     /// Nodes, as in the plan.
     pub nodes: Vec<NetworkNamespace>,
     _between: Option<NetworkNamespace>,
 }
 
-/// The device of a bridge, in its namespace.
+/// The bridge's interface in its namespace.
 const BRIDGE: &str = "bridge";
 
 pub fn build_topology(plan: &TopologyPlan) -> Result<RunningTopology, TopologyBuildError> {

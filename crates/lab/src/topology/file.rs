@@ -1,4 +1,4 @@
-//! A network's file, read and checked: a plan comes out, or every mistake with its place.
+//! Parses and checks a network's file; returns a plan, or all mistakes with their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,23 +12,23 @@ use super::net::InterfaceAddress;
 use super::plan::{NodeKind, TopologyLink, TopologyLinkEnd, TopologyNode, TopologyPlan};
 use super::section::{FileSection, Mistakes};
 
-/// Why a file is no network.
+/// Why a file is invalid.
 #[derive(Debug, Error)]
 pub enum TopologyFileError {
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("{0}")]
     Form(#[from] toml::de::Error),
-    /// What it says cannot be.
+    /// The file describes an impossible network.
     #[error("{}", .0.0.join("\n"))]
     Mistakes(Mistakes),
 }
 
-/// Nodes of a network at most.
+/// Limit for the nodes of a network.
 const NODES: usize = 64;
-/// Links of a network at most.
+/// Limit for the links of a network.
 const LINKS: usize = 256;
 
-/// Reads a network; `name`: what it is called unless it says so itself.
+/// Parses a network; `name` is the default for its name.
 pub fn parse_topology(text: &str, name: &str) -> Result<TopologyPlan, TopologyFileError> {
     let table: Table = toml::from_str(text)?;
     let mut wrong = Mistakes::default();
@@ -135,7 +135,7 @@ fn parse_node(name: String, kind: NodeKind, value: Value, wrong: &mut Mistakes) 
     }
     let at = section.key_path("set");
     for (key, value) in parse_named_texts(&mut section, "set", wrong) {
-        // Only a namespace's own settings: others are the machine's.
+        // Only `net/` settings belong to the namespace; others would change the machine.
         let own =
             key.starts_with("net/") && !key.split('/').any(|part| part == ".." || part.is_empty());
         if own {
@@ -151,7 +151,7 @@ fn parse_node(name: String, kind: NodeKind, value: Value, wrong: &mut Mistakes) 
     node
 }
 
-/// A table of texts by names.
+/// A table whose values are texts.
 fn parse_named_texts(
     section: &mut FileSection,
     key: &'static str,
@@ -225,7 +225,7 @@ fn parse_link(
     Some(TopologyLink { ends, mtu: written.mtu, shapes: written.shapes })
 }
 
-/// Both ends have addresses of a family, and no network in common.
+/// Adds a mistake when both ends have addresses of a family but no common network.
 fn check_common_network(at: &str, ends: &[TopologyLinkEnd; 2], wrong: &mut Mistakes) {
     for v4 in [true, false] {
         let of = |end: &TopologyLinkEnd| -> Vec<InterfaceAddress> {
@@ -244,7 +244,7 @@ fn check_common_network(at: &str, ends: &[TopologyLinkEnd; 2], wrong: &mut Mista
     }
 }
 
-/// What concerns several links.
+/// Checks across several links.
 fn check_links(plan: &TopologyPlan, wrong: &mut Mistakes) {
     let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
     for end in plan.links.iter().flat_map(|cord| &cord.ends) {

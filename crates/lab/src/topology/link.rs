@@ -1,4 +1,4 @@
-//! Reads what a link is like: its ends, its size, and what packets meet in each direction.
+//! Parses the properties of a link: its ends, its MTU, and its shape in each direction.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::net::InterfaceAddress;
 use super::section::{FileSection, Mistakes, texts};
 use crate::link_emulation::{LinkFault, LinkShape};
 
-/// A link as it was written; nodes are not known here.
+/// A link as written in the file; its nodes are not resolved yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkDefinition {
     /// Node and interface of each end.
@@ -18,11 +18,11 @@ pub struct LinkDefinition {
     pub addresses: [Vec<InterfaceAddress>; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
-    /// What packets of each end meet.
+    /// The shapes for packets of each end.
     pub shapes: [LinkShape; 2],
 }
 
-/// The longest delay: more would not fit into what is under way.
+/// The longest delay; a longer one would exceed the limit for frames in flight.
 const LONGEST: Duration = Duration::from_secs(10);
 
 pub fn parse_link(place: &str, value: Value, wrong: &mut Mistakes) -> LinkDefinition {
@@ -98,7 +98,7 @@ fn parse_addresses(section: &mut FileSection, wrong: &mut Mistakes) -> [Vec<Inte
     found
 }
 
-/// Reads what packets meet, over what is there.
+/// Parses the keys of a shape over its current values.
 fn parse_shape(section: &mut FileSection, shape: &mut LinkShape, wrong: &mut Mistakes) {
     for (key, time) in [("delay", &mut shape.delay), ("reorder-by", &mut shape.reorder_delay)] {
         let expected = "a time up to 10s, such as \"65ms\"";

@@ -1,19 +1,19 @@
-//! An address with the length of its network: `10.0.1.2/24`.
+//! An IP address with its prefix length: `10.0.1.2/24`.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// An address on a network.
+/// An interface's address and prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceAddress {
     pub address: IpAddr,
-    /// Bits of the network.
+    /// Prefix length, bits.
     pub length: u8,
 }
 
 impl InterfaceAddress {
-    /// Whether an address is on this network.
+    /// Whether an address is in this network.
     pub fn holds(&self, address: IpAddr) -> bool {
         match (bits(self.address), bits(address)) {
             ((own, width), (other, same)) if width == same => {
@@ -25,7 +25,7 @@ impl InterfaceAddress {
     }
 }
 
-/// The number of an address, and how many bits it has.
+/// The bits of an address, and how many it has.
 fn bits(address: IpAddr) -> (u128, u8) {
     match address {
         IpAddr::V4(address) => (u128::from(address.to_bits()), 32),

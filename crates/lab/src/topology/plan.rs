@@ -1,4 +1,4 @@
-//! What a network is to be: plain data, checked.
+//! The plan of a network: plain, checked data.
 
 use std::net::IpAddr;
 
@@ -9,22 +9,21 @@ use crate::link_emulation::{LinkFault, LinkShape};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyPlan {
-    /// What it is called.
     pub name: String,
-    /// Who is in it, in the order of their names by kind.
+    /// Nodes, ordered by kind and then by name.
     pub nodes: Vec<TopologyNode>,
     pub links: Vec<TopologyLink>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
-    /// Programs run on it.
+    /// Runs programs.
     Host,
-    /// It forwards packets, too.
+    /// Runs programs and forwards packets.
     Router,
-    /// It passes frames and has no address.
+    /// Bridges frames and has no address.
     Bridge,
 }
 
@@ -32,11 +31,11 @@ pub enum NodeKind {
 pub struct TopologyNode {
     pub name: String,
     pub kind: NodeKind,
-    /// Where it sends what is on none of its networks: one of each family at most.
+    /// Default gateways, at most one of each family.
     pub gateways: Vec<IpAddr>,
-    /// What it sends elsewhere, and through whom.
+    /// Networks and their next hops.
     pub routes: Vec<(InterfaceAddress, IpAddr)>,
-    /// Kernel settings below /proc/sys, by their paths.
+    /// Kernel settings below /proc/sys, by path.
     pub settings: Vec<(String, String)>,
 }
 
@@ -46,21 +45,21 @@ pub struct TopologyLink {
     pub ends: [TopologyLinkEnd; 2],
     /// The largest packet, bytes.
     pub mtu: u32,
-    /// What packets of the first and of the second end meet.
+    /// The shapes for packets of the first and of the second end.
     pub shapes: [LinkShape; 2],
 }
 
 /// An end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyLinkEnd {
-    /// Which node, by its place in the plan.
+    /// Index of the node in the plan.
     pub node: usize,
     pub interface: String,
     pub addresses: Vec<InterfaceAddress>,
 }
 
 impl NodeKind {
-    /// As files say it.
+    /// The key in a network's file.
     pub fn keyword(self) -> &'static str {
         match self {
             NodeKind::Host => "host",
@@ -71,14 +70,14 @@ impl NodeKind {
 }
 
 impl TopologyLink {
-    /// Whether nothing happens to packets: such a link is the kernel's alone.
+    /// Whether the link changes no packets; such a link needs no forwarder.
     pub fn is_plain(&self) -> bool {
         self.shapes.iter().all(|shape| *shape == LinkShape::default())
     }
 }
 
 impl TopologyPlan {
-    /// A link in words: `client:eth0 — edge:eth0, 65ms, 200Mbit/s`.
+    /// A link as text: `client:eth0 — edge:eth0, 65ms, 200Mbit/s`.
     pub fn describe_link(&self, cord: &TopologyLink) -> String {
         let end =
             |end: &TopologyLinkEnd| format!("{}:{}", self.nodes[end.node].name, end.interface);
@@ -99,7 +98,7 @@ fn text_or_plain(words: &str) -> &str {
     if words.is_empty() { "plain" } else { words }
 }
 
-/// What packets meet, in words.
+/// A shape as text.
 fn describe_shape(shape: &LinkShape) -> String {
     use model::config::unit::{BitsPerSecond, ByteSize, Percentage, Time};
     let mut words = Vec::new();

@@ -1,4 +1,5 @@
-//! What stands, and who keeps it: a file for each network, which tells the living from what a killed keeper left.
+//! Records of running networks: a file for each, which identifies its owner process, so that remains of a killed
+//! process are recognised.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,25 +13,22 @@ use super::build::RunningTopology;
 use super::plan::{NodeKind, TopologyPlan};
 use crate::net::{OwnerProcess, sweep_orphans};
 
-/// A network that stands or stood.
+/// A network that is running, or was left by a killed process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TopologyRecord {
-    /// What it is called.
     pub name: String,
-    /// The file that it was read from.
+    /// The file that describes it.
     pub file: PathBuf,
-    /// The process that keeps it.
+    /// The owner process.
     pub process: u32,
-    /// When that process began, in the kernel's ticks: its number may come again.
+    /// Start time of the owner in the kernel's ticks, because process numbers are reused.
     pub process_began: u64,
-    /// Who is in it.
     pub nodes: Vec<RecordedNode>,
-    /// Its links, in words.
+    /// Its links as text.
     pub links: Vec<String>,
 }
 
-/// A node of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RecordedNode {
@@ -42,10 +40,10 @@ pub struct RecordedNode {
     pub addresses: Vec<String>,
 }
 
-/// Why a record could not be kept or read.
+/// Why a record could not be read or written.
 #[derive(Debug, Error)]
 pub enum TopologyRecordError {
-    /// The network is up.
+    /// The network is already running.
     #[error(
         "the network `{name}` is up already, kept by process {process}; `steelyard lab down {name}` ends it, --name takes another name"
     )]
@@ -64,11 +62,11 @@ pub struct TopologyRecords {
     dir: PathBuf,
 }
 
-/// Where they lie unless told otherwise.
+/// The default directory of records.
 pub const DIR: &str = "/run/steelyard-lab";
 
 impl TopologyRecord {
-    /// Of a network that this process keeps.
+    /// The record of a network that this process owns.
     pub fn from_topology(
         plan: &TopologyPlan,
         standing: &RunningTopology,
@@ -97,24 +95,24 @@ impl TopologyRecord {
         }
     }
 
-    /// Who keeps it, or kept it.
+    /// The process that owns or owned the network.
     pub fn owner(&self) -> OwnerProcess {
         OwnerProcess { process: self.process, began: self.process_began }
     }
 
-    /// Whether its keeper lives.
+    /// Whether the owner process is alive.
     pub fn is_running(&self) -> bool {
         self.owner().is_alive()
     }
 
-    /// A node where programs run.
+    /// A node on which programs run.
     pub fn host(&self, name: &str) -> Option<&RecordedNode> {
         self.nodes.iter().find(|node| node.name == name && node.kind != NodeKind::Bridge.keyword())
     }
 }
 
 impl TopologyRecords {
-    /// Those in a directory.
+    /// The records in a directory.
     pub fn new(dir: &Path) -> TopologyRecords {
         TopologyRecords { dir: dir.to_owned() }
     }
@@ -127,7 +125,8 @@ impl TopologyRecords {
         self.dir.join(format!("{name}.json"))
     }
 
-    /// Makes the directory; removes what a dead keeper of this name left. Of a living one: an error.
+    /// Creates the directory, and removes the record of an ended process with this name. A running network with this
+    /// name is an error.
     pub fn reserve_name(&self, name: &str) -> Result<(), TopologyRecordError> {
         let made = make_dir(&self.dir, 0o755);
         made.map_err(|source| TopologyRecordError::File {
@@ -144,14 +143,15 @@ impl TopologyRecords {
         }
     }
 
-    /// Writes a record; the name is taken by it.
+    /// Writes a record, which claims its name.
     pub fn write_record(&self, record: &TopologyRecord) -> Result<(), TopologyRecordError> {
         let path = self.path(&record.name);
         let text = serde_json::to_string_pretty(record).map_err(io::Error::other);
-        // Under another name until it is whole; a link takes no name that is taken.
+        // Written to a temporary file first, so that the record is never incomplete. A hard link fails if the name
+        // exists.
         let beside = self.dir.join(format!("{}.{}.new", record.name, record.process));
         let write = |text: String| {
-            // Left by a keeper with our number that was killed.
+            // Left by a killed process with our number.
             let _ = fs::remove_file(&beside);
             create(&beside, 0o644)?.write_all(text.as_bytes())?;
             let linked = fs::hard_link(&beside, &path);
@@ -169,7 +169,7 @@ impl TopologyRecords {
         })
     }
 
-    /// Removes a record; one that is not there is no error.
+    /// Removes a record; a missing record is no error.
     pub fn remove_record(&self, name: &str) -> Result<(), TopologyRecordError> {
         let path = self.path(name);
         match fs::remove_file(&path) {
@@ -177,14 +177,14 @@ impl TopologyRecords {
                 Err(TopologyRecordError::File { what: "cannot remove", path, source })
             }
             _ => {
-                // A log that cannot be removed says nothing wrong.
+                // Ignored: a remaining log has no effect.
                 let _ = fs::remove_file(self.log(name));
                 Ok(())
             }
         }
     }
 
-    /// All of them, by name; what is no record is passed over.
+    /// All records, by name; other files are skipped.
     pub fn all(&self) -> Result<Vec<TopologyRecord>, TopologyRecordError> {
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
@@ -206,7 +206,7 @@ impl TopologyRecords {
         Ok(found)
     }
 
-    /// Removes what dead keepers left: their records, and every namespace of a dead run. Names of the networks.
+    /// Removes records and namespaces of ended processes; returns the names of their networks.
     pub fn sweep_dead(&self) -> Result<Vec<String>, TopologyRecordError> {
         let dead: Vec<TopologyRecord> =
             self.all()?.into_iter().filter(|record| !record.is_running()).collect();

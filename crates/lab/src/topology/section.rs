@@ -1,7 +1,6 @@
-//! A table of a file while it is read: each key is taken once, what is wrong is written down, and what is left over at
-//! the end is unknown.
+//! A table of a file during parsing: each key is read once, mistakes are collected, and remaining keys are unknown.
 //!
-//! What keys mean is not known here.
+//! The meaning of keys is defined elsewhere.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -9,11 +8,11 @@ use std::str::FromStr;
 use model::config::suggestion::nearest_match;
 use toml::{Table, Value};
 
-/// Mistakes in the order found, each with its place.
+/// Mistakes in the order in which they were found, each with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mistakes(pub Vec<String>);
 
-/// Mistakes that are listed at most; a file with more is read again after these are mended.
+/// Limit for listed mistakes; the others appear after these are corrected.
 const MOST: usize = 50;
 
 impl Mistakes {
@@ -24,7 +23,6 @@ impl Mistakes {
     }
 }
 
-/// A table that is being read.
 #[derive(Debug)]
 pub struct FileSection {
     place: String,
@@ -33,7 +31,7 @@ pub struct FileSection {
 }
 
 impl FileSection {
-    /// Of a value that must be a table.
+    /// Opens a value that must be a table.
     pub fn from_value(place: &str, value: Value, wrong: &mut Mistakes) -> FileSection {
         let table = match value {
             Value::Table(table) => table,
@@ -45,18 +43,18 @@ impl FileSection {
         FileSection { place: place.to_owned(), table, known: Vec::new() }
     }
 
-    /// Where a key stands.
+    /// The place of a key for messages.
     pub fn key_path(&self, key: &str) -> String {
         if self.place.is_empty() { key.to_owned() } else { format!("{}, {key}", self.place) }
     }
 
-    /// The value of a key, whatever it is.
+    /// Removes a key and returns its value of any type.
     pub fn take(&mut self, key: &'static str) -> Option<Value> {
         self.known.push(key);
         self.table.remove(key)
     }
 
-    /// Every other key with its value: for tables whose keys are names.
+    /// Returns all remaining keys with their values, for tables whose keys are names.
     pub fn remaining(&mut self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.table).into_iter().collect()
     }
@@ -72,7 +70,7 @@ impl FileSection {
         }
     }
 
-    /// A text with a meaning; `expected`: what it is to be, with an example.
+    /// Parses a text; `expected` describes a valid text, with an example.
     pub fn parsed<T: FromStr>(
         &mut self,
         key: &'static str,
@@ -107,13 +105,13 @@ impl FileSection {
         fits
     }
 
-    /// One text or a list of them.
+    /// One text or a list of texts.
     pub fn texts(&mut self, key: &'static str, wrong: &mut Mistakes) -> Vec<String> {
         let place = self.key_path(key);
         self.take(key).map_or_else(Vec::new, |value| texts(&place, value, wrong))
     }
 
-    /// Whatever was not asked for is unknown.
+    /// Reports all keys that were not read as unknown.
     pub fn reject_unknown(self, wrong: &mut Mistakes) {
         for key in self.table.keys() {
             let meant = match nearest_match(key, self.known.iter().copied()) {
@@ -126,7 +124,7 @@ impl FileSection {
     }
 }
 
-/// One text or a list of them.
+/// One text or a list of texts.
 pub fn texts(place: &str, value: Value, wrong: &mut Mistakes) -> Vec<String> {
     let values = match value {
         Value::Array(values) => values,
@@ -143,7 +141,7 @@ pub fn texts(place: &str, value: Value, wrong: &mut Mistakes) -> Vec<String> {
     found
 }
 
-/// What a value is, in words.
+/// The type of a value, in words.
 pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",

@@ -1,7 +1,7 @@
-//! How many connections each client has, over all workers: exact counts, in memory that follows the number of
+//! The number of connections of each client, over all workers: exact counts, in memory proportional to the number of
 //! connections.
 //!
-//! The counts change when a connection begins and ends, never for a request.
+//! The counts change when a connection starts and ends, never for a request.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -20,7 +20,8 @@ pub struct ClientConnectionCounts {
     shards: [Mutex<ClientCountShard>; SHARDS],
 }
 
-/// Clients without a connection stay, with 0, until they outnumber the others: most clients connect again at once.
+/// Clients without a connection stay with a count of 0 until they outnumber the others, because most clients connect
+/// again soon.
 #[derive(Debug, Default)]
 struct ClientCountShard {
     counts: HashMap<ClientKey, u32, KeyedBuildHasher>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// newcomers wait for a place behind slow clients.
 pub const STALL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A client's first bytes, or its first answer in a handshake, may be in flight for this long.
+/// A client's first bytes, or its first response in a handshake, may be in flight for this long.
 pub const CLIENT_HELLO_GRACE: Duration = Duration::from_millis(250);
 
 /// The smallest automatic share: so few connections are no attack.
@@ -63,9 +63,9 @@ impl fmt::Display for ClientKey {
 pub enum AdmissionPhase {
     /// The client has sent nothing yet.
     Silent,
-    /// The handshake has begun, and the client has not answered the balancer's first message.
+    /// The handshake has started, and the client has not responded to the balancer's first message.
     Hello,
-    /// The handshake is under way.
+    /// The handshake is in progress.
     Handshake,
     /// A request head has begun and is not complete.
     Head,
@@ -88,7 +88,7 @@ impl AdmissionPhase {
 /// How much of a limit one client may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientShare {
-    /// Above half of the limit at most as many as are left free, but never fewer than `LEAST_SHARE`.
+    /// Above half of the limit at most as many as are free, but never fewer than `LEAST_SHARE`.
     Auto,
     /// At most this many, however many are free.
     Fixed(u32),

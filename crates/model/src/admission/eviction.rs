@@ -1,7 +1,7 @@
 //! Which connection is closed for a newcomer while a limit is reached.
 //!
-//! Silent connections are kept in the order in which they came, so the oldest one is found at once. Connections in other
-//! phases are found by a scan of all of them; one scan yields candidates for many newcomers.
+//! Silent connections are kept in order of arrival, so the oldest one is found at once. Connections in other phases are
+//! found by a scan of all of them; one scan yields candidates for many newcomers.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl<A> AdmissionTable<A> {
         Some(EvictionCandidate { slot: place, phase: slot.phase, expendable })
     }
 
-    /// The connection that has been silent for longest, if its grace is over or silent connections are a crowd.
+    /// The connection that has been silent for longest, if its grace is over or there are many silent connections.
     pub fn expendable_silent(
         &mut self,
         scope: ConnectionScope,
@@ -83,8 +83,8 @@ impl<A> AdmissionTable<A> {
         held: impl Fn(ClientKey) -> u32,
     ) -> Option<ConnectionHandle> {
         let many = self.slab.len() > MANY;
-        // A connection that has only just come is closed only if all others are in use. A small table is scanned anew to
-        // check that; a large one relies on its last scan.
+        // The newest connections are closed only if all others are in use. A small table is scanned again to check
+        // that; a large one relies on its last scan.
         let last = if many { NEW_CLASS } else { IDLE_CLASS };
         if let Some(place) = self.first_candidate(scope, last, now) {
             return Some(place);
@@ -152,8 +152,9 @@ impl<A> AdmissionTable<A> {
             all.truncate(most);
         }
         all.sort_unstable_by_key(|(order, place)| (*order, place.index));
-        // A small table keeps the candidates of one class: a connection that comes meanwhile may have to go before those
-        // of the next class. A large table keeps all classes, since a scan for each newcomer would cost too much.
+        // A small table keeps the candidates of one class: a connection that arrives meanwhile may have to be closed
+        // before those of the next class. A large table keeps all classes, because a scan for each newcomer would cost
+        // too much.
         if self.slab.len() <= MANY
             && let Some(((first, ..), _)) = all.first().copied()
         {

@@ -1,4 +1,4 @@
-//! Half-open connections in the order in which they came.
+//! Half-open connections in order of arrival.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) struct HalfOpenConnections {
     pub(super) silent: u32,
     pub(super) silent_order: VecDeque<ConnectionHandle>,
     pub(super) handshakes: u32,
-    /// Handshakes whose clients have not answered.
+    /// Handshakes whose clients have not responded.
     pub(super) hello_order: VecDeque<ConnectionHandle>,
     pub(super) handshake_order: VecDeque<ConnectionHandle>,
 }

@@ -7,7 +7,7 @@ use super::client_share::{AdmissionPhase, CLIENT_HELLO_GRACE, ClientKey, STALL_T
 use crate::id::ServiceId;
 use crate::monotonic_time::MonotonicTime;
 
-/// A handle of a connection. The generation tells a slot's connection from later ones in the same slot.
+/// A handle of a connection. The generation distinguishes a slot's connection from later ones in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ConnectionHandle {
     /// The slot; small numbers, used again.

@@ -1,7 +1,7 @@
-//! The connections of one worker or listener, their phases, and the handshakes that are under way.
+//! The connections of one worker or listener, their phases, and the handshakes in progress.
 //!
-//! A request costs two stores. Silent and half-open connections are kept in the order in which they came. Which
-//! connection is closed at a limit is decided in `eviction.rs`.
+//! A request costs two stores. Silent and half-open connections are kept in order of arrival. `eviction.rs` decides
+//! which connection is closed at a limit.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::time::Duration;
@@ -23,9 +23,9 @@ pub enum HandshakeAdmission {
     Admit,
     /// The handshake may begin once this connection, whose handshake has stalled, is closed.
     AdmitAfterClosing(ConnectionHandle),
-    /// All handshakes that the limit allows are under way.
+    /// As many handshakes as the limit allows are in progress.
     Full,
-    /// The client has its share of them.
+    /// The client has reached its share of them.
     ClientOverShare,
 }
 
@@ -43,7 +43,7 @@ pub struct AdmissionTable<A = ()> {
     pub(super) slab: ConnectionSlab<A>,
     half_open: HashMap<ServiceId, HalfOpenConnections, KeyedBuildHasher>,
     handshakes_by_client: HashMap<(ServiceId, ClientKey), u32, KeyedBuildHasher>,
-    /// Candidates for eviction, the first one last. A candidate whose phase began at another time than noted has
+    /// Candidates for eviction, the first one last. A candidate whose phase started at another time than noted has
     /// changed.
     pub(super) candidates: HashMap<ConnectionScope, Vec<(ConnectionHandle, MonotonicTime)>>,
     pub(super) scanned_at: Option<MonotonicTime>,
@@ -65,8 +65,8 @@ impl<A> Default for AdmissionTable<A> {
 }
 
 impl<A> AdmissionTable<A> {
-    /// An empty table. A connection that was idle for less than `grace` is not closed: its request, or an answer to it,
-    /// may be in flight.
+    /// An empty table. A connection that was idle for less than `grace` is not closed: its request or its response may
+    /// be in flight.
     pub fn with_grace(grace: Duration) -> Self {
         AdmissionTable { grace, ..AdmissionTable::default() }
     }
@@ -204,7 +204,7 @@ impl<A> AdmissionTable<A> {
         self.slab.get(place).map(|slot| slot.phase)
     }
 
-    /// Handshakes of a service that are under way.
+    /// Handshakes of a service in progress.
     pub fn handshake_count(&self, service: ServiceId) -> u32 {
         self.half_open.get(&service).map_or(0, |of| of.handshakes)
     }
@@ -275,7 +275,7 @@ impl<A> AdmissionTable<A> {
         }
     }
 
-    /// Marks the connection of a stalled handshake as leaving: first the oldest that the client never answered.
+    /// Marks the connection of a stalled handshake as leaving: first the oldest whose client never responded.
     fn stalled_handshake(
         &mut self,
         service: ServiceId,

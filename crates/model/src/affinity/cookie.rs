@@ -1,8 +1,8 @@
-//! Tokens of affinity cookies: one for each pool that has assigned the client a server, made with a secret.
+//! Tokens of affinity cookies: one for each pool that has assigned the client a server, created with a secret.
 //!
-//! Without the secret nobody can make a token or learn which server a token means. A token begins with a tag of its
-//! pool, so that a pool replaces its own token and leaves those of others. This module knows no header and draws no
-//! secret.
+//! Without the secret it is impossible to create a token or to learn which server a token means. A token starts with a
+//! tag of its pool, so that a pool replaces its own token and leaves those of others. This module parses no header and
+//! generates no secret.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -16,7 +16,7 @@ pub const TOKEN_LEN: usize = 22;
 /// Letters of the tag: 36 bits, so that two pools of one cookie practically never have the same tag.
 const TAG_LEN: usize = 6;
 
-/// Tokens of one cookie at most; the oldest goes first. Bounds the cookie below 200 bytes.
+/// Limit for the tokens of one cookie; the oldest is removed first. Bounds the cookie below 200 bytes.
 pub const MAX_VALUE_LEN: usize = 8;
 
 /// Neither a letter of a token nor a character that a cookie's value must quote (RFC 6265 §4.1.1).
@@ -26,12 +26,12 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 pub type CookieToken = [u8; TOKEN_LEN];
 
-/// The secret that tokens are made with.
+/// The secret with which tokens are created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AffinitySecret([u8; 16]);
 
 impl AffinitySecret {
-    /// From bytes that are known to nobody else.
+    /// From bytes that no one else knows.
     pub fn new(bytes: [u8; 16]) -> AffinitySecret {
         AffinitySecret(bytes)
     }
@@ -74,7 +74,7 @@ impl fmt::Debug for AffinitySecret {
 pub struct AffinitySecrets {
     /// The secret of new tokens.
     pub current: AffinitySecret,
-    /// Tokens of this secret are still accepted.
+    /// The previous secret, whose tokens are still accepted.
     pub previous: Option<AffinitySecret>,
 }
 
@@ -90,7 +90,7 @@ impl Default for AffinitySecrets {
     }
 }
 
-/// Which secret a token was made with.
+/// The secret with which a token was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CookieKeyAge {
     Current,
@@ -115,7 +115,7 @@ impl AffinitySecrets {
             .chain([(unkeyed_token(pool, server), CookieKeyAge::Unkeyed)])
     }
 
-    /// Whether a token is of this pool, of any server, also one that is gone.
+    /// Whether a token belongs to this pool, for any server, including a removed one.
     pub fn is_token_of_pool(&self, pool: &str, word: &CookieToken) -> bool {
         let secrets = [Some(self.current), self.previous];
         secrets.into_iter().flatten().any(|secret| word.starts_with(&secret.pool_tag(pool)))
@@ -181,7 +181,7 @@ mod tests {
             }
         }
         assert!(seen.iter().flatten().all(|byte| LETTERS.contains(byte)));
-        // Part of the contract: members with the same secret make the same tokens.
+        // Part of the contract: members with the same secret create the same tokens.
         assert_eq!(&secret(7).token("web", "a"), b"_hE6X0VfZlbj2J4OQ72ZIk");
         assert_ne!(AffinitySecrets::default(), AffinitySecrets::default());
         assert!(
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(tokens, expected);
         }
         assert!(cookie.len() < 200);
-        // Parts that are no tokens are never sent back to the client.
+        // Parts that are not tokens are never sent back to the client.
         let odd = [&b"x\r\nSet-Cookie: a=b."[..], &of(1), b".AAAAAAAAAAAAAAAAAAAAA;"].concat();
         assert_eq!(cookie_value(parse_tokens(&odd), of(2)), [&of(1)[..], b".", &of(2)].concat());
         assert_eq!(cookie_value([of(2)].into_iter(), of(2)), of(2));

@@ -1,4 +1,4 @@
-//! The stated quantities that forecasts are made of: the traffic, and the machine that carries it.
+//! The inputs of forecasts: the traffic, and the machine that carries it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::wire::Duplex;
 pub struct TrafficDemand {
     /// Bytes of a request, head included.
     pub request: ByteCount,
-    /// Bytes of an answer, head included.
+    /// Bytes of a response, head included.
     pub response: ByteCount,
     /// Requests of a client's connection; at least 1.
     pub per_connection: f64,
@@ -22,12 +22,12 @@ pub struct TrafficDemand {
     pub per_server_connection: f64,
     /// How long a client's connection lasts; above 0.
     pub life: Duration,
-    /// Round trip between clients and here; `None`: not stated.
+    /// Round trip to clients; `None`: not stated.
     pub round_trip: Option<Duration>,
 }
 
 impl Default for TrafficDemand {
-    /// Typical values where nothing is known: small requests, answers of 8 KiB, one request a connection.
+    /// Typical values if nothing is known: small requests, responses of 8 KiB, one request per connection.
     fn default() -> TrafficDemand {
         TrafficDemand {
             request: ByteCount(400.0),
@@ -48,9 +48,9 @@ pub struct MachineCapacity {
     pub processors: u32,
     /// File descriptors that this process may open.
     pub descriptors: u64,
-    /// Ports that the kernel gives connections towards servers, for each source address.
+    /// Ports available for connections towards servers, for each source address.
     pub ports: u32,
-    /// How long a port rests after a connection that the balancer closed.
+    /// How long a port is unavailable after the balancer closed a connection.
     pub time_wait: TimeWaitPolicy,
     /// Rate of the link; `None`: not stated.
     pub link: Option<BitRate>,
@@ -67,11 +67,11 @@ pub struct MachineCapacity {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ProcessingCost {
-    /// Microseconds of a request with a small answer on an open connection.
+    /// Microseconds of a request with a small response on an open connection.
     pub request_us: f64,
-    /// Additional microseconds to open a client's connection, and to end it when the client closes.
+    /// Additional microseconds to open a client's connection, and to close it when the client closes.
     pub connection_us: f64,
-    /// Additional microseconds for each KiB of an answer.
+    /// Additional microseconds for each KiB of a response.
     pub kibibyte_us: f64,
 }
 

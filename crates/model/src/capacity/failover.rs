@@ -16,7 +16,8 @@ use crate::config::{Config, ForwardingMode, ServiceConfig, VrrpConfig};
 #[serde(rename_all = "kebab-case")]
 pub struct FailoverCapacity {
     pub groups: Vec<GroupShare>,
-    /// How much of each limit of one member all groups use together, the fullest first; empty while no rate is stated.
+    /// How much of each limit of one member all groups use together, the most used first; empty while no rate is
+    /// stated.
     pub uses: Vec<FailoverUsage>,
     /// Services of these groups whose rates were not stated.
     pub unstated: Vec<String>,
@@ -38,7 +39,7 @@ pub struct GroupShare {
 #[serde(rename_all = "kebab-case")]
 pub struct FailoverUsage {
     pub kind: LimitKind,
-    /// The service that has this limit alone; `None`: services share the limit.
+    /// The service that alone has this limit; `None`: services share the limit.
     pub service: Option<String>,
     /// The part of each group, where 1 is all of the limit; in the order of the groups.
     pub groups: Vec<f64>,
@@ -101,7 +102,7 @@ fn limit_usages(
     forecasts: &[ServiceForecast],
     rates: &BTreeMap<String, f64>,
 ) -> Vec<FailoverUsage> {
-    // Translated connections have a flow table of their own.
+    // Translated connections use a separate flow table.
     let mut uses: Vec<(bool, FailoverUsage)> = Vec::new();
     for (place, name) in groups
         .iter()
@@ -145,7 +146,7 @@ fn limit_usages(
     uses
 }
 
-/// Whether a limit belongs to this service alone. Ports count for each server's address, and two services are assumed
+/// Whether a limit applies to this service alone. Ports count for each server's address, and two services are assumed
 /// to have different servers.
 fn is_own_limit(config: &Config, service: &str, kind: LimitKind) -> bool {
     match kind {

@@ -1,4 +1,4 @@
-//! The limits of a configuration on a machine under a demand, in the order in which they are reached.
+//! The limits of a configuration on a machine with a given demand, in the order in which they are reached.
 //!
 //! Limits of different kinds are compared by the requests a second at which each is reached. Each service is forecast
 //! as if it ran alone; services that share a limit share it.
@@ -54,7 +54,7 @@ pub enum LimitKind {
     Connections,
     Descriptors,
     Bandwidth,
-    /// A cap that the configuration sets.
+    /// A limit in the configuration.
     Cap,
     Processors,
 }
@@ -180,7 +180,7 @@ impl ForecastContext<'_> {
         ForecastLimit { kind, requests_per_second: rate, connections_per_second, because, change }
     }
 
-    /// A limit of connections at a time: each takes a place for its lifetime (Little's law).
+    /// A limit of concurrent connections: each occupies a place for its lifetime (Little's law).
     fn concurrency_limit(
         &self,
         kind: LimitKind,
@@ -213,7 +213,7 @@ impl ForecastContext<'_> {
                 &change,
             ));
         }
-        // A client connection, and one to a server.
+        // Each client connection has a connection to a server.
         let pairs = self.machine.descriptors / 2;
         let change = "raise the limit of open files (LimitNOFILE= of the unit, or ulimit -n)";
         limits.push(self.concurrency_limit(
@@ -332,7 +332,7 @@ impl ForecastContext<'_> {
         ))
     }
 
-    /// Traffic that crosses the machine's one link: requests only, if servers answer clients directly.
+    /// Traffic that crosses the machine's one link: requests only, if servers respond directly to clients.
     fn bandwidth_limit(&self) -> Option<ForecastLimit> {
         let link = self.machine.link?;
         let request = wire::message_bytes_on_wire(self.demand.request, SEGMENT);

@@ -63,13 +63,13 @@ fn is_old(at: MonotonicTime, now: MonotonicTime) -> bool {
     now.since(at) > WINDOW
 }
 
-/// Older samples say nothing about the present growth.
+/// Older samples do not show the present growth.
 const WINDOW: Duration = Duration::from_secs(120);
 /// Bounds the memory of a trend, whatever the window: one sample a second.
 const MOST: usize = 120;
 /// Fewer points always lie near a line.
 const FEWEST: usize = 5;
-/// Below this share of explained variance, the use varies rather than grows.
+/// Below this share of explained variance, the use fluctuates rather than grows.
 const EXPLAINED: f64 = 0.7;
 const YEAR: f64 = 365.0 * 86_400.0;
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any input has an answer, and noise of a tenth of the growth moves the answer little.
+        /// Any input has a result, and noise of a tenth of the growth changes the result little.
         #[test]
         fn noise_moves_the_end_little(
             step in 100_u64..10_000,

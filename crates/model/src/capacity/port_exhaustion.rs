@@ -1,7 +1,7 @@
 //! The server whose ports are used up first, if connections are spread evenly by weight.
 //!
 //! Servers share no ports, so the server with the fewest ports for its share limits all. Sticky clients and requests of
-//! unequal cost shift the shares; nothing is known of them here.
+//! unequal cost shift the shares, which is not modelled.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::ports::{LINUX_TIME_WAIT, TRANSLATED_PORTS, is_loopback, sustained_rat
 use super::quantity::PerSecond;
 use crate::config::{PacketServiceConfig, PoolConfig, ServerConfig, ServerHost};
 
-/// Where ports are used up first.
+/// The ports that are used up first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortExhaustion {
-    /// The connections a second to all servers at which they are used up.
+    /// The connections a second to all servers at which the ports are used up.
     pub rate: PerSecond,
     pub because: String,
     pub change: &'static str,
@@ -28,7 +28,7 @@ pub fn own_port_exhaustion(
 ) -> Option<PortExhaustion> {
     let ports = machine.ports;
     let towards = |(server, part): (&ServerConfig, f64)| {
-        // The addresses of a name are not known here.
+        // The addresses of a name are unknown here.
         let near = matches!(server.address.host, ServerHost::Ip(ip) if is_loopback(ip));
         let rest = machine.time_wait.port_rest_time(near);
         let sources = source_addresses(pool, &server.address.host);
@@ -43,7 +43,7 @@ pub fn own_port_exhaustion(
     receiving_servers(pool).into_iter().map(towards).min_by(compare_exhaustion)
 }
 
-/// For translated connections; `held`: how long each has its port.
+/// For translated connections; `held`: how long each occupies its port.
 pub fn translated_port_exhaustion(
     made: &PortAllocation<'_>,
     packets: &PacketServiceConfig,
@@ -78,7 +78,7 @@ pub fn translated_port_exhaustion(
     all.into_iter().min_by(compare_exhaustion)
 }
 
-/// For display: thousandths are enough.
+/// Rounds for display.
 pub fn round_to_thousandths(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }
@@ -104,7 +104,7 @@ fn compare_exhaustion(a: &PortExhaustion, b: &PortExhaustion) -> std::cmp::Order
     a.rate.0.total_cmp(&b.rate.0)
 }
 
-/// Source addresses towards a server: those of its family, else the one that the kernel chooses.
+/// Source addresses towards a server: those of its family, otherwise the one that the kernel chooses.
 fn source_addresses(pool: &PoolConfig, host: &ServerHost) -> u32 {
     let of = |v4: bool| pool.source.iter().filter(|ip| ip.is_ipv4() == v4).count() as u32;
     let fit = match host {

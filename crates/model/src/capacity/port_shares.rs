@@ -1,7 +1,7 @@
 //! Ports of return addresses: which of them a server's connections use, and how many ports each share has.
 //!
-//! The packet plane makes its shares by these functions, and forecasts use the same ones. The shares of a running plane
-//! are not known here: a share keeps the ports that it was made with.
+//! The packet plane allocates its shares with these functions, and forecasts use the same ones. The shares of a running
+//! plane are unknown here: a share keeps its original ports.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -12,17 +12,17 @@ use crate::config::{
     ServerHost, ServiceConfig, TransportProtocols,
 };
 
-/// The protocol number of TCP in the IP head.
+/// The protocol number of TCP in the IP header.
 pub const TCP: u8 = 6;
 /// The protocol number of UDP.
 pub const UDP: u8 = 17;
 
-/// The fewest ports of a share.
+/// The smallest number of ports of a share.
 pub const FEWEST_PORTS: u32 = 256;
 
-/// Ports of each of `shares` new shares when `free` ports are free: the most that a share can have, unless all shares
-/// together would take more than half of the free ports. The other half is for services that are added later. The
-/// result may exceed what is free: then these shares have no room.
+/// The number of ports of each of `shares` new shares when `free` ports are free. A share gets the most that it can
+/// have, unless all shares together would use more than half of the free ports. The other half is for services that are
+/// added later. The result may exceed the free ports; then there is no room for these shares.
 pub fn ports_per_share(free: u32, shares: u32) -> u32 {
     let shares = shares.max(1);
     let half = free / 2 / shares;
@@ -30,7 +30,8 @@ pub fn ports_per_share(free: u32, shares: u32) -> u32 {
     TRANSLATED_PORTS.min(most).max(FEWEST_PORTS)
 }
 
-/// Ports of each of the shares that are made together when `free` ports are free; empty if there is no room.
+/// The number of ports of each share that is allocated together with the others when `free` ports are free; empty if
+/// there is no room.
 pub fn distribute_ports(free: u32, shares: u32) -> Vec<u32> {
     let each = ports_per_share(free, shares);
     let fits = u64::from(each) * u64::from(shares) <= u64::from(free);
@@ -50,12 +51,12 @@ pub fn response_addresses(
     own.iter().copied().filter(|back| back.is_ipv4() == v4).map(Some).collect()
 }
 
-/// The protocols whose connections have shares of their own.
+/// The protocols whose connections have separate shares.
 pub fn protocols_with_shares(of: TransportProtocols) -> impl Iterator<Item = u8> {
     [(of.tcp, TCP), (of.udp, UDP)].into_iter().filter(|(has, _)| *has).map(|(_, number)| number)
 }
 
-/// The port in the keys of a service's shares: 0 where connections keep the port that the client connected to.
+/// The port in the keys of a service's shares: 0 if connections keep the port that the client connected to.
 pub fn share_port(packets: &PacketServiceConfig, server: u16) -> u16 {
     let listen = &packets.listen;
     let single = listen.iter().all(|span| span.exact_port().is_some())
@@ -63,7 +64,7 @@ pub fn share_port(packets: &PacketServiceConfig, server: u16) -> u16 {
     if single { server } else { 0 }
 }
 
-/// The shares of one server of a service, for one protocol.
+/// The port shares of one server of a service, for one protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPortShares {
     /// Shares: one for each return address.
@@ -74,7 +75,7 @@ pub struct ServerPortShares {
     pub fewest_ports: u32,
 }
 
-/// Ports of all shares of a plane that is made for a configuration.
+/// Ports of all shares of a packet plane that starts with a configuration.
 #[derive(Clone, Debug)]
 pub struct PortAllocation<'a> {
     pub config: &'a Config,
@@ -85,7 +86,7 @@ pub struct PortAllocation<'a> {
 type PortShareKey<'a> = (&'a ServerHost, u16, Option<IpAddr>, u8);
 
 impl<'a> PortAllocation<'a> {
-    /// Services take their shares one after the other, in the order of their names, as the packet plane does.
+    /// Allocates the shares of services in the order of their names, as the packet plane does.
     pub fn allocate(config: &'a Config) -> PortAllocation<'a> {
         let mut made = PortAllocation { config, ports_by_share: HashMap::new() };
         let mut free = config.packets.flows;
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_service_takes_no_more_than_half_unless_that_is_too_little() {
-        // Free ports, shares to make, ports of each.
+        // Free ports, number of shares, ports of each share.
         let rows = [
             (1 << 20, 1, TRANSLATED_PORTS),
             (1 << 20, 8, TRANSLATED_PORTS),

@@ -1,6 +1,7 @@
-//! Connections a second that a stock of ports allows, when each port rests for a time after its connection has closed.
+//! Connections a second that a number of ports allows, when each port is unavailable for a time after its connection
+//! has closed.
 //!
-//! A port is taken for one pair of addresses and the other side's port, not for an address alone: two servers share
+//! A port is in use for one pair of addresses and the other side's port, not for an address alone: two servers share
 //! nothing. The rate is the sustainable one; after a pause a burst may be faster.
 
 use std::net::IpAddr;
@@ -10,22 +11,22 @@ use serde::Serialize;
 
 use super::quantity::PerSecond;
 
-/// Ports that a translating balancer uses of each return address: all above the reserved 1,024, less two.
+/// Ports of each return address that a NAT balancer uses: all above the reserved 1,024, minus two.
 pub const TRANSLATED_PORTS: u32 = 64_510;
 
 /// How long Linux keeps a connection in TIME_WAIT. The value is compiled in: no sysctl changes it. `TimeWaitPolicy`
-/// tells how soon a new connection to the same place may take the port.
+/// describes how soon a new connection to the same destination may reuse the port.
 pub const LINUX_TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// The kernel's policy for ports of connections that this machine closed and that are in TIME_WAIT.
+/// The kernel's policy for ports in TIME_WAIT of connections that this machine closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TimeWaitPolicy {
-    /// Where a new connection may take a port in TIME_WAIT.
+    /// For which destinations a new connection may reuse a port in TIME_WAIT.
     pub reuse: TimeWaitReuse,
     /// Whether connections have time stamps (RFC 7323); without them no port is reused.
     pub timestamps: bool,
-    /// How long a port rests before reuse.
+    /// How long a port is unavailable before reuse.
     pub delay: Duration,
 }
 
@@ -47,8 +48,8 @@ impl TimeWaitPolicy {
         delay: Duration::from_secs(1),
     };
 
-    /// By the kernel's settings `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds). Kernels
-    /// without the last one wait a second. An unreadable or unknown setting counts as no reuse.
+    /// From the sysctls `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds). Kernels without the
+    /// last one wait a second. An unreadable or unknown setting counts as no reuse.
     pub fn from_sysctls(
         reuse: Option<u64>,
         timestamps: Option<u64>,
@@ -67,8 +68,8 @@ impl TimeWaitPolicy {
         }
     }
 
-    /// How long a port rests after a connection that this machine closed, before the next connection to the same
-    /// address and port may take it. The other side is assumed to have time stamps too.
+    /// How long the port of a closed connection is unavailable to the next connection with the same address and port.
+    /// The other side is assumed to use timestamps too.
     pub fn port_rest_time(self, to_loopback: bool) -> Duration {
         let reusable = match self.reuse {
             TimeWaitReuse::Never => false,
@@ -87,7 +88,7 @@ pub fn is_loopback(ip: IpAddr) -> bool {
 
 /// The sustainable connections a second over `sources` addresses with `ports` each towards one server's port.
 ///
-/// `life`: how long a connection lasts, `rest`: how long its port rests afterwards; together not zero.
+/// `life`: duration of a connection, `rest`: how long its port is unavailable afterwards; their sum must not be zero.
 pub fn sustained_rate(ports: u32, sources: u32, life: Duration, rest: Duration) -> PerSecond {
     let held = (life + rest).as_secs_f64();
     PerSecond(f64::from(ports) * f64::from(sources) / held)

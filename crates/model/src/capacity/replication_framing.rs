@@ -1,4 +1,4 @@
-//! Traffic between two balancers that replicate each other's connections: updates in packets.
+//! Traffic between two balancers that replicate their connections to each other: updates in packets.
 
 use super::quantity::{BitRate, ByteCount, PerSecond};
 
@@ -6,16 +6,16 @@ use super::quantity::{BitRate, ByteCount, PerSecond};
 pub struct ReplicationFraming {
     pub update: ByteCount,
     pub batch: u32,
-    /// Bytes of a packet beside its updates, link head included.
+    /// Bytes of a packet without its updates, link header included.
     pub head: ByteCount,
 }
 
 impl ReplicationFraming {
-    /// The framing of the study that this forecast repeats: 43 bytes, 26 in a packet, 54 of heads.
+    /// The framing of the study that this forecast repeats: 43 bytes, 26 per packet, 54 of headers.
     pub const STUDY: ReplicationFraming =
         ReplicationFraming { update: ByteCount(43.0), batch: 26, head: ByteCount(54.0) };
 
-    /// Packets and bytes for updates that are sent at once.
+    /// Packets and bytes for updates that are sent together.
     pub fn pack_updates(self, updates: u64) -> (u64, ByteCount) {
         let packets = updates.div_ceil(u64::from(self.batch.max(1)));
         (packets, ByteCount(updates as f64 * self.update.0 + packets as f64 * self.head.0))
@@ -39,7 +39,7 @@ mod tests {
         };
         for (rate, notices, expected) in [
             (3_500.0, 1, 1.262_32),
-            // The text says two notices a connection; it counted one.
+            // The study's text assumes two notices a connection; its figures count one.
             (3_500.0, 2, 2.524_64),
             (0.0, 1, 0.0),
             (1.0, 1, 0.000_776),

@@ -1,6 +1,6 @@
-//! Traffic of flow replication: the sizes of this program's own records and packets.
+//! Traffic of flow replication: the sizes of this program's records and packets.
 //!
-//! `ha::replica` writes by these numbers, and forecasts use them. The formula of the study is in
+//! `ha::replica` uses these numbers to write, and forecasts use them too. The formula of the study is in
 //! `replication_framing.rs`.
 
 use std::time::Duration;
@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::quantity::{BitRate, ByteCount, PerSecond};
 use crate::config::PacketServiceConfig;
 
-/// A flow whose answers bypass the balancer: kind, hash, server, phase, ticks left.
+/// A flow whose responses bypass the balancer: kind, hash, server, phase, ticks left.
 pub const FLOW_RECORD_BYTES: usize = 1 + 8 + 4 + 1 + 2;
 /// The server of a sticky client: kind, hash, server, ticks left.
 pub const AFFINITY_RECORD_BYTES: usize = 1 + 8 + 4 + 2;
 /// A phase change of a translated connection: kind, hash, phase, ticks left.
 pub const PHASE_RECORD_BYTES: usize = 1 + 8 + 1 + 2;
-/// Additional bytes where a connection began with a SYN cookie.
+/// Additional bytes if a connection started with a SYN cookie.
 pub const SYN_COOKIE_BYTES: usize = 4;
 pub const MAX_RECORD_BYTES: usize = translated_record_bytes(true, false) + SYN_COOKIE_BYTES;
 
@@ -33,13 +33,13 @@ pub const NETWORK_HEADER_BYTES: usize = 14 + 20 + 8;
 
 /// Time between two rounds. A flow that changes several times within a round is sent once, which bounds the traffic.
 pub const ROUND_INTERVAL: Duration = Duration::from_millis(20);
-/// The longest and the shortest interval in which all records are sent again, so that the other member does not forget
-/// idle flows.
+/// Bounds of the interval in which all records are sent again, so that the other member does not forget idle flows.
 const REFRESH_INTERVAL_RANGE: (Duration, Duration) =
     (Duration::from_secs(30), Duration::from_millis(400));
 
 /// Bytes of a whole translated connection: kind, flags and ticks left, client and service with their ports, the
-/// balancer's address towards the server unless the client's own is used, the balancer's port, the server.
+/// balancer's port, the server. The balancer's address towards the server is added unless the client's own address is
+/// used.
 pub const fn translated_record_bytes(v6: bool, client_source: bool) -> usize {
     let address = if v6 { 16 } else { 4 };
     let source = if client_source { 0 } else { address };
@@ -54,7 +54,7 @@ pub fn shortest_timeout(packets: &PacketServiceConfig) -> Duration {
     sticky.min(timers.stale).min(timers.half_closed).min(timers.udp)
 }
 
-/// The interval in which all records are sent again. A third of the shortest expiry: two sendings may be lost.
+/// The interval in which all records are sent again. A third of the shortest expiry, so that two sendings may be lost.
 pub fn refresh_interval(shortest: Duration) -> Duration {
     (shortest / 3).clamp(REFRESH_INTERVAL_RANGE.1, REFRESH_INTERVAL_RANGE.0)
 }
@@ -80,13 +80,13 @@ impl RecordSizes {
         RecordSizes { open_bytes: whole, close_bytes: PHASE_RECORD_BYTES, refresh_bytes: whole }
     }
 
-    /// Bytes on the wire for the beginning and the end of a connection, in full packets.
+    /// Bytes on the wire for the start and the end of a connection, in full packets.
     pub fn change_bytes(self) -> ByteCount {
         bytes_on_wire((self.open_bytes + self.close_bytes) as f64)
     }
 }
 
-/// The link rate that replication takes.
+/// The link rate that replication needs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReplicationTraffic {
@@ -118,7 +118,7 @@ pub fn estimate_replication(
 /// Bytes of a packet beside its records.
 const PACKET_OVERHEAD_BYTES: usize = NETWORK_HEADER_BYTES + HEADER_BYTES + SIGNATURE_BYTES;
 
-/// Bytes on the wire for these bytes of records. A packet is full when the longest record may not fit any more.
+/// Bytes on the wire for these bytes of records. A packet is full when the longest record may no longer fit.
 fn bytes_on_wire(records: f64) -> ByteCount {
     ByteCount(
         records
@@ -133,7 +133,7 @@ mod tests {
     /// The results of `tests/prove replication`.
     const PROOF: &str = include_str!("../../../../docs/proof/replication.md");
 
-    /// Bytes a connection on the wire, at 20,000 connections a second: beginnings and ends, handshakes that took longer
+    /// Bytes a connection on the wire, at 20,000 connections a second: starts and ends, handshakes that took longer
     /// than a round, and some refreshes.
     fn measured(name: &str) -> f64 {
         let mut lines = PROOF.lines();
@@ -152,7 +152,7 @@ mod tests {
             ("nat V4", RecordSizes::for_translated(false, false)),
             ("nat V6", RecordSizes::for_translated(true, false)),
         ] {
-            // Each is open for one refresh interval at most, so it is sent again once at most.
+            // Each connection is open for at most one refresh interval, so it is sent again at most once.
             let period = refresh_interval(Duration::MAX);
             let traffic = estimate_replication(sizes, PerSecond(20_000.0), period, period);
             let each = |rate: BitRate| rate.0 / 8.0 / 20_000.0;

@@ -1,27 +1,23 @@
-//! Where a server is: an address or a name, and a port. It resolves no name.
+//! The address of a server: an IP address or a name, and a port. It resolves no name.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::Serialize;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerAddress {
-    /// Address or name.
     pub host: ServerHost,
-    /// TCP port.
     pub port: u16,
 }
 
-/// An address, or a name that control work resolves.
+/// An IP address, or a DNS name that the control thread resolves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerHost {
-    /// An address.
     Ip(IpAddr),
-    /// A DNS name.
     Name(String),
 }
 

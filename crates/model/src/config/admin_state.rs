@@ -1,17 +1,17 @@
-//! What an operator wants of a server.
+//! The administrative state of a server.
 
 use serde::{Deserialize, Serialize};
 
-/// What an operator wants of a server.
+/// The administrative state of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "Admin")]
 pub enum AdminState {
-    /// Judged by its health alone.
+    /// Only health decides whether the server gets work.
     #[default]
     Enabled,
-    /// Finishes what it has.
+    /// The server finishes its work and gets no more.
     Drain,
-    /// Takes nothing.
+    /// The server gets no work.
     Disabled,
 }

@@ -1,4 +1,4 @@
-//! `sticky`: clients that keep their server.
+//! `sticky`: session affinity, which keeps a client on its server.
 
 mod build;
 mod keys;

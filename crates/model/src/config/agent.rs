@@ -1,4 +1,4 @@
-//! How servers of a pool report their load.
+//! `agent`: how servers of a pool report their load.
 
 mod build;
 mod keys;

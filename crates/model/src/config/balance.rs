@@ -1,4 +1,4 @@
-//! How work is shared out: the keys of `[pool.NAME]` and its servers that say so.
+//! Load balancing: the keys of `[pool.NAME]` and its servers that control it.
 
 mod build;
 mod keys;

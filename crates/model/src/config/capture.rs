@@ -1,4 +1,4 @@
-//! `[capture.NAME]`: when packets of connections are written down by themselves.
+//! `[capture.NAME]`: conditions that start a packet capture automatically.
 
 mod build;
 mod diff;

@@ -1,4 +1,4 @@
-//! Makes the enumeration of a table's keys with the comparison that finds which of them differ.
+//! Generates the enumeration of a table's keys, and the comparison that finds which keys differ.
 
 macro_rules! changed_keys {
     ($(#[$doc:meta])* $name:ident of $object:ident besides ($($beside:ident),*) $(and $extra:ident = $extra_text:literal)?:
@@ -10,13 +10,13 @@ macro_rules! changed_keys {
         pub enum $name { $($variant,)* $($extra,)? }
 
         impl $name {
-            /// As in the file.
+            /// The key in the file.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* $(Self::$extra => $extra_text,)? }
             }
 
             pub(crate) fn between(old: &$object, new: &$object) -> Vec<Self> {
-                // Names every field, so that a new one cannot be forgotten here.
+                // Names every field, so that the compiler rejects a new one that is not listed.
                 let $object { $($field: _,)* $($beside: _,)* } = old;
                 let mut keys = Vec::new();
                 $(if old.$field != new.$field { keys.push(Self::$variant); })*

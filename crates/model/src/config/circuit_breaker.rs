@@ -1,4 +1,4 @@
-//! `breaker` of a pool: how much may be under way before more is refused.
+//! `breaker` of a pool: limits beyond which requests are rejected.
 
 mod build;
 mod keys;

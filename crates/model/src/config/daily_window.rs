@@ -1,16 +1,15 @@
-//! A part of the day.
+//! A daily time window.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A part of the day in minutes since midnight: from `from` until before `to`.
+/// A daily time window in minutes since midnight, from `from` until before `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DailyWindow {
-    /// First minute.
     pub from: u16,
-    /// The minute after the last; not above `from`: on the next day. The same as `from`: the whole day.
+    /// The minute after the last. A smaller value than `from` is on the next day; an equal one means the whole day.
     pub to: u16,
 }
 
@@ -19,7 +18,7 @@ impl fmt::Display for DailyWindow {
         let from = self.from;
         let end = self.to;
         if from == end {
-            // The whole day has no other form.
+            // The hour form with the last hour included is the only spelling of the whole day.
             return write!(to, "{}-{}", from / 60, (from / 60 + 23) % 24);
         }
         write!(to, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, end / 60, end % 60)
@@ -27,7 +26,7 @@ impl fmt::Display for DailyWindow {
 }
 
 impl DailyWindow {
-    /// Whether a minute of the day lies in it.
+    /// Whether a minute of the day is in the window.
     pub fn contains(self, minute: u16) -> bool {
         if self.from < self.to {
             (self.from..self.to).contains(&minute)

@@ -1,7 +1,7 @@
-//! From the parsed file to sections: every value typed, bounded and placed, every mistake reported.
+//! Converts the parsed file to sections: types each value, checks its bounds, and reports every mistake with its place.
 //!
-//! It walks the file along the schema and looks at one key at a time; how keys relate is `verify`'s matter, and
-//! what holds where nothing is written is `resolve`'s.
+//! It walks the file along the schema and handles one key at a time. `verify` checks relations between keys; `resolve`
+//! adds defaults.
 
 pub mod address;
 pub mod expectation;
@@ -39,7 +39,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         ConfigDecoder { sink, path: KeyPath::default(), elements: Vec::new() }
     }
 
-    /// Read a table: unknown keys, refused keys and wrong values are reported, the rest is kept.
+    /// Reads a table. Unknown keys, rejected keys and wrong values are reported; the other settings are returned.
     pub fn decode_table(
         &mut self,
         table: &'static TableSchema,
@@ -76,7 +76,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         node: &TomlNode<'_>,
     ) -> Option<SettingContent> {
         if node.span().is_empty() {
-            // The parser's stand-in for what it could not read, and has reported.
+            // The parser's placeholder for a value that it could not read and has reported.
             return None;
         }
         match &key.kind {
@@ -144,7 +144,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         None
     }
 
-    /// Neither a table nor one of the words that may stand for it.
+    /// Reports a value that is neither a table nor one of its short forms.
     fn report_type_mismatch(
         &mut self,
         table: &'static TableSchema,
@@ -222,7 +222,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
                 continue;
             }
             self.path.push_index(at);
-            // A broken element keeps its position, so that the key paths of those behind it stay true.
+            // A faulty element keeps its position, so that key paths of later elements stay correct.
             let section = match self.decode_table_or_shorthand(table, short, None, node) {
                 Some(SettingContent::Table(section)) => section,
                 _ => self.invalid_section(table, node.span().into()),
@@ -233,7 +233,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         Some(SettingContent::List(list))
     }
 
-    /// One more element of this kind in the file; how many there are now.
+    /// Counts one more element of this kind in the file and returns the total.
     fn count_element(&mut self, table: &'static TableSchema) -> usize {
         let known = self.elements.iter_mut().find(|(known, _)| std::ptr::eq(*known, table));
         match known {
@@ -313,7 +313,7 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
         Some(SettingContent::List(list))
     }
 
-    /// Keys that exclude each other in one table.
+    /// Reports keys that exclude each other in one table.
     fn check_exclusive_keys(&mut self, table: &'static TableSchema, section: &ConfigSection) {
         let written = table
             .exclusive_groups
@@ -353,13 +353,13 @@ impl<'d, 's, 't> ConfigDecoder<'d, 's, 't> {
     }
 }
 
-/// Short enough and harmless enough for a message.
+/// Shortened and escaped for a message.
 fn truncate_for_message(text: &str) -> String {
     // 80 characters identify a value and leave the message on one or two lines of a terminal.
     text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A string's own text, decoded; other values show as they stand in the file.
+/// A string's decoded text; other values as written in the file.
 fn display_value(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(|text| format!("\"{}\"", truncate_for_message(text).escape_debug()))
 }

@@ -1,9 +1,9 @@
-//! Defaults that give way to what is written beside them: nobody is refused for a value that nobody wrote.
+//! Adjusts defaults that contradict a written setting, so that an unwritten value never causes an error.
 
 use crate::config::section::{ConfigSection, SettingContent, SettingOrigin};
 use crate::config::value::ConfigValue;
 
-/// A default that a smaller setting beside it would contradict becomes that setting: nobody wrote it.
+/// Lowers a default to a smaller written setting that it would contradict.
 pub fn cap_default(section: &mut ConfigSection, key: &'static str, most: &'static str) {
     let default =
         section.setting(key).is_some_and(|setting| setting.origin == SettingOrigin::Default);
@@ -27,7 +27,7 @@ pub fn cap_default(section: &mut ConfigSection, key: &'static str, most: &'stati
     }
 }
 
-/// Likewise a default that a larger setting beside it would contradict: it becomes `times` that setting.
+/// Raises a default to `times` a larger written setting that it would contradict.
 pub fn raise_default(
     section: &mut ConfigSection,
     key: &'static str,
@@ -54,8 +54,8 @@ pub fn raise_default(
     }
 }
 
-/// Why a default is smaller than the reference says.
+/// Origin text of a lowered default.
 const CAPPED: &str = "not above the setting beside it";
 
-/// Why a default is larger than the reference says.
+/// Origin text of a raised default.
 const RAISED: &str = "not below the setting beside it";

@@ -1,4 +1,4 @@
-//! `servers-from` of a pool: where servers are found.
+//! `servers-from` of a pool: service discovery.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! `[names]`, `[zone.NAME]` and `[name.NAME]`: DNS answers for services and servers.
+//! `[names]`, `[zone.NAME]` and `[name.NAME]`: the authoritative DNS server for services and servers.
 
 mod build;
 mod diff;

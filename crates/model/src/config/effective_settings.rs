@@ -1,4 +1,4 @@
-//! Every effective setting of a file, before it is built: what `verify` checks and `build` reads.
+//! All effective settings of a file before construction: `verify` checks them and `build` reads them.
 
 use std::collections::HashMap;
 
@@ -6,36 +6,35 @@ use crate::config::pool_usage;
 use crate::config::pool_usage::PoolUsage;
 use crate::config::section::ConfigSection;
 
-/// Every effective setting, with where it came from.
+/// All effective settings with their origins.
 #[derive(Clone, Debug)]
 pub struct EffectiveSettings {
     pub global: ConfigSection,
     pub packets: ConfigSection,
     pub services: Vec<ConfigSection>,
-    /// Pools by name; their `servers` are resolved as well.
+    /// Pools by name, with resolved `servers`.
     pub pools: Vec<ConfigSection>,
-    /// Groups of shared addresses by name.
+    /// VRRP groups by name.
     pub vrrp: Vec<ConfigSection>,
     /// Heartbeats by the names of the other members.
     pub heartbeats: Vec<ConfigSection>,
     pub captures: Vec<ConfigSection>,
-    /// Bundles of links by name.
+    /// Link bundles by name.
     pub links: Vec<ConfigSection>,
-    /// Settings of Multipath TCP.
     pub mptcp: ConfigSection,
-    /// What belongs to all uplinks.
+    /// Settings common to all uplinks.
     pub uplinks_common: ConfigSection,
     pub uplinks: Vec<ConfigSection>,
     pub name_server: ConfigSection,
     pub zones: Vec<ConfigSection>,
-    /// Names that are answered for, by domain.
+    /// DNS names by domain.
     pub dns_names: Vec<ConfigSection>,
-    /// What a server of each pool is when it sets nothing itself, in the order of the pools.
+    /// The defaults for a server of each pool, in the order of the pools.
     pub server_templates: Vec<ConfigSection>,
 }
 
 impl EffectiveSettings {
-    /// Pools that services and names use, and by which methods.
+    /// The forwarding methods that use each pool.
     pub fn pool_usage(&self) -> HashMap<&str, PoolUsage> {
         pool_usage::collect(&self.services, &self.dns_names)
     }

@@ -1,4 +1,4 @@
-//! `hook` of `[global]`: programs that are started for events.
+//! `hook` of `[global]`: programs started on events.
 
 mod build;
 mod keys;

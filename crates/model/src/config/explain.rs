@@ -1,6 +1,6 @@
-//! The whole effective configuration as text: every effective value, and where it came from.
+//! Prints the effective configuration: every value, and its origin.
 //!
-//! What it prints is a configuration: loaded again it gives the same one. It verifies nothing.
+//! The output is a configuration: loading it gives the same one. It verifies nothing.
 
 use std::fmt::Write;
 
@@ -12,34 +12,30 @@ use super::schema::KeySchema;
 use super::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
 use super::source_text::{LineIndex, SourceSpan};
 
-/// Where every effective value came from.
+/// The origin of every effective value.
 #[derive(Clone, Debug)]
 pub struct SettingOrigins {
     effective: EffectiveSettings,
     lines: LineIndex,
 }
 
-/// One effective value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EffectiveSetting {
-    /// Its key path.
     pub key: String,
-    /// As it would be written in the file.
+    /// The value as written in a file.
     pub value: String,
-    /// Where it came from: `default`, `line 12`, `global.timeout.idle at line 4`.
+    /// The origin of the value: `default`, `line 12`, `global.timeout.idle at line 4`.
     pub origin: String,
 }
 
-/// The column in which the comments start, where the values leave room.
+/// The column of the comments, if the values leave room.
 const COMMENTS: usize = 44;
 
 impl SettingOrigins {
-    /// Effective settings and the lines of their file.
     pub fn new(effective: EffectiveSettings, lines: LineIndex) -> SettingOrigins {
         SettingOrigins { effective, lines }
     }
 
-    /// The effective settings.
     pub fn effective(&self) -> &EffectiveSettings {
         &self.effective
     }
@@ -131,7 +127,7 @@ impl SettingOrigins {
         }
     }
 
-    /// The name server where there is something to answer for.
+    /// The tables of Multipath TCP and of uplinks, if they are in use.
     fn visit_network_tables(&self, visit: &mut dyn FnMut(ExplanationItem)) {
         let EffectiveSettings { mptcp, uplinks_common: outward, uplinks, .. } = &self.effective;
         if mptcp.is_written("bundle") || mptcp.is_written("endpoints") {
@@ -158,7 +154,7 @@ impl SettingOrigins {
         }
     }
 
-    /// Values first, then tables, then lists of tables: so TOML wants it.
+    /// Values first, then tables, then lists of tables, as TOML requires.
     fn visit_section(
         &self,
         section: &ConfigSection,
@@ -226,7 +222,7 @@ impl SettingOrigins {
     }
 }
 
-/// Whether a service's key means something for its method.
+/// Whether a service's key applies to its forwarding method.
 fn applies_to_mode(key: &KeySchema, forward: &str, tcp: bool) -> bool {
     match forward {
         "mac" | "nat" | "tunnel" => {

@@ -1,4 +1,4 @@
-//! The whole configuration, described once; the tables that it names describe themselves.
+//! The root table of the configuration; the tables below it have their own modules.
 
 mod build;
 mod diff;

@@ -1,6 +1,6 @@
-//! What is wrong with a configuration, said so that it can be put right: where, what, what instead.
+//! Findings about a configuration: the place, the mistake, and the correction.
 //!
-//! For people through `Display`, for programs through serde. It verifies nothing.
+//! Printed with `Display` and serialised with serde. It verifies nothing.
 
 use std::fmt;
 
@@ -8,60 +8,58 @@ use serde::{Deserialize, Serialize};
 
 use super::source_text::{SourceSpan, SourceText};
 
-/// Findings listed at most; further ones are counted.
+/// Limit for listed findings; further ones are only counted.
 pub const MAX_LISTED: usize = 1000;
 
-/// Findings that get a search for what was meant; later ones go without, so that a large file is answered at once.
+/// Limit for findings with a search for suggestions, so that a large file with many mistakes is checked quickly.
 const MAX_WITH_SUGGESTION: usize = 100;
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// The configuration cannot be used.
     Error,
-    /// It can, and is likely not what was meant.
+    /// The configuration can be used, but is probably not what was meant.
     Warning,
 }
 
-/// One mistake or doubt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Finding")]
 pub struct ConfigFinding {
-    /// Error or warning.
     pub severity: Severity,
-    /// The file, as the operator named it.
+    /// The file name as given by the operator.
     pub file: String,
-    /// From 1.
+    /// Line, from 1.
     pub line: u32,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     pub column: u32,
-    /// The key path: `pool.web.servers[1].weight`; empty for syntax.
+    /// The key path: `pool.web.servers[1].weight`; empty for syntax errors.
     pub key: String,
-    /// What is wrong, as a sentence part.
+    /// The mistake, as part of a sentence.
     pub message: String,
-    /// What stands there, as written.
+    /// The text in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// What may stand there.
+    /// A description of valid values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was probably meant.
+    /// The value that was probably meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
-    /// The line's text, shortened.
+    /// The text of the line, shortened.
     pub excerpt: String,
-    /// Characters that the place covers on its line.
+    /// Number of characters on the line that the finding covers.
     pub width: u32,
 }
 
-/// Everything that was found; at least one error.
+/// All findings; at least one is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigFindings {
     /// Errors and warnings in the order of their places.
     pub findings: Vec<ConfigFinding>,
-    /// Further ones beyond the `LISTED` first.
+    /// Findings beyond the first `MAX_LISTED`.
     pub unlisted: u64,
 }
 
@@ -71,7 +69,7 @@ impl ConfigFindings {
     }
 }
 
-/// The part of a finding that its author knows; the sink adds the place.
+/// A finding without its place, which the collector adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FindingDetails {
     message: String,
@@ -85,7 +83,7 @@ impl FindingDetails {
         FindingDetails { message: message.into(), found: None, expected: None, suggestion: None }
     }
 
-    /// What is wrong and what would be right, as one sentence.
+    /// The mistake and the correction as one sentence.
     pub fn to_sentence(&self) -> String {
         match &self.expected {
             Some(expected) => format!("{}: expected {expected}", self.message),
@@ -93,23 +91,22 @@ impl FindingDetails {
         }
     }
 
-    /// What was found, where that is not simply what stands at the place.
+    /// Sets the text found, if it is not simply the text at the place.
     pub fn with_found(self, found: impl Into<String>) -> FindingDetails {
         FindingDetails { found: Some(found.into()), ..self }
     }
 
-    /// What may stand there.
+    /// Sets the description of valid values.
     pub fn with_expected(self, expected: impl Into<String>) -> FindingDetails {
         FindingDetails { expected: Some(expected.into()), ..self }
     }
 
-    /// What was probably meant, if that can be told.
+    /// Sets the value that was probably meant, if known.
     pub fn with_suggestion(self, suggestion: Option<String>) -> FindingDetails {
         FindingDetails { suggestion, ..self }
     }
 }
 
-/// Collects findings about one source.
 #[derive(Debug)]
 pub struct FindingCollector<'s, 't> {
     source: &'s SourceText<'t>,
@@ -123,33 +120,32 @@ impl<'s, 't> FindingCollector<'s, 't> {
         FindingCollector { source, list: Vec::new(), unlisted: 0, errors: 0 }
     }
 
-    /// What it is about.
     pub fn source(&self) -> &'s SourceText<'t> {
         self.source
     }
 
-    /// Errors so far, the unlisted included.
+    /// Number of errors so far, including unlisted ones.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// True while it is worth searching for what was meant.
+    /// Whether a search for suggestions is still worthwhile.
     pub fn wants_suggestions(&self) -> bool {
         self.list.len() < MAX_WITH_SUGGESTION
     }
 
-    /// An error at a place.
+    /// Adds an error at a place.
     pub fn error(&mut self, place: SourceSpan, key: &str, trouble: FindingDetails) {
         self.errors += 1;
         self.add(Severity::Error, place, key, trouble);
     }
 
-    /// A warning at a place.
+    /// Adds a warning at a place.
     pub fn warning(&mut self, place: SourceSpan, key: &str, trouble: FindingDetails) {
         self.add(Severity::Warning, place, key, trouble);
     }
 
-    /// In the order of their places.
+    /// Returns the findings in the order of their places.
     pub fn finish(mut self) -> ConfigFindings {
         self.list.sort_by_key(|(place, finding)| (place.start, finding.severity));
         self.list.dedup_by(|(_, later), (_, kept)| later == kept);
@@ -193,7 +189,7 @@ impl<'s, 't> FindingCollector<'s, 't> {
     }
 }
 
-/// Files may hold what a terminal would obey.
+/// Control characters in a file must not reach a terminal.
 fn replace_control_characters(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,8 +1,8 @@
-//! The configuration of the fields that describe clients to servers. It writes none.
+//! The checked configuration of header fields that describe clients to servers. It writes none.
 
 use serde::Serialize;
 
-/// Which headers describe the client to the server.
+/// The header fields that describe the client to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ForwardedHeaders {
@@ -14,16 +14,16 @@ pub struct ForwardedHeaders {
     pub via: bool,
 }
 
-/// What is done with a forwarding header.
+/// Action for a forwarding header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeaderAction {
-    /// Passed as it came, nothing of ours.
+    /// Pass the received value without adding ours.
     Keep,
-    /// What came is kept and ours is appended.
+    /// Append our value to the received one.
     Append,
-    /// What came is removed and ours stands alone.
+    /// Replace the received value with ours.
     Replace,
-    /// Removed.
+    /// Remove the header.
     Remove,
 }

@@ -1,25 +1,24 @@
-//! The methods by which a service forwards. What each can carry `verify` knows.
+//! The forwarding methods of services. `verify` checks what each supports.
 
 use serde::Serialize;
 
-/// How a service forwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardingMode {
-    /// Proxied requests.
+    /// HTTP requests are proxied.
     Http,
-    /// Proxied bytes.
+    /// TCP connections are proxied.
     Tcp,
-    /// Packets with another destination MAC address; servers answer clients directly.
+    /// Packets get another destination MAC address; servers respond directly to clients.
     Mac,
-    /// Packets in a tunnel; servers answer clients directly.
+    /// Packets are encapsulated; servers respond directly to clients.
     Tunnel,
-    /// Packets translated both ways.
+    /// Packets are translated in both directions.
     Nat,
 }
 
 impl ForwardingMode {
-    /// Whether packets are forwarded rather than connections proxied.
+    /// Whether the method forwards packets instead of proxying connections.
     pub fn forwards_packets(self) -> bool {
         matches!(self, ForwardingMode::Mac | ForwardingMode::Tunnel | ForwardingMode::Nat)
     }

@@ -1,4 +1,4 @@
-//! `[global]`: the process, and defaults for services and pools.
+//! `[global]`: settings of the process, and defaults for services and pools.
 
 mod build;
 mod diff;

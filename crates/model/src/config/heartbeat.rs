@@ -1,4 +1,4 @@
-//! `[heartbeat.PEER]`: what two members tell each other beside VRRP, by several paths.
+//! `[heartbeat.PEER]`: heartbeats between two members in addition to VRRP, over several paths.
 
 mod build;
 mod diff;

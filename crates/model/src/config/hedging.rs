@@ -1,4 +1,4 @@
-//! `hedge` of a pool: when a second server is sent a request that a first one has not begun to answer.
+//! `hedge` of a pool: when a second server gets a request whose response from the first has not started.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! `history` of `[global]`: how much history is stored.
+//! `history` of `[global]`: retention of stored history.
 
 mod build;
 mod keys;

@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 static EMPTY: TableSchema =
     TableSchema { description: "an empty table", exclusive_groups: &[], keys: &[] };
 
-/// An inner table; the schema promises it, so an empty one stands for a missing one.
+/// Reads an inner table. The schema guarantees the table; an empty one replaces a missing one.
 pub fn read_inner_table<T>(
     section: &ConfigSection,
     key: &str,

@@ -1,11 +1,11 @@
-//! A network: an address and the bits of it that count.
+//! A network: an address and a prefix length.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Serialize, Serializer};
 
-/// A network: an address and the bits of it that count; the others are 0.
+/// A network: an address and a prefix length; the other bits are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpPrefix {
     address: IpAddr,
@@ -13,7 +13,7 @@ pub struct IpPrefix {
 }
 
 impl IpPrefix {
-    /// The network of an address; `None` when the family has fewer bits.
+    /// The network of an address; `None` if the family has fewer bits.
     pub fn new(address: IpAddr, bits: u8) -> Option<IpPrefix> {
         let address = match address {
             IpAddr::V4(v4) if bits <= 32 => {
@@ -33,12 +33,12 @@ impl IpPrefix {
         self.address
     }
 
-    /// How many bits count.
+    /// The prefix length.
     pub fn bits(self) -> u8 {
         self.bits
     }
 
-    /// Whether an address lies in it.
+    /// Whether the network contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         address.is_ipv4() == self.address.is_ipv4()
             && IpPrefix::new(address, self.bits) == Some(self)

@@ -1,4 +1,4 @@
-//! `[link.NAME]`: several links to one far end, used as one.
+//! `[link.NAME]`: a bundle of several links to one far end.
 
 mod build;
 mod diff;

@@ -12,39 +12,36 @@ pub struct ListenRange {
     pub address: IpAddr,
     /// The lowest port; 0: any port.
     pub first: u16,
-    /// The highest port; that of `first` when there is one.
+    /// The highest port; equal to `first` for a single port.
     pub last: u16,
 }
 
 impl ListenRange {
-    /// One address and port.
     pub fn single_port(address: IpAddr, port: u16) -> ListenRange {
         ListenRange { address, first: port, last: port }
     }
 
-    /// Any port of an address.
     pub fn any_port(address: IpAddr) -> ListenRange {
         ListenRange::single_port(address, 0)
     }
 
-    /// Whether it stands for any port.
     pub fn is_any_port(self) -> bool {
         self.first == 0
     }
 
-    /// The port where there is exactly one.
+    /// The port, if there is exactly one.
     pub fn exact_port(self) -> Option<u16> {
         (self.first == self.last && self.first != 0).then_some(self.first)
     }
 
-    /// Whether it stands for this address and port too.
+    /// Whether this range includes an address and port.
     pub fn contains(self, at: SocketAddr) -> bool {
         let everywhere = self.address.is_unspecified() && self.address.is_ipv4() == at.is_ipv4();
         let port = self.is_any_port() || (self.first..=self.last).contains(&at.port());
         port && (everywhere || self.address == at.ip())
     }
 
-    /// Whether both stand for a port of the same address, and neither is the wider wildcard.
+    /// Whether both include a port of the same address, and both or neither are wildcards.
     pub fn overlaps(self, other: ListenRange) -> bool {
         self.address == other.address
             && self.is_any_port() == other.is_any_port()
@@ -54,7 +51,7 @@ impl ListenRange {
 }
 
 impl fmt::Display for ListenRange {
-    /// As written in the file.
+    /// The form in the file.
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.address {
             IpAddr::V4(v4) => write!(to, "{v4}:")?,

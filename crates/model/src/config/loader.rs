@@ -1,4 +1,4 @@
-//! One text in, a checked configuration or every mistake out. It reads no file and keeps no state.
+//! Converts a text to a checked configuration, or to all its mistakes. It reads no file and keeps no state.
 
 use toml::de::DeTable;
 
@@ -9,21 +9,20 @@ use super::finding::{ConfigFinding, ConfigFindings, FindingCollector, FindingDet
 use super::server::{ServerConfig, build_server};
 use super::source_text::{LineIndex, SourceSpan, SourceText};
 
-/// Bytes of a configuration file.
+/// Largest configuration file, bytes.
 pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
 
-/// A configuration that may act, and what is worth knowing about it.
+/// A valid configuration with its warnings.
 #[derive(Clone, Debug)]
 pub struct CheckedConfig {
     pub config: Config,
-    /// Doubts; none keeps it from acting.
     pub warnings: Vec<ConfigFinding>,
-    /// Where each value came from.
+    /// The origin of each value.
     pub origins: SettingOrigins,
 }
 
 impl CheckedConfig {
-    /// What a server of this pool is when only its name and address are known.
+    /// The settings of a discovered server in this pool, of which only name and address are known.
     pub fn server_template(&self, pool: &str) -> Option<ServerConfig> {
         let effective = self.origins.effective();
         let at = effective.pools.iter().position(|section| section.name == pool)?;
@@ -31,7 +30,7 @@ impl CheckedConfig {
     }
 }
 
-/// Check a whole file. `file` is only for messages.
+/// Checks a whole file. `file` is used only in messages.
 pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
     if text.len() > FILE_MAX {
         let source = SourceText::new("", file);
@@ -66,7 +65,7 @@ pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
         shadows.push(affected_lines(&source, place));
         sink.error(place, "", FindingDetails::new(format!("not TOML: {message}")));
     }
-    // Behind a syntax error nothing is certain until the next table header.
+    // After a syntax error, findings are unreliable until the next table header.
     let lit = |finding: &ConfigFinding| {
         !shadows.iter().any(|(first, last)| (*first..=*last).contains(&finding.line))
     };
@@ -77,13 +76,13 @@ pub fn load(text: &str, file: &str) -> Result<CheckedConfig, ConfigFindings> {
     Err(findings)
 }
 
-/// The whole effective configuration as TOML, each line with where its value came from.
+/// The effective configuration as TOML, each line with its origin.
 pub fn explain(checked: &CheckedConfig) -> String {
     checked.origins.explain()
 }
 
-/// The first syntax error of each line. Where something stays open to the end of the file, all that follows is read
-/// inside it, and says nothing more.
+/// The first syntax error of each line. An array or inline table that is not closed swallows the rest of the file, so
+/// errors inside it are not reported.
 fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(SourceSpan, &'e str)> {
     let nested = |error: &toml::de::Error| {
         ["array", "inline table"].iter().any(|word| error.message().contains(word))
@@ -104,7 +103,7 @@ fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(SourceSp
     kept
 }
 
-/// Lines from a syntax error to the one before the next table header.
+/// The lines from a syntax error to the one before the next table header.
 fn affected_lines(source: &SourceText<'_>, place: SourceSpan) -> (u32, u32) {
     let first = source.lines.line(place);
     let rest = source.text.get(source.lines.start(first)..).unwrap_or_default();

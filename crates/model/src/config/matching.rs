@@ -1,41 +1,41 @@
-//! What rules compare with: hosts, paths, named values, ranges of numbers, as they are written in the file.
+//! Patterns of rule conditions as written in the file: hosts, paths, named values, number ranges.
 //!
-//! Each is parsed once and says how it was written. It compares nothing: `rules` makes the form that does.
+//! Each is parsed once and prints as written. `rules` compiles the form that matches requests.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A host, or every name below one.
+/// A host, or every name below a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HostPattern {
     /// This name, lower case.
     Exact(String),
-    /// Every name that ends so, lower case, its leading `.` included.
+    /// Every name with this suffix, lower case, including its leading `.`.
     Below(String),
 }
 
-/// A path, what begins so, or a glob.
+/// A path, a path prefix, or a glob.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathPattern {
     Exact(String),
     Prefix(String),
-    /// With `*` (not over a `/`), `**` and `?`.
+    /// A glob with `*` (except `/`), `**` and `?`.
     Glob(String),
 }
 
-/// A named value: a field, a cookie or a parameter.
+/// A named value: a header field, a cookie or a query parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NameValuePattern {
     pub name: String,
-    /// Its value, with `*` for anything; `None`: any value, as long as it is there.
+    /// The value, in which `*` matches any text; `None`: any value.
     pub value: Option<String>,
-    /// What stands between both.
+    /// The separator between name and value.
     separator: &'static str,
 }
 
 impl NameValuePattern {
-    /// Itself without its value, which may be a secret.
+    /// The text without the value, which may be a secret.
     pub fn without_value(&self) -> String {
         match self.value {
             Some(_) => format!("{}{}(value)", self.name, self.separator),
@@ -44,14 +44,14 @@ impl NameValuePattern {
     }
 }
 
-/// Numbers from one to another, both included.
+/// An inclusive range of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NumberRange {
     pub min: u64,
     pub max: u64,
 }
 
-/// Bounds the memory and the time of one pattern; hosts end at 253 bytes, paths of rules are far shorter.
+/// Bounds the memory and the time of one pattern; hosts have at most 253 bytes, and paths of rules are far shorter.
 const MAX_PATTERN_BYTES: usize = 1_024;
 
 impl HostPattern {
@@ -72,7 +72,7 @@ impl HostPattern {
         })
     }
 
-    /// Whether a host, lower case, fits.
+    /// Whether a lower-case host matches.
     pub fn matches(&self, host: &[u8]) -> bool {
         match self {
             HostPattern::Exact(name) => name.as_bytes() == host,
@@ -98,7 +98,7 @@ impl PathPattern {
         })
     }
 
-    /// What everything that fits begins with.
+    /// The literal text with which every matching path starts.
     pub fn literal_prefix(&self) -> &str {
         match self {
             PathPattern::Exact(text) | PathPattern::Prefix(text) => text,
@@ -108,7 +108,7 @@ impl PathPattern {
 }
 
 impl NameValuePattern {
-    /// `name` or `name: value`.
+    /// Parses `name` or `name: value`.
     pub fn parse_field(text: &str) -> Option<NameValuePattern> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
@@ -139,7 +139,7 @@ impl NameValuePattern {
 }
 
 impl NumberRange {
-    /// `10`, `10-20`, `10-` or `-20`.
+    /// Parses `10`, `10-20`, `10-` or `-20`.
     pub fn parse(text: &str) -> Option<NumberRange> {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -154,7 +154,6 @@ impl NumberRange {
         (range.min <= range.max).then_some(range)
     }
 
-    /// Whether a number lies in it.
     pub fn contains(self, number: u64) -> bool {
         (self.min..=self.max).contains(&number)
     }

@@ -1,4 +1,4 @@
-//! `[mptcp]`: by which addresses connections of Multipath TCP take further paths.
+//! `[mptcp]`: the addresses for further subflows of Multipath TCP connections.
 
 mod build;
 mod diff;

@@ -1,6 +1,6 @@
-//! A set of networks that answers quickly whether an address is in one: as good with a CDN's thousand as with one.
+//! A set of networks with fast lookups, suited to the thousand networks of a CDN.
 //!
-//! It reads no text; the prefixes were checked before.
+//! It parses no text; the prefixes are already checked.
 
 use std::net::IpAddr;
 
@@ -8,11 +8,10 @@ use serde::Serialize;
 
 use super::ip_prefix::IpPrefix;
 
-/// Networks of both families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkSet {
     prefixes: Vec<IpPrefix>,
-    /// Sorted, apart from each other.
+    /// Sorted and disjoint ranges.
     v4: Vec<AddressRange>,
     v6: Vec<AddressRange>,
 }
@@ -25,7 +24,6 @@ struct AddressRange {
 }
 
 impl NetworkSet {
-    /// The set of these networks.
     pub fn new(prefixes: &[IpPrefix]) -> NetworkSet {
         let of = |v4: bool| {
             let own = prefixes.iter().filter(|prefix| prefix.address().is_ipv4() == v4);
@@ -34,7 +32,7 @@ impl NetworkSet {
         NetworkSet { prefixes: prefixes.to_vec(), v4: of(true), v6: of(false) }
     }
 
-    /// Whether an address is in one of the networks; a mapped IPv4 address counts as IPv4.
+    /// Whether one of the networks contains an address; an IPv4-mapped address counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         if self.is_empty() {
             return false;
@@ -47,7 +45,6 @@ impl NetworkSet {
         after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|range| number <= range.last)
     }
 
-    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.prefixes.is_empty()
     }
@@ -70,7 +67,7 @@ fn address_range(prefix: IpPrefix) -> AddressRange {
         IpAddr::V6(v6) => (v6.to_bits(), 128),
     };
     let rest = u32::from(width - prefix.bits());
-    // Both shifts in turn stay below the width of the type, all of it included.
+    // A shift by the full width of the type gives `None`: then every bit varies.
     let last = first | !(u128::MAX.checked_shl(rest).unwrap_or(0));
     AddressRange { first, last }
 }
@@ -93,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn prefix() -> impl Strategy<Value = IpPrefix> {
-        // Few bits differ, so that networks overlap and addresses fall into them.
+        // Few bits differ, so that networks overlap and contain addresses.
         let v4 = (any::<u8>(), 0u8..=32).prop_map(|(low, bits)| {
             IpPrefix::new(IpAddr::from([10, 0, low & 3, low]), bits).unwrap()
         });

@@ -1,19 +1,17 @@
-//! Named objects that came, went or changed between two configurations.
+//! Named objects that differ between two configurations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Objects by name that came, went or changed.
+/// Objects by name that were added, removed or changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ObjectChanges<C> {
-    /// Only in the new one.
     pub added: Vec<String>,
-    /// Only in the old one.
     pub removed: Vec<String>,
-    /// In both, and what about them.
+    /// Objects in both configurations, with their changes.
     pub changed: BTreeMap<String, C>,
 }
 

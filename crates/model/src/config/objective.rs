@@ -1,4 +1,4 @@
-//! `objective` of a service: what it promises its users.
+//! `objective` of a service: its SLO.
 
 mod build;
 mod keys;

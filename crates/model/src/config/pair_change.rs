@@ -1,9 +1,9 @@
-//! One change for both members of a pair: what their configurations have in common, and the other member's text after
-//! the change. Texts in, a text out.
+//! Applies one change to both members of a pair: compares the settings that both configurations share, and produces the
+//! other member's text after the change. It processes only texts.
 //!
-//! Services, pools, zones and names are the same on both, and so are numbers, versions, intervals and addresses of
-//! shared groups. All else is a member's own and stays as it is there: `[global]`, priorities, interfaces, heartbeats,
-//! packets, what moves along (`also`), and from which address of its own a pool connects (`source`).
+//! Both members share services, pools, zones and names, and of VRRP groups the ids, versions, intervals and addresses.
+//! All other settings belong to one member and stay unchanged: `[global]`, priorities, interfaces, heartbeats, packets,
+//! companion addresses (`also`), and a pool's own source addresses (`source`).
 
 use std::collections::BTreeSet;
 
@@ -13,49 +13,48 @@ use super::patch::json_to_toml::PatchError;
 use super::patch::{ConfigObject, apply_patch};
 use super::toml_tree::{diff_trees, merge_patch_between, parse_tree};
 
-/// A change, as it is on both.
+/// A change applied to the other member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairedChange {
-    /// The other member's text after it.
+    /// The other member's text after the change.
     pub text: String,
-    /// Places of the change that are this member's own, so that the other one has nothing of them.
+    /// Key paths of the change that belong to this member only, so they are not applied to the other.
     pub local_paths: Vec<String>,
 }
 
-/// Why a change cannot be one of both.
+/// Why a change cannot be applied to both members.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PairError {
-    /// A text is not TOML.
+    /// A configuration is not TOML.
     #[error("{whose} is not TOML: {why}")]
     Syntax {
-        /// Which.
+        /// The configuration with the mistake.
         whose: &'static str,
-        /// What is wrong.
+        /// The parser's message.
         why: String,
     },
-    /// The members differ before it.
+    /// The members already differ before the change.
     #[error("both members differ already, in {}: the change would write over what the other one has", list(.keys))]
     Diverged {
-        /// Where.
+        /// The key paths that differ.
         keys: Vec<String>,
     },
-    /// A group comes or goes on one side only.
+    /// A group is added or removed on one side only.
     #[error(
         "group '{group}' is {where_}: its priority and interface are each member's own, so `apply` it on each of them"
     )]
     Group {
-        /// Which.
         group: String,
-        /// In one of them.
+        /// Where the group exists.
         where_: &'static str,
     },
-    /// It cannot be written.
+    /// The change could not be written.
     #[error("the other member's configuration cannot be changed: {0}")]
     Patch(#[from] PatchError),
 }
 
-/// The other member's text after a change of ours from `before` to `after`; `theirs` is what it has now. `level`: also
-/// where both differ before.
+/// Returns the other member's text after this member's change from `before` to `after`; `theirs` is its current text.
+/// `level` also equalises earlier differences.
 ///
 /// # Errors
 /// See `PairError`.
@@ -77,7 +76,7 @@ pub fn apply_to_peer(
     let was = shared_settings(&old, &both);
     let is = shared_settings(&new, &both);
     let has = shared_settings(&there, &both);
-    // What has the change already was changed by an attempt that was cut off.
+    // If the other member already has the change, an earlier attempt was interrupted.
     if !level && has != was && has != is {
         let keys = diff_trees(&was, &has).into_iter().map(|one| one.path);
         return Err(PairError::Diverged { keys: keys.collect() });
@@ -92,9 +91,9 @@ pub fn apply_to_peer(
     Ok(PairedChange { text, local_paths: all.filter(|path| !shared.contains(path)).collect() })
 }
 
-/// Tables that are the same on both members.
+/// Tables that both members share.
 const SHARED_TABLES: [&str; 4] = ["service", "pool", "zone", "name"];
-/// Keys of a group that are.
+/// Keys of a VRRP group that both members share.
 const SHARED_GROUP_KEYS: [&str; 4] = ["id", "version", "advertise", "addresses"];
 
 fn shared_settings(root: &Value, both: &BTreeSet<&str>) -> Value {
@@ -128,7 +127,7 @@ fn vrrp_group_names(root: &Value) -> BTreeSet<&str> {
     table.into_iter().flat_map(|groups| groups.keys().map(String::as_str)).collect()
 }
 
-/// A group that comes or goes is to be there, or gone, at the other member already.
+/// A group that this change adds or removes must already be present or absent at the other member.
 fn check_groups_on_peer(old: &Value, new: &Value, there: &Value) -> Result<(), PairError> {
     let old = vrrp_group_names(old);
     let new = vrrp_group_names(new);
@@ -150,7 +149,7 @@ fn list(keys: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-/// Keys that a sentence names.
+/// Limit for the keys in one message.
 const MAX_SHOWN_KEYS: usize = 5;
 
 #[cfg(test)]
@@ -189,7 +188,7 @@ mod tests {
             made.text
         );
         assert_eq!(made.local_paths, ["global.workers", "vrrp.front.priority"]);
-        // Gone here, gone there.
+        // A service that is removed here is removed there.
         let back = apply_to_peer(&after, &before, &made.text, false).unwrap();
         assert_eq!(parse_tree(&back.text), parse_tree(&theirs));
     }
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(error, PairError::Diverged { keys: vec!["pool.web.servers".into()] });
         let level = apply_to_peer(&before, &after, &theirs, true).unwrap();
         assert_eq!(parse_tree(&level.text), parse_tree(&text(1, "b", "s2:80", HERE)));
-        // It has the change already: an attempt was cut off between both.
+        // An earlier attempt was interrupted after it changed the other member.
         let theirs = text(1, "b", "s2:80", HERE);
         assert_eq!(apply_to_peer(&before, &after, &theirs, false).unwrap().text, theirs);
     }

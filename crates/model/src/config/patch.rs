@@ -1,5 +1,5 @@
-//! A merge patch (RFC 7396) written into the text of a configuration: the whole, or one object of it. Comments and form
-//! of all that it does not concern stay. Text in, text out: whether the result is good is for `load`.
+//! Applies a merge patch (RFC 7396) to the text of a configuration, or to one object of it. All unrelated comments and
+//! formatting are preserved. It processes only text; `load` checks the result.
 
 pub mod json_to_toml;
 mod list;
@@ -22,15 +22,15 @@ pub enum ConfigObject {
     },
     Rule {
         service: String,
-        /// Its name, or its place in the list, from 1.
+        /// The name, or the position in the list, from 1.
         name: String,
     },
 }
 
-/// The object as it is written; only what is written is in it.
+/// The object as written, without defaults.
 ///
 /// # Errors
-/// There is none, or the text is not TOML.
+/// The object does not exist, or the text is not TOML.
 pub fn read_object(text: &str, object: &ConfigObject) -> Result<Value, PatchError> {
     let root = parse_tree(text).map_err(PatchError::Syntax)?;
     let table = |kind: &str, name: &str| {
@@ -66,7 +66,7 @@ pub fn read_object(text: &str, object: &ConfigObject) -> Result<Value, PatchErro
 /// See `PatchError`.
 pub fn apply_patch(text: &str, object: &ConfigObject, patch: &Value) -> Result<String, PatchError> {
     let Value::Object(keys) = patch else { return Err(PatchError::Form(json_type_name(patch))) };
-    // It says what there is instead when there is no such object.
+    // For a missing object this returns an error that lists similar names.
     let before = read_object(text, object)?;
     let mut file: DocumentMut = text
         .parse()
@@ -108,7 +108,7 @@ pub fn apply_patch(text: &str, object: &ConfigObject, patch: &Value) -> Result<S
     Ok(file.to_string())
 }
 
-/// Patches one element of a list, and the list with it.
+/// Patches one element of a list and writes the list.
 fn replace(
     table: &mut dyn TableLike,
     key: &str,
@@ -140,8 +140,7 @@ fn apply_merge_patch(target: &Value, patch: &Map<String, Value>) -> Value {
     Value::Object(out)
 }
 
-/// Writes a patch into a table. Down to `[service.NAME]` new tables get a header of their own, below they stand in a
-/// line.
+/// Writes a patch into a table. New tables down to `[service.NAME]` get their own header; deeper ones are inline.
 fn merge_into_table(
     table: &mut dyn TableLike,
     patch: &Map<String, Value>,
@@ -157,7 +156,7 @@ fn merge_into_table(
                     merge_into_table(old, keys, &path, depth + 1)?;
                 } else if depth < 2 {
                     let mut made = Table::new();
-                    // What has no key of its own and no table below needs its header to be there.
+                    // A table without keys of its own and without inner tables needs a visible header.
                     let headed = keys.is_empty() || !keys.values().all(Value::is_object);
                     made.set_implicit(depth == 0 && !headed);
                     merge_into_table(&mut made, keys, &path, depth + 1)?;
@@ -181,7 +180,7 @@ fn merge_into_table(
     Ok(())
 }
 
-/// As deep as a list: new tables stand in a line.
+/// Inside a list, new tables are inline.
 fn merge_inline(
     table: &mut dyn TableLike,
     patch: &Map<String, Value>,
@@ -190,7 +189,7 @@ fn merge_inline(
     merge_into_table(table, patch, at, 2)
 }
 
-/// Replaces a value and keeps what stands around it.
+/// Replaces a value and preserves the comments and blanks around it.
 fn replace_value(table: &mut dyn TableLike, key: &str, new: Node) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -214,7 +213,7 @@ fn without_nulls(keys: &Map<String, Value>) -> Value {
     apply_merge_patch(&Value::Null, keys)
 }
 
-/// The elements of a list; a single one counts as a list.
+/// The elements of a list; a single value counts as a list.
 fn list_elements(table: &Value, key: &str) -> Vec<Value> {
     match table.get(key) {
         Some(Value::Array(all)) => all.clone(),
@@ -223,7 +222,7 @@ fn list_elements(table: &Value, key: &str) -> Vec<Value> {
     }
 }
 
-/// A server that is only an address, as a table.
+/// A server given only as an address, as a table.
 fn server_as_table(one: &Value) -> Value {
     match one {
         Value::String(address) => serde_json::json!({ "address": address }),

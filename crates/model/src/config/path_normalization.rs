@@ -1,4 +1,4 @@
-//! What a service does with paths that can be read in several ways.
+//! Handling of ambiguous paths of a service's requests.
 
 mod keys;
 mod types;

@@ -1,44 +1,42 @@
-//! A regular expression that was found to be good, and small enough, when the configuration was read.
+//! A regular expression that was validated and checked for its size when the configuration was read.
 //!
-//! It matches bytes in time linear in their number, whatever they are (crate regex). It holds no compiled form: who
-//! matches often keeps one.
+//! It matches arbitrary bytes in linear time (crate regex). It stores no compiled form; frequent users keep one.
 
 use std::fmt;
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Serialize, Serializer};
 
-/// Bytes of one expression: bounds the memory of its compiled form.
+/// Limit for the bytes of one expression, which bounds the memory of its compiled form.
 const LONGEST: usize = 1_024;
-/// Bytes that the compiled form may have: counted repetitions of repetitions would need gigabytes.
+/// Limit for the compiled form, bytes: nested counted repetitions would need gigabytes.
 const COMPILED_BYTES: usize = 256 * 1_024;
-/// Bytes of the cache that matching may use.
+/// Limit for the matching cache, bytes.
 const CACHE_BYTES: usize = 1_024 * 1_024;
-/// How deep parentheses may nest.
+/// Limit for nested parentheses.
 const MAX_NESTING: u32 = 32;
 
-/// An expression that compiles.
+/// A valid expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern(String);
 
-/// Why an expression is not taken.
+/// Why an expression is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Too long.
     #[error("the expression is longer than {LONGEST} bytes")]
     Long,
-    /// It would explode.
+    /// The compiled form would be too large.
     #[error(
         "the expression is too large: compiled it would need more than {COMPILED_BYTES} bytes; use smaller repetitions"
     )]
     Large,
-    /// Not an expression.
+    /// Not a valid expression.
     #[error("not a regular expression: {0}")]
     Syntax(String),
 }
 
 impl Pattern {
-    /// Checks an expression.
+    /// Validates an expression.
     ///
     /// # Errors
     /// See `PatternError`.
@@ -61,12 +59,12 @@ impl Pattern {
         &self.0
     }
 
-    /// How many groups it has.
+    /// The number of capture groups.
     pub fn groups(&self) -> usize {
         self.compile().map_or(0, |regex| regex.captures_len().saturating_sub(1))
     }
 
-    /// The form that matches; `None` only if a later version of the library took it no more.
+    /// The compiled form; `None` only if a later version of the library rejects the expression.
     pub fn compile(&self) -> Option<Regex> {
         compile_regex(&self.0).ok()
     }
@@ -103,7 +101,7 @@ mod tests {
         assert!(
             matches!(Pattern::new("(a"), Err(PatternError::Syntax(why)) if why.contains("unclosed"))
         );
-        // Exponential in engines that backtrack, linear here.
+        // Exponential in backtracking engines, linear here.
         let good = Pattern::new("(a|aa)+$").unwrap().compile().unwrap();
         assert!(!good.is_match(&[b"a".repeat(50_000), b"!".to_vec()].concat()));
     }

@@ -1,23 +1,22 @@
-//! Which methods use each pool. It verifies nothing.
+//! Which forwarding methods use each pool. It verifies nothing.
 
 use std::collections::HashMap;
 
 use crate::config::section::ConfigSection;
 
-/// Which methods use a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUsage {
-    /// A service with `forward = "http"`.
+    /// Used by a service with `forward = "http"`.
     pub http: bool,
-    /// A service with `forward = "tcp"`.
+    /// Used by a service with `forward = "tcp"`.
     pub tcp: bool,
-    /// A service that forwards packets.
+    /// Used by a service that forwards packets.
     pub packets: bool,
-    /// A name that is answered for.
+    /// Used by a DNS name.
     pub names: bool,
 }
 
-/// Pools that services and names use, and by which methods.
+/// The pools that services and names use, and by which methods.
 pub fn collect<'a>(
     services: &'a [ConfigSection],
     hosts: &'a [ConfigSection],
@@ -39,7 +38,7 @@ pub fn collect<'a>(
     uses
 }
 
-/// Pools that a rule sends work to.
+/// Pools that a rule uses.
 fn rule_pools(rule: &ConfigSection) -> impl Iterator<Item = &str> {
     let parts = rule.list("split").iter().chain(rule.table("mirror"));
     rule.text("pool").into_iter().chain(parts.filter_map(|part| part.text("pool")))

@@ -1,8 +1,8 @@
-//! What of a configuration reaches beyond the product: programs that the daemon runs, files of secrets that it sends to others,
-//! the file that it appends its log to, and who may order what, with the record of it.
+//! Settings whose effect reaches beyond the product: programs to run, files of secrets to send, the access log's file,
+//! and access to the API with its audit log.
 //!
-//! Whoever can set such a value runs, gives away or writes what the daemon's user can, lets others in, or erases what is
-//! recorded. Where it may be set is the daemon's to say.
+//! A user who can change such a setting can run, disclose or write what the daemon's user can, grant access, or erase
+//! the audit log. The daemon decides where such changes are allowed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use super::global::AccessLogTarget;
 use super::heartbeat::HeartbeatConfig;
 use super::probe::{ProbeConfig, ProbeKind};
 
-/// One such value. Two are equal when the same is done with the same, wherever it is written.
+/// The effect of a privileged setting. Two are equal if action and subject are the same, wherever they are written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PrivilegedEffect {
-    /// What is done: `runs`, `sends the secret in`, `writes to`, `keeps its state in`.
+    /// The action: `runs`, `sends the secret in`, `writes to`, `keeps its state in`.
     pub action: &'static str,
-    /// The program or file, with everything that belongs to it.
+    /// The program or file, with all its parameters.
     pub subject: String,
 }
 
-/// One such value and where it is written.
+/// A privileged setting and its key path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivilegedSetting {
     pub key: String,
@@ -30,7 +30,7 @@ pub struct PrivilegedSetting {
 }
 
 impl Config {
-    /// All of them, as they are written.
+    /// All privileged settings.
     pub fn privileged_settings(&self) -> Vec<PrivilegedSetting> {
         let mut out: Vec<PrivilegedSetting> = Vec::new();
         let mut add = |key: String, does: &'static str, what: String| {
@@ -81,7 +81,7 @@ impl Config {
         out
     }
 
-    /// The first value that `before` does not have.
+    /// The first privileged setting whose effect `before` does not contain.
     pub fn first_new_privileged_setting(
         &self,
         before: &BTreeSet<PrivilegedEffect>,
@@ -90,8 +90,8 @@ impl Config {
     }
 }
 
-/// All of them count where their keys are left out, too: a default may be looser than what was written, or a place where
-/// nobody looks for the daemon and what it has kept.
+/// All of them count even if their keys are absent. A default may be less strict than the written value, or a location
+/// where no one looks for the daemon's socket and state.
 fn control_effects(control: &ControlConfig) -> Vec<(&'static str, &'static str, String)> {
     let remote = control.remote.as_ref();
     let named =
@@ -221,7 +221,7 @@ mod tests {
             };
             assert_eq!(further(&plain, &other).as_deref(), Some(key), "{line}");
             assert_eq!(further(&other, &other), None, "{line}");
-            // Left out again.
+            // Removed again.
             assert_eq!(further(&other, &plain).as_deref(), Some(key), "{line}");
         }
     }

@@ -1,6 +1,6 @@
-//! A probe: its kind, what belongs to some kinds, its times, what follows.
+//! A health check (probe): its kind, the keys of some kinds, its intervals, and the action on failure.
 //!
-//! Which key belongs to which kind is in `OF_KINDS`; `resolve` and `verify` go by it.
+//! `OF_KINDS` assigns keys to kinds; `resolve` and `verify` use it.
 
 mod build;
 mod keys;

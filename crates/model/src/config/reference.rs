@@ -1,4 +1,4 @@
-//! The configuration reference, as Markdown and for programs, written from the schema. It knows no key by name.
+//! Generates the configuration reference from the schema, as Markdown and as data. It knows no key by name.
 
 use std::fmt::Write;
 
@@ -26,31 +26,29 @@ pub fn render_reference() -> String {
     text.text
 }
 
-/// A table with what may be written in it: the reference for programs.
+/// A table of the configuration in the reference data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "KeyTable")]
 pub struct ReferenceTable {
-    /// Its path, with `NAME` where names are chosen: `pool.NAME.probe`.
+    /// The path, with `NAME` for chosen names: `pool.NAME.probe`.
     pub path: String,
-    /// It is written again and again, as `[[path]]`.
+    /// Whether the table can be repeated, as `[[path]]`.
     pub list: bool,
-    /// Its keys.
     pub keys: Vec<ReferenceKey>,
 }
 
-/// A key.
+/// A key in the reference data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "KeyText")]
 pub struct ReferenceKey {
-    /// Its name.
     pub name: String,
-    /// What may be written, words of a closed list in quotes.
+    /// A description of valid values, with keywords in quotes.
     pub value: String,
-    /// What holds when it is not written.
+    /// The default if the key is absent.
     pub default: String,
-    /// Its meaning.
+    /// The description of the key.
     pub doc: String,
 }
 
@@ -75,7 +73,7 @@ fn collect_tables(
     list: bool,
     above: &mut Vec<&'static TableSchema>,
 ) {
-    // A table within itself is explained once.
+    // A table inside itself is described once.
     if above.iter().any(|other| std::ptr::eq(*other, table)) {
         return;
     }
@@ -118,7 +116,7 @@ Unknown keys, and settings that contradict each other or that this build does no
 
 struct ReferenceWriter {
     text: String,
-    /// Tables that were written, and under which header.
+    /// Tables written so far, with their headers.
     written: Vec<(&'static TableSchema, String)>,
 }
 

@@ -1,19 +1,18 @@
-//! Which connections of a service are replicated to the other member of a pair. It sends nothing.
+//! Which state of a service is replicated to the other member of a pair. It sends nothing.
 
 use serde::Serialize;
 
-/// Which connections of a service are replicated.
+/// Which state of a service is replicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplicationScope {
-    /// Connections, and who sticks to which server.
+    /// Connections and affinity.
     #[default]
     Both,
-    /// Connections alone.
+    /// Connections only.
     Flows,
-    /// Who sticks alone.
+    /// Affinity only.
     Affinity,
-    /// Nothing.
     None,
 }
 

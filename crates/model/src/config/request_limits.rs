@@ -1,4 +1,4 @@
-//! Verifies limits of request heads that services and `[global]` share.
+//! Verifies limits of request heads that services and `[global]` have in common.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;

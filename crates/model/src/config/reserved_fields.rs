@@ -1,21 +1,21 @@
-//! Fields that a client of a service may not write, because somebody behind its pools would believe them. `build` works
-//! them out.
+//! Header fields that clients of a service may not send, because servers of its pools would trust them. `build`
+//! determines them.
 
 use std::sync::Arc;
 
-/// Names of fields, in lower case, that are dropped from what peers send.
+/// Names of fields, in lower case, that are removed from received messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReservedFields {
-    /// Beginnings of names that tell servers of a client's certificate: dropped from heads and trailers of requests.
+    /// Prefixes of fields that report client certificates to servers; removed from heads and trailers of requests.
     pub prefixes: Arc<[String]>,
-    /// What rules set, add or remove in requests: dropped from trailers of requests.
+    /// Fields that rules set, add or remove in requests; removed from trailers of requests.
     pub request: Arc<[String]>,
-    /// What rules set or remove in answers: dropped from trailers of answers.
+    /// Fields that rules set or remove in responses; removed from trailers of responses.
     pub answer: Arc<[String]>,
 }
 
 impl ReservedFields {
-    /// Whether there is anything to look for in requests.
+    /// Whether any field must be removed from requests.
     pub fn applies_to_requests(&self) -> bool {
         !self.prefixes.is_empty() || !self.request.is_empty()
     }

@@ -1,4 +1,4 @@
-//! `retry` of a pool: when a request is sent again, and within which budget.
+//! `retry` of a pool: which requests are retried, and the retry budget.
 
 mod build;
 mod keys;

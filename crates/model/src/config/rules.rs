@@ -1,6 +1,6 @@
-//! `[[service.NAME.rule]]`: conditions and what is done with what fits them.
+//! `[[service.NAME.rule]]`: conditions, and actions for matching requests or connections.
 //!
-//! One table for both planes: keys that only one of them can carry are marked, and refused in the other.
+//! One table serves both planes: keys that only one plane supports are marked, and rejected in the other.
 
 mod build;
 mod keys;

@@ -1,4 +1,4 @@
-//! `schedule` of a server: what the clock does to it.
+//! `schedule` of a server: times at which it is drained or disabled.
 
 mod build;
 mod keys;

@@ -1,197 +1,194 @@
-//! The form of the configuration's description, which decoding, inheritance, `check --explain` and the reference read.
-//! Relations between keys are `verify`'s.
+//! The types of the schema, used by decoding, inheritance, `check --explain` and the reference. `verify` checks
+//! relations between keys.
 
 use super::value::ConfigValue;
 use std::time::Duration;
-/// Services and pools that one file may hold.
+/// Limit for services and for pools of one file.
 pub const MAX_OBJECTS: usize = 10_000;
-/// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
+/// Limit for servers of all pools together: more than a thousand services of a hundred servers, and than a file can
+/// hold with names.
 pub const MAX_SERVERS: usize = 131_072;
 
-/// A table of the file: its keys in the order in which they are explained.
+/// A table of the file: its keys in the order of the explanation.
 #[derive(Debug)]
 pub struct TableSchema {
-    /// In messages: `a pool`.
+    /// The table in messages: `a pool`.
     pub description: &'static str,
     pub keys: &'static [KeySchema],
-    /// Keys of which only one group may be written; a group written nearer replaces the others when inherited.
+    /// Groups of keys that exclude each other; in inheritance, a nearer group replaces the others.
     pub exclusive_groups: &'static [&'static [&'static str]],
 }
 
 #[derive(Debug)]
 pub struct KeySchema {
     pub name: &'static str,
-    /// What may be written.
+    /// The type of value.
     pub kind: ValueKind,
-    /// What holds when nothing is.
+    /// The value if the key is absent.
     pub default: DefaultValue,
-    /// Its meaning, a sentence or two.
+    /// The description of the key, a sentence or two.
     pub doc: &'static str,
-    /// Taken from the table above when it is not written: `[global]` for services and pools, the pool for servers.
+    /// Whether an absent key inherits from the outer table: `[global]` for services and pools, the pool for servers.
     pub inherits: bool,
-    /// Means nothing for `forward = "tcp"`.
+    /// Whether the key has no effect for `forward = "tcp"`.
     pub http_only: bool,
-    /// Means nothing where requests or bytes are proxied.
+    /// Whether the key has no effect for proxied services.
     pub packets_only: bool,
-    /// Means nothing where packets are forwarded.
+    /// Whether the key has no effect for services that forward packets.
     pub proxy_only: bool,
-    /// Tables of this list inherit from the table around them, whose own module resolves them.
+    /// Whether tables of this list inherit from the table around them, whose own module resolves them.
     pub elements_inherit: bool,
 }
 
-/// What holds when a key is not written.
+/// The value if a key is absent.
 #[derive(Debug)]
 pub enum DefaultValue {
-    /// It must be written.
+    /// The key must be written.
     Required,
     Literal(ConfigValue),
     Absent,
     /// The inner table with its own defaults.
     Inner,
-    /// Follows from other settings, as this text says.
+    /// Depends on other settings; the text describes how.
     Derived(&'static str),
 }
 
-/// What may be written.
+/// The type of a value.
 #[derive(Debug)]
 pub enum ValueKind {
     Flag,
-    /// A whole number, bounds inclusive.
+    /// A whole number with inclusive bounds.
     Count {
         min: u64,
         max: u64,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// A time with its unit, bounds inclusive.
+    /// A time with its unit and inclusive bounds.
     Time {
         min: Duration,
         max: Duration,
-        /// The kernel takes whole seconds only.
+        /// Whether the kernel accepts only whole seconds.
         whole_seconds: bool,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// Bytes with their unit, bounds inclusive.
+    /// A number of bytes with its unit and inclusive bounds.
     Size {
         min: u64,
         max: u64,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// Bits per second with their unit, bounds inclusive.
+    /// Bits per second with their unit and inclusive bounds.
     Rate {
         min: u64,
         max: u64,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// A share with its `%`, bounds inclusive, in parts per million; and the word for nothing set.
+    /// A percentage with inclusive bounds in parts per million, and the keyword for unset.
     Share(u64, u64, Option<&'static str>),
-    /// One word of a closed list.
+    /// One keyword of a closed list.
     Keyword(&'static [Keyword]),
-    /// One or several words of a closed list, each once.
+    /// One or several keywords of a closed list, each at most once.
     KeywordList(&'static [Keyword]),
-    /// One or several texts of a form, each once.
+    /// One or several texts of a format, each at most once.
     Texts {
-        /// What each must look like.
         form: TextFormat,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// Text of a form.
     Text {
-        /// What it must look like.
         form: TextFormat,
-        /// The word for nothing set.
+        /// The keyword for unset.
         unset: Option<&'static str>,
     },
-    /// A list of texts of a form in their order, possibly repeated; a single one counts as a list.
+    /// A list of texts in order, possibly repeated; a single one counts as a list.
     Lines {
-        /// What each must look like.
         form: TextFormat,
         most: usize,
     },
     Mode,
-    /// Listening addresses: one or a list; `":80"` stands for every address of both families.
+    /// Listening addresses: one or a list; `":80"` means every address of both families.
     Listen,
-    /// One address and port of this machine.
+    /// One local address and port.
     Socket,
     /// One address without port, or a list.
     Addresses,
-    /// The same, or a word.
+    /// One address without port, a list, or this keyword.
     AddressesOr(&'static str),
     /// Networks: one or a list.
     Prefixes,
     /// A port or a range of ports.
     PortRange,
-    /// A part of the day.
+    /// A daily time window.
     DailyWindow,
-    /// A server's address or name, and port.
+    /// The address and port of a server.
     Server,
     /// HTTP statuses: `200`, `"200-299"`, or a list of them.
     Status,
-    /// Paths of this machine: one or a list.
+    /// Local paths: one or a list.
     Files,
     Table {
         table: &'static TableSchema,
-        /// What may be written instead of it.
+        /// The short form.
         short: TableShorthand,
-        /// The word for none.
+        /// The keyword for no table.
         unset: Option<&'static str>,
     },
     /// A list of tables.
     List {
         table: &'static TableSchema,
-        /// What may be written instead of a table.
+        /// The short form of an element.
         short: TableShorthand,
-        /// Elements over the whole file.
+        /// Limit for elements in the whole file.
         most: usize,
     },
-    /// A table of tables by name.
+    /// Tables by name.
     Named {
-        /// Of one of them.
+        /// The table of one name.
         table: &'static TableSchema,
-        /// What a name looks like: `Form::Name` or `Form::Domain`.
+        /// The format of a name: `TextFormat::Name` or `TextFormat::Domain`.
         form: TextFormat,
         most: usize,
     },
-    /// Known, and refused for this reason.
+    /// A known key that is rejected for this reason.
     Refused(&'static str),
 }
 
-/// A word of a closed list.
+/// A keyword of a closed list.
 #[derive(Debug)]
 pub struct Keyword {
     pub name: &'static str,
-    /// False: a word of ours that this build does not carry.
+    /// Whether this build supports the keyword.
     pub available: bool,
 }
 
-/// What may be written instead of a table.
+/// The short form of a table.
 #[derive(Clone, Copy, Debug)]
 pub enum TableShorthand {
     None,
     /// A value for this key.
     Key(&'static str),
-    /// One of these words, which sets the key of the same name to `true`.
+    /// One of these keywords, which sets the key of the same name to `true`.
     Flags(&'static [&'static str]),
-    /// `true`: the table with all defaults; `false`: the word for none.
+    /// `true`: the table with all defaults; `false`: the keyword for no table.
     Switch,
 }
 
-/// What a text must look like.
+/// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// A kebab-case name of ours.
+    /// A kebab-case name of a configuration object.
     Name,
-    /// A path of this machine.
+    /// A local path.
     File,
     /// `stderr`, `stdout`, `off` or a path.
     Target,
     /// A network interface: 1–15 bytes, no blank, no `/` (Linux, dev_valid_name).
     Interface,
-    /// A congestion control: 1–15 letters, digits, `_` or `-` (Linux, `TCP_CA_NAME_MAX`).
+    /// A congestion control algorithm: 1–15 letters, digits, `_` or `-` (Linux, `TCP_CA_NAME_MAX`).
     Congestion,
     /// A request target in origin form (RFC 9112 §3.2.1).
     RequestPath,
@@ -211,39 +208,39 @@ pub enum TextFormat {
     Field,
     /// A domain name or an address.
     Domain,
-    /// An object identifier of SNMP: numbers with dots.
+    /// An SNMP object identifier: numbers with dots.
     Oid,
-    /// The name of a header field that is not ours to write.
+    /// The name of a header field that rules may write.
     FieldName,
-    /// Visible text, blanks within it: the value of a field.
+    /// Visible text with blanks inside: the value of a header field.
     VisibleText,
-    /// A host, or every name below one (`HostPattern`).
+    /// A host, or every name below a domain (`HostPattern`).
     HostPattern,
-    /// A path, what begins so, or a glob (`PathPattern`).
+    /// A path, a prefix, or a glob (`PathPattern`).
     PathPattern,
-    /// A header field, with its value or without (`Match::field`).
+    /// A header field with or without a value (`NameValuePattern::parse_field`).
     Match,
-    /// A cookie, with its value or without (`Match::pair`).
+    /// A cookie with or without a value (`NameValuePattern`).
     Cookie,
-    /// A parameter, with its value or without (`Match::pair`).
+    /// A query parameter with or without a value (`NameValuePattern`).
     Pair,
-    /// Numbers from one to another (`Range`).
+    /// A range of numbers (`NumberRange`).
     Range,
-    /// A media type, or all that begin so.
+    /// A media type, or a group of them such as `text/*`.
     MediaType,
-    /// A target with places to be filled (`rules::Template`).
+    /// A target with placeholders (`template`).
     Template,
 }
 
 impl TableSchema {
-    /// The key of this name and its position.
+    /// The key with this name and its position.
     pub fn find(&self, name: &str) -> Option<(usize, &'static KeySchema)> {
         self.keys.iter().enumerate().find(|(_, key)| key.name == name)
     }
 }
 
 impl KeySchema {
-    /// A key that is neither inherited nor bound to a method.
+    /// A key that is not inherited and applies to all methods.
     pub const fn new(
         name: &'static str,
         kind: ValueKind,
@@ -263,7 +260,7 @@ impl KeySchema {
         }
     }
 
-    /// A known word that is refused, and why.
+    /// A known key that is rejected, with the reason.
     pub const fn refused(name: &'static str, reason: &'static str) -> KeySchema {
         KeySchema::new(name, ValueKind::Refused(reason), DefaultValue::Absent, "")
     }
@@ -273,25 +270,25 @@ impl KeySchema {
         self
     }
 
-    /// The same, for `http` alone.
+    /// Restricts the key to `http`.
     pub const fn http_only(mut self) -> KeySchema {
         self.http_only = true;
         self
     }
 
-    /// The same, for `mac`, `nat` and `tunnel` alone.
+    /// Restricts the key to `mac`, `nat` and `tunnel`.
     pub const fn packets_only(mut self) -> KeySchema {
         self.packets_only = true;
         self
     }
 
-    /// The same, for `http` and `tcp` alone.
+    /// Restricts the key to `http` and `tcp`.
     pub const fn proxy_only(mut self) -> KeySchema {
         self.proxy_only = true;
         self
     }
 
-    /// A list whose tables inherit from the table around them.
+    /// Marks a list whose tables inherit from the table around them.
     pub const fn elements_inherit(mut self) -> KeySchema {
         self.elements_inherit = true;
         self
@@ -299,7 +296,7 @@ impl KeySchema {
 }
 
 impl ValueKind {
-    /// A time between bounds, in milliseconds.
+    /// A time with bounds in milliseconds.
     pub const fn time(min: u64, max: u64) -> ValueKind {
         ValueKind::Time {
             min: Duration::from_millis(min),
@@ -309,7 +306,7 @@ impl ValueKind {
         }
     }
 
-    /// A time between bounds, in milliseconds, or a word.
+    /// A time with bounds in milliseconds, or a keyword.
     pub const fn time_or_keyword(min: u64, max: u64, unset: &'static str) -> ValueKind {
         ValueKind::Time {
             min: Duration::from_millis(min),
@@ -319,7 +316,7 @@ impl ValueKind {
         }
     }
 
-    /// Whole seconds between bounds.
+    /// Whole seconds with bounds.
     pub const fn seconds(min: u64, max: u64, unset: Option<&'static str>) -> ValueKind {
         ValueKind::Time {
             min: Duration::from_secs(min),
@@ -329,12 +326,12 @@ impl ValueKind {
         }
     }
 
-    /// A number between bounds.
+    /// A number with bounds.
     pub const fn count(min: u64, max: u64) -> ValueKind {
         ValueKind::Count { min, max, unset: None }
     }
 
-    /// A number between bounds, or a word.
+    /// A number with bounds, or a keyword.
     pub const fn count_or_keyword(min: u64, max: u64, unset: &'static str) -> ValueKind {
         ValueKind::Count { min, max, unset: Some(unset) }
     }
@@ -343,7 +340,7 @@ impl ValueKind {
         ValueKind::Size { min, max, unset: None }
     }
 
-    /// A table that is there with its defaults when it is not written.
+    /// A table that exists with its defaults even if it is not written.
     pub const fn table(table: &'static TableSchema) -> ValueKind {
         ValueKind::Table { table, short: TableShorthand::None, unset: None }
     }
@@ -359,7 +356,7 @@ impl DefaultValue {
         DefaultValue::Literal(ConfigValue::Count(count))
     }
 
-    /// The word for nothing set.
+    /// The keyword for unset.
     pub const fn unset(word: &'static str) -> DefaultValue {
         DefaultValue::Literal(ConfigValue::Unset(word))
     }
@@ -368,7 +365,7 @@ impl DefaultValue {
         DefaultValue::Literal(ConfigValue::Text(std::borrow::Cow::Borrowed(text)))
     }
 
-    /// A word of the list.
+    /// A keyword of the list.
     pub const fn keyword(word: &'static str) -> DefaultValue {
         DefaultValue::Literal(ConfigValue::Keyword(word))
     }
@@ -379,7 +376,7 @@ impl Keyword {
         Keyword { name, available: true }
     }
 
-    /// One that this build does not carry.
+    /// A keyword that this build does not support.
     pub const fn unavailable(name: &'static str) -> Keyword {
         Keyword { name, available: false }
     }

@@ -1,4 +1,5 @@
-//! Which files of a configuration nobody else may read, or write: they hold secrets, or tell who may do what. It reads none.
+//! Lists files of a configuration that other users must not read or write: they hold secrets or permissions. It reads
+//! no file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +7,20 @@ use super::file_root::Config;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The key that names it: `service.shop.tls.certificates`.
+    /// The key that names the file: `service.shop.tls.certificates`.
     pub key: String,
     /// The file, or a directory of such files.
     pub path: PathBuf,
     pub content: SecretContent,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretContent {
     /// A certificate; its private key is in the same file or in one beside it.
     Certificate,
     Secret,
-    /// Digests of tokens: no secret, and whoever can write it lets himself in.
+    /// Digests of tokens: not secret, but a user who can write the file can grant access.
     Tokens,
 }
 
@@ -71,13 +72,13 @@ mod tests {
     use super::super::file_root::ROOT;
     use super::super::schema::{TableSchema, TextFormat, ValueKind};
 
-    /// Files that are read or written and hold no secret, each with what they are.
+    /// Files without secrets, grouped by purpose.
     const OPEN: [&str; 10] = [
-        // Who may have signed certificates, and which are revoked.
+        // Certificate authorities and revocation lists.
         "ca",
         "crl",
         "client-authorities",
-        // Made by the daemon itself, or written to.
+        // Created or written by the daemon.
         "socket",
         "state",
         "pins",

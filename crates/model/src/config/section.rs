@@ -1,7 +1,7 @@
-//! A table of the file with its settings: as written (`decode` makes it) or effective (`resolve` makes it).
+//! A table of the file with its settings: as written (made by `decode`) or effective (made by `resolve`).
 //!
-//! Each setting knows where it came from. The section trusts its makers for the kinds that the schema promises:
-//! reading a key as another kind gives that kind's nothing.
+//! Each setting has its origin. The section relies on the schema for types: reading a key as another type returns that
+//! type's empty value.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -16,46 +16,45 @@ use super::value::ConfigValue;
 /// A table with its settings, one slot for each key of the schema.
 #[derive(Clone, Debug)]
 pub struct ConfigSection {
-    /// Its name where it has one: a service or a pool.
+    /// The name of a service, pool or other named table.
     pub name: String,
     pub span: SourceSpan,
     keys: &'static [KeySchema],
     slots: Vec<Option<Setting>>,
 }
 
-/// A setting and where it came from.
+/// A setting and its origin.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub content: SettingContent,
     pub origin: SettingOrigin,
 }
 
-/// What a setting holds.
 #[derive(Clone, Debug)]
 pub enum SettingContent {
     Value(ConfigValue),
     Table(ConfigSection),
-    /// A list of tables or tables by name.
+    /// A list of tables, or tables by name.
     List(Vec<ConfigSection>),
-    /// Something wrong was written here; it has been reported.
+    /// A faulty value that has been reported.
     Invalid,
 }
 
-/// Where a setting came from.
+/// The origin of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingOrigin {
     Default,
-    /// Follows from other settings, as this text says.
+    /// Depends on other settings; the text describes how.
     Derived(&'static str),
-    /// Written where it holds.
+    /// Written in this table.
     Written(SourceSpan),
     Global(SourceSpan),
-    /// Written in the pool of the server.
+    /// Written in the server's pool.
     Pool(SourceSpan),
 }
 
 impl SettingOrigin {
-    /// Where it was written, if it was.
+    /// The place where it was written, if any.
     pub fn span(self) -> Option<SourceSpan> {
         match self {
             SettingOrigin::Written(place)
@@ -72,65 +71,59 @@ impl ConfigSection {
         ConfigSection { name: String::new(), span: place, keys: table.keys, slots }
     }
 
-    /// Fill the slot at a position of the schema.
+    /// Sets the slot at a position of the schema.
     pub fn set_slot(&mut self, at: usize, slot: SettingContent, origin: SettingOrigin) {
         if let Some(room) = self.slots.get_mut(at) {
             *room = Some(Setting { content: slot, origin });
         }
     }
 
-    /// Replace the value of a key.
     pub fn set(&mut self, key: &str, value: ConfigValue, origin: SettingOrigin) {
         if let Some(at) = self.position(key) {
             self.set_slot(at, SettingContent::Value(value), origin);
         }
     }
 
-    /// The keys that the section may have.
     pub fn keys(&self) -> &'static [KeySchema] {
         self.keys
     }
 
-    /// Replace the table of a key.
     pub fn set_table(&mut self, key: &str, table: ConfigSection, origin: SettingOrigin) {
         if let Some(at) = self.position(key) {
             self.set_slot(at, SettingContent::Table(table), origin);
         }
     }
 
-    /// Empty the slot of a key.
     pub fn clear(&mut self, key: &str) {
         if let Some(room) = self.position(key).and_then(|at| self.slots.get_mut(at)) {
             *room = None;
         }
     }
 
-    /// The setting of a key.
     pub fn setting(&self, key: &str) -> Option<&Setting> {
         self.slots.get(self.position(key)?)?.as_ref()
     }
 
-    /// Every setting with its key, in the schema's order.
+    /// All settings with their keys, in the schema's order.
     pub fn settings(&self) -> impl Iterator<Item = (&'static KeySchema, &Setting)> {
         self.keys.iter().zip(&self.slots).filter_map(|(key, slot)| Some((key, slot.as_ref()?)))
     }
 
-    /// True when the key was written right here.
+    /// Whether the key is written in this table.
     pub fn is_written(&self, key: &str) -> bool {
         matches!(self.setting(key), Some(Setting { origin: SettingOrigin::Written(_), .. }))
     }
 
-    /// True when what was written for the key is wrong: then nothing more can be said about it.
+    /// Whether the key's value is faulty; then no further finding about it is useful.
     pub fn is_invalid(&self, key: &str) -> bool {
         matches!(self.setting(key), Some(Setting { content: SettingContent::Invalid, .. }))
     }
 
-    /// Where the key was written, else where the section stands.
+    /// The place of the key, or of the section if the key is not written.
     pub fn span_of(&self, key: &str) -> SourceSpan {
         self.setting(key).and_then(|setting| setting.origin.span()).unwrap_or(self.span)
     }
 
-    /// The value of a key.
     pub fn value(&self, key: &str) -> Option<&ConfigValue> {
         match &self.setting(key)?.content {
             SettingContent::Value(value) => Some(value),
@@ -138,7 +131,6 @@ impl ConfigSection {
         }
     }
 
-    /// The table of a key.
     pub fn table(&self, key: &str) -> Option<&ConfigSection> {
         match &self.setting(key)?.content {
             SettingContent::Table(section) => Some(section),
@@ -146,7 +138,6 @@ impl ConfigSection {
         }
     }
 
-    /// The table of a key, to be changed.
     pub fn table_mut(&mut self, key: &str) -> Option<&mut ConfigSection> {
         let at = self.position(key)?;
         match &mut self.slots.get_mut(at)?.as_mut()?.content {
@@ -155,7 +146,7 @@ impl ConfigSection {
         }
     }
 
-    /// The list of a key; empty when there is none.
+    /// The list of a key; empty if absent.
     pub fn list(&self, key: &str) -> &[ConfigSection] {
         match self.setting(key).map(|setting| &setting.content) {
             Some(SettingContent::List(list)) => list,
@@ -163,7 +154,6 @@ impl ConfigSection {
         }
     }
 
-    /// The list of a key, to be changed.
     pub fn list_mut(&mut self, key: &str) -> Option<&mut [ConfigSection]> {
         let at = self.position(key)?;
         match &mut self.slots.get_mut(at)?.as_mut()?.content {
@@ -172,12 +162,12 @@ impl ConfigSection {
         }
     }
 
-    /// True when the word for nothing set stands, or was left to stand.
+    /// Whether the key has the keyword for unset, written or by default.
     pub fn is_unset(&self, key: &str) -> bool {
         matches!(self.value(key), Some(ConfigValue::Unset(_)))
     }
 
-    /// Several words of a closed list.
+    /// Several keywords of a closed list.
     pub fn keywords(&self, key: &str) -> &[&'static str] {
         match self.value(key) {
             Some(ConfigValue::Keywords(words)) => words,
@@ -185,12 +175,12 @@ impl ConfigSection {
         }
     }
 
-    /// A flag; false when there is none.
+    /// A flag; false if absent.
     pub fn flag(&self, key: &str) -> bool {
         matches!(self.value(key), Some(ConfigValue::Flag(true)))
     }
 
-    /// A number that fits `N`.
+    /// A number, if it fits `N`.
     pub fn count<N: TryFrom<u64>>(&self, key: &str) -> Option<N> {
         match self.value(key) {
             Some(
@@ -204,7 +194,7 @@ impl ConfigSection {
         }
     }
 
-    /// A number, 0 when there is none.
+    /// A number; 0 if absent.
     pub fn count_or_zero<N: TryFrom<u64> + Default>(&self, key: &str) -> N {
         self.count(key).unwrap_or_default()
     }
@@ -216,12 +206,12 @@ impl ConfigSection {
         }
     }
 
-    /// A time, 0 when there is none.
+    /// A time; 0 if absent.
     pub fn time_or_zero(&self, key: &str) -> Duration {
         self.time(key).unwrap_or_default()
     }
 
-    /// A text or a word.
+    /// A text or a keyword.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.value(key) {
             Some(ConfigValue::Text(text)) => Some(text),
@@ -230,7 +220,6 @@ impl ConfigSection {
         }
     }
 
-    /// A list of texts.
     pub fn texts(&self, key: &str) -> &[String] {
         match self.value(key) {
             Some(ConfigValue::Texts(list)) => list,
@@ -238,7 +227,7 @@ impl ConfigSection {
         }
     }
 
-    /// Addresses to listen on; a single one counts as a list.
+    /// Listening addresses; a single one counts as a list.
     pub fn sockets(&self, key: &str) -> &[SocketAddr] {
         match self.value(key) {
             Some(ConfigValue::Listen(list)) => list,
@@ -247,7 +236,7 @@ impl ConfigSection {
         }
     }
 
-    /// Addresses to listen on with their ports, in either form.
+    /// Listening addresses with their ports, in either form.
     pub fn listen_ranges(&self, key: &str) -> Vec<ListenRange> {
         match self.value(key) {
             Some(ConfigValue::ListenRanges(list)) => list.clone(),

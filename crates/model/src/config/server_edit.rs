@@ -1,5 +1,5 @@
-//! One order about a server, written into the text of a configuration with its comments and its form. Text in, text
-//! out: whether the result is good is for `load`.
+//! Applies one server command to the text of a configuration and preserves its comments and formatting. It processes
+//! only text; `load` checks the result.
 
 use std::borrow::Cow;
 
@@ -17,17 +17,17 @@ use super::value::ConfigValue;
 pub enum ServerEdit<'a> {
     State(AdminState),
     Weight(u16),
-    /// The server itself, with its weight where that is not the pool's.
+    /// Add the server, with its weight if it differs from the pool's.
     Add {
-        /// Its address, as written.
+        /// The address as written.
         address: &'a str,
         weight: Option<u16>,
     },
-    /// The server is no more.
+    /// Remove the server.
     Remove,
 }
 
-/// Why nothing was written.
+/// Why the text was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text is not TOML.
@@ -39,17 +39,16 @@ pub enum EditError {
     /// The pool in the file has no such server.
     #[error("`servers` of `[pool.{pool}]` in the file has no server '{server}'")]
     NoServer {
-        /// The pool.
         pool: String,
-        /// The server.
+        /// The name of the missing server.
         server: String,
     },
-    /// The file writes servers in a form that is not known.
+    /// The file has `servers` in an unknown form.
     #[error("`servers` of `[pool.{0}]` in the file is neither a list nor tables")]
     Form(String),
 }
 
-/// The text after the order. All that the order does not concern stays as it is.
+/// The text after the command. All unrelated text stays unchanged.
 ///
 /// # Errors
 /// See `EditError`.
@@ -80,10 +79,10 @@ pub fn edit_server(
     if found { Ok(file.to_string()) } else { Err(unknown()) }
 }
 
-/// A server's address from its text.
+/// Parses a server's address.
 ///
 /// # Errors
-/// What is wrong with it, in a sentence.
+/// A sentence about the mistake.
 pub fn parse_server_address(text: &str) -> Result<ServerAddress, String> {
     match address::decode_server_address(&DeValue::String(Cow::Borrowed(text))) {
         Ok(ConfigValue::Server(address)) => Ok(address),
@@ -92,7 +91,7 @@ pub fn parse_server_address(text: &str) -> Result<ServerAddress, String> {
     }
 }
 
-/// The name that a server has when none is written.
+/// The default name of a server.
 pub fn server_name(of: &ServerAddress) -> String {
     address::derive_server_name(of)
 }
@@ -140,7 +139,7 @@ fn edit_table_array(tables: &mut ArrayOfTables, server: &str, edit: &ServerEdit<
     true
 }
 
-/// A server's table with what was said of it.
+/// Applies the edit to a server's table.
 fn apply_edit(table: &mut dyn TableLike, edit: &ServerEdit<'_>) {
     match edit {
         ServerEdit::State(AdminState::Enabled) => drop(table.remove("state")),
@@ -151,7 +150,7 @@ fn apply_edit(table: &mut dyn TableLike, edit: &ServerEdit<'_>) {
     }
 }
 
-/// Replaces a value and keeps what stands around it.
+/// Replaces a value and preserves the comments and blanks around it.
 fn replace_value(table: &mut dyn TableLike, key: &str, new: Node) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -174,7 +173,7 @@ fn server_table(server: &str, address: &str, weight: Option<u16>) -> InlineTable
     table
 }
 
-/// Appends in the form of the list: one line an element where the list is written so.
+/// Appends an element in the formatting of the list: on its own line if the list is written so.
 fn push_server(list: &mut Array, table: InlineTable) {
     let text = |raw: Option<&toml_edit::RawString>| {
         raw.and_then(|raw| raw.as_str()).unwrap_or_default().to_owned()
@@ -189,7 +188,7 @@ fn push_server(list: &mut Array, table: InlineTable) {
     };
     let lines = indent.is_some();
     if let Some(node) = last.and_then(|at| list.get_mut(at)) {
-        // Without a comma behind the last one, the line's end belongs to it.
+        // Without a comma after the last element, the line break belongs to that element.
         let after = text(node.decor().suffix());
         if lines && after.contains('\n') {
             node.decor_mut().set_suffix("");
@@ -217,7 +216,7 @@ fn has_name(table: &dyn TableLike, server: &str) -> bool {
     }
 }
 
-/// The name that an address gives.
+/// The default name for an address.
 pub(super) fn name_from_address(address: &str) -> Option<String> {
     parse_server_address(address).ok().map(|address| server_name(&address))
 }

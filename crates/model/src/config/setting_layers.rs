@@ -1,16 +1,16 @@
-//! Resolves one table from the places where its settings may be written, nearest first.
+//! Resolves one table from the layers where its settings may be written, nearest first.
 
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, ValueKind};
 use crate::config::section::{ConfigSection, Setting, SettingContent, SettingOrigin};
 
-/// A table at the top that inherits nothing.
+/// A top-level table that inherits nothing.
 pub fn resolve_top_table(table: &'static TableSchema, written: &ConfigSection) -> ConfigSection {
     let mut section = resolve_layers(table, &[SettingLayer::own(written)], false);
     section.name.clone_from(&written.name);
     section
 }
 
-/// One place where a setting may be written, the nearest first in a chain.
+/// One table where a setting may be written; a chain has the nearest first.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingLayer<'a> {
     section: &'a ConfigSection,
@@ -56,7 +56,7 @@ pub fn resolve_layers(
             section.set_slot(at, slot, origin);
         }
     }
-    // What an overdue list is worth means nothing without lists.
+    // `expired-crl` has no meaning without revocation lists.
     if section.setting("crl").is_none() && !section.is_written("expired-crl") {
         section.clear("expired-crl");
     }
@@ -75,14 +75,14 @@ fn resolve_value(
                 (&key.kind, &setting.content)
                 && !key.elements_inherit
             {
-                // What an element inherits is settled by whoever knows from where.
+                // A list's elements are resolved by the module that knows their layers.
                 let own = |one| [SettingLayer { section: one, tier: layer.tier }];
                 let list = list.iter().map(|one| resolve_layers(table, &own(one), true)).collect();
                 return Some(Setting { content: SettingContent::List(list), origin });
             }
             return Some(Setting { content: setting.content.clone(), origin });
         }
-        // A nearer choice of another kind: what was chosen further away does not reach us.
+        // A nearer key of another exclusive group hides keys from farther layers.
         let rivals = table
             .exclusive_groups
             .iter()
@@ -112,7 +112,7 @@ fn resolve_inner_table(
                 }
                 below.push(SettingLayer { section, tier: layer.tier });
             }
-            // `off` nearest wins; `off` further away ends what a nearer table can inherit.
+            // A nearest `off` wins; a farther `off` ends the inheritance of a nearer table.
             slot if below.is_empty() => {
                 return Some(Setting { content: slot.clone(), origin: layer.origin(setting) });
             }
@@ -139,7 +139,7 @@ fn default_setting(key: &KeySchema) -> Option<Setting> {
 }
 
 impl<'a> SettingLayer<'a> {
-    /// What is written in the table itself.
+    /// The layer of the table itself.
     pub fn own(section: &'a ConfigSection) -> SettingLayer<'a> {
         SettingLayer { section, tier: LayerTier::Own }
     }

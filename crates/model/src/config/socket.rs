@@ -1,4 +1,4 @@
-//! `socket`: what is set on the sockets of a service or of a pool.
+//! `socket`: socket options of a service or of a pool.
 
 mod build;
 mod keys;

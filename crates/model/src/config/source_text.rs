@@ -1,12 +1,11 @@
-//! The text of one configuration file, and where in it something stands. It parses nothing.
+//! The text of one configuration file, and positions in it. It parses nothing.
 
 use std::ops::Range;
 
-/// A stretch of the text, in bytes. Empty at 0 for what stands nowhere.
+/// A range of the text in bytes. Empty at 0 for settings without a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSpan {
     pub start: u32,
-    /// After the last byte.
     pub end: u32,
 }
 
@@ -17,7 +16,7 @@ impl From<Range<usize>> for SourceSpan {
     }
 }
 
-/// Where each line starts.
+/// The start of each line.
 #[derive(Clone, Debug, Default)]
 pub struct LineIndex(Vec<u32>);
 
@@ -28,29 +27,29 @@ impl LineIndex {
         LineIndex(std::iter::once(0).chain(starts).collect())
     }
 
-    /// The line of a place, from 1.
+    /// The line of a span, from 1.
     pub fn line(&self, place: SourceSpan) -> u32 {
         let at = self.0.partition_point(|start| *start <= place.start);
         u32::try_from(at.max(1)).unwrap_or(u32::MAX)
     }
 
-    /// The byte where a line (from 1) starts.
+    /// The offset at which a line (from 1) starts.
     pub fn start(&self, line: u32) -> usize {
         self.0.get(line.saturating_sub(1) as usize).copied().unwrap_or_default() as usize
     }
 }
 
-/// A file's text with its name and its lines.
+/// A file's text with its name and its line index.
 #[derive(Clone, Debug)]
 pub struct SourceText<'t> {
-    /// As the operator named it.
+    /// The file name as given by the operator.
     pub file: &'t str,
     pub text: &'t str,
     pub lines: LineIndex,
 }
 
 impl<'t> SourceText<'t> {
-    /// Index the lines of `text`.
+    /// Indexes the lines of `text`.
     pub fn new(text: &'t str, file: &'t str) -> SourceText<'t> {
         SourceText { file, text, lines: LineIndex::new(text) }
     }
@@ -63,13 +62,13 @@ impl<'t> SourceText<'t> {
         (line, u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX))
     }
 
-    /// A line's text without its end.
+    /// A line's text without its line break.
     pub fn line_text(&self, line: u32) -> &'t str {
         let rest = self.text.get(self.lines.start(line)..).unwrap_or_default();
         rest.lines().next().unwrap_or_default()
     }
 
-    /// What stands there, shortened to a single line of at most 60 characters.
+    /// The text of a span, shortened to one line of at most 60 characters.
     pub fn excerpt(&self, place: SourceSpan) -> String {
         let text = self.text.get(place.start as usize..place.end as usize).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();

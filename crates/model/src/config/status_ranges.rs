@@ -10,7 +10,6 @@ use crate::config::value::ConfigValue;
 pub struct StatusRanges(pub Vec<(u16, u16)>);
 
 impl StatusRanges {
-    /// Whether it is one of them.
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))

@@ -1,6 +1,6 @@
-//! What was probably meant by a word that is not known. It never changes what was written.
+//! Suggests the known word that an unknown one probably means. It never changes the text.
 
-/// Words of other products for keys of ours.
+/// Other products' words for our keys.
 const ALIASES: [(&str, &str); 24] = [
     ("algorithm", "balance"),
     ("backend", "pool"),
@@ -28,10 +28,10 @@ const ALIASES: [(&str, &str); 24] = [
     ("upstream", "pool"),
 ];
 
-/// Candidates compared at most, so that a large file with many mistakes is still answered at once.
+/// Limit for compared candidates, so that a large file with many mistakes is checked quickly.
 const MAX_COMPARISONS: usize = 10_000;
 
-/// The known word nearest to `word`, when it is near enough to be meant.
+/// The known word nearest to `word`, if it is similar enough.
 pub fn nearest_match<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     // Longer than every key. The cost of a comparison grows with the square of the length.
     let word: String = word.chars().take(64).collect::<String>().to_lowercase().replace('_', "-");

@@ -1,4 +1,4 @@
-//! The collector of OpenTelemetry.
+//! The OpenTelemetry collector.
 
 mod build;
 mod keys;

@@ -1,14 +1,14 @@
-//! Texts with places that are filled from a request: where a redirect leads, what a path becomes.
+//! Texts with placeholders that are filled from a request: redirect targets and rewritten paths.
 //!
-//! What is put in comes from a head that was found to be good, so that nothing in it can end a line. For Location it is
-//! also seen to that it chooses no host.
+//! Values come from a validated request head, so none can end a line. A Location value must additionally not choose
+//! another host.
 
 use crate::path::push_encoded;
 
-/// Bounds what one redirect or rewrite can write into a head beside its variables.
+/// Bounds the bytes that one redirect or rewrite adds to a head beside its placeholders.
 const MAX_TEMPLATE_BYTES: usize = 2_048;
 
-/// The longest text that one may become.
+/// The longest filled text.
 pub const MAX_FILLED_BYTES: usize = 16 * 1_024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,22 +24,22 @@ enum TemplatePart {
     Group(usize),
 }
 
-/// What is put in.
+/// The values of placeholders.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TemplateValues<'a> {
-    /// The host asked for, with its port.
+    /// The requested host with its port.
     pub host: &'a [u8],
     pub path: &'a [u8],
-    /// The query with its `?`, or nothing.
+    /// The query with its `?`, or empty.
     pub query: &'a [u8],
-    /// What the last `*` of the rule's path stood for.
+    /// The text that matched the last `*` of the rule's path.
     pub rest: &'a [u8],
-    /// Groups of the rule's expression, from the first on.
+    /// Capture groups of the rule's expression, from the first on.
     pub groups: [&'a [u8]; 9],
 }
 
 impl Template {
-    /// `None`: a place of another name, or a brace without its fellow.
+    /// `None`: an unknown placeholder or an unmatched brace.
     pub fn parse(text: &str) -> Option<Template> {
         if text.is_empty() || text.len() > MAX_TEMPLATE_BYTES {
             return None;
@@ -75,8 +75,8 @@ impl Template {
         Some(Template(pieces))
     }
 
-    /// Appends it with its places filled, at most `FILLED` bytes. A slash before a place and one at the beginning of
-    /// what is put in are one.
+    /// Appends the filled template, at most `MAX_FILLED_BYTES` bytes. A slash before a placeholder and a leading slash
+    /// of its value become one.
     pub fn fill(&self, with: &TemplateValues<'_>, into: &mut Vec<u8>) {
         let begin = into.len();
         for piece in &self.0 {
@@ -90,8 +90,9 @@ impl Template {
         into.truncate(begin + MAX_FILLED_BYTES);
     }
 
-    /// Appends it as the value of Location, at most `FILLED` bytes. What a client sent chooses no other host: it begins
-    /// none, and does not go on with one that the template names. Characters that a URL may not have are encoded.
+    /// Appends the filled template as a Location value, at most `MAX_FILLED_BYTES` bytes. Client data cannot choose
+    /// another host: it neither starts a host nor extends one of the template. Characters that are invalid in a URL are
+    /// encoded.
     pub fn fill_location(&self, with: &TemplateValues<'_>, into: &mut Vec<u8>) {
         let mut filled = Vec::new();
         for (at, piece) in self.0.iter().enumerate() {
@@ -118,7 +119,7 @@ impl Template {
                 filled.remove(0);
             }
         }
-        // A value at the beginning is a path, whatever it looks like.
+        // A value at the start must be a path.
         let begins =
             matches!(first, Some(TemplatePart::Host | TemplatePart::Rest | TemplatePart::Group(_)));
         if begins && !filled.starts_with(b"/") {
@@ -134,12 +135,12 @@ impl Template {
         into.truncate(end);
     }
 
-    /// Puts a part of the path in, for the piece at a position.
+    /// Appends a value of the path, for the template part at a position.
     fn push_path_part(&self, at: usize, value: &[u8], filled: &mut Vec<u8>) {
         let value = if filled.ends_with(b"/") { strip_leading_slashes(value) } else { value };
         let ends_host = !self.continues_with_host(at);
         if ends_inside_host(filled) && !ends_host {
-            // Within a host nothing may end it, or it would be another one.
+            // Inside a host the value must not end the host, which would change it.
             for &byte in value {
                 match byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
                     true => filled.push(byte),
@@ -149,11 +150,11 @@ impl Template {
         } else if !ends_inside_host(filled) || value.is_empty() || value.starts_with(b"/") {
             filled.extend_from_slice(value);
         } else if ends_host && filled.last().is_some_and(u8::is_ascii_alphanumeric) {
-            // The host was whole: `.evil.example` and `@evil.example` would make another one of it.
+            // The host is complete: values such as `.evil.example` or `@evil.example` would change it.
             filled.push(b'/');
             filled.extend_from_slice(value);
         } else if ends_host && filled.ends_with(b"//") {
-            // The whole host is a place: the rule's own choice.
+            // The rule itself uses a placeholder for the whole host.
             filled.extend_from_slice(value);
         } else {
             for &byte in value {
@@ -165,7 +166,7 @@ impl Template {
         }
     }
 
-    /// Whether the path ends behind the piece at a position, or goes on with a slash.
+    /// Whether the path ends or continues with a slash after the part at a position.
     fn path_ends_after(&self, at: usize) -> bool {
         match self.0.get(at + 1) {
             None | Some(TemplatePart::Query) => true,
@@ -174,10 +175,10 @@ impl Template {
         }
     }
 
-    /// Whether the template goes on with a host behind the piece at a position.
+    /// Whether the template continues with a host after the part at a position.
     fn continues_with_host(&self, at: usize) -> bool {
         let mut behind = self.0.iter().skip(at + 1);
-        // What other places are filled with does not end a host.
+        // Values of other placeholders cannot end a host.
         let next =
             behind.find(|piece| !matches!(piece, TemplatePart::Rest | TemplatePart::Group(_)));
         match next {
@@ -187,17 +188,16 @@ impl Template {
         }
     }
 
-    /// Whether it needs the query.
     pub fn has_query(&self) -> bool {
         self.0.contains(&TemplatePart::Query)
     }
 
-    /// Whether what the path's last `*` stood for is put in.
+    /// Whether the template uses the text that matched the last `*` of the path.
     pub fn has_rest(&self) -> bool {
         self.0.contains(&TemplatePart::Rest)
     }
 
-    /// The highest group that is put in, from 1; 0: none is.
+    /// The highest capture group in use, from 1; 0: none.
     pub fn highest_group(&self) -> usize {
         let group = |piece: &TemplatePart| match piece {
             TemplatePart::Group(group) => group + 1,
@@ -206,7 +206,7 @@ impl Template {
         self.0.iter().map(group).max().unwrap_or(0)
     }
 
-    /// Whether one of these characters stands in its own text, not in what is put in.
+    /// Whether the template's literal text contains one of these characters.
     pub fn has_literal_character(&self, characters: &[char]) -> bool {
         self.0
             .iter()
@@ -232,20 +232,20 @@ fn strip_leading_slashes(value: &[u8]) -> &[u8] {
     &value[begin..]
 }
 
-/// Where the host begins in a URL, or in what stands before its end.
+/// The start of the host in a URL, or in an incomplete one.
 fn host_start(filled: &[u8]) -> Option<usize> {
     let at = filled.windows(2).position(|two| two == b"//")?;
     let scheme = &filled[..at];
     (scheme.is_empty() || scheme.ends_with(b":")).then_some(at + 2)
 }
 
-/// Whether what comes next belongs to a host.
+/// Whether the next byte would belong to a host.
 fn ends_inside_host(filled: &[u8]) -> bool {
     let ends = |b: &u8| matches!(b, b'/' | b'?' | b'#');
     host_start(filled).is_some_and(|begin| !filled[begin..].iter().any(ends))
 }
 
-/// The slash before nothing goes, unless it is the whole path.
+/// Removes a trailing slash before an empty value, unless it is the whole path.
 fn drop_last_slash(filled: &mut Vec<u8>) {
     let root = host_start(filled).unwrap_or(0);
     let path = &filled[root.min(filled.len())..];

@@ -1,50 +1,50 @@
-//! A configuration's text as a tree of plain values, as written: in what two differ, and what one changed carried over
-//! into another. It knows no key: whether a text is good is for `load`.
+//! A configuration's text as a tree of plain values: compares two trees, and merges the changes of one into another. It
+//! knows no key: `load` checks texts.
 
 use serde_json::{Map, Value};
 
-/// A place where two trees differ.
+/// A difference between two trees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeDifference {
-    /// Keys from the root, with dots between them.
+    /// Keys from the root, separated by dots.
     pub path: String,
-    /// What stands in the first; `None`: nothing.
+    /// The value in the first; `None`: absent.
     pub from: Option<Value>,
-    /// What stands in the second; `None`: nothing.
+    /// The value in the second; `None`: absent.
     pub to: Option<Value>,
 }
 
-/// What becomes of changes in a text that was changed otherwise meanwhile.
+/// The result of merging changes into a text that was changed independently.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreeWayMerge {
-    /// The changes, as a merge patch (RFC 7396) for that text.
+    /// The changes as a merge patch (RFC 7396) for that text.
     pub patch: Value,
-    /// Places that both changed: what the text says there stands.
+    /// Paths that both changed; the text's own values are kept.
     pub conflicts: Vec<String>,
 }
 
-/// The tree of a text.
+/// Parses a text to a tree.
 ///
 /// # Errors
-/// It is not TOML: what the parser says, in a line.
+/// The text is not TOML: the parser's message in one line.
 pub fn parse_tree(text: &str) -> Result<Value, String> {
     toml::from_str::<Value>(text).map_err(|error| error.message().to_owned())
 }
 
-/// Whether a text has nothing but space and comments. As a configuration it would serve nothing at all, and it is what a
-/// variable that was never set and a file that was only just begun look like. `[global]` alone says the same on purpose.
+/// Whether a text has only blanks and comments. Such a configuration would serve nothing, and an unset variable or an
+/// unfinished file looks like it. `[global]` alone states the same intentionally.
 pub fn is_blank(text: &str) -> bool {
     text.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))
 }
 
-/// Every place in which two trees differ. What only one of them has is one place, however much is in it.
+/// All differences between two trees. A value that only one tree has is one difference, however large.
 pub fn diff_trees(old: &Value, new: &Value) -> Vec<TreeDifference> {
     let mut out = Vec::new();
     compare(old, new, "", &mut out);
     out
 }
 
-/// The merge patch (RFC 7396) that makes `new` of `old`.
+/// The merge patch (RFC 7396) that converts `old` to `new`.
 pub fn merge_patch_between(old: &Value, new: &Value) -> Value {
     let (Value::Object(was), Value::Object(is)) = (old, new) else { return new.clone() };
     let mut patch = Map::new();
@@ -61,7 +61,7 @@ pub fn merge_patch_between(old: &Value, new: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// What `ours` changed of `base`, for `theirs`, which somebody else made of `base` meanwhile.
+/// Merges the changes from `base` to `ours` into `theirs`, which was changed from `base` independently.
 pub fn merge_three_way(base: &Value, ours: &Value, theirs: &Value) -> ThreeWayMerge {
     let mut given_up = Vec::new();
     let empty = Map::new();
@@ -74,7 +74,7 @@ pub fn merge_three_way(base: &Value, ours: &Value, theirs: &Value) -> ThreeWayMe
     ThreeWayMerge { patch: Value::Object(patch), conflicts: given_up }
 }
 
-/// The base, ours and theirs.
+/// Base, ours and theirs.
 type MergeInputs<'t> = (&'t JsonObject, &'t JsonObject, &'t JsonObject);
 type JsonObject = Map<String, Value>;
 
@@ -204,7 +204,7 @@ mod tests {
             .prop_map(|map| Value::Object(map.into_iter().collect()))
     }
 
-    /// RFC 7396 §2, as it is written there.
+    /// RFC 7396 §2, literally.
     fn merged(target: &Value, patch: &Value) -> Value {
         let Value::Object(patch) = patch else { return patch.clone() };
         let mut out = target.as_object().cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Quantities as operators write them: times, sizes and rates, each with its unit.
+//! Quantities with units as operators write them: times, sizes and rates.
 //!
-//! Text goes in, a newtype comes out, and `Display` gives the canonical spelling back. A number without a unit is
-//! refused here, so that nobody has to guess one. It knows no bounds: the schema does.
+//! Each parses from text, and `Display` prints the canonical form. A number without a unit is rejected, because it
+//! would be ambiguous. The schema defines the bounds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// A length of time; written as `"30s"`, `"250ms"`, `"1h30m"`, `"1.5s"`.
+/// A duration; written as `"30s"`, `"250ms"`, `"1h30m"`, `"1.5s"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Duration);
 
@@ -33,22 +33,22 @@ impl Percentage {
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnitError {
-    /// Digits alone.
+    /// A number without a unit.
     #[error("the unit is missing")]
     NoUnit,
-    /// No digits where they belong.
+    /// A unit without a number.
     #[error("a number is missing")]
     NoNumber,
-    /// Not one of ours.
+    /// An unknown unit.
     #[error("`{0}` is not a unit of this kind")]
     Unknown(String),
-    /// `"1s1h"`, `"1s2s"`.
+    /// Parts in the wrong order, or twice: `"1s1h"`, `"1s2s"`.
     #[error("parts stand from the largest unit to the smallest, each once")]
     Order,
-    /// More digits after the point than the smallest part has.
+    /// More decimals than the smallest part has.
     #[error("it is finer than the smallest part")]
     TooFine,
-    /// It does not fit.
+    /// The value exceeds the type's range.
     #[error("it is too large")]
     TooLarge,
 }
@@ -65,7 +65,7 @@ const TIMES: [UnitScale; 7] = [
     ("us", 1_000),
     ("ns", 1),
 ];
-/// In bytes; binary ones first because the canonical spelling prefers them.
+/// In bytes; binary units first because the canonical form prefers them.
 const SIZES: [UnitScale; 9] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
@@ -85,7 +85,7 @@ const RATES: [UnitScale; 5] = [
     ("kbit/s", 1_000),
     ("bit/s", 1),
 ];
-/// Understood besides; never written by us.
+/// Accepted, but never printed.
 const RATES_IN_BYTES: [UnitScale; 4] =
     [("GB/s", 8_000_000_000), ("MB/s", 8_000_000), ("kB/s", 8_000), ("B/s", 8)];
 
@@ -179,7 +179,7 @@ impl fmt::Display for Percentage {
     }
 }
 
-/// A rate for people, with one decimal: `2.0 Mbit/s`.
+/// A rate with one decimal for messages: `2.0 Mbit/s`.
 pub fn rounded_rate(bits_per_second: u64) -> String {
     for (name, scale) in RATES {
         let scale = u64::try_from(scale).unwrap_or(1);
@@ -192,7 +192,7 @@ pub fn rounded_rate(bits_per_second: u64) -> String {
     format!("{bits_per_second} bit/s")
 }
 
-/// Mantissa and digits after the point.
+/// Mantissa and number of decimals.
 type DecimalNumber = (u128, u32);
 
 fn split_number(text: &str) -> Result<(DecimalNumber, &str), UnitError> {

@@ -1,14 +1,15 @@
-//! Finds settings without effect for the forwarding method of a service. Whether that is an error or a warning is the caller's decision.
+//! Finds settings without effect for the forwarding method of a service. The caller decides whether to report an error
+//! or a warning.
 
 use crate::config::schema::{DefaultValue, KeySchema, ValueKind};
 use crate::config::section::{ConfigSection, SettingContent};
 
-/// Whether a service's method carries packets.
+/// Whether the service forwards packets.
 pub fn forwards_packets(service: &ConfigSection) -> bool {
     matches!(service.text("forward"), Some("mac" | "nat" | "tunnel"))
 }
 
-/// Visit the keys that were written right here and that `misfit` names.
+/// Visits the keys written in this table for which `misfit` holds.
 pub fn visit_unsupported_keys(
     section: &ConfigSection,
     path: &str,
@@ -26,8 +27,8 @@ pub fn visit_unsupported_keys(
     }
 }
 
-/// Keys that were written right here and say something else than their default, the one that switches the table aside.
-/// An explanation writes every default out.
+/// Keys written in this table with another value than their default, except the key `switch`. The output of `explain`
+/// contains every default.
 pub fn written_keys<'s>(
     section: &'s ConfigSection,
     switch: &'s str,

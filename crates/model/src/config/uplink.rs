@@ -1,4 +1,4 @@
-//! `[uplinks]` and `[uplink.NAME]`: several gateways out of this machine's network, used side by side.
+//! `[uplinks]` and `[uplink.NAME]`: several gateways to the outside, used in parallel.
 
 mod build;
 mod diff;

@@ -1,4 +1,4 @@
-//! One typed setting and its canonical spelling in TOML. It does not know which key it belongs to.
+//! One typed value and its canonical form in TOML. It does not know its key.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,43 +11,41 @@ use super::ip_prefix::IpPrefix;
 use super::listen_range::ListenRange;
 use super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 
-/// A setting after its text was understood.
+/// A decoded value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigValue {
-    /// The word for "nothing is set": `off`, `auto`, `system`.
+    /// The keyword for unset: `off`, `auto`, `system`.
     Unset(&'static str),
     Flag(bool),
     Count(u64),
-    /// A length of time.
     Time(Duration),
     Size(u64),
     Rate(u64),
     Share(u64),
-    /// One of a closed list.
+    /// A keyword of a closed list.
     Keyword(&'static str),
-    /// Free text that a form has approved.
+    /// A validated text.
     Text(Cow<'static, str>),
     Mode(u32),
     Listen(Vec<SocketAddr>),
     /// Listening addresses with ranges of ports, or any port.
     ListenRanges(Vec<ListenRange>),
-    /// Several of a closed list.
+    /// Several keywords of a closed list.
     Keywords(Cow<'static, [&'static str]>),
-    /// Several texts that a form has approved.
+    /// Several validated texts.
     Texts(Vec<String>),
     Prefixes(Vec<IpPrefix>),
-    /// Ports from one to another.
+    /// An inclusive range of ports.
     PortRange(u16, u16),
-    /// A part of the day.
     DailyWindow(DailyWindow),
-    /// One address and port.
+    /// One local address and port.
     Socket(SocketAddr),
     Addresses(Vec<IpAddr>),
-    /// Where a server is.
+    /// The address of a server.
     Server(ServerAddress),
     /// Inclusive ranges of HTTP statuses.
     Status(Cow<'static, [(u16, u16)]>),
-    /// Paths of this machine.
+    /// Local paths.
     Files(Vec<String>),
 }
 

@@ -1,4 +1,4 @@
-//! `[vrrp.NAME]`: an address that this machine shares with others.
+//! `[vrrp.NAME]`: virtual IP addresses that this machine shares with others.
 
 mod build;
 mod diff;

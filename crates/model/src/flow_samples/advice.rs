@@ -1,4 +1,4 @@
-//! Advice about what flow samples show, and the limits of what they can show, in sentences.
+//! Advice for the results of flow samples, and the limits of what they can show, in sentences.
 
 use crate::config::ForwardingMode;
 use crate::limit::{Limit, TimeOwner};

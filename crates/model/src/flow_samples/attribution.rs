@@ -1,4 +1,4 @@
-//! Attributes the time that a watched connection stood still. The rest of its life is left out: packets alone do not
+//! Attributes the time during which a sampled connection was stalled. Other times are left out: packets alone do not
 //! show which side had nothing to send.
 
 use super::flow_sample::FlowSideCounters;
@@ -10,7 +10,7 @@ use crate::time_attribution::TimeBreakdown;
 pub fn attribute_time(change: &FlowDelta) -> TimeBreakdown {
     let mut bars = TimeBreakdown::default();
     if let Some(opened) = change.handshake {
-        // A part that is absent had a loss, which is counted there.
+        // An absent part had a loss, whose time is counted there.
         let parts = opened.server.unwrap_or(0).saturating_add(opened.client.unwrap_or(0));
         let time = if change.bidirectional { parts } else { opened.total.unwrap_or(0) };
         bars.add(Some(TimeOwner::Network), Limit::Connect, time);

@@ -1,5 +1,5 @@
-//! Deltas of watched connections for up to an hour: one entry for a connection and ten seconds. Bounded: entries that
-//! find no room are counted, and the oldest slice goes first.
+//! Deltas of sampled connections for up to an hour: one entry for each connection and ten seconds. Bounded: entries
+//! without room are counted, and the oldest slice is removed first.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -18,7 +18,7 @@ const SLICES: u64 = 360;
 pub const MAX_SAMPLES: usize = 32_768;
 /// Entries of one slice, so that a burst does not displace the whole hour.
 const MAX_SLICE_SAMPLES: usize = 8_192;
-/// Connections that a report names.
+/// Limit for connections that a report names.
 const EXAMPLES: usize = 5;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ struct FlowSampleSlice {
     changes: HashMap<(u64, u64), FlowDelta>,
 }
 
-/// The connections that a report is about.
+/// The connections that a report covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowFilter {
     pub service: u32,
@@ -55,15 +55,15 @@ pub struct HandshakeSummary {
     pub longest: u64,
 }
 
-/// What watched connections of a service showed.
+/// The results of sampled connections of a service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowReport {
-    /// Watched connections that had packets.
+    /// Sampled connections with packets.
     pub flows: usize,
     pub begun: usize,
-    /// Connections whose beginning was not seen.
+    /// Connections whose start was not seen.
     pub joined_late: usize,
-    /// Connections with a window that cannot be read, since its scale is unknown.
+    /// Connections with windows of unknown scale.
     pub unscaled: usize,
     pub handshakes: usize,
     pub server_part: HandshakeSummary,
@@ -75,13 +75,13 @@ pub struct FlowReport {
     pub refused: usize,
     /// Counters of clients and servers.
     pub sides: [FlowSideCounters; 2],
-    /// The attributed time of standing still.
+    /// The attributed time of stalls.
     pub breakdown: TimeBreakdown,
-    /// By server; `None`: the server is gone. The most time first.
+    /// By server, in descending order of time; `None`: the server was removed.
     pub servers: Vec<BreakdownGroup<Option<u32>>>,
-    /// By network of clients. The most time first.
+    /// By network of clients, in descending order of time.
     pub networks: Vec<BreakdownGroup<ClientPrefix>>,
-    /// The connections that stood still longest.
+    /// The connections that were stalled longest.
     pub examples: Vec<FlowDelta>,
 }
 
@@ -120,7 +120,7 @@ impl FlowDeltaStore {
         self.len
     }
 
-    /// Entries that found no room.
+    /// Entries that were dropped because there was no room.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

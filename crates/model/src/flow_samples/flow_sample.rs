@@ -1,4 +1,4 @@
-//! One watched connection as the datapath stores it: totals since it was first seen. Facts only.
+//! One sampled connection as the datapath stores it: totals since it was first seen. Facts only.
 
 use std::net::IpAddr;
 
@@ -36,7 +36,7 @@ pub enum FlowWindowScale {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowSideCounters {
     pub packets: u64,
-    /// Packets whose data had passed the balancer before: lost behind it, or sent again without need.
+    /// Packets whose data had already passed the balancer: lost behind it, or retransmitted unnecessarily.
     pub retransmitted: u64,
     /// Packets that filled a gap late: lost before the balancer.
     pub filled: u64,
@@ -86,8 +86,8 @@ impl FlowSideCounters {
     }
 }
 
-/// One watched connection. Of each pair the first is the client's, the second the server's; times are nanoseconds on
-/// the kernel's clock, 0 where nothing was seen.
+/// One sampled connection. Of each pair the first is the client's, the second the server's; times are nanoseconds on
+/// the kernel's clock, 0 if not seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSample {
     /// Identifies the connection, together with `first_packet_at`.

@@ -1,4 +1,4 @@
-//! Compares two readings of the watched connections: what is new of each. Only the last reading is stored.
+//! Compares two readings of the sampled connections and returns the changes of each. Only the last reading is stored.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,8 +9,8 @@ use super::flow_sample::{FlowSample, FlowSideCounters, FlowWindowScale};
 /// repeated its SYN by then (RFC 6298, 2.1).
 const STALL_TIMEOUT: u64 = 3_000_000_000;
 
-/// Durations of a completed handshake, nanoseconds. A part whose packet was sent more than once is absent: which copy
-/// was answered is unknown (Karn's algorithm).
+/// Durations of a completed handshake, nanoseconds. A part whose packet was retransmitted is absent: which copy was
+/// acknowledged is unknown (Karn's algorithm).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandshakeDurations {
     /// From the SYN to the SYN-ACK: the round trip to the server.
@@ -46,18 +46,18 @@ impl HandshakeStall {
     }
 }
 
-/// What is new of one connection.
+/// The changes of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowDelta {
     pub fingerprint: u64,
     pub first_packet_at: u64,
-    /// When this was read.
+    /// Time of the reading.
     pub at: u64,
     pub client: IpAddr,
     pub port: u16,
-    /// The service, by number.
+    /// The service's number.
     pub service: u32,
-    /// The server, by number; `None`: it is gone.
+    /// The server's number; `None`: the server was removed.
     pub server: Option<u32>,
     /// Both directions pass the balancer.
     pub bidirectional: bool,
@@ -111,7 +111,7 @@ struct TrackedFlow {
 }
 
 impl FlowTracker {
-    /// What is new in a reading of all watched connections. Connections of the first reading belong to an earlier
+    /// The changes in a reading of all sampled connections. Connections of the first reading belong to an earlier
     /// process, which has reported them.
     pub fn diff_samples(&mut self, all: Vec<FlowSample>, now: u64) -> Vec<FlowDelta> {
         let mut before = std::mem::take(&mut self.flows);

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::monotonic_time::MonotonicTime;
 use crate::snapshot::ServerState;
 
-/// What the health checker concludes about a server. An operator's order (drain, disable) is not a health verdict.
+/// The conclusion of the health checker about a server. A server command (drain, disable) is not a health verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthVerdict {
     Up,
     Down,
-    /// No evidence yet, or only the first success after an outage: takes work while no server is up.
+    /// No evidence yet, or only the first success after an outage: gets work while no server is up.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ pub struct VerdictEvidence {
     /// For people: "HTTP 200 in 1.3 ms", "connection refused".
     pub text: String,
     pub at: MonotonicTime,
-    /// How many of the same kind (good or bad) came in a row, this one included; 0 when assumed.
+    /// Number of consecutive results of the same kind (good or bad), including this one; 0 when assumed.
     pub streak: u32,
 }
 
@@ -85,6 +85,6 @@ pub struct HealthSnapshot {
     pub good: bool,
     pub text: String,
     pub age: Duration,
-    /// How many of the same kind came in a row.
+    /// Number of consecutive results of the same kind.
     pub streak: u32,
 }

@@ -36,14 +36,14 @@ pub enum HostCheckResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingChange {
-    /// A kernel setting, and its new value.
+    /// A kernel setting with its new value.
     Setting(String, String),
     /// Any other change, as a command.
     Command(String),
 }
 
 impl SettingChange {
-    /// As root types it.
+    /// The command for a root shell.
     pub fn command(&self) -> String {
         match self {
             SettingChange::Setting(name, value) => format!("sysctl -w '{name}={value}'"),
@@ -91,7 +91,7 @@ fn setting_change(name: &str, value: impl ToString) -> SettingChange {
     SettingChange::Setting(name.to_owned(), value.to_string())
 }
 
-/// Where a new connection may take a port in TIME_WAIT.
+/// The setting for reuse of ports in TIME_WAIT.
 const REUSE: &str = "net.ipv4.tcp_tw_reuse";
 
 fn check_ports(snapshot: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
@@ -116,7 +116,7 @@ fn check_ports(snapshot: &HostSnapshot, goal: &HostWorkload) -> HostFinding {
         goal.per_second,
         goal.connections
     );
-    // A range that is wider already is not narrowed.
+    // A range that is already wider is not narrowed.
     let least = first.min(1_024);
     let most = last.max(u64::from(u16::MAX));
     let change = if (first, last) != (least, most) {
@@ -144,7 +144,7 @@ fn check_time_wait(snapshot: &HostSnapshot) -> HostFinding {
     let why = "beyond that closed connections are forgotten at once, and late packets may reach new ones; the 60 s are \
                compiled in, tcp_tw_reuse says where a port may be taken before, tcp_fin_timeout is something else, and \
                tcp_tw_recycle is gone since Linux 4.12";
-    // If all buckets are used there must be more of them, however many there are.
+    // If all buckets are used, their number must grow.
     let more = most.saturating_mul(2).min(MOST_BUCKETS).max(most);
     finding(
         "TIME_WAIT",

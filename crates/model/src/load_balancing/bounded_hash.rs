@@ -1,6 +1,6 @@
 //! Consistent hashing with bounded loads (Mirrokni, Thorup, Zadimoghaddam 2018) over a Maglev table. A key's server
-//! takes the exchange while it has less in flight than its share of all, times the load factor; else the next server in
-//! the table.
+//! gets the exchange while it has less in flight than its share of all, times the load factor; otherwise the next
+//! server in the table.
 //!
 //! The exchanges in flight of all servers are summed every few picks, not at each: the bound follows a moment later.
 

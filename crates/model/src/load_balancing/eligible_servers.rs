@@ -27,7 +27,7 @@ pub struct EligibleServer {
     cap: Option<u32>,
 }
 
-/// The servers of a snapshot that may take work, in the order of the view.
+/// The servers of a snapshot that may get work, in the order of the view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EligibleServers {
     /// In the order of the view.
@@ -44,9 +44,9 @@ pub enum EligibleTier {
     Up(Priority),
     /// No server is up: servers without evidence, to this priority.
     Unknown(Priority),
-    /// No other server may take work: servers of last resort.
+    /// No other server may get work: servers of last resort.
     LastResort,
-    /// Not even those: every enabled server, as `all-down = "spread"` says.
+    /// No server may get work: every enabled server, because of `all-down = "spread"`.
     AllDown,
 }
 
@@ -54,7 +54,7 @@ pub enum EligibleTier {
 type FailoverLevel = (Priority, bool);
 
 impl EligibleServers {
-    /// Selects the servers of a snapshot of the pool that may take work.
+    /// Selects the servers of a snapshot of the pool that may get work.
     pub fn from_view(view: &PoolView) -> EligibleServers {
         for state in [ServerState::Up, ServerState::Unknown] {
             if let Some((priority, slots)) = servers_by_level(view, state) {
@@ -96,11 +96,11 @@ impl EligibleServers {
         self.servers.get(at).map_or(PickResult::None, |slot| PickResult::Server(slot.index))
     }
 
-    /// The first server from position `from` on that may take this exchange: the fallback of every policy, which also
-    /// tells a full pool from an empty one.
+    /// The first server from position `from` on that may get this exchange. It is the fallback of every policy, and
+    /// distinguishes a full pool from an empty one.
     ///
-    /// A server that was tried is taken only if every eligible one was: a server at its cap is worth waiting for, a
-    /// server that just failed is not.
+    /// A server that was tried is chosen only if every eligible one was tried. A server at its connection limit is
+    /// worth waiting for, but one that just failed is not.
     pub fn first_available(&self, view: &PoolView, ask: &PickRequest, from: usize) -> PickResult {
         let count = self.servers.len();
         if count == 0 {

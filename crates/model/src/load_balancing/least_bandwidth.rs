@@ -111,7 +111,7 @@ impl LeastBandwidth {
     }
 }
 
-/// Exchanges begun so far, over all workers.
+/// Exchanges started so far, over all workers.
 fn exchanges(server: &ServerView) -> u64 {
     server.stats.slots.iter().map(|slot| slot.counters.requests.get()).fold(0, u64::wrapping_add)
 }

@@ -13,8 +13,8 @@ use super::request::{PickRequest, PickResult};
 use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
-/// The preference of the smaller load, as a part of the difference. With 0.7, the next report undoes what a report
-/// moves if servers are equal; from a difference of 0.72 on the choice is sure.
+/// The preference for the smaller load, as a part of the difference. With 0.7, the next report undoes what a report
+/// changed if servers are equal; from a difference of 0.72 on the choice is certain.
 const CLEAR_RATIO: f64 = 0.7;
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,5 @@
-//! Maglev: a table that gives equal clients equal servers, and moves few clients when servers come or go (Eisenbud et
-//! al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, §3.4).
+//! Maglev: a table that maps equal clients to equal servers. Few clients move when servers are added or removed
+//! (Eisenbud et al., "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, §3.4).
 //!
 //! The table depends on names, weights and size alone, so that all workers, planes and members agree. The construction,
 //! exactly, for a table of `M` entries (`M` prime):
@@ -70,7 +70,7 @@ impl Maglev {
         }
     }
 
-    /// The first server from the key's entry on that may take the exchange and fulfils the condition; `None`: not among
+    /// The first server from the key's entry on that may get the exchange and fulfils the condition; `None`: not among
     /// the next entries.
     #[inline]
     pub fn find_from_entry(
@@ -161,7 +161,7 @@ impl MaglevPermutation {
         }
     }
 
-    /// Takes the first free entry from here on. There is one: the table is not full.
+    /// Claims the first free entry from here on. There is one, because the table is not full.
     fn claim(&mut self, entries: &mut [u32], owner: u32) {
         let size = entries.len() as u64;
         loop {

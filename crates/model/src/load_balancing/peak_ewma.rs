@@ -1,8 +1,8 @@
 //! Peak EWMA: of two servers the one with the smaller product of response time and exchanges in flight per weight (the
 //! measure of Finagle's load balancer).
 //!
-//! A slow response raises the time at once, quick ones lower it slowly, and silence lowers it too, so that a slow
-//! server is tried again. A server without a measurement takes work while it has none in flight.
+//! A slow response raises the time at once, fast ones lower it slowly, and silence lowers it too, so that a slow server
+//! is tried again. A server without a measurement gets work while it has none in flight.
 
 use crate::monotonic_time::MonotonicTime;
 use crate::snapshot::PoolView;

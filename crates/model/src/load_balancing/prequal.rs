@@ -1,10 +1,11 @@
-//! Prequal: of a few drawn servers, unusually busy ones are set aside, and of the rest the fastest takes the exchange
-//! (after Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024).
+//! Prequal: several servers are drawn and unusually busy ones are set aside. The fastest of the others gets the
+//! exchange (after Wydrowski et al., "Load is not what you should balance: Introducing Prequal", NSDI 2024).
 //!
-//! The paper probes servers for requests in flight and latency; here all workers see both in passing, which is as good
-//! as a probe at every pick. A server is hot when it has more in flight per weight than `HOT_RANK` of the recent
-//! samples. If all drawn servers are hot, the one with the least in flight is taken. One pick in `EXPLORE` uses weights
-//! alone, and a server without a measurement counts as the fastest while it has nothing in flight: no server starves.
+//! The paper probes servers for requests in flight and latency; here all workers observe both without probes, which is
+//! as good as a probe at every pick. A server is hot when it has more in flight per weight than `HOT_RANK` of the
+//! recent samples. If all drawn servers are hot, the one with the least in flight is chosen. One pick in `EXPLORE` uses
+//! weights alone. A server without a measurement counts as the fastest while it has nothing in flight, so no server
+//! starves.
 
 use crate::snapshot::PoolView;
 

@@ -1,6 +1,6 @@
 //! The input and the result of a pick.
 //!
-//! Plain data: `eligible_servers.rs` says which servers may be chosen, each policy chooses one.
+//! Plain data: `eligible_servers.rs` determines which servers may be chosen, each policy chooses one.
 
 use std::net::IpAddr;
 
@@ -12,10 +12,11 @@ use crate::monotonic_time::MonotonicTime;
 pub struct PickRequest<'a> {
     /// The client's address, which `maglev` and `source` hash.
     pub client: IpAddr,
-    /// The hash of what `hash-on` names (`model::hash`); `None`: that is the address, or the request lacks it.
+    /// The hash of the key that `hash-on` names (`model::hash`); `None`: the key is the address, or the request lacks
+    /// it.
     pub hash_key: Option<u64>,
-    /// Servers that this exchange has tried already. None of them is chosen while an untried one may take work, or
-    /// could if it were not at its connection cap.
+    /// Servers that this exchange has already tried. None of them is chosen while an untried one may get work, or could
+    /// if it were below its connection limit.
     pub tried: &'a [ServerId],
     /// The worker's clock, which ages measured times.
     pub now: MonotonicTime,
@@ -32,8 +33,8 @@ impl<'a> PickRequest<'a> {
 pub enum PickResult {
     /// An index into `PoolView::servers`.
     Server(usize),
-    /// Servers may take work, but all untried ones are at their connection cap: wait in the queue.
+    /// Servers may get work, but all untried ones are at their connection limit: wait in the queue.
     AllAtCap,
-    /// No server may take work.
+    /// No server may get work.
     None,
 }

@@ -1,7 +1,7 @@
 //! Smooth weighted round-robin: an endless sequence of turns in which each server has its share at every moment, not
 //! only in the end.
 //!
-//! The usual smooth algorithm adds every server's weight at each pick, which costs a look at every server; the whole
+//! The usual smooth algorithm adds every server's weight at each pick, which needs a look at every server. The whole
 //! sequence written down would have up to 256 turns a server. Here servers of equal weight form a class and take the
 //! class's turns one after the other; turns are dealt to classes by earliest deadline. With `W` the sum of all weights
 //! and `S` that of a class, its `k`-th turn of a cycle may not come before turn `⌊k·W/S⌋` and is due by `(k+1)·W/S`.
@@ -91,8 +91,8 @@ impl RoundRobin {
         made
     }
 
-    /// Takes new servers and weights. A class that stays keeps its lead or lag, and its next member. A new class begins
-    /// somewhere within its first interval; otherwise every worker would send to it first.
+    /// Applies new servers and weights. A class that stays keeps its lead or lag, and its next member. A new class
+    /// starts within its first interval; otherwise every worker would send to it first.
     pub fn refresh(&mut self, eligible: &EligibleServers) {
         let mut new = weight_classes(eligible, self.seed);
         let cycle: i64 = new.iter().map(|class| class.share).sum();
@@ -225,7 +225,7 @@ fn resting_heap(classes: &[WeightClass]) -> BinaryHeap<Reverse<(i64, usize)>> {
     classes.iter().enumerate().map(|(at, class)| Reverse((class.release, at))).collect()
 }
 
-/// A server's place in this worker's order. It depends on nothing else, so it outlives every refresh.
+/// A server's place in this worker's order. It depends only on these values, so it outlives every refresh.
 fn rank(id: ServerId, seed: u64) -> u64 {
     mix(seed ^ mix(u64::from(id.0) + 1))
 }

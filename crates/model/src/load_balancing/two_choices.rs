@@ -1,5 +1,5 @@
-//! The power of two choices (Mitzenmacher, "The power of two choices in randomized load balancing"): two servers are
-//! drawn in proportion to their weights, and the better one takes the exchange; between equals the first drawn.
+//! The power of two choices (Mitzenmacher, "The power of two choices in randomized load balancing"). Two servers are
+//! drawn in proportion to their weights, and the better one gets the exchange; between equals the first drawn.
 //!
 //! Drawing by weight matters: with even draws a server could not get more than its chance of being drawn (19 % of ten
 //! servers), whatever its weight. The policy compares the two.

@@ -10,11 +10,11 @@ pub const MAX_REPORT_BYTES: usize = 16 * 1_024;
 /// The response field with a report.
 pub const HEADER_NAME: &str = "endpoint-load-metrics";
 
-/// The values of a report; absent means not known.
+/// The values of a report; absent means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct OrcaReport {
-    /// The share of its processors in use; may exceed 1 where it may use more than it reserved.
+    /// Share of its processors in use; it may exceed 1 if the server may use more than it reserved.
     #[serde(alias = "cpuUtilization")]
     pub cpu_utilization: f64,
     /// The share of its memory in use.
@@ -38,7 +38,7 @@ pub enum OrcaError {
 }
 
 impl OrcaReport {
-    /// The value that counts: the application's own, else the processors'; `None`: neither is present.
+    /// The value that counts: the application's own, otherwise the processors'; `None`: neither is present.
     pub fn utilization(&self) -> Option<f64> {
         let given = |value: f64| (value > 0.0 || value.is_nan()).then_some(value);
         given(self.application_utilization)

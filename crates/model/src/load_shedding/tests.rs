@@ -1,4 +1,4 @@
-//! Load shedding in simulated queues: bursts pass, overload is held at the target, higher classes come first.
+//! Load shedding in simulated queues: bursts pass, overload is limited to the target, higher classes are served first.
 
 use super::*;
 use crate::load_balancing::Rng;
@@ -23,7 +23,7 @@ fn rows_of_single_intervals() {
         // At the target is not above it.
         (vec![(0, 300), (1, 50), (499, 200)], 10, None),
         (vec![(0, 51), (100, 300), (499, 200)], 100, Some(10)),
-        // Servers took nothing: one may wait all the same.
+        // Servers accepted nothing: one request may still wait.
         (vec![(0, 60), (100, 160), (499, 559)], 0, Some(1)),
     ] {
         let mut shed = LoadShedder::default();
@@ -49,12 +49,12 @@ fn a_queue_that_nobody_touched_is_no_overload() {
     assert_eq!(shed.queue_limit(&terms(), at(60_600), Some(at(60_500))), Some(1), "it stood since");
 }
 
-/// Requests that come at a rate to servers that take them at another one.
+/// Requests that arrive at one rate at servers that accept them at another.
 struct SheddingSimulation {
     rng: Rng,
     line: PriorityWaitQueue<u64>,
     shed: LoadShedder,
-    /// Waits of those served, and how many were shed, by class.
+    /// Waits of served requests, and shed requests by class.
     waits: Vec<(u64, PriorityClass, u64)>,
     lost: Vec<(u64, PriorityClass)>,
 }
@@ -75,7 +75,7 @@ impl SheddingSimulation {
         }
     }
 
-    /// From one moment to another, this many a second come and are taken, on average.
+    /// For a range of milliseconds, this many requests a second arrive and are accepted, on average.
     fn run(&mut self, millis: std::ops::Range<u64>, comes: u64, takes: u64, classes: u64) {
         for now in millis {
             for _ in 0..comes.div_ceil(1_000) {
@@ -100,7 +100,7 @@ impl SheddingSimulation {
         }
     }
 
-    /// The longest and the median wait of those served from then on.
+    /// The longest and the median wait of requests served from then on.
     fn waited(&self, from: u64) -> (u64, u64) {
         let mut waits: Vec<u64> =
             self.waits.iter().filter(|(now, ..)| *now >= from).map(|(.., wait)| *wait).collect();
@@ -114,7 +114,7 @@ fn what_servers_can_take_is_never_shed_and_a_burst_passes() {
     for seed in 1..20 {
         let mut world = SheddingSimulation::new(seed);
         world.run(0..10_000, 800, 1_000, 1);
-        // 200 at once are half of a target's worth too many, and gone within an interval.
+        // 200 requests at once are half of a target's wait too many, and are served within an interval.
         for _ in 0..200 {
             world.line.push(0, at(10_000), 10_000);
         }
@@ -152,7 +152,7 @@ fn without_it_the_same_overload_waits_ever_longer() {
 fn the_lowest_class_is_shed_and_the_highest_hardly_waits() {
     for seed in 1..20 {
         let mut world = SheddingSimulation::new(seed);
-        // Each of three classes is half of what servers take.
+        // Each of three classes has half of the load that the servers accept.
         world.run(0..20_000, 1_500, 1_000, 3);
         let of = |class: PriorityClass| {
             world.lost.iter().filter(|(now, shed)| *now > 3_000 && *shed == class).count()

@@ -1,4 +1,4 @@
-//! The arithmetic of one server's ejection: the inputs, the decision, and the text of both.
+//! The evaluation of one server for ejection: the inputs, the decision, and the text of both.
 //!
 //! It stores nothing between evaluations: `OutlierDetector` does.
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::OutlierDetectionConfig;
 
-/// Truncated answers below which their rate proves nothing.
+/// With fewer truncated responses their rate proves nothing.
 pub const MIN_TRUNCATED: u64 = 3;
 
-/// What was counted of a server.
+/// Counts of a server's responses and failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename = "Tally")]
 pub struct OutlierCounts {
-    /// Good answers.
+    /// Successful responses.
     pub good: u64,
-    /// Failures, cut answers included.
+    /// Failures, including truncated responses.
     pub bad: u64,
-    /// Answers that were cut in the middle.
+    /// Truncated responses.
     pub cut: u64,
 }
 
@@ -44,58 +44,56 @@ impl OutlierCounts {
     }
 }
 
-/// One server's arithmetic.
+/// The evaluation of one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "Sum")]
 pub struct OutlierEvaluation {
-    /// What its interval counted.
+    /// Its counts in the interval.
     pub own: OutlierCounts,
-    /// Its failures since its last good answer.
+    /// Its failures since its last successful response.
     pub in_a_row: u64,
-    /// What the interval counted of the others that are in.
+    /// Counts in the interval of the other servers that are not ejected.
     pub others: OutlierCounts,
-    /// Of all others, those whose last answer was a failure.
+    /// Other servers whose last result was a failure.
     pub others_failing: u32,
-    /// Servers that are out: ejected or down.
+    /// Servers that are ejected or down.
     pub out: u32,
-    /// Servers that are to take work.
+    /// Servers that should get work.
     pub of: u32,
-    /// How many of them may be out.
+    /// Limit for servers that are ejected or down.
     pub allowed: u32,
-    /// Ejections before that are not forgiven.
+    /// Earlier ejections that are not forgiven.
     pub times: u32,
-    /// What it comes to.
     pub verdict: OutlierDecision,
 }
 
-/// What the arithmetic comes to.
+/// The result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "SumVerdict")]
 pub enum OutlierDecision {
-    /// It stays, as good as can be told.
+    /// No reason for an ejection.
     Good,
-    /// It takes no work, or is out already.
+    /// Not evaluated: the server gets no work, or is already ejected.
     NotJudged,
-    /// It is put out.
+    /// Ejected.
     Ejected(EjectionReason),
-    /// There is a ground, and the others fail too: it is no fault of this server.
+    /// There is a reason, but the other servers fail too, so this server is not the cause.
     AllFail(EjectionReason),
-    /// There is a ground, and so many are out that no other may be.
+    /// There is a reason, but the limit of ejected servers is reached.
     TooManyOut(EjectionReason),
 }
 
-/// Why a server is put out.
+/// The reason for an ejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "Ground")]
 pub enum EjectionReason {
-    /// Failures in a row.
+    /// Consecutive failures.
     Failures,
-    /// The rate of failures.
     Rate,
-    /// The rate of cut answers.
+    /// The rate of truncated responses.
     Cuts,
 }
 
@@ -124,7 +122,8 @@ impl OutlierEvaluation {
         (enough && reaches(self.own.bad, terms.rate)).then_some(EjectionReason::Rate)
     }
 
-    /// The others together fail at more than half of its rate; with few answers of others, half of them fail.
+    /// Whether the others together fail at more than half of its rate; with few responses of others, whether half of
+    /// them fail.
     fn all_fail(&self, terms: &OutlierDetectionConfig) -> bool {
         if self.others.total() < u64::from(terms.volume) {
             return self.of > 1 && self.others_failing * 2 > self.of - 1;

@@ -1,4 +1,4 @@
-//! Pools whose servers answer as each row says, and properties over many seeds.
+//! Pools whose servers respond as each row specifies, and properties over many seeds.
 
 use super::*;
 use crate::load_balancing::Rng;
@@ -8,7 +8,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Longer than any test.
 const FOREVER: Duration = Duration::from_secs(100_000);
 
-/// A pool whose counters a test moves.
+/// A pool whose counters the test changes.
 struct OutlierSimulation {
     court: OutlierDetector,
     terms: OutlierDetectionConfig,
@@ -53,7 +53,7 @@ impl OutlierSimulation {
         orders
     }
 
-    /// Evaluates until an order comes; `None`: no order within this many evaluations.
+    /// Evaluates until a command is returned; `None`: none within this many evaluations.
     fn until(
         &mut self,
         looks: u32,
@@ -77,7 +77,8 @@ fn ejects(orders: &[OutlierAction], at: u32, ground: EjectionReason) -> bool {
 
 #[test]
 fn each_ground_puts_out_the_one_server_that_fails() {
-    // Good, bad and truncated answers of the first server in a tenth of a second; the others give ten good ones.
+    // Successful, failed and truncated responses of the first server in a tenth of a second; the others have ten
+    // successful ones.
     let rows = [
         ("all fail", (0, 10, 0), Some((1, EjectionReason::Failures))),
         ("one in a second, all fail", (0, 0, 0), None),
@@ -115,7 +116,7 @@ fn what_all_suffer_puts_nobody_out() {
     assert_eq!(world.verdict(2), OutlierDecision::AllFail(EjectionReason::Rate));
     let mut world = OutlierSimulation::of(4);
     world.look();
-    // Too few for a rate: all of them fail in a row.
+    // Too few for a rate, so only consecutive failures count.
     let none = world.until(50, |world| (0..4).for_each(|at| world.answers(at, 0, 1, 0)));
     assert_eq!(none, None);
     assert!(matches!(world.verdict(0), OutlierDecision::AllFail(_)));
@@ -157,7 +158,7 @@ fn no_more_than_the_share_is_out_and_those_that_are_down_count() {
                 break;
             }
         }
-        // A single server that is ejected comes back at once: no other is up.
+        // A single ejected server is readmitted at once, because no other is up.
         let ejected = if servers == 1 { ejected.min(1) } else { ejected };
         assert_eq!(ejected, want, "{servers} servers, {share} %, {down} down");
     }

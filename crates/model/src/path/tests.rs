@@ -192,7 +192,7 @@ fn a_path_that_may_leave_its_prefix_is_recognized() {
     }
 }
 
-/// Pieces that hostile paths are made of.
+/// Components of hostile paths.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "/", "a", "..", ".", "%2F", "%2f", "%5C", "\\", ";", "%3B", "//", "%2e", "%25", "2F", "%",

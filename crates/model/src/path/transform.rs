@@ -1,4 +1,4 @@
-//! The steps that servers take when they read a path. Each returns `None` if it changes nothing.
+//! The transformations that servers apply to a path. Each returns `None` if it changes nothing.
 
 use super::limit::{TooManyReadings, add_reading};
 use super::text::{DOT, PathText, SLASH, byte_of, encoded, hex, is_encoded};

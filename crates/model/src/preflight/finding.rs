@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum PreflightCheck {
     /// The service's address is assigned to the server, on a link that answers no ARP for it.
     ServiceAddress,
-    /// No route but the address's own covers it.
+    /// Only the address's own route covers it.
     ExtraRoute,
     /// The server has a route back to clients.
     ReturnRoute,
@@ -27,7 +27,7 @@ pub enum PreflightCheck {
 }
 
 impl PreflightCheck {
-    /// As it is shown.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             PreflightCheck::ServiceAddress => "service-address",
@@ -58,7 +58,7 @@ pub struct PreflightFinding {
     pub check: PreflightCheck,
     /// Whether the state is as required.
     pub verdict: PreflightResult,
-    /// The address or link that was checked.
+    /// The address or link checked.
     pub about: String,
     pub found: String,
     /// Why that is wrong; empty if good.

@@ -1,4 +1,4 @@
-//! Checks the path of packets into the server and of answers out of it: reverse path filters, decapsulation, room for
+//! Checks the path of packets into the server and of responses out of it: reverse path filters, decapsulation, room for
 //! outer headers.
 //!
 //! Sizes are of whole IP packets; a segment is what remains without IP and TCP headers.
@@ -60,7 +60,7 @@ pub fn check_decapsulation(
     )
 }
 
-/// Whether segments that clients send leave room, on the routes that answers take.
+/// Whether segments that clients send leave room for outer headers, on the routes of responses.
 pub fn check_segment_size(
     snapshot: &PreflightSnapshot,
     wanted: Encapsulation,
@@ -94,7 +94,7 @@ fn default_routes(snapshot: &PreflightSnapshot, v4: bool) -> impl Iterator<Item 
     snapshot.routes.iter().filter(same)
 }
 
-/// The link that packets from the balancer most likely come in by.
+/// The link that most likely receives packets from the balancer.
 fn inbound_link(snapshot: &PreflightSnapshot) -> &str {
     let default = default_routes(snapshot, true).chain(default_routes(snapshot, false)).next();
     default.map_or("INTERFACE", |route| &route.link)

@@ -47,7 +47,7 @@ fn extra_route_finding(
     let by_hand = format!("ip route del {kind}{to}/{prefix} dev {link} table {table}");
     let links = snapshot.interfaces.get(link);
     let addresses = links.into_iter().flat_map(|link| &link.addresses);
-    // The route came with an address; removing the address removes the route.
+    // The route belongs to an address; removing the address removes the route.
     let source =
         addresses.into_iter().find(|address| address.prefix == *prefix && route.covers(address.ip));
     let commands = source.map_or_else(

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What the server must be ready for.
+/// The requirements on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightRequirements {
     pub services: Vec<IpAddr>,
@@ -50,7 +50,7 @@ impl Encapsulation {
     }
 }
 
-/// A server at one moment.
+/// The state of a server at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreflightSnapshot {
     pub interfaces: BTreeMap<String, InterfaceState>,

@@ -1,4 +1,4 @@
-//! Servers that are ready, and each way not to be.
+//! Servers that are ready, and each way in which they are not.
 
 use std::net::IpAddr;
 

@@ -1,8 +1,7 @@
 //! The wait before a retry: exponential back-off with full jitter.
 //!
-//! The time is drawn evenly between zero and the bound, which doubles: requests that failed together do not come again
-//! together (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). It knows no clock.
-//! together (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). It knows no clock.
+//! The time is drawn uniformly between zero and a bound that doubles. So requests that failed together are not retried
+//! together (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). It reads no clock.
 
 use std::time::Duration;
 

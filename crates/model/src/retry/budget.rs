@@ -1,11 +1,11 @@
 //! The retry budget of a pool: a share of its requests over a sliding window, and a floor.
 //!
 //! Each worker counts its requests and retries in its own window; only a retry sums the windows of all workers. So a
-//! request touches no shared cache line. Two workers that sum at the same moment may each take the last retry, so at
-//! most one retry a worker is made beyond the budget.
+//! request touches no shared cache line. Two workers that sum at the same moment may both use the last retry. So each
+//! worker exceeds the budget by at most one retry.
 //!
-//! Without a budget a failing server gets as much more load as `retries` says, just when it can serve least (Beyer et
-//! al., Site Reliability Engineering, 2016, ch. 22: "Addressing Cascading Failures"). It knows no clock.
+//! Without a budget a failing server gets `retries` times more load exactly when it can serve least (Beyer et al., Site
+//! Reliability Engineering, 2016, ch. 22: "Addressing Cascading Failures"). It reads no clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -144,7 +144,7 @@ mod tests {
         assert!(!tries(&window, &terms, at(0)));
         assert!(!tries(&window, &terms, at(9_999)));
         assert!(tries(&window, &terms, at(10_000)));
-        // Twice around: the part is the same one, and empty.
+        // After two rotations the part is the same one, and empty.
         assert_eq!(sum_usage([&window].into_iter(), &terms, at(40_000)), RetryUsage::default());
     }
 
@@ -177,7 +177,7 @@ mod tests {
                     }
                 }
             }
-            // Requests at a window's end may have been spent on twice: in it, and by the one that begins there.
+            // Requests at a window's end may be counted for retries twice: in this window and in the next.
             let share = requests * u64::from(terms.budget.unwrap_or(0)) / 100;
             let floor = u64::from(terms.at_least) * (now / 1000 + 11);
             assert!(

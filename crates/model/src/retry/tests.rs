@@ -1,4 +1,4 @@
-//! Every combination of the facts against the rule in words, and rows for the cases that have names.
+//! Every combination of the facts against the rule in words, and rows for named cases.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn facts(bits: u8, cause: Cause) -> FailedAttempt {
 
 const ALL_WISHES: RetryConditions = RetryConditions { on_timeout: true, on_malformed: true };
 
-/// Causes of a failed attempt that a retry may mend.
+/// Causes of a failed attempt that a retry may fix.
 const MENDABLE: [Cause; 15] = [
     Cause::NoSourcePort,
     Cause::ServerRefused,
@@ -37,8 +37,8 @@ const MENDABLE: [Cause; 15] = [
     Cause::BadResponse,
 ];
 
-/// Bits: 1 idempotent, 2 response begun, 4 replayable, 8 reused, 16 unreceived; R: replay, A: another, -: give up. One
-/// character for each of the 32 combinations, for a connection that closed before a response.
+/// Bits: 1 idempotent, 2 response started, 4 replayable, 8 reused, 16 unreceived; R: replay, A: another, -: give up.
+/// One character for each of the 32 combinations, for a connection that closed before a response.
 const CLOSED: &str = concat!(
     "----", // not buffered, fresh
     "-A--", // buffered, fresh: idempotent and not begun only

@@ -1,6 +1,6 @@
 //! Compiled conditions, which are evaluated against a request, a connection or the state of a pool.
 //!
-//! Every check is pure except `rate`, which takes a token; the configuration makes sure that nothing is evaluated after
+//! Every check is pure except `rate`, which takes a token; the configuration ensures that nothing is evaluated after
 //! it.
 
 use regex::bytes::{Regex, RegexSet};
@@ -127,8 +127,8 @@ impl CompiledCondition {
         }
     }
 
-    /// The readings of a path that the condition matches: certainly, and possibly. Conditions that do not depend on the
-    /// path are evaluated once, so that all readings meet the same state, and one request takes one token of a `rate`.
+    /// The readings of a path that the condition matches, certainly or possibly. Conditions that do not depend on the
+    /// path are evaluated once, so that all readings use the same state, and one request takes one token of a `rate`.
     pub fn match_readings(&self, input: &ConditionInput<'_>, paths: &[&[u8]]) -> ReadingMatch {
         let count = paths.len();
         match self {
@@ -209,7 +209,7 @@ impl CompiledCondition {
         TernaryTruth::from(holds)
     }
 
-    /// Whether a path is one of those that the condition names, whatever else it requires.
+    /// Whether the condition names the path, regardless of its other requirements.
     pub fn matches_path(&self, path: &[u8]) -> bool {
         let mut takes = true;
         self.visit_required(&mut |check| match check {
@@ -274,7 +274,7 @@ impl StateCheck {
                 let within = |range: Option<NumberRange>, number: u64| {
                     range.is_none_or(|r| r.contains(number))
                 };
-                // Servers that report no load are in no range.
+                // Servers that report no load match no range.
                 let load =
                     |range: Option<NumberRange>,
                      ask: &dyn Fn(NumberRange, (u64, u64, u64)) -> bool| {
@@ -317,7 +317,7 @@ impl PathCheck {
     }
 }
 
-/// Whether a method is one of these. Some servers ignore the case of methods.
+/// Whether the method is one of these. Some servers ignore the case of methods.
 fn method_truth(methods: &[String], method: &[u8]) -> TernaryTruth {
     let some =
         |same: fn(&[u8], &[u8]) -> bool| methods.iter().any(|name| same(name.as_bytes(), method));
@@ -340,7 +340,7 @@ fn matches_time(hours: Option<DailyWindow>, days: u8, seconds: i64) -> bool {
     let on = |seconds: i64| days & (1 << weekday(seconds)) != 0;
     let Some(hours) = hours else { return on(seconds) };
     let minute = u16::try_from(seconds.rem_euclid(DAY) / 60).unwrap_or(0);
-    // A span that passes midnight belongs to the day on which it begins.
+    // A window that passes midnight belongs to the day on which it starts.
     let begun_yesterday = hours.from >= hours.to && minute < hours.to;
     hours.contains(minute) && on(if begun_yesterday { seconds - DAY } else { seconds })
 }

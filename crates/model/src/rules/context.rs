@@ -21,27 +21,27 @@ pub struct RuleContext<'a> {
 
 /// The state that rules may read. Rules are named by their position, pools by their position in `RuleTable::pools`.
 pub trait RuleState {
-    /// The exchanges under way.
+    /// The exchanges in progress.
     fn active_count(&self, rule: usize, pool: usize, counted: ActiveCountScope) -> u64;
     /// Connections that the service accepted in the last whole second.
     fn arrivals_per_second(&self) -> u64;
-    /// Bits of the rule's answers in the last whole second.
+    /// Bits of the rule's responses in the last whole second.
     fn rule_bits(&self, rule: usize) -> u64;
-    /// Bits of all answers in the last whole second.
+    /// Bits of all responses in the last whole second.
     fn service_bits(&self) -> u64;
     fn pool_load(&self, pool: usize) -> PoolLoad;
-    /// Whether some server of a pool may take work, other than because all are down.
+    /// Whether some server of a pool may get work, other than because all are down.
     fn has_server(&self, pool: usize) -> bool;
     /// Takes a token of the rule's `rate`; false: none is left.
     fn take_rate_token(&self, rule: usize) -> bool;
-    /// Counts that a rule matched and was skipped for want of a server.
+    /// Counts that a rule matched and was skipped because its pool had no server.
     fn record_passed_over(&self, rule: usize);
 }
 
 /// The state of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolLoad {
-    /// Servers that are up and take work.
+    /// Servers that are up and get work.
     pub up: u64,
     /// Exchanges in flight at each of them, on average.
     pub in_flight_per_server: u64,
@@ -57,10 +57,10 @@ pub enum RuleMatch {
     Rule(usize),
     /// This rule, whose pool has no server, and which is configured to answer 503 then.
     NoServer(usize),
-    /// No rule: the path can be read in several ways, and this rule matches only some of them; `None`: there are more
-    /// readings than are examined.
+    /// No rule: the path has several readings, and this rule matches only some of them; `None`: there are more readings
+    /// than are examined.
     AmbiguousPath(Option<usize>),
-    /// No rule: the method, a field, a cookie or a parameter can be read in several ways, and this rule matches only
-    /// some of them.
+    /// No rule: the method, a field, a cookie or a parameter has several readings, and this rule matches only some of
+    /// them.
     AmbiguousRequest(usize),
 }

@@ -16,11 +16,11 @@ const SECOND: u64 = 1_000_000_000;
 /// Parts of a table, each with its own lock, so that workers rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// How fast a bucket fills, and how much it holds.
+/// The refill rate and the capacity of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefillRate {
     token_interval: u64,
-    /// How far ahead the full time may lie, nanoseconds.
+    /// How far in the future the full time may be, nanoseconds.
     burst: u64,
 }
 
@@ -40,13 +40,13 @@ pub struct RuleRateLimiter {
 }
 
 impl RefillRate {
-    /// `rate` a second, `burst` at once.
+    /// `rate` a second, with bursts of `burst`.
     pub fn new(rate: u32, burst: u32) -> RefillRate {
         let step = (SECOND / u64::from(rate.max(1))).max(1);
         RefillRate { token_interval: step, burst: step.saturating_mul(u64::from(burst.max(1)) - 1) }
     }
 
-    /// When the bucket is full again after a token was taken; `None`: no token is left.
+    /// When the bucket is full again after this token; `None`: no token is left.
     fn full_after_take(self, full_at: u64, now: MonotonicTime) -> Option<u64> {
         let from = full_at.max(now.0);
         (from - now.0 <= self.burst).then(|| from.saturating_add(self.token_interval))
@@ -93,7 +93,7 @@ impl RuleRateLimiter {
             return full_again.is_some();
         }
         let gone = shard.insert(key, now.0.saturating_add(self.rate.token_interval));
-        // A bucket that is full again is as if it had never been there.
+        // A full bucket equals an absent one, so its eviction is not counted.
         if gone.is_some_and(|full_at| full_at > now.0) {
             self.evicted.fetch_add(1, Ordering::Relaxed);
         }
@@ -139,7 +139,7 @@ mod tests {
         let limiter = RuleRateLimiter::new(&limit);
         assert!(limiter.try_take(Some(1), at(0)) && !limiter.try_take(Some(1), at(999)));
         assert!(limiter.try_take(Some(2), at(0)) && limiter.try_take(Some(1), at(1_000)));
-        // All of one shard, which holds four.
+        // All keys in one shard, which holds four.
         assert!((10..20).all(|key| limiter.try_take(Some(key), at(1_001))));
         assert_eq!((limiter.client_count(), limiter.evicted()), (4, 7));
         assert!(limiter.try_take(None, at(0)) && !limiter.try_take(None, at(1)));

@@ -45,7 +45,7 @@ impl ReadingSet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TernaryTruth {
     No,
-    /// In some readings and in others not.
+    /// Matches in some readings and not in others.
     Unsure,
     Yes,
 }
@@ -56,14 +56,14 @@ impl From<bool> for TernaryTruth {
     }
 }
 
-/// The readings of a path for which a condition holds, however the rest of the request is read, and those for which it
-/// holds in some reading of the rest. Each condition is evaluated alone: two that read the same field may seem
-/// ambiguous where they are not, never the other way round.
+/// The readings of a path for which a condition holds in every reading of the rest of the request, and those for which
+/// it holds in some. Each condition is evaluated alone. So two conditions on the same field may count as ambiguous
+/// although they are not, never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadingMatch {
-    /// In every reading of the rest.
+    /// The condition holds in every reading of the rest.
     pub certain: ReadingSet,
-    /// In some reading of the rest.
+    /// The condition holds in some reading of the rest.
     pub possible: ReadingSet,
 }
 
@@ -107,5 +107,5 @@ impl ReadingMatch {
     }
 }
 
-/// The bit set holds all readings.
+/// The bit set has room for all readings.
 const _: () = assert!(crate::path::MAX_READINGS < 64);

@@ -13,7 +13,7 @@ use crate::stats::{RuleCounters, SharedGauge};
 pub struct RuleStats {
     /// One slot a worker.
     pub workers: Box<[RuleWorkerStats]>,
-    /// Requests or connections that the rule forwarded and that are under way.
+    /// Requests or connections in progress that the rule forwarded.
     pub in_flight: SharedGauge,
     /// Bytes of its responses in the last second.
     pub bytes: LastSecondDelta,

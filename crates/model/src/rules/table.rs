@@ -41,7 +41,7 @@ pub struct CompiledRule {
     pub response_rewrite: ResponseRewrite,
     condition: CompiledCondition,
     without_servers: NoServersAction,
-    /// The rule refuses: `deny`, or a fixed response that is an error.
+    /// The rule rejects: `deny`, or a fixed response that is an error.
     refuses: bool,
 }
 

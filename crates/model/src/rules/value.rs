@@ -1,7 +1,7 @@
 //! Named values of a request that a condition compares: fields, cookies, parameters.
 //!
-//! Servers do not read them alike, so each is compared in every reading that `request_head`, `cookie` and `query` know.
-//! The rule decides about ambiguous requests.
+//! Servers parse them differently, so each is compared in every reading that `request_head`, `cookie` and `query`
+//! provide. The rule decides about ambiguous requests.
 
 use regex::bytes::Regex;
 
@@ -42,7 +42,7 @@ enum ValuePattern {
     Glob(Regex),
 }
 
-/// Whether servers match that use any, the first or the last of several values of one name.
+/// Results for servers that use any, the first or the last of several values of one name.
 #[derive(Clone, Copy, Default)]
 struct ValueChoice {
     any_value: bool,
@@ -72,8 +72,8 @@ impl NamedValues {
         }
     }
 
-    /// A name in another spelling is another name to some servers, the same name to others, and replaces the right one
-    /// in a third kind.
+    /// Some servers treat another spelling of a name as another name, some as the same name, and some let it replace
+    /// the right one.
     fn evaluate_fields(&self, head: &ParsedHead<'_>) -> TernaryTruth {
         let mut right = false;
         let mut both = false;

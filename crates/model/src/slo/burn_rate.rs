@@ -1,8 +1,8 @@
 //! Error budgets, burn rates and their alarms. Pure.
 //!
 //! As in the SRE workbook, chapter 5: the budget is the share that may be bad. A burn rate of 1 uses it up exactly
-//! within its window. An alarm is raised when the burn rate is too high over a long span and still is over a short one:
-//! the long span filters accidents, the short one ends the alarm soon after its reason.
+//! within its window. An alarm is raised when the burn rate is too high over a long span and also over a short one. The
+//! long span filters accidents; the short one ends the alarm soon after the failures end.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The workers' counters of SLO outcomes: totals of a service and of a bounded number of client networks, without lock
 //! or allocation.
 //!
-//! Each worker writes to its own slot. A slot has two pages of networks. The reader flips to the other page from time
-//! to time, so that networks without traffic make room, and reads a page to its end after the worker has left it. A
+//! Each worker writes to its own slot. A slot has two pages of networks. From time to time the reader switches to the
+//! other page, so that networks without traffic make room. It reads a page to its end after the worker has left it. A
 //! full page counts all further networks as one. Readings are differences, which are summed elsewhere.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use super::outcome_counts::{COUNTS, OutcomeIndices, SloOutcomeCounts};
 use crate::counter::Count;
 
-/// Places that are probed for a network before it counts as one of the others: bounds the cost of an operation.
+/// Slots that are probed for a network before it counts as one of the others: bounds the cost of an operation.
 const PROBES: usize = 16;
 /// The epoch of a page that is being emptied.
 const RESETTING: u64 = u64::MAX;
@@ -89,7 +89,7 @@ struct NetworkPage {
     /// The epoch in which it is written; only the worker stores it.
     epoch: AtomicU64,
     used: AtomicUsize,
-    /// By hash: one more than the number of a network; 0: free.
+    /// By hash: the number of a network plus one; 0: free.
     index: Box<[AtomicU32]>,
     keys: Box<[[AtomicU64; 2]]>,
     counts: Box<[[Count; COUNTS]]>,
@@ -125,7 +125,7 @@ impl SloTable {
         }
     }
 
-    /// From now on the other page is written; its counts must have been read before.
+    /// Switches writing to the other page; its counts must have been read before.
     pub fn flip_pages(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }

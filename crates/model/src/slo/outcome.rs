@@ -1,4 +1,4 @@
-//! How the end of an operation counts for the SLO: a closed list, decided by the cause. It counts nothing.
+//! Classifies the end of an operation for the SLO: a closed list, decided by the cause. It counts nothing.
 
 use std::time::Duration;
 
@@ -8,11 +8,12 @@ use crate::cause::Cause;
 pub enum SloOutcome {
     /// The user got the response of a server or a rule.
     Good,
-    /// The user did not, because of the balancer, a server or the network between them. Counts against the SLO.
+    /// The user did not get a response, because of the balancer, a server or the network between them. Counts against
+    /// the SLO.
     Failed,
-    /// The client broke the exchange off or sent an invalid request. Counts neither for nor against.
+    /// The client aborted the exchange or sent an invalid request. Not counted in the SLO.
     ClientAborted,
-    /// Denied as configured: by a rule, or by a limit on a single request. Counts neither for nor against.
+    /// Denied as configured: by a rule, or by a limit on a single request. Not counted in the SLO.
     Declined,
 }
 
@@ -23,17 +24,17 @@ pub enum TcpError {
     RefusedByServer,
     /// The balancer refused the client's connection, because of a limit.
     RefusedByBalancer,
-    /// No connection to a server was established: not in time, or the network does not reach it.
+    /// No connection to a server was established: it timed out, or the network cannot reach the server.
     TimedOut,
     /// The client closed or reset before its response was complete.
     AbortedByClient,
     /// The server closed or reset before its response was complete.
     AbortedByServer,
-    /// The balancer ended it: an order, a drain, a timeout, a server that was marked down.
+    /// The balancer ended it: a server command, a drain, a timeout, a server that was marked down.
     AbortedByBalancer,
-    /// The client fell silent while it should send or read.
+    /// The client was silent while it should send or read.
     SilentClient,
-    /// The server fell silent while it should answer or read.
+    /// The server was silent while it should respond or read.
     SilentServer,
 }
 
@@ -67,7 +68,7 @@ impl TcpError {
     }
 }
 
-/// How a cause counts for the user, and its TCP error, if any.
+/// The outcome of a cause for the user, and its TCP error, if any.
 pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
     use SloOutcome::{ClientAborted, Declined, Failed};
     match cause {
@@ -131,9 +132,9 @@ pub const fn classify_cause(cause: Cause) -> (SloOutcome, Option<TcpError>) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedOperation {
-    /// Why it did not end well.
+    /// The cause of a failure; `None`: success.
     pub cause: Option<Cause>,
-    /// A local reply, not a server's response.
+    /// Whether the response was a local reply.
     pub by_us: bool,
     /// The status; 0: no response.
     pub status: u16,
@@ -142,11 +143,11 @@ pub struct EndedOperation {
 }
 
 impl EndedOperation {
-    /// How it counts for the user, and its TCP error.
+    /// The outcome for the user, and its TCP error.
     pub const fn classify(&self) -> (SloOutcome, Option<TcpError>) {
         match self.cause {
             Some(cause) => classify_cause(cause),
-            // A rule that answers with an error is configured to.
+            // A rule with an error as fixed response does so intentionally.
             None if self.status >= 500 && self.by_us => (SloOutcome::Declined, None),
             None if self.status >= 500 => (SloOutcome::Failed, None),
             None => (SloOutcome::Good, None),
@@ -168,7 +169,7 @@ mod tests {
                 Side::Server | Side::Network => {
                     assert_eq!(outcome, SloOutcome::Failed, "{}", cause.name());
                 }
-                // The client can avoid refusals with a status below 500; a tunnel without a byte harms nobody.
+                // The client can avoid rejections with a status below 500; an idle tunnel harms no user.
                 Side::Us => {
                     let server_error = cause.status() >= 500;
                     let cut = matches!(cause, Cause::DrainCut | Cause::TlsHandshakeLimit);

@@ -1,4 +1,4 @@
-//! Counts of operations by how they ended. Plain numbers: callers decide what counts, and when.
+//! Counts of operations by outcome. Plain numbers: callers decide what counts, and when.
 
 use std::ops::AddAssign;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const CLIENT_ABORTED_LATE: usize = 4;
 const DECLINED: usize = 5;
 const FIRST_ERROR: usize = 6;
 
-/// Operations by how they ended.
+/// Operations by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SloOutcomeCounts(pub [u64; COUNTS]);
 
@@ -25,12 +25,12 @@ pub struct SloOutcomeCounts(pub [u64; COUNTS]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutcomeIndices {
     pub outcome: usize,
-    /// The client left after longer than the bound of fast responses.
+    /// Set if the client left after the latency objective had passed.
     pub late: Option<usize>,
     pub error: Option<usize>,
 }
 
-/// The counters of an operation. `fast`: the bound of fast responses; without it, all good ones count as fast.
+/// The counters of an operation. `fast`: the latency objective; without it, all successful operations count as fast.
 pub fn outcome_indices(ended: &EndedOperation, fast: Option<Duration>) -> OutcomeIndices {
     let (outcome, error) = ended.classify();
     let slow = fast.is_some_and(|fast| ended.duration > fast);
@@ -76,7 +76,7 @@ impl SloOutcomeCounts {
         self.0[CLIENT_ABORTED]
     }
 
-    /// Of those, after longer than the bound of fast responses.
+    /// Client aborts after the latency objective had passed.
     pub fn client_aborted_late(&self) -> u64 {
         self.0[CLIENT_ABORTED_LATE]
     }
@@ -94,12 +94,12 @@ impl SloOutcomeCounts {
         self.0[FIRST_ERROR..].iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// All operations, however they ended.
+    /// All operations of any outcome.
     pub fn total(&self) -> u64 {
         self.operations().saturating_add(self.client_aborted()).saturating_add(self.declined())
     }
 
-    /// Counts after `before`; 0 where `before` was more.
+    /// Counts since `before`; 0 if `before` was larger.
     pub fn minus(&self, before: &SloOutcomeCounts) -> SloOutcomeCounts {
         SloOutcomeCounts(std::array::from_fn(|at| self.0[at].saturating_sub(before.0[at])))
     }

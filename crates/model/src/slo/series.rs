@@ -3,7 +3,6 @@
 //!
 //! The sum before each time step is stored, at most 1,085 numbers in three tracks of different step length; a span is
 //! the difference of two. So a span is up to one step shorter than requested, never longer.
-//! difference of two. So a span is up to one of its steps shorter than asked for, never longer.
 
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -162,7 +161,7 @@ mod tests {
         let start = 1_000 * DAY;
         let mut series = SloSeries::new(Duration::from_secs(30 * DAY));
         assert_eq!((within(&series, start, DAY), series.first_seen()), (0, None));
-        // One a second for 31 days would take long: one a minute.
+        // One operation a second for 31 days would take long: one a minute.
         for minute in 0..31 * DAY / MINUTE {
             series.add(start + minute * MINUTE, good(1));
         }
@@ -233,7 +232,7 @@ mod tests {
                     sum
                 };
                 let sums = series.sums_within(now, Duration::from_secs(span));
-                // The span begins with one of the steps: between its whole length and one step less.
+                // The span starts at a step: its length is between the full length and one step less.
                 let from = (now / step + 1 - span / step) * step - 1;
                 prop_assert!(from >= now - span && from < now - span + step);
                 prop_assert_eq!(sums, since(from), "{} s", span);

@@ -2,7 +2,6 @@
 //!
 //! Microseconds in log-linear buckets: four a doubling, so a quantile is at most 25 % too high. Fixed size, no
 //! allocation, no minimum and no exact samples.
-//! allocation. It keeps no minimum and no exact samples.
 
 use std::time::Duration;
 
@@ -80,7 +79,7 @@ impl HistogramSum {
         None
     }
 
-    /// How many were at most `limit`, counting whole buckets only.
+    /// Counts values of at most `limit`, whole buckets only.
     pub fn count_at_most(&self, limit: Duration) -> u64 {
         let micros = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
         self.buckets
@@ -102,7 +101,7 @@ fn bucket_index(micros: u64) -> usize {
     (4 + (octave - 2) * 4 + part).min(BUCKETS - 1)
 }
 
-/// The first microsecond that is above this bucket.
+/// The first microsecond above this bucket.
 fn bucket_limit(bucket: usize) -> u64 {
     if bucket < 4 {
         return bucket as u64 + 1;

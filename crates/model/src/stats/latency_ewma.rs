@@ -2,7 +2,6 @@
 //!
 //! If two workers write at once, one measurement is dropped: the mean does not need every one. `fastest`, `peak-ewma`
 //! and `prequal` use it.
-//! nothing by itself; `fastest`, `peak-ewma` and `prequal` ask for it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,10 +10,10 @@ use crate::monotonic_time::MonotonicTime;
 
 /// The time constant of smoothing: responses of about this age still count.
 const TAU_SECONDS: f32 = 5.0;
-/// A stored time counts ticks of this power of two of nanoseconds, 16 µs: 32 bits of them last 19 hours.
+/// The unit of stored times, as a power of two of nanoseconds: 16 µs, so that 32 bits last 19 hours.
 const TICK_BITS: u32 = 14;
 const TICK_SECONDS: f32 = (1u64 << TICK_BITS) as f32 / 1e9;
-/// The least time that a failure counts as, microseconds: a fast refusal must not look like a fast server.
+/// Smallest time that a failure counts as, microseconds: a fast refusal must not look like a fast server.
 const FAILURE_MICROS: f32 = 100_000.0;
 /// Caps the time of repeated failures, microseconds: bounds how long a server needs to recover.
 const LONGEST_MICROS: f32 = 60e6;
@@ -87,7 +86,8 @@ fn ticks(now: MonotonicTime) -> u32 {
     (now.0 >> TICK_BITS) as u32
 }
 
-/// How much of an old value still counts. Workers' clocks may differ a little: a time in the future counts as now.
+/// The share of an old value that still counts. Workers' clocks may differ a little: a time in the future counts as
+/// now.
 fn decay_factor(then: u32, now: u32) -> f32 {
     let passed = now.wrapping_sub(then) as i32;
     (-(passed.max(0) as f32) * TICK_SECONDS / TAU_SECONDS).exp()

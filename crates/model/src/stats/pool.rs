@@ -1,4 +1,4 @@
-//! Live counters of a pool: retries, hedges and refusals, and what is under way.
+//! Live counters of a pool: retries, hedges and rejections, and work in progress.
 //!
 //! Each worker adds to its own slot, as for services and servers. It decides nothing.
 
@@ -15,7 +15,7 @@ counters! {
         requests = "requests";
         /// Retries that the budget allowed.
         retries = "retries";
-        /// Retries that were not made: the budget was spent.
+        /// Retries that were not made because the budget was spent.
         retries_refused = "retries-refused";
         /// Pauses before a retry.
         backed_off = "backed-off";
@@ -23,27 +23,27 @@ counters! {
         statuses_retried = "statuses-retried";
         /// Requests moved from a server that was marked down while its response was awaited.
         moved = "moved";
-        /// Requests refused because the circuit breaker for connections was open.
+        /// Requests rejected because the circuit breaker for connections was open.
         breaker_connections = "breaker-connections";
-        /// The same, for waiting requests.
+        /// Requests rejected because the circuit breaker for waiting requests was open.
         breaker_pending = "breaker-pending";
-        /// The same, for requests in flight.
+        /// Requests rejected because the circuit breaker for requests in flight was open.
         breaker_requests = "breaker-requests";
         /// Retries that were not made because the circuit breaker for retries was open.
         breaker_retries = "breaker-retries";
-        /// Requests refused by load shedding.
+        /// Requests rejected by load shedding.
         shed = "shed";
-        /// Requests also sent to a second server, because the first one was silent (hedging).
+        /// Hedged requests: also sent to a second server, because the first one had not responded.
         hedges = "hedges";
-        /// Of those, answered by the second one first.
+        /// Hedged requests that the second server answered first.
         hedges_won = "hedges-won";
-        /// Of those, given up because the first one answered.
+        /// Hedged requests that were cancelled because the first server responded.
         hedges_lost = "hedges-lost";
     }
 }
 
 impl PoolCounters {
-    /// Refusals of one circuit breaker.
+    /// Rejections by one circuit breaker.
     pub fn refusals(&self, bound: BreakerResource) -> &Count {
         match bound {
             BreakerResource::Connections => &self.breaker_connections,
@@ -54,7 +54,7 @@ impl PoolCounters {
     }
 }
 
-/// One worker's slot of a pool, on cache lines of its own.
+/// One worker's slot of a pool, on separate cache lines.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct PoolWorkerStats {
@@ -66,11 +66,11 @@ pub struct PoolWorkerStats {
 /// A pool's counters over all workers; they outlive every snapshot.
 #[derive(Debug)]
 pub struct PoolStats {
-    /// One slot a worker.
+    /// One slot per worker.
     pub slots: Box<[PoolWorkerStats]>,
-    /// Work under way, over all workers.
+    /// Work in progress over all workers.
     pub breakers: Arc<CircuitBreakers>,
-    /// When load shedding last refused a request.
+    /// When load shedding last rejected a request.
     pub shed_streak: RefusalStreak,
 }
 
@@ -84,13 +84,13 @@ impl PoolStats {
         }
     }
 
-    /// Counts that a breaker refused a request of this worker.
+    /// Counts that a breaker rejected a request of this worker.
     pub fn record_refusal(&self, bound: BreakerResource, worker: usize, now: u64) {
         self.slots[worker].counters.refusals(bound).add(1);
         self.breakers.record_refusal(bound, now);
     }
 
-    /// Counts that load shedding refused a request of this worker.
+    /// Counts that load shedding rejected a request of this worker.
     pub fn record_shed(&self, worker: usize, now: u64) {
         self.slots[worker].counters.shed.add(1);
         self.shed_streak.record_refusal(now);

@@ -11,7 +11,7 @@ pub struct RequestPhaseHistograms {
     pub tls: Histogram,
     /// From a request's first byte to the end of its head.
     pub head: Histogram,
-    /// From having a connection to a server to the request's last byte sent.
+    /// From when a connection to a server exists to the last byte of the request sent.
     pub body_in: Histogram,
 }
 

@@ -1,6 +1,6 @@
-//! A ring of words between one writer and one reader, without locks: hands a worker's samples to control work.
+//! A ring of words between one writer and one reader, without locks: passes a worker's samples to the control thread.
 //!
-//! The writer never waits: entries that find no room are counted and dropped. The ring does not interpret the words.
+//! The writer never waits: entries without room are counted and dropped. The ring does not interpret the words.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -17,7 +17,7 @@ pub struct SpscRing<const W: usize> {
     dropped: Count,
 }
 
-/// Default capacity: the entries of a worker between two readings of control work. Bounds the memory of the ring.
+/// Default capacity: the entries of a worker between two reads by the control thread. Bounds the memory of the ring.
 const ENTRIES: usize = 512;
 
 impl<const W: usize> Default for SpscRing<W> {
@@ -38,10 +38,10 @@ impl<const W: usize> SpscRing<W> {
         }
     }
 
-    /// Appends an entry; false: there was no room, and it was counted. Only one thread may call it.
+    /// Appends an entry; false: the ring was full, and the entry was counted. Only one thread may call it.
     pub fn push(&self, entry: &[u64; W]) -> bool {
         let written = self.written.load(Ordering::Relaxed);
-        // Acquire: the reader is done with the entry that this one replaces.
+        // Acquire: the reader has finished with the entry that this one replaces.
         let read = self.read.load(Ordering::Acquire);
         let place = self.words.get(written % self.words.len());
         let Some(place) = place.filter(|_| written.wrapping_sub(read) < self.words.len()) else {

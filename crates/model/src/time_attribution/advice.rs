@@ -1,8 +1,8 @@
-//! Advice for each cause, in a sentence. It knows no figures: the evidence has them.
+//! Advice for each cause, in a sentence. It contains no figures, which are in the evidence.
 
 use crate::limit::{Limit, TimeOwner};
 
-/// The advice; `owner` is whose time it was.
+/// The advice; `owner` is the owner of the time.
 pub fn advice(owner: Option<TimeOwner>, limit: Limit) -> &'static str {
     match (limit, owner) {
         (Limit::Rwnd | Limit::ZeroWindow | Limit::SillyWindow, Some(TimeOwner::Client)) => {

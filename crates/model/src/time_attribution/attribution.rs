@@ -1,8 +1,8 @@
-//! From the facts of one exchange to whose time it was, and why.
+//! Attributes the time of one exchange to owners and limits, from its facts.
 //!
-//! Each phase and each wait is assigned to one owner after the other until nothing of the exchange is left, so the sum
-//! is the total whatever the facts are. If a socket was not read, or carries several exchanges, time that only its
-//! counters explain stays unknown.
+//! Each phase and each wait is assigned to one owner until no time of the exchange is left, so the sum is the total for
+//! any facts. If a socket was not read, or carries several exchanges, time that only its counters explain stays
+//! unknown.
 
 use crate::limit::{Limit, TimeOwner};
 
@@ -15,16 +15,16 @@ use super::wait_times::WaitReason;
 const TLS_ROUND_TRIPS: u64 = 2;
 /// Round trips to open a connection under TLS: one for TCP, two for the handshake.
 const CONNECT_ROUND_TRIPS: u64 = 3;
-/// The least cost of one lost segment, nanoseconds: the minimum retransmission timeout of Linux.
+/// The smallest cost of one lost segment, nanoseconds: the minimum retransmission timeout of Linux.
 const MIN_RTO: u64 = 200_000_000;
-/// Segments of a first flight (RFC 6928).
+/// Segments of the initial window (RFC 6928).
 const FIRST_FLIGHT: u64 = 10;
-/// A round trip that exceeds the shortest by this ratio means that a queue stands in front of the link.
+/// A round trip that exceeds the smallest by this ratio indicates a queue in front of the link.
 const QUEUE_RTT_RATIO: (u64, u64) = (135, 100);
-/// And exceeds it by this much, microseconds.
+/// The round trip must also exceed the smallest by this much, microseconds.
 const QUEUE_RTT_EXCESS_US: u64 = 4_000;
 
-/// Whose time an exchange took. The parts sum to its total.
+/// Attributes the time of an exchange. The parts sum to its total.
 pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     let mut share =
         UnattributedTime { remaining: facts.total, breakdown: TimeBreakdown::default() };
@@ -72,7 +72,7 @@ pub fn attribute_time(facts: &ExchangeMeasurement) -> TimeBreakdown {
     );
     share.assign(Some(TimeOwner::Client), Limit::ClientThink, waits.total(WaitReason::ClientThink));
     share.assign(None, Limit::Unknown, waits.total(WaitReason::Either));
-    // The waits contain what a failed attempt waited for; the rest of it is connecting.
+    // The waits include those of a failed attempt; the rest of it was spent on connecting.
     match facts.attempts {
         0 | 1 => share.assign(Some(TimeOwner::Balancer), Limit::BalancerHold, u64::MAX),
         _ => share.assign(Some(TimeOwner::Network), Limit::Connect, u64::MAX),
@@ -95,7 +95,7 @@ impl UnattributedTime {
     }
 }
 
-/// The client's handshake: its round trips are the path's, the rest is the client's.
+/// The client's handshake: its round trips belong to the path, the rest to the client.
 fn attribute_handshake(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
     let tls = facts.phases.tls;
     let Some(client) = &facts.client_tcp else {
@@ -106,7 +106,7 @@ fn attribute_handshake(facts: &ExchangeMeasurement, share: &mut UnattributedTime
     share.assign(Some(TimeOwner::Client), Limit::Tls, tls - path);
 }
 
-/// Connecting is the path's time; under TLS the time beyond its round trips is the server's.
+/// Connecting belongs to the path; under TLS the time beyond its round trips belongs to the server.
 fn attribute_connect(facts: &ExchangeMeasurement, share: &mut UnattributedTime) {
     let whole = facts.phases.connect;
     let path = match &facts.server_tcp {
@@ -133,7 +133,7 @@ fn attribute_response_wait(facts: &ExchangeMeasurement, share: &mut Unattributed
     share.assign(Some(TimeOwner::Server), Limit::ServerThink, whole - path - retransmission);
 }
 
-/// Waiting for `sender` to send: the cost of losses and of slow start, the rest is the sender's own.
+/// Waiting for `sender` to send: the cost of losses and of slow start; the rest belongs to the sender.
 fn attribute_sending(
     whole: u64,
     change: Option<&TcpInfoDelta>,
@@ -155,7 +155,7 @@ fn attribute_sending(
     share.assign(Some(sender), Limit::AppSender, left);
 }
 
-/// Round trips after the first in which these bytes arrive when the window doubles each time.
+/// Round trips after the first that these bytes need when the window doubles each time.
 fn slow_start_round_trips(bytes: u64, change: &TcpInfoDelta) -> u64 {
     let segment = u64::from(change.mss);
     match bytes.checked_div(FIRST_FLIGHT * segment) {
@@ -164,7 +164,7 @@ fn slow_start_round_trips(bytes: u64, change: &TcpInfoDelta) -> u64 {
     }
 }
 
-/// Waiting for `receiver` to read more: split as the kernel's chronographs of that socket split its time.
+/// Waiting for `receiver` to read more, divided as the kernel's counters of that socket divide its time.
 fn attribute_receiving(
     whole: u64,
     change: Option<&TcpInfoDelta>,
@@ -184,15 +184,15 @@ fn attribute_receiving(
     share.assign(Some(receiver), closed, part(window));
     share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, part(buffer));
     let rest = whole - part(window) - part(buffer);
-    // The kernel's clock for the buffer does not run if a write finds it full after all of it was sent.
+    // The kernel does not count the send buffer as the limit if a write finds it full after all of it was sent.
     match fills_buffer(change) && !is_lossy(change) {
         true => share.assign(Some(TimeOwner::Balancer), Limit::SendBuffer, rest),
         false => share.assign(Some(TimeOwner::Network), path_limit(change), rest),
     }
 }
 
-/// Whether the balancer's buffer was full of bytes in flight. A buffer that the kernel sizes itself holds two
-/// congestion windows and their bookkeeping, at least three times what is ever in flight.
+/// Whether the balancer's send buffer was full of bytes in flight. A buffer that the kernel sizes holds two congestion
+/// windows and their bookkeeping, at least three times the bytes ever in flight.
 fn fills_buffer(change: &TcpInfoDelta) -> bool {
     let bytes = u128::from(change.bytes_acked);
     let rtt = u128::from(change.rtt_us);
@@ -206,7 +206,7 @@ fn is_lossy(change: &TcpInfoDelta) -> bool {
     u64::from(change.retransmits) * 100 > segments
 }
 
-/// What limited the bytes in flight.
+/// The limit of the bytes in flight.
 fn path_limit(change: &TcpInfoDelta) -> Limit {
     let now = u64::from(change.rtt_us);
     let least = u64::from(change.min_rtt_us);

@@ -11,7 +11,7 @@ pub struct TimeShare {
     pub nanos: u64,
 }
 
-/// Time by owner and limit, the most first after `sort`.
+/// Time by owner and limit, in descending order after `sort`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeBreakdown(Vec<TimeShare>);
 
@@ -33,7 +33,7 @@ impl TimeBreakdown {
         }
     }
 
-    /// The most first; equal ones in the order of the lists.
+    /// Sorts in descending order; equal times in the order of the lists.
     pub fn sort(&mut self) {
         self.0.sort_by_key(|bar| (std::cmp::Reverse(bar.nanos), bar.owner, bar.limit));
     }
@@ -54,7 +54,7 @@ impl TimeBreakdown {
     /// The owner with the most time, and its greatest limit; `None` without any time.
     pub fn largest(&self) -> Option<TimeShare> {
         let owners = TimeOwner::ALL.map(Some).into_iter().chain([None]);
-        // Of two with the same time the earlier one is named, and a known owner before an unknown one.
+        // Of two owners with the same time the earlier one is named, and a known owner before an unknown one.
         let owner = owners.rev().max_by_key(|owner| self.owner_total(*owner))?;
         let bars = self.0.iter().filter(|bar| bar.owner == owner);
         bars.max_by_key(|bar| (bar.nanos, std::cmp::Reverse(bar.limit))).copied()

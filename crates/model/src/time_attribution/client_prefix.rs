@@ -1,4 +1,4 @@
-//! Networks of clients: the addresses that one line of a report stands for.
+//! Networks of clients: the addresses in one row of a report.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

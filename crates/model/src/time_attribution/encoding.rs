@@ -1,6 +1,6 @@
-//! Measurements as words of 64 bits: the form in which workers hand them to control work.
+//! Measurements as 64-bit words: the form in which workers pass them to the control thread.
 //!
-//! Both directions of the encoding are here and nowhere else; an invalid word is decoded as absent.
+//! Both directions of the encoding are in this file; an invalid word is decoded as absent.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use super::exchange_measurement::{
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::{COUNT, WaitReason, WaitTimes};
 
-/// Words of the counters of one socket.
+/// Words of one socket's counters.
 const SOCKET: usize = 12;
 /// Index of the phases.
 const PHASES: usize = 8;
@@ -24,7 +24,7 @@ const SOCKETS: usize = BYTES + 4;
 const TRACE: usize = SOCKETS + 2 * SOCKET;
 /// Words of one exchange.
 pub const WORDS: usize = TRACE + 3;
-/// In the word of the flags: the trace is sampled.
+/// Bit in the flags' word: the trace is sampled.
 const SAMPLED: u64 = 1 << 16;
 
 const NONE: u32 = u32::MAX;
@@ -111,7 +111,7 @@ fn encode_tcp(change: Option<&TcpInfoDelta>, words: &mut [u64]) {
         pack_pair(delta.rtt_us, delta.min_rtt_us),
         pack_pair(delta.not_sent, delta.window),
         pack_pair(delta.cwnd, delta.ssthresh),
-        // The lowest bit says that there was a reading at all.
+        // The lowest bit marks that the socket was read.
         pack_pair(delta.mss, 1 | u32::from(delta.own) << 1),
         u64::from(delta.send_buffer),
     ];

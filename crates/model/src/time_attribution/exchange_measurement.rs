@@ -1,4 +1,4 @@
-//! The facts of one exchange that time attribution works on, in a form that fits into slots of a ring.
+//! The facts of one exchange for time attribution, in a form that fits into slots of a ring.
 //!
 //! Times are nanoseconds. Plain data.
 
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use super::tcp_info::TcpInfoDelta;
 use super::wait_times::{WaitReason, WaitTimes};
 
-/// Times of one exchange that do not depend on what the relay waited for, nanoseconds.
+/// Times of one exchange apart from the relay's waits, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangePhases {
     /// From accept(2) to the first handling of the connection; 0 except for a connection's first exchange.
@@ -16,7 +16,7 @@ pub struct ExchangePhases {
     pub tls: u64,
     /// Reading the request's head.
     pub head: u64,
-    /// Waiting for a server below its cap, over all attempts.
+    /// Waiting for a server below its connection limit, over all attempts.
     pub queue: u64,
     /// Connecting, the server's TLS handshake included, in the last attempt.
     pub connect: u64,
@@ -54,12 +54,12 @@ impl ExchangePhases {
     }
 }
 
-/// Facts about an exchange, yes or no.
+/// Flags of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeFlags {
-    /// It exceeded its service's threshold of slow exchanges.
+    /// The exchange exceeded its service's threshold of slow exchanges.
     pub slow: bool,
-    /// It was sampled, whatever its duration.
+    /// The exchange was sampled regardless of its duration.
     pub sampled: bool,
     /// The connection to the server was reused.
     pub reused: bool,
@@ -79,11 +79,11 @@ pub struct ExchangeFlags {
 pub struct ExchangeMeasurement {
     /// The id, as in the access log.
     pub id: u64,
-    /// When it ended, nanoseconds on the workers' clock.
+    /// End of the exchange, nanoseconds on the workers' clock.
     pub ended_at: u64,
-    /// The service, by number.
+    /// The service's number.
     pub service: u32,
-    /// The server of its last attempt, by number.
+    /// The number of the server of the last attempt.
     pub server: Option<u32>,
     pub client: IpAddr,
     /// The client's port; 0: not recorded.
@@ -94,23 +94,22 @@ pub struct ExchangeMeasurement {
     pub attempts: u16,
     /// The response's status; 0: none.
     pub status: u16,
-    /// Why it did not end well, by discriminant of [`Cause`](crate::cause::Cause).
+    /// The cause of a failure, as the discriminant of [`Cause`](crate::cause::Cause).
     pub cause: Option<u8>,
-    /// How many exchanges it stands for.
+    /// How many exchanges this one represents.
     pub weight: u32,
-    /// From the request's first byte to the end; for the first exchange of a connection also accepting and the
-    /// handshake.
+    /// From the request's first byte to the end; for the first exchange of a connection including accept and handshake.
     pub total: u64,
     pub phases: ExchangePhases,
-    /// Whom the relay waited for.
+    /// The waits of the relay by reason.
     pub wait_times: WaitTimes,
     /// Bytes received from the client, sent to the server, received from the server, sent to the client.
     pub bytes: [u64; 4],
-    /// Counters of the client's connection, if it was read.
+    /// Counters of the client's connection, if its socket was read.
     pub client_tcp: Option<TcpInfoDelta>,
-    /// Counters of the server's connection, if it was read.
+    /// Counters of the server's connection, if its socket was read.
     pub server_tcp: Option<TcpInfoDelta>,
-    /// Its trace context; its own span is `id`.
+    /// The trace context; the exchange's own span is `id`.
     pub trace: Option<ExchangeTrace>,
 }
 
@@ -118,7 +117,7 @@ pub struct ExchangeMeasurement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeTrace {
     pub trace: u128,
-    /// The parent span; 0: the trace began here.
+    /// The parent span; 0: the trace started here.
     pub parent: u64,
     pub sampled: bool,
 }
@@ -149,8 +148,8 @@ impl ExchangeMeasurement {
         }
     }
 
-    /// The time that exchanges are ranked by. Idle time of a client on an open connection is left out: it slows nobody
-    /// down.
+    /// The time by which exchanges are ranked. Idle time of a client on an open connection is excluded, because it
+    /// delays no one.
     pub fn slowness(&self) -> u64 {
         let idle = self
             .wait_times

@@ -1,9 +1,9 @@
-//! A bounded sample of exchanges, to explain which ones are slow, and why. Each sampled exchange says how many it
-//! stands for.
+//! A bounded sample of exchanges, to explain which ones are slow, and why. Each sampled exchange represents a known
+//! number of exchanges.
 //!
 //! Time is divided into slices. Of each slice and service a number of slow and of ordinary exchanges is stored, chosen
-//! evenly among all (Vitter, Algorithm R, 1985). The oldest slices go first. It reads no clock and draws no random
-//! numbers: both are passed in.
+//! uniformly among all (Vitter, Algorithm R, 1985). The oldest slices are removed first. It reads no clock and draws no
+//! random numbers: both are passed in.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -14,23 +14,23 @@ use super::exchange_measurement::ExchangeMeasurement;
 
 /// The length of a slice, nanoseconds.
 pub const SLICE: u64 = 10_000_000_000;
-/// Slow exchanges of one service that are stored of a slice; as the next, bounds the memory of a slice.
+/// Limit for slow exchanges of one service per slice: bounds the memory of a slice.
 const SLOW: usize = 256;
-/// Exchanges that stand for the ordinary ones of a service and slice: bounds the memory of a report.
+/// Limit for ordinary exchanges of a service per slice: bounds the memory of a report.
 const ORDINARY: usize = 64;
-/// Exchanges over all slices and services: bounds the memory of the sample.
+/// Limit for exchanges over all slices and services: bounds the memory of the sample.
 const MAX_EXCHANGES: usize = 32_768;
-/// An hour of slices.
+/// Number of slices: one hour.
 const SLICES: usize = 360;
-/// The threshold of slow exchanges while too little is known, nanoseconds.
+/// The threshold of slow exchanges before enough is known, nanoseconds.
 pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
-/// Nothing faster is ever slow: it costs more to measure than it is worth.
+/// Faster exchanges are never slow: measuring them costs more than it is worth.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
-/// A service with more slow exchanges a slice has its threshold raised.
+/// A service with more slow exchanges per slice has its threshold raised.
 const MANY: u64 = 500;
-/// The threshold is exceeded by this share of all exchanges.
+/// The share of all exchanges that should exceed the threshold.
 const BOUND_SHARE: f64 = 0.05;
-/// Exchanges that a report names.
+/// Limit for exchanges that a report names.
 const EXAMPLES: usize = 5;
 
 #[derive(Debug, Default)]
@@ -53,40 +53,40 @@ struct Reservoir {
     exchanges: Vec<ExchangeMeasurement>,
 }
 
-/// The exchanges that a report is about.
+/// The exchanges that a report covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowExchangeFilter {
     pub service: u32,
     /// Servers of the exchanges; `None`: all.
     pub servers: Option<Vec<u32>>,
     pub from: Option<AddressPrefix>,
-    /// The slowest part of them, above 0 and at most 1.
+    /// The share of the slowest exchanges, above 0 and at most 1.
     pub share: f64,
-    /// Ended at this time or later, nanoseconds on the workers' clock.
+    /// Exchanges that ended at this time or later, nanoseconds on the workers' clock.
     pub since: u64,
 }
 
 /// The slowest exchanges of a service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SlowExchangeReport {
-    /// Matching exchanges, fast ones included, as the sample estimates.
+    /// Estimated number of matching exchanges, fast ones included.
     pub all: f64,
-    /// Those of them that are the slowest.
+    /// Estimated number of the slowest among them.
     pub chosen: f64,
-    /// Exchanges in the sample that stand for the slowest.
+    /// Sampled exchanges that represent the slowest.
     pub measured: usize,
-    /// The quickest of the slowest, nanoseconds.
+    /// The shortest duration among the slowest, nanoseconds.
     pub threshold: u64,
     pub breakdown: TimeBreakdown,
-    /// By server; `None`: none was chosen. The most time first.
+    /// By server, in descending order of time; `None`: no server was chosen.
     pub servers: Vec<BreakdownGroup<Option<u32>>>,
-    /// By network of clients. The most time first.
+    /// By network of clients, in descending order of time.
     pub networks: Vec<BreakdownGroup<ClientPrefix>>,
-    /// The slowest of all, slowest first.
+    /// The slowest exchanges, the slowest first.
     pub examples: Vec<ExchangeMeasurement>,
 }
 
-/// A part of the slowest.
+/// A group of the slowest exchanges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakdownGroup<K> {
     pub key: K,
@@ -95,11 +95,11 @@ pub struct BreakdownGroup<K> {
 }
 
 impl ExchangeReservoir {
-    /// Stores an exchange, perhaps instead of another; `draw` is a random number.
+    /// Stores an exchange, possibly instead of another; `draw` is a random number.
     pub fn add(&mut self, facts: ExchangeMeasurement, draw: u64) {
         let number = facts.ended_at / SLICE;
         let newest = self.slices.back().map(|slice| slice.number);
-        // A late exchange counts for the newest slice: workers hand over several times a second.
+        // A late exchange counts for the newest slice, because workers pass exchanges several times a second.
         if newest.is_none_or(|newest| newest < number) {
             self.slices.push_back(SampleSlice { number, services: HashMap::new() });
         }
@@ -146,7 +146,7 @@ impl ExchangeReservoir {
         all
     }
 
-    /// Each stored exchange of a service since a time, with how many it stands for.
+    /// Each stored exchange of a service since a time, with the number of exchanges that it represents.
     fn sampled_of_service(
         &self,
         service: u32,
@@ -187,7 +187,7 @@ impl ExchangeReservoir {
         }
     }
 
-    /// The slowest exchanges of a service, and whose time they took.
+    /// The slowest exchanges of a service, and the attribution of their time.
     pub fn slowest(&self, filter: &SlowExchangeFilter) -> SlowExchangeReport {
         let fits = |facts: &ExchangeMeasurement| {
             let servers = filter.servers.as_ref();
@@ -223,8 +223,8 @@ impl ExchangeReservoir {
     }
 }
 
-/// Sorts, slowest first; returns how many of them stand for the slowest `share`, and for how many exchanges. At least
-/// one.
+/// Sorts, the slowest first; returns how many sampled exchanges represent the slowest `share`, at least one, and how
+/// many exchanges they represent.
 fn select_slowest(all: &mut [(&ExchangeMeasurement, f64)], share: f64) -> (usize, f64) {
     all.sort_by_key(|(facts, _)| (std::cmp::Reverse(facts.slowness()), facts.id));
     let wanted = all.iter().map(|(_, weight)| weight).sum::<f64>() * share;

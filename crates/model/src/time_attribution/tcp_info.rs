@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 /// Totals of a connection since it was opened, and its state at the time of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfoSample {
-    /// Time with unacknowledged data sent by the balancer, the two below included; microseconds.
+    /// Time with unacknowledged sent data, including the two limited times below; microseconds.
     pub busy_us: u64,
-    /// Of that, limited by the peer's receive window.
+    /// The part of it that was limited by the peer's receive window.
     pub rwnd_limited_us: u64,
-    /// Of that, limited by the balancer's send buffer.
+    /// The part of it that was limited by the balancer's send buffer.
     pub sndbuf_limited_us: u64,
-    /// Bytes sent by the balancer that were acknowledged.
+    /// Acknowledged bytes that the balancer sent.
     pub bytes_acked: u64,
     /// Bytes received from the peer.
     pub bytes_received: u64,
-    /// The newest estimate of the rate at which sent bytes arrive, bytes a second.
+    /// The newest estimate of the delivery rate, bytes a second.
     pub delivery_rate: u64,
     /// Segments that the balancer retransmitted.
     pub retransmits: u32,
-    /// Segments of the peer that came out of order.
+    /// Out-of-order segments of the peer.
     pub out_of_order: u32,
     /// Smoothed round trip, microseconds.
     pub rtt_us: u32,
     /// The smallest round trip, microseconds; 0: none measured.
     pub min_rtt_us: u32,
-    /// Bytes in the send buffer that were not sent yet.
+    /// Bytes in the send buffer that were not yet sent.
     pub not_sent: u32,
     /// The peer's window, bytes.
     pub window: u32,
     /// The congestion window, segments.
     pub cwnd: u32,
-    /// Below it the congestion window doubles each round trip, segments.
+    /// Slow start threshold, segments: below it the congestion window doubles each round trip.
     pub ssthresh: u32,
     /// Bytes of a full segment.
     pub mss: u32,
@@ -41,46 +41,46 @@ pub struct TcpInfoSample {
     pub send_buffer: u32,
 }
 
-/// What happened on a connection between two readings.
+/// The change of a connection's counters between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[serde(rename = "TcpChange")]
 pub struct TcpInfoDelta {
-    /// Something of ours was unacknowledged, the two below included; microseconds.
+    /// Time with unacknowledged sent data, including the two limited times below; microseconds.
     pub busy_us: u64,
-    /// Of that, stopped by the peer's receive window.
+    /// The part of it that was limited by the peer's receive window.
     pub rwnd_limited_us: u64,
-    /// Of that, stopped by our send buffer.
+    /// The part of it that was limited by the balancer's send buffer.
     pub sndbuf_limited_us: u64,
-    /// Bytes of ours that were acknowledged.
+    /// Acknowledged bytes that the balancer sent.
     pub bytes_acked: u64,
-    /// Bytes of the peer that came.
+    /// Bytes received from the peer.
     pub bytes_received: u64,
-    /// How fast our bytes arrived by the newest estimate, bytes a second.
+    /// The newest estimate of the delivery rate, bytes a second.
     pub delivery_rate: u64,
-    /// Segments that we sent again.
+    /// Segments that the balancer retransmitted.
     pub retransmits: u32,
-    /// Segments of the peer that came out of order.
+    /// Out-of-order segments of the peer.
     pub out_of_order: u32,
     /// Smoothed round trip at the end, microseconds.
     pub rtt_us: u32,
     /// The smallest round trip, microseconds; 0: none measured.
     pub min_rtt_us: u32,
-    /// Bytes in our buffer at the end that were not sent yet.
+    /// Bytes in the send buffer at the end that were not yet sent.
     pub not_sent: u32,
     /// The peer's window at the end, bytes.
     pub window: u32,
     /// The congestion window at the end, segments.
     pub cwnd: u32,
-    /// Below it the congestion window doubles each round trip, segments.
+    /// Slow start threshold, segments: below it the congestion window doubles each round trip.
     pub ssthresh: u32,
     /// Bytes of a full segment.
     pub mss: u32,
-    /// What our buffer may hold at the end, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    /// Size of the send buffer at the end, bytes, including bookkeeping (SO_SNDBUF); 0: unknown.
     #[serde(default)]
     pub send_buffer: u32,
-    /// The first reading belongs to this exchange; otherwise exchanges before it on the same connection are in the
-    /// counts too.
+    /// Whether the first reading belongs to this exchange; otherwise the counters include earlier exchanges on the same
+    /// connection.
     pub own: bool,
 }
 
@@ -114,12 +114,12 @@ impl TcpInfoDelta {
         u64::from(self.min_rtt_us) * 1000
     }
 
-    /// Segments that were lost on the way to the peer, as far as they belong to this exchange.
+    /// Segments lost on the path to the peer, if they belong to this exchange.
     pub fn lost_segments(&self) -> u32 {
         if self.own { self.retransmits } else { 0 }
     }
 
-    /// Segments that came out of order after a loss on the way to the balancer.
+    /// Segments out of order after a loss on the path to the balancer.
     pub fn missed_segments(&self) -> u32 {
         if self.own { self.out_of_order } else { 0 }
     }

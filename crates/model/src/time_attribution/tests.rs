@@ -1,4 +1,4 @@
-//! Rows from made-up and measured exchanges, and properties of the attribution and of the sample.
+//! Rows from constructed and measured exchanges, and properties of the attribution and of the sample.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ fn waited(mut facts: ExchangeMeasurement, whom: WaitReason, millis: u64) -> Exch
     facts
 }
 
-/// A socket that was busy for these milliseconds, of them stopped by the window and by the balancer's buffer.
+/// A socket that was busy for this many milliseconds, partly limited by the window and by the balancer's buffer.
 fn socket(busy: u64, window: u64, buffer: u64) -> TcpInfoDelta {
     TcpInfoDelta {
         busy_us: busy * 1000,

@@ -1,21 +1,22 @@
-//! Whom an exchange waited for, and how long: updated by the relay of its bytes.
+//! The waits of an exchange by reason, updated by the relay of its bytes.
 //!
-//! Every moment belongs to one reason, so that two directions at once are never counted twice. It reads no clock.
+//! Every moment belongs to one reason, so that concurrent waits of both directions are never counted twice. It reads no
+//! clock.
 
 use crate::monotonic_time::MonotonicTime;
 
-/// Whom a relay waits for.
+/// The party that a relay waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum WaitReason {
-    /// Nobody: the balancer has work to do.
+    /// No wait: the balancer has work to do.
     #[default]
     Balancer,
     /// The client, to send more of its request.
     ClientSend,
     /// The server, to read more of the request.
     ServerReceive,
-    /// The server, to begin its response.
+    /// The server, to start its response.
     ServerResponse,
     /// The server, to send more of its response.
     ServerSend,
@@ -56,7 +57,7 @@ pub struct WaitTimes {
 }
 
 impl WaitTimes {
-    /// From now on the exchange waits for `on`.
+    /// The exchange waits for `on` from now on.
     #[inline]
     pub fn wait_for(&mut self, on: WaitReason, now: MonotonicTime) {
         self.account_until(now);
@@ -64,8 +65,8 @@ impl WaitTimes {
         self.since = Some(now);
     }
 
-    /// If the exchange waits for `was`, it has waited for `on` since this time, which may be long before the waiting
-    /// began or within it.
+    /// If the exchange waits for `was`, it has actually waited for `on` since this time, which may be before or after
+    /// the start of the wait.
     #[inline]
     pub fn backdate(&mut self, was: WaitReason, on: WaitReason, since: MonotonicTime) {
         if self.reason == was && self.since.is_some() {
@@ -74,7 +75,7 @@ impl WaitTimes {
         }
     }
 
-    /// Counts the waiting so far.
+    /// Counts the wait so far.
     #[inline]
     pub fn account_until(&mut self, now: MonotonicTime) {
         if let Some(since) = self.since {
@@ -84,7 +85,7 @@ impl WaitTimes {
         }
     }
 
-    /// Ends the waiting; the next attempt begins to count anew.
+    /// Ends the wait; the next attempt starts a new one.
     pub fn stop(&mut self, now: MonotonicTime) {
         self.account_until(now);
         self.since = None;

@@ -24,7 +24,7 @@ pub fn ramp_percent(since: Duration, whole: Duration) -> u16 {
     (percent / STEP_PERCENT * STEP_PERCENT).min(100) as u16
 }
 
-/// When the next step comes, after a ramp began; `None`: it is over.
+/// When the next step is due after a ramp started; `None`: the ramp has ended.
 pub fn next_step(since: Duration, whole: Duration) -> Option<Duration> {
     if since >= whole {
         return None;

@@ -1,4 +1,4 @@
-//! A listener with a limit, a crowd that does nothing, and honest clients: none of the honest ones may be refused.
+//! A listener with a limit, a crowd of idle clients, and honest clients: no honest client may be rejected.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -101,8 +101,9 @@ fn address(number: u32) -> ClientKey {
     ClientKey::from_address(std::net::Ipv4Addr::from(0x0a00_0000 | number).into())
 }
 
-/// 20 s of a crowd with 200 new connections a second from so many addresses beside 100 honest requests a second, each on
-/// a connection of its own that shakes hands for 200 ms; how many of the honest were not served.
+/// Runs 20 s of a crowd with 200 new connections a second from this many addresses, beside 100 honest requests a
+/// second. Each honest request has its own connection with a handshake of 200 ms. Returns the number of honest requests
+/// that were not served.
 fn refused(crowd: CrowdBehaviour, addresses: u32, limit: u32, handshakes: u32) -> u32 {
     let mut listener = LimitedListener::new(limit, handshakes);
     let mut refused = 0;

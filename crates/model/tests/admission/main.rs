@@ -1,4 +1,4 @@
-//! Admission: invariants of the connection table, and crowds that must not keep others out.
+//! Admission control: invariants of the connection table, and crowds that must not exclude other clients.
 
 #![allow(
     clippy::unwrap_used,

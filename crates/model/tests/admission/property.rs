@@ -1,4 +1,4 @@
-//! Any order of events: counts stay true, nothing in use is ever closed, and nothing leaves twice.
+//! Any order of events: counts stay right, no connection in use is closed, and none is removed twice.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use model::id::ServiceId;
 use model::monotonic_time::MonotonicTime;
 use proptest::prelude::*;
 
-/// More silent ones than this may be a crowd.
+/// More silent connections than this may be a crowd.
 const FEW: usize = 8;
 
 #[derive(Clone, Debug)]
@@ -184,7 +184,7 @@ impl TableModel {
             let silent = self.opened_at(service, AdmissionPhase::Silent).len();
             let shaking = self.opened_at(service, AdmissionPhase::Handshake).len();
             let shaking = shaking + self.opened_at(service, AdmissionPhase::Hello).len();
-            // Back to silence is no way that connections go; the table does not count it.
+            // Connections never return to silence, so the table does not count that.
             assert!(self.table.silent_count(ServiceId(service)) as usize <= silent);
             assert_eq!(self.table.handshake_count(ServiceId(service)) as usize, shaking);
         }

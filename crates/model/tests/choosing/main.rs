@@ -1,5 +1,5 @@
-//! The results of each policy with servers that are alike, uneven, slow or failing, from low load to overload; and that
-//! the guide shows exactly these figures.
+//! The results of each policy with servers that are equal, unequal, slow or failing, from low load to overload; the
+//! guide must show exactly these figures.
 
 #![allow(clippy::unwrap_used, reason = "a test says what it expected and stops")]
 
@@ -19,7 +19,7 @@ use simulation::{PolicyOutcome, PolicySetup, run};
 const EXCHANGES: u32 = 16_000;
 /// Clients in the guide: few enough that hashes over them differ, as they do.
 const CLIENTS: u64 = 1_000;
-/// Where the figures stand in the guide.
+/// The place of the figures in the guide.
 const MARKS: (&str, &str) = ("<!-- figures -->\n\n", "<!-- end of figures -->\n");
 
 /// One policy in one scene.

@@ -1,5 +1,5 @@
-//! The figures as an image: a panel a scene, a row a policy, a column a load, each cell with its number. It computes
-//! nothing but colours.
+//! The figures as an image: a panel per scene, a row per policy, a column per load, each cell with its number. It
+//! computes only colours.
 
 use super::PolicyRow;
 use super::scenes::LOADS;

@@ -3,13 +3,13 @@
 use model::config::BalancePolicy;
 
 pub struct PoolScene {
-    /// Its name in tables and plots.
+    /// The name in tables and plots.
     pub name: &'static str,
-    /// How fast each works; 1 is full speed.
+    /// Relative speed of each server; 1 is full speed.
     pub speeds: [f64; 10],
     /// The configured weights.
     pub weights: [u16; 10],
-    /// This one answers everything at once, with an error.
+    /// The server that answers every request at once with an error.
     pub failing: Option<usize>,
 }
 

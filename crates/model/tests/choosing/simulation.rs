@@ -1,8 +1,8 @@
-//! A pool in virtual time: exchanges arrive at random, the product's own choosers choose, servers work, queue and
-//! refuse. Everything follows from a seed.
+//! A pool in virtual time: requests arrive at random, the product's own pickers choose, servers work, queue and reject.
+//! Everything is determined by a seed.
 //!
-//! It knows no network, no retries, no probes and no connection caps. Only additions, multiplications and divisions
-//! make its times, so that a seed gives the same run on every machine.
+//! It simulates no network, retries, health checks or connection limits. Times use only additions, multiplications and
+//! divisions, so that a seed gives the same run on every machine.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,7 +20,7 @@ use super::view;
 
 /// Exchanges that a server works on at a time.
 const SLOTS: usize = 4;
-/// Exchanges that wait in a server; further ones it refuses.
+/// Limit of a server's queue; further exchanges are rejected.
 const BACKLOG: usize = 16;
 /// Workers, each with its own chooser.
 const WORKERS: u64 = 4;
@@ -28,41 +28,41 @@ const WORKERS: u64 = 4;
 const WORK_MICROS: f64 = 50_000.0;
 /// The duration of an error, microseconds.
 const ERROR_MICROS: u64 = 1_000;
-/// An answer within so long is in time, microseconds.
+/// A response within this time counts as in time, microseconds.
 const IN_TIME_MICROS: u64 = 500_000;
-/// Between two reports of a server's load, microseconds.
+/// Interval between two load reports of a server, microseconds.
 const REPORT_MICROS: u64 = 2_000_000;
-/// Bytes that an exchange moves at most.
+/// Largest number of bytes of an exchange.
 const BYTES: u64 = 50_000;
 
-/// How a run is set up.
+/// The parameters of a run.
 pub struct PolicySetup<'a> {
     pub scene: &'a PoolScene,
     pub balance: BalancePolicy,
-    /// Arrivals, as part of the capacity of all working servers.
+    /// Arrival rate, as a part of the capacity of all working servers.
     pub load: f64,
-    /// So many exchanges arrive.
+    /// Number of exchanges that arrive.
     pub exchanges: u32,
-    /// From so many clients, each as often as any other.
+    /// Number of clients, all equally frequent.
     pub clients: u64,
 }
 
 /// The result of a run, without its first fifth.
 pub struct PolicyOutcome {
-    /// Of all exchanges, those that were answered well and in time; 0 to 1.
+    /// Share of exchanges with a successful response in time, 0 to 1.
     pub in_time: f64,
-    /// 99 % of all good answers took at most so long, milliseconds.
+    /// 99th percentile of successful responses, milliseconds.
     pub p99_millis: u64,
-    /// Exchanges that each server was given.
+    /// Exchanges sent to each server.
     pub given: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum PolicyEvent {
     Arrival,
-    /// An exchange ends at this server; it arrived then.
+    /// An exchange at this server ends; the second value is its arrival.
     End(usize, u64),
-    /// Servers report their loads.
+    /// Servers report their load.
     Report,
 }
 
@@ -70,7 +70,7 @@ enum PolicyEvent {
 struct SimulatedServer {
     busy: usize,
     waiting: VecDeque<u64>,
-    /// Slot-microseconds worked since the last report, and until when that is summed.
+    /// Slot-microseconds worked since the last report, and the end of the summed time.
     worked: u64,
     summed: u64,
 }
@@ -186,7 +186,7 @@ impl PolicySimulation<'_> {
         self.after(now, takes, PolicyEvent::End(at, since));
     }
 
-    /// Servers report how busy they were since their last report.
+    /// Servers report their load since the last report.
     fn report(&mut self, now: u64) {
         for at in 0..self.servers.len() {
             self.sum(at, now);
@@ -214,7 +214,7 @@ impl PolicySimulation<'_> {
         (-ln(uniform) * mean) as u64
     }
 
-    /// Exchanges under way at the end were not in time, or are too few to matter.
+    /// Exchanges in progress at the end were not in time, or are too few to matter.
     fn outcome(mut self) -> PolicyOutcome {
         self.times.sort_unstable();
         let in_time = self.times.partition_point(|time| *time <= IN_TIME_MICROS);
@@ -231,7 +231,7 @@ fn moment(micros: u64) -> MonotonicTime {
     MonotonicTime(micros * 1000)
 }
 
-/// The natural logarithm of a number above 0, by the series of artanh: systems differ in the last bits of theirs.
+/// The natural logarithm of a positive number, by the artanh series: standard libraries differ in the last bits.
 fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;

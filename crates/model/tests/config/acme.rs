@@ -6,7 +6,7 @@ use model::config::{AcmeChallengeType, Severity};
 
 use super::support::{BASE, errors, findings, good};
 
-/// A service `s` with this `tls` beside the good one.
+/// A service `s` with this `tls` beside the valid one.
 fn with(tls: &str) -> String {
     format!(
         "{BASE}[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"http\"\npool = \"web\"\ntls = {{ {tls} }}\n"

@@ -1,11 +1,11 @@
-//! Nothing that can be written panics, and everything has a limit.
+//! No text causes a panic, and every list has a limit.
 
 use model::config::load;
 use proptest::prelude::*;
 
 use super::support::{examples, good};
 
-/// Every answer can be shown.
+/// Every result can be printed.
 fn load_and_render(text: &str) {
     match load(text, "hostile.toml") {
         Ok(checked) => {

@@ -1,4 +1,4 @@
-//! Every key of the schema acts: the full example sets each one, and taking any of them away changes the meaning.
+//! Every key of the schema has an effect: the full example sets each one, and removing any of them changes the meaning.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ fn every_setting_of_the_full_example_acts() {
 #[test]
 fn every_setting_of_its_explanation_acts() {
     let explained = model::config::explain(&good(&full()));
-    // Inherited settings act only where nothing is set, and here everything is set everywhere.
+    // Inherited settings have an effect only where nothing is set, and this example sets everything.
     let own = &explained[explained.find("[service.").unwrap()..];
     let handed_down =
         |line: &String| line.starts_with("weight = ") || line.starts_with("connections = ");
@@ -54,7 +54,7 @@ fn settings_without_effect(text: &str) -> Vec<String> {
         let mut changed: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
         changed[at] = format!("{key} = {other}");
         tried += 1;
-        // Either the meaning changes, or the change contradicts something else that is written.
+        // Either the meaning changes, or the change contradicts another written setting.
         if load(&changed.join("\n"), "x").is_ok_and(|checked| checked.config == whole) {
             idle.push((*line).to_owned());
         }

@@ -3,7 +3,7 @@
 use super::support::{BASE, errors, findings};
 
 struct MistakeRow {
-    /// Added behind the good file, or standing alone where it has a service.
+    /// Appended to the valid file, or used alone if it has a service.
     text: &'static str,
     key: &'static str,
     says: &'static str,
@@ -23,7 +23,7 @@ const fn near(
     MistakeRow { text, key, says, suggests: Some(meant) }
 }
 
-/// A service `s` beside the good one.
+/// A service `s` beside the valid one.
 macro_rules! service {
     ($keys:literal) => {
         concat!(
@@ -37,7 +37,7 @@ macro_rules! tcp {
         concat!("[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"tcp\"\npool = \"web\"\n", $keys)
     };
 }
-/// A pool `p` beside the good one.
+/// A pool `p` beside the valid one.
 macro_rules! pool {
     ($keys:literal) => {
         concat!("[pool.p]\nservers = [\"10.0.0.9:80\"]\n", $keys)

@@ -1,4 +1,4 @@
-//! Settings that can never do what they say: rejected if a request would be handled otherwise than intended, warned of
+//! Settings that can never have their effect: rejected if a request would be handled otherwise than intended, warned of
 //! if a setting merely has no effect. A row each, with its key path and a part of the message.
 
 use model::config::Severity;

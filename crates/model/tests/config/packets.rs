@@ -1,4 +1,4 @@
-//! Packet forwarding: the meaning of good files, and each kind of mistake as a row.
+//! Packet forwarding: the meaning of valid files, and each kind of mistake as a row.
 
 use std::time::Duration;
 
@@ -185,7 +185,7 @@ fn services_share_no_port_unless_one_is_wider() {
     assert!(errors(&ranges).iter().any(|e| e.message.contains("belong to packet forwarding")));
 }
 
-/// A service of `nat` that listens in a family has a server in it.
+/// A `nat` service that listens in a family needs a server of that family.
 #[test]
 fn nat_needs_servers_of_every_family_it_listens_in() {
     let both = "[\"203.0.113.10:80\", \"[2001:db8::10]:80\"]";

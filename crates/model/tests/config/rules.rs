@@ -1,4 +1,5 @@
-//! Rules and sticky sessions: the meaning of good files, each kind of mistake as a row, and files that would explode.
+//! Rules and sticky sessions: the meaning of valid files, each kind of mistake as a row, and files that would need too
+//! much memory.
 
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ fn beside_http2(more: &str) -> String {
     rule(more) + "\n[pool.modern]\nhttp2 = \"only\"\nservers = [\"10.0.0.9:80\"]\n"
 }
 
-/// How a row is written, the row, the key path, the message.
+/// The function that writes the row, the row, the key path, the message.
 type RuleMistakeRow = (fn(&str) -> String, &'static str, &'static str, &'static str);
 
 const ROWS: &[RuleMistakeRow] = &[

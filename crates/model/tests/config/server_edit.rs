@@ -1,4 +1,5 @@
-//! Server commands saved to a file: only their settings change, comments stay, and the result means the command.
+//! Server commands saved to a file: only their settings change, comments stay, and the file has the meaning of the
+//! command.
 
 use model::config::server_edit::{EditError, ServerEdit, edit_server};
 use model::config::{AdminState, load};

@@ -1,10 +1,10 @@
-//! Common parts of these tests: a small good file, files of the repository, findings in short.
+//! Common parts of these tests: a small valid file, files of the repository, short forms of findings.
 
 use std::path::{Path, PathBuf};
 
 use model::config::{CheckedConfig, ConfigFinding, Severity, load};
 
-/// A service and a pool, both good, to be added to.
+/// A valid service and pool, to be extended.
 pub const BASE: &str = "\
 [service.shop]
 listen = \"127.0.0.1:8080\"
@@ -19,7 +19,7 @@ pub fn good(text: &str) -> CheckedConfig {
     load(text, "test.toml").unwrap_or_else(|findings| panic!("{findings}\nin:\n{text}"))
 }
 
-/// The findings of a text, good or not.
+/// The findings of a text, valid or not.
 pub fn findings(text: &str) -> Vec<ConfigFinding> {
     match load(text, "test.toml") {
         Ok(checked) => checked.warnings,

@@ -97,7 +97,7 @@ retries = 99
 ";
     let findings = load(text, "s.toml").unwrap_err();
     let found: Vec<_> = findings.errors().map(|f| (f.line, f.key.as_str())).collect();
-    // Behind line 2 nothing is certain until the next table; the list of line 11 is never closed.
+    // After line 2 findings are unreliable until the next table; the list of line 11 is never closed.
     assert_eq!(found, [(2, ""), (7, "service.shop.forward"), (12, "")], "{findings}");
     let twice = load("[global]\nworkers = 1\nworkers = 2\n", "s.toml").unwrap_err();
     assert_eq!(twice.errors().map(|f| f.line).collect::<Vec<_>>(), [3], "{twice}");

@@ -1,4 +1,4 @@
-//! The meaning of good files: defaults, short forms, inheritance.
+//! The meaning of valid files: defaults, short forms, inheritance.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn a_probe_has_the_documented_defaults() {
     assert_eq!(kind, &ProbeKind::Http(HttpProbe::get("/healthz")));
 }
 
-/// The sketch of the design.
+/// A sample configuration with most features.
 const SKETCH: &str = r#"
 [service.shop]
 listen  = "203.0.113.10:80"
@@ -257,7 +257,7 @@ servers = [
     assert_eq!(config.pools["p"].initial, InitialState::Up);
 }
 
-/// An implicit default yields to explicit settings beside it.
+/// A default yields to contradicting explicit settings.
 #[test]
 fn no_default_contradicts_what_is_written() {
     for (owner, line, key, value) in [
@@ -324,7 +324,7 @@ fn no_default_contradicts_what_is_written() {
     }
 }
 
-/// A list in the reference is also a list in place of its table.
+/// A key that accepts a list also accepts the list as short form of its table.
 #[test]
 fn lists_stand_for_tables_whose_short_form_takes_them() {
     let tls = "[service.t]\nlisten = \":9\"\nforward = \"http\"\npool = \"web\"\n";

@@ -1,4 +1,4 @@
-//! Allowed but likely mistaken settings: warnings, and none for good files.
+//! Allowed but likely mistaken settings: warnings, and none for correct files.
 
 use model::config::Severity;
 
@@ -64,7 +64,7 @@ fn the_buffers_of_the_study_are_warned_about_with_the_rate_they_carry() {
             let text = format!("[{owner}.socket]\n{path}\nsend-buffer = \"{bytes}B\"\n");
             expect_warning(&text, &format!("{owner}.socket.send-buffer"), says);
         }
-        // Written globally it is warned about once, there.
+        // A setting in `[global]` causes one warning, at its place.
         let text = format!("{BASE}[global.socket]\n{path}\nreceive-buffer = \"{bytes}B\"\n");
         let keys: Vec<_> = good(&text).warnings.into_iter().map(|f| f.key).collect();
         assert_eq!(keys, ["global.socket.receive-buffer"]);

@@ -1,4 +1,4 @@
-//! Who may be chosen: the same for every policy.
+//! Eligible servers: the same for every policy.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn pool_view(balance: BalancePolicy, all_down: AllDownPolicy, given: &[GivenServ
     view
 }
 
-/// The rule in plain form: the set of right choices.
+/// The reference rule: the set of right choices.
 fn allowed(
     given: &[GivenServer],
     all_down: AllDownPolicy,

@@ -34,7 +34,7 @@ proptest! {
     }
 }
 
-/// Sends this many exchanges of which `open` are in flight at a time; the oldest ends first, at whichever server.
+/// Sends this many exchanges, of which `open` are in flight at a time; the oldest ends first, at any server.
 fn closed_loop(view: &PoolView, open: usize, exchanges: u32) -> (Vec<u64>, u32) {
     let mut chooser = ServerPicker::new(view, 1);
     let mut rng = Rng::new(1);

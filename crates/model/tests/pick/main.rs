@@ -1,4 +1,4 @@
-//! Choosing, through the face that workers use.
+//! Load balancing through the interface that workers use.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test says what it expected and stops")]
 
@@ -36,7 +36,7 @@ pub const POLICIES: [BalancePolicy; 12] = [
     BalancePolicy::Source { mask4: 24, mask6: 64 },
 ];
 
-/// A client with an address of its own.
+/// A client with its own address.
 pub fn client(number: u32) -> IpAddr {
     IpAddr::from(number.to_be_bytes())
 }

@@ -44,7 +44,7 @@ fn quick_servers_are_preferred_and_slow_ones_are_not_forgotten() {
         let counts = counts(&view);
         assert!(counts[3] < 300, "{balance:?}: {counts:?}");
         if balance != BalancePolicy::PeakEwma {
-            // It has no need to explore: silence makes a time shorter.
+            // It needs no exploration: without responses the measured time shrinks.
             assert!(counts[3] > 30, "{balance:?}: {counts:?}");
         }
     }
@@ -72,7 +72,7 @@ fn a_peak_keeps_clients_away_until_it_fades() {
         (0..200)
             .filter(|number| {
                 let ask = PickRequest::first_attempt(client(*number), now);
-                // The other one goes on answering.
+                // The other server continues to respond.
                 view.servers[0].stats.latency.record_answer_peak(Duration::from_millis(10), now);
                 chooser.pick(&view, &ask, rng) == PickResult::Server(1)
             })
@@ -149,7 +149,7 @@ fn bytes_that_flow_elsewhere_are_seen() {
     let mut rng = Rng::new(1);
     let mut counts = [0; 3];
     for number in 0..8000u32 {
-        // A millisecond each; server 0 streams to another client all the time.
+        // A millisecond each; server 0 also streams to another client.
         view.servers[0].stats.slots[0].counters.bytes_in.add(100_000);
         let ask = PickRequest::first_attempt(client(number), at(u64::from(number)));
         let PickResult::Server(chosen) = chooser.pick(&view, &ask, &mut rng) else { panic!() };

@@ -29,8 +29,8 @@ fn five_one_one_is_as_smooth_as_can_be() {
         .into_iter()
         .map(|at| ['a', 'b', 'c'][at])
         .collect();
-    // From whichever turn the worker begins with, b and c in either order. The classical algorithm has a a b a c a a:
-    // a runs of four where the cycles meet, and b and c hardly apart.
+    // From any turn of the cycle, with b and c in either order. The classical algorithm gives a a b a c a a: a run of
+    // four where the cycles meet, and b and c hardly apart.
     let cycles = ["aabaaac", "aacaaab"].map(|cycle| cycle.repeat(3));
     assert!(cycles.iter().any(|cycle| cycle.contains(&text)), "{text}");
 }
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn servers_of_different_weights_are_never_a_turn_off(seed: u64, subset in prop::collection::btree_set(1..=256u16, 1..10)) {
-        // Worker 0's very beginning is not visible from outside; two turns bound any stretch.
+        // The first turn of worker 0 is not visible from outside; two turns bound any stretch.
         let weights: Vec<u16> = subset.into_iter().collect();
         let view = pool(&weights);
         let cycle: usize = weights.iter().map(|w| usize::from(*w)).sum();
@@ -84,7 +84,7 @@ proptest! {
         mut weights in prop::collection::vec(1..=8u16, 2..10),
         period in 1..9usize,
     ) {
-        // A server comes and goes all the time; the others must keep sharing what is left by weight.
+        // A server is added and removed repeatedly; the others must keep sharing the rest by weight.
         weights.push(9);
         let mut view = pool(&weights);
         let last = weights.len() - 1;

@@ -60,8 +60,8 @@ fn a_server_that_comes_back_is_not_everybodys_next() {
     assert!(hits <= 8, "{hits} of 64");
 }
 
-/// A seeded run of random events: exchanges begin and end on many workers, servers change state and weight. Every pick
-/// is eligible at that moment, shared counters never pass a cap, and no pick fails while a server has room.
+/// A seeded run of random events: exchanges start and end on many workers, servers change state and weight. Every pick
+/// is eligible at that moment, shared counters never exceed a limit, and no pick fails while a server has room.
 fn run(seed: u64, balance: BalancePolicy) {
     let mut rng = Rng::new(seed);
     let mut view = pool(balance, &[1, 2, 3, 4, 5, 6, 7, 8]);

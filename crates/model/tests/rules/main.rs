@@ -1,4 +1,4 @@
-//! Rules: each condition and action as rows, the index against a scan, state that survives changes.
+//! Rules: each condition and action as rows, the index against a linear scan, and state that survives changes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 /// 2026-11-20, a Friday, 12:30 UTC.
 const FRIDAY_NOON: i64 = 1_795_177_800;
 
-/// A state that a test sets.
+/// State set by a test.
 #[derive(Default)]
 struct TestFacts {
     active: u64,

@@ -1,4 +1,4 @@
-//! Rules and paths that can be read in several ways, and values in several spellings.
+//! Rules with ambiguous paths, and values in several spellings.
 
 use model::config::load;
 use model::request_head::ParsedHead;
@@ -86,7 +86,7 @@ fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
             assert_eq!(came, rest, "{when} {action} {target}");
         }
     }
-    // Rules without a path condition match unreadable paths.
+    // Rules without a path condition match paths with too many readings.
     let endless = "/%2525252561";
     assert_eq!(found("when = { method = \"GET\" }, pool = \"q\"", endless), fires);
     assert_eq!(

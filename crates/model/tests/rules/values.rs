@@ -1,4 +1,4 @@
-//! Rules and values that servers may read in several ways: names of fields, cookies, parameters, methods.
+//! Rules with ambiguous values: names of fields, cookies, parameters, methods.
 
 use model::rules::{RuleMatch, RuleTable};
 

@@ -1,4 +1,4 @@
-//! The outcome of requests: answered, failed, and what their streams do next.
+//! The outcome of requests, and what their streams do next.
 //!
 //! It neither sends nor reads.
 
@@ -15,7 +15,7 @@ use crate::load::response::ResponseProgress;
 use crate::load::tally::ResponseTimes;
 
 impl LoadEngine {
-    /// Handles the results of the connection's requests; then the connection and its free streams continue.
+    /// Handles the results of the connection's requests. Then the connection and its free streams continue.
     pub(super) fn settle_connection(&mut self, slot: usize, now: MonotonicTime) {
         let mut settled = std::mem::take(&mut self.settled);
         for (stream, progress) in settled.drain(..) {
@@ -51,14 +51,14 @@ impl LoadEngine {
         if chosen.pending[lane.1]
             .is_some_and(|request| request.sent_at > Some(chosen.last_received))
         {
-            // No byte arrived for as long as this request waited.
+            // No byte has arrived since this request was sent, so the connection may be dead.
             chosen.client.stop_reusing();
         }
         self.record_failure(lane, fail);
         self.continue_connection(lane.0, now);
     }
 
-    /// The connection has failed, with everything on it.
+    /// The connection has failed with all its requests.
     pub(super) fn fail_all(&mut self, slot: usize, fail: FailureCause, now: MonotonicTime) {
         for stream in 0..self.slots[slot].pending.len() {
             self.record_failure((slot, stream), fail);
@@ -146,7 +146,7 @@ impl LoadEngine {
         shot.map_or(Duration::ZERO, |shot| shot.think)
     }
 
-    /// The stream is free: the next request is chosen for it.
+    /// Chooses the next request for a free stream.
     pub(super) fn free_stream(&mut self, lane: StreamSlot, pause: Duration, now: MonotonicTime) {
         match self.plan.pace {
             LoadModel::Closed { think, .. } if think.max(pause).is_zero() => {

@@ -1,56 +1,54 @@
-//! What the engine keeps of each connection, and of the times at which something is due.
+//! The engine's data about each connection and its timers.
 //!
-//! It decides nothing.
+//! Plain data.
 
 use model::monotonic_time::MonotonicTime;
 
 use crate::load::client::LoadClient;
 
-/// A connection, and what is asked on it.
+/// A connection and its requests.
 #[derive(Debug)]
 pub struct ClientSlot {
-    /// What is sent and read.
     pub client: LoadClient,
     pub phase: ConnectionPhase,
-    /// The requests under way, by stream; one place without HTTP/2.
+    /// Requests in flight, by stream; a single entry without HTTP/2.
     pub pending: Vec<Option<PendingRequest>>,
-    /// When establishing began, or since when the connection is there.
+    /// When the connection attempt started, or when the connection was established.
     pub phase_since: MonotonicTime,
-    /// Whole answers that this connection gave.
+    /// Complete responses on this connection.
     pub responses: u64,
-    /// When bytes came last.
+    /// When the last bytes arrived.
     pub last_received: MonotonicTime,
-    /// The answer is whole and the server's end is waited for, until then.
+    /// After a complete response: the deadline for the server to close.
     pub close_deadline: Option<MonotonicTime>,
-    /// A slow reader waits for its clock.
+    /// A slow reader waits for its timer.
     pub paused: bool,
-    /// Counts connections, so that a wake-up for an earlier one is recognised.
+    /// Number of the slot's connection, so that timers of an earlier one are recognised.
     pub connection: u32,
 }
 
-/// A connection, and which of its streams.
+/// Indices of a connection and of its stream.
 pub type StreamSlot = (usize, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionPhase {
     Closed,
-    /// It is being established.
     Connecting,
-    /// It can carry a request.
+    /// The connection can carry a request.
     Ready,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct PendingRequest {
-    /// When it was meant to start; latency counts from here.
+    /// Intended start; latency counts from here.
     pub intended: MonotonicTime,
-    /// When it has failed.
+    /// When the request has timed out.
     pub deadline: MonotonicTime,
-    /// When it could be sent: it had a connection, which was established.
+    /// When the request could be sent, because it had an established connection.
     pub ready: MonotonicTime,
     /// When its last byte was sent.
     pub sent_at: Option<MonotonicTime>,
-    /// When the first byte of its answer came.
+    /// When the first byte of its response arrived.
     pub first_byte: Option<MonotonicTime>,
 }
 
@@ -59,7 +57,7 @@ pub struct EngineTimer {
     pub due: MonotonicTime,
     pub slot: usize,
     pub stream: usize,
-    /// Which of its connections it is for.
+    /// The number of the connection that the timer belongs to.
     pub connection: u32,
     pub action: TimerAction,
 }
@@ -71,7 +69,7 @@ pub enum TimerAction {
 }
 
 impl ClientSlot {
-    /// Nothing is asked and nothing is open; `streams` requests at a time.
+    /// A closed connection without requests; `streams` is the number of concurrent requests.
     pub fn new(client: LoadClient, streams: usize) -> ClientSlot {
         ClientSlot {
             client,
@@ -86,7 +84,7 @@ impl ClientSlot {
         }
     }
 
-    /// Whether a request is under way.
+    /// Whether a request is in flight.
     pub fn has_request(&self) -> bool {
         self.pending.iter().any(Option::is_some)
     }

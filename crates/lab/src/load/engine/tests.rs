@@ -20,17 +20,17 @@ use crate::load::tally::{LoadEndCounts, LoadTally};
 const MS: u64 = 1_000_000;
 const ANSWER_AFTER: u64 = MS / 10;
 
-/// An echo peer that answers after `ANSWER_AFTER`, or when a stall ends.
+/// An echo peer that responds after `ANSWER_AFTER`, or when a stall ends.
 struct SimulatedEcho {
     engine: LoadEngine,
     now: MonotonicTime,
-    /// What happens when: a connection is answered with these bytes.
+    /// Responses to be delivered: time, connection, bytes.
     answers: BTreeSet<(MonotonicTime, usize, Vec<u8>)>,
-    /// From, to: nothing is answered.
+    /// Start and end of the stall, during which no response is sent.
     stall: (u64, u64),
-    /// After how long the answer to the request of this number leaves.
+    /// Delay of the response to the request with this number.
     delay: fn(u64) -> u64,
-    /// How often a stall comes back; 0: never.
+    /// Period of the stall; 0: it does not repeat.
     every: u64,
     connects: usize,
 }
@@ -55,7 +55,7 @@ impl SimulatedEcho {
         }
     }
 
-    /// When an answer that is ready at `at` leaves.
+    /// When a response that is ready at `at` is sent.
     fn leaves(&self, at: u64) -> u64 {
         let (from, to) = self.stall;
         let lap = at.checked_div(self.every).map_or(0, |laps| laps * self.every);
@@ -82,7 +82,7 @@ impl SimulatedEcho {
         }
     }
 
-    /// One step of time; `false`: over.
+    /// Advances to the next event; `false`: the run has ended.
     fn step(&mut self) -> bool {
         self.engine.run_due(self.now);
         self.act();
@@ -132,13 +132,13 @@ fn open_loop_latency_counts_from_the_intended_start() {
     assert_eq!(tally.requests, 2_000, "the stall does not slow the asking");
     assert_eq!(tally.answered, 2_000);
     let at = |quantile| tally.latency.value_at_quantile(quantile) / MS;
-    // A quarter of all starts fell into the half second of stall, evenly: the wait of each is in the figures.
+    // The stall delays a quarter of all starts, spread evenly over half a second, and their latency includes the wait.
     assert!((495..=505).contains(&at(1.0)), "{}", at(1.0));
     assert!((240..=270).contains(&at(0.875)), "{}", at(0.875));
     assert_eq!(at(0.7), 0);
 }
 
-/// Nine in ten answers after 2 ms, the others after 20, one in a hundred after 100; and every ten seconds a stall of one.
+/// 90 % of responses after 2 ms, 9 % after 20 ms and 1 % after 100 ms, with a stall of one second every ten seconds.
 #[test]
 fn percentiles_of_a_known_distribution_are_right() {
     let delay: fn(u64) -> u64 = |number| match number * 37 % 100 {
@@ -186,7 +186,7 @@ fn the_servers_end_is_waited_for_where_it_closes() {
     world.engine.on_peer_end(0, PeerClose::Closed, at);
     world.act();
     assert_eq!(world.connects, 2);
-    // The second server never ends its connection: that is counted, not waited for.
+    // The second server never closes its connection; the engine counts that and does not wait.
     let world = world.run();
     assert_eq!(world.engine.tally().answered, 2);
 }
@@ -212,7 +212,7 @@ fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
     let world = world.run();
     let late = world.failed(FailureCause::Timeout);
     let not_sent = world.failed(FailureCause::NotSent);
-    // Whoever started more than the timeout before the stall's end has failed, sent or not; expiry is looked for
+    // A request that started more than the timeout before the stall's end has failed, sent or not. Expiry is checked
     // every 5 ms.
     assert!((394..=402).contains(&(late + not_sent)), "{late} + {not_sent}");
     assert!(late > 0 && not_sent > 0, "{late} + {not_sent}");
@@ -272,7 +272,7 @@ fn a_slow_reader_reads_by_the_clock() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever happens to connections in whatever order, the counts add up and the run ends.
+    /// After any order of connection events the counts add up and the run ends.
     #[test]
     fn counts_always_add_up(
         events in prop::collection::vec((0usize..4, 0u8..6), 1..60),
@@ -308,7 +308,7 @@ proptest! {
     }
 }
 
-/// Likewise, and every answer is waited for.
+/// An open loop with a long timeout and grace time, so that every response is awaited.
 fn patient(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
     move |plan| {
         open(per_second)(plan);
@@ -317,7 +317,7 @@ fn patient(per_second: f64) -> impl FnOnce(&mut LoadPlan) {
     }
 }
 
-/// What an answer that only its connection's end completes leaves behind (RFC 9112 §6.3).
+/// A response that only the close of its connection completes (RFC 9112 §6.3) must free its stream.
 #[test]
 fn a_place_whose_answer_ends_with_the_connection_goes_on() {
     for pace in [
@@ -350,7 +350,7 @@ fn a_place_whose_answer_ends_with_the_connection_goes_on() {
 #[test]
 fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
     let mut world = SimulatedEcho::new(patient(1_000.0));
-    // The last request is answered eight seconds after it.
+    // The last response arrives eight seconds after its request.
     world.delay = |number| if number == 1_999 { 8_000 * MS } else { ANSWER_AFTER };
     let world = world.run();
     let tally = world.engine.tally();
@@ -359,7 +359,7 @@ fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
     assert_eq!((end.nanos / MS, end.answered, end.unsent), (2_000, 1_999, 0));
     let report = LoadReport::new(tally.clone(), Duration::from_secs(10), 0);
     assert!((report.answered_per_second - 999.5).abs() < 0.1, "{}", report.answered_per_second);
-    // Another thread was lost: what it had told counts.
+    // Another thread ended early: its counts are still included.
     let mut sum = LoadTally::new().unwrap();
     let lost = LoadTally { answered: 10, ..LoadTally::new().unwrap() };
     [&lost, tally, &lost].into_iter().for_each(|other| sum.merge(other));
@@ -368,7 +368,7 @@ fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
 
 #[test]
 fn starts_that_found_no_connection_in_time_are_reported() {
-    // Four connections that answer in 10 ms carry 400 a second.
+    // Four connections with responses after 10 ms carry 400 requests a second.
     let mut world = SimulatedEcho::new(patient(500.0));
     world.delay = |_| 10 * MS;
     let world = world.run();

@@ -1,4 +1,4 @@
-//! When something is due, and what has taken too long. It begins nothing.
+//! Finds the next deadline and handles expired ones. It starts no request.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::slot::{ConnectionPhase, StreamSlot};
 use crate::load::fail::FailureCause;
 
 impl LoadEngine {
-    /// When `tick` must be called next at the latest.
+    /// The latest time at which `run_due` must be called next.
     pub fn next_deadline(&self) -> MonotonicTime {
         let wake = self.wakes.peek().map_or(MonotonicTime::NEVER, |Reverse(wake)| wake.due);
         let start = match &self.schedule {
@@ -21,13 +21,13 @@ impl LoadEngine {
         wake.min(start).min(ends).min(self.sweep)
     }
 
-    /// Ends what took too long.
+    /// Fails requests whose deadline has passed and closes connections whose server did not close in time.
     pub(super) fn expire_timeouts(&mut self, now: MonotonicTime) {
         for slot in 0..self.slots.len() {
             let chosen = &self.slots[slot];
             if chosen.close_deadline.is_some_and(|until| until <= now) {
                 self.slots[slot].close_deadline = None;
-                // The answer was counted; that its server does not end the connection is told by its age alone.
+                // The response has already been counted. Only this deadline shows that its server has not closed.
                 self.tally.never_ended += 1;
                 self.close(slot);
                 self.free_stream((slot, 0), Duration::ZERO, now);
@@ -53,7 +53,7 @@ impl LoadEngine {
         self.fail_request(lane, FailureCause::Timeout, now);
     }
 
-    /// It found no connection in time.
+    /// A queued start found no connection in time.
     pub(super) fn fail_unsent(&mut self) {
         self.tally.in_flight -= 1;
         self.tally.record_failure(FailureCause::NotSent, false);

@@ -1,6 +1,6 @@
-//! One stream of a connection of HTTP/2 of the load generator: a request, and its answer.
+//! One stream of the load generator's HTTP/2 connection: a request and its response.
 //!
-//! It is polled where the library has called, and never sooner. It knows nothing of the connection's bytes.
+//! It is polled only after the library has woken it. It never sees the connection's bytes.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::load::request_mix::RequestTemplate;
 use crate::load::response::ResponseProgress;
 use crate::load::text_search::TextSearch;
 
-/// A place for one request at a time.
+/// Holds one request at a time.
 #[derive(Debug, Default)]
 pub struct Http2ClientStream {
-    /// What is asked once there is a connection that takes it.
+    /// The queued request, until a connection accepts it.
     waiting: Option<(Request<()>, Bytes)>,
-    /// What of the body is not in the library's hands yet.
+    /// The part of the body that the library has not yet accepted.
     sending: Option<(SendStream<Bytes>, Bytes)>,
     exchange: StreamExchange,
     text: Option<TextSearch>,
@@ -42,7 +42,7 @@ enum StreamExchange {
     Failed,
 }
 
-/// Whether the library has news for the stream.
+/// Whether the library has woken the stream.
 #[derive(Debug, Default)]
 struct StreamWaker(AtomicBool);
 
@@ -53,7 +53,7 @@ impl Wake for StreamWaker {
 }
 
 impl Http2ClientStream {
-    /// The next request; it waits for `begin`.
+    /// Queues the next request until `send_queued`.
     pub fn queue_request(&mut self, which: usize, request: Request<()>, shot: &RequestTemplate) {
         self.request_kind = which;
         self.status = 0;
@@ -63,7 +63,7 @@ impl Http2ClientStream {
         self.waiting = Some((request, Bytes::copy_from_slice(&shot.body)));
     }
 
-    /// Hands over what waits. What this leads to is told with the next bytes.
+    /// Passes the queued request to the library. The next received bytes report its result.
     pub fn send_queued(&mut self, send: &mut SendRequest<Bytes>) {
         let Some((request, body)) = self.waiting.take() else { return };
         self.waker.0.store(true, Ordering::Relaxed);
@@ -79,49 +79,49 @@ impl Http2ClientStream {
         }
     }
 
-    /// Whether the library has called since this was asked last.
+    /// Whether the library has woken the stream since the last call.
     pub fn is_woken(&self) -> bool {
         self.is_in_flight() && self.waker.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether its request is on the connection.
+    /// Whether a request is in flight on the stream.
     pub fn is_in_flight(&self) -> bool {
         !matches!(self.exchange, StreamExchange::None)
     }
 
-    /// Whether the library has the whole request.
+    /// Whether the library has accepted the whole request.
     pub fn is_fully_sent(&self) -> bool {
         self.waiting.is_none() && self.sending.is_none()
     }
 
-    /// Whether the answer's head has come.
+    /// Whether the response's head has arrived.
     pub fn has_begun(&self) -> bool {
         self.began
     }
 
-    /// Which of the mix was asked last.
+    /// Index in the mix of the last request.
     pub fn request_kind(&self) -> usize {
         self.request_kind
     }
 
-    /// Bytes of the answer's body, and whether it held the text that was expected.
+    /// Bytes of the response's body, and whether the body contains the expected text.
     pub fn body(&self) -> (u64, bool) {
         (self.body_bytes, self.text.as_ref().is_none_or(TextSearch::is_found))
     }
 
-    /// Ends what is under way; what waits goes on waiting. On a living connection the peer is told (CANCEL).
+    /// Ends the request in flight; a queued one stays. On an open connection the library sends RST_STREAM (CANCEL).
     pub fn cancel(&mut self) {
         self.exchange = StreamExchange::None;
         self.sending = None;
     }
 
-    /// Ends what is under way or waits.
+    /// Ends the request in flight and removes the queued one.
     pub fn reset(&mut self) {
         self.cancel();
         self.waiting = None;
     }
 
-    /// Takes what has come and hands over what there is room for.
+    /// Reads the available part of the response and sends as much of the body as flow control allows.
     pub fn drive(&mut self) -> ResponseProgress {
         self.send_body();
         let waker = Waker::from(Arc::clone(&self.waker));
@@ -145,7 +145,7 @@ impl Http2ClientStream {
                 StreamExchange::Body(body) => match body.poll_data(&mut context) {
                     Poll::Pending => return ResponseProgress::NeedMore,
                     Poll::Ready(Some(Ok(bytes))) => {
-                        // Ignored: refused only when more is released than was received.
+                        // Ignored: it fails only when more is released than was received.
                         let _ = body.flow_control().release_capacity(bytes.len());
                         self.body_bytes += bytes.len() as u64;
                         if let Some(text) = &mut self.text {
@@ -162,7 +162,7 @@ impl Http2ClientStream {
         }
     }
 
-    /// Hands over as much of the body as there is room for; whether that was anything.
+    /// Passes as much of the body as flow control allows to the library; returns whether that was anything.
     pub fn send_body(&mut self) -> bool {
         let waker = Waker::from(Arc::clone(&self.waker));
         let mut context = Context::from_waker(&waker);
@@ -175,7 +175,7 @@ impl Http2ClientStream {
                     let piece = rest.split_to(room.min(rest.len()));
                     let is_last = rest.is_empty();
                     any = true;
-                    // Refused only on a finished stream, whose response shows the reason.
+                    // It fails only on a finished stream, whose response shows the reason.
                     if stream.send_data(piece, is_last).is_err() || is_last {
                         self.sending = None;
                     }

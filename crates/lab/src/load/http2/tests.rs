@@ -1,4 +1,4 @@
-//! Connections without a socket, and servers that are bytes or the library's other half.
+//! HTTP/2 connections without a socket, against servers made of literal bytes or of the library.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn take(client: &mut Http2Client) -> Vec<u8> {
     bytes
 }
 
-/// The numbers of the streams on which heads were sent, in their order (RFC 9113 section 4.1).
+/// The stream numbers of the HEADERS frames sent, in order (RFC 9113 §4.1).
 fn heads(mut bytes: &[u8]) -> Vec<u32> {
     bytes = bytes.strip_prefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap_or(bytes);
     let mut found = Vec::new();
@@ -31,10 +31,10 @@ fn heads(mut bytes: &[u8]) -> Vec<u32> {
     found
 }
 
-/// SETTINGS without any, from the server.
+/// An empty SETTINGS frame from the server.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
 
-/// An answer of status 200 (HPACK's static entry 8) without a body, on this stream.
+/// A response with status 200 (HPACK's static entry 8) and no body on this stream.
 fn answer(stream: u8) -> Vec<u8> {
     vec![0, 0, 1, 1, 5, 0, 0, 0, stream, 0x88]
 }
@@ -68,12 +68,12 @@ fn a_request_waits_in_memory_and_garbage_is_no_answer() {
 fn an_idle_connection_lives_through_pings_and_ends_with_a_farewell() {
     let mut client = Http2Client::new(false, 3);
     client.start_connection();
-    // A PING is answered (RFC 9113 section 6.7).
+    // A PING is acknowledged (RFC 9113 §6.7).
     assert!(client.on_idle_bytes(SETTINGS));
     take(&mut client);
     assert!(client.on_idle_bytes(b"\0\0\x08\x06\0\0\0\0\0abcdefgh"));
     assert!(client.pending().ends_with(b"abcdefgh"), "it is answered");
-    // GOAWAY: no stream, no error (section 6.8).
+    // GOAWAY with last stream 0 and no error (RFC 9113 §6.8).
     assert!(!client.on_idle_bytes(&frame(7, 0, &[0; 8])));
 }
 
@@ -89,7 +89,7 @@ fn answers_come_in_any_order() {
     assert_eq!(settled, [(0, WHOLE), (2, WHOLE)]);
     assert_eq!((client.request_kind(2), client.is_finished()), (9, false));
     assert!(!client.is_in_flight(0) && client.is_in_flight(1));
-    // The second of them is asked again while the first one waits.
+    // Stream slot 2 sends another request while slot 1 still waits for its response.
     client.send_request(2, 0, &shot());
     assert_eq!(heads(&take(&mut client)), [7]);
     assert_eq!(received(&mut client, &[answer(3), answer(7)].concat()), [(1, WHOLE), (2, WHOLE)]);
@@ -101,7 +101,7 @@ fn a_stream_that_is_reset_or_given_up_leaves_the_others() {
     (0..3).for_each(|stream| client.send_request(stream, 0, &shot()));
     client.start_connection();
     take(&mut client);
-    // RST_STREAM: REFUSED_STREAM (section 6.4).
+    // RST_STREAM with REFUSED_STREAM (RFC 9113 §6.4).
     let settled = received(&mut client, &[SETTINGS, &frame(3, 3, &[0, 0, 0, 7])].concat());
     assert_eq!(settled, [(1, ResponseProgress::Failed(FailureCause::StreamReset))]);
     take(&mut client);
@@ -117,7 +117,7 @@ fn a_farewell_lets_answers_come_and_what_is_asked_waits_for_the_next_connection(
     client.send_request(0, 0, &shot());
     client.start_connection();
     take(&mut client);
-    // The last stream that is answered: 1.
+    // GOAWAY: stream 1 is the last that the server processes.
     let farewell = frame(7, 0, &[0, 0, 0, 1, 0, 0, 0, 0]);
     assert_eq!(received(&mut client, &[SETTINGS, &farewell].concat()), []);
     client.send_request(1, 0, &shot());
@@ -158,14 +158,14 @@ fn a_body_goes_as_the_peer_has_room() {
     let sent = take(&mut client).len();
     assert!((65_535..67_000).contains(&sent), "{sent}: the window that a connection begins with");
     assert!(!client.is_sent(0));
-    // WINDOW_UPDATE of a megabyte, of the connection and of the stream (section 6.9).
+    // WINDOW_UPDATE of a megabyte, for the connection and for the stream (RFC 9113 §6.9).
     let room = |stream| frame(8, stream, &[0, 16, 0, 0]);
     assert_eq!(received(&mut client, &[room(0), room(1)].concat()), []);
     let rest = take(&mut client).len();
     assert!((34_465..35_000).contains(&rest), "{rest}");
     assert!(client.is_sent(0));
     assert_eq!(received(&mut client, &answer(1)), [(0, WHOLE)]);
-    // The next one waits for nothing that comes: there is room.
+    // The next request needs no further WINDOW_UPDATE of the connection.
     client.send_request(0, 0, &post);
     let sent = take(&mut client).len();
     assert!((65_535..67_000).contains(&sent), "{sent}: the window of a stream");

@@ -1,4 +1,4 @@
-//! What an origin answers to a whole request, by route and by fault.
+//! The response of an origin to a complete request, by route and by fault.
 
 use wire::http1::HttpVersion;
 
@@ -9,7 +9,7 @@ use crate::origin::route::OriginRoute;
 use super::{CloseMode, HttpOriginConnection, HttpOriginState};
 
 impl HttpOriginConnection {
-    /// Answers by route, or with the fault that is set.
+    /// Responds by route, or with the active fault.
     pub(super) fn send_answer(&mut self, ask: &OriginRequest, site: &OriginContent) {
         if let Some(fault) = site.fault {
             return self.apply_fault(fault, ask, site);

@@ -1,4 +1,4 @@
-//! An origin's answers, byte by byte.
+//! The responses of an origin, byte by byte.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl OriginTestClient {
         }
     }
 
-    /// Everything that can be sent.
+    /// All pending output.
     fn drain(&mut self) -> String {
         let mut text = Vec::new();
         loop {

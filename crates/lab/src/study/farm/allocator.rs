@@ -1,13 +1,13 @@
-//! Which allocators the balancer runs with, and whether it runs with one.
+//! Finds the allocators that the balancer can run with, and checks that a process uses one.
 //!
-//! It starts nothing.
+//! It starts no process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The system's own allocator.
 pub const SYSTEM: &str = "the system's";
-/// Other allocators by their libraries, the most usual first.
+/// Other allocators and their libraries, the most common first.
 const LIBRARIES: [(&str, &str); 3] = [
     ("jemalloc", "libjemalloc.so.2"),
     ("tcmalloc", "libtcmalloc_minimal.so.4"),
@@ -23,15 +23,14 @@ const PLACES: [&str; 5] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocator {
-    /// What it is called.
     pub name: &'static str,
-    /// Variables that make a process use it.
+    /// Environment variables that make a process use this allocator.
     pub environment: Vec<(String, String)>,
-    /// The library that a process which uses it has in its memory; `None`: it is the system's.
+    /// The library that a process with this allocator maps into memory; `None`: the system's allocator.
     library: Option<PathBuf>,
 }
 
-/// The system's allocator and another one: a library that is installed, else the system's with a single arena.
+/// The system's allocator and one other: an installed library, otherwise the system's with a single arena.
 pub fn available_allocators() -> [Allocator; 2] {
     let own = Allocator { name: SYSTEM, environment: Vec::new(), library: None };
     let one_arena = || {
@@ -52,13 +51,13 @@ fn find_installed(name: &'static str, file: &str) -> Option<Allocator> {
     let mut places = PLACES.iter().map(|place| Path::new(place).join(file));
     let path = places.find(|path| path.is_file())?;
     let environment = vec![("LD_PRELOAD".to_owned(), path.display().to_string())];
-    // Maps of memory name what links lead to.
+    // Memory maps show the target of a symbolic link.
     let library = fs::canonicalize(&path).unwrap_or(path);
     Some(Allocator { name, environment, library: Some(library) })
 }
 
 impl Allocator {
-    /// Why a process does not run with it; `None`: it does.
+    /// Why a process does not run with this allocator; `None`: it does.
     pub fn missing(&self, process: u32) -> Option<String> {
         let maps = fs::read_to_string(format!("/proc/{process}/maps"));
         self.missing_of(&maps.unwrap_or_default())
@@ -106,7 +105,7 @@ mod tests {
             None,
             "nothing is loaded for the system's"
         );
-        // This process was started without any of them, unless whoever runs the test wants it otherwise.
+        // This process was started without any of the libraries, unless the environment preloads one.
         let here = std::process::id();
         let preloaded = std::env::var_os("LD_PRELOAD").is_some();
         if let Some(found) = LIBRARIES.iter().find_map(|(name, file)| find_installed(name, file)) {

@@ -1,4 +1,4 @@
-//! From what was measured to the report: pages a second beside the source study's, processor time, allocators. Pure.
+//! Turns the measurements into the report: page rates beside the source study's, processor time, allocators. Pure.
 
 use crate::stats::rank::{compare, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
@@ -8,13 +8,13 @@ use crate::study::report::{
     TableCell,
 };
 
-/// What a page passes.
+/// The path of a page to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FarmPath {
-    /// Nothing: from the server.
+    /// Directly from the server.
     Nothing,
     Plain,
-    /// The balancer, over TLS to the client.
+    /// Through the balancer, with TLS to the client.
     Tls,
 }
 
@@ -22,7 +22,7 @@ pub enum FarmPath {
 pub struct FarmRun {
     pub rate: f64,
     pub mbit: f64,
-    /// Half of the pages took at most so long, milliseconds.
+    /// Median time of a page, milliseconds.
     pub half_ms: f64,
     pub longest_ms: f64,
     pub failed: u64,
@@ -30,22 +30,21 @@ pub struct FarmRun {
     pub busy: Option<f64>,
     /// The balancer's processor time for each page, milliseconds.
     pub each_ms: Option<f64>,
-    /// The same over the run: seconds, per cent.
+    /// The balancer's processor time over the run: seconds, per cent.
     pub trace: Vec<(f64, f64)>,
 }
 
-/// Runs that are repeats of each other.
+/// Repeated runs of the same case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FarmCase {
     pub path: FarmPath,
     pub allocator: Option<&'static str>,
-    /// Connections at a time.
+    /// Concurrent connections.
     pub connections: usize,
     pub runs: Vec<FarmRun>,
 }
 
 impl FarmCase {
-    /// What it is called.
     pub fn name(&self) -> String {
         let through = match self.path {
             FarmPath::Nothing => "direct",
@@ -75,7 +74,7 @@ impl FarmCase {
     }
 }
 
-/// Requests a second in the study: what is passed, connections, with the system's allocator, with other libraries.
+/// Requests a second in the source study: path, connections, with the system's allocator, with other libraries.
 const STUDY: [(FarmPath, usize, f64, Option<f64>); 9] = [
     (FarmPath::Nothing, 10, 258.84, None),
     (FarmPath::Nothing, 50, 271.28, None),
@@ -87,10 +86,9 @@ const STUDY: [(FarmPath, usize, f64, Option<f64>); 9] = [
     (FarmPath::Tls, 50, 90.0, Some(72.0)),
     (FarmPath::Tls, 100, 74.0, Some(75.0)),
 ];
-/// How probable a difference may be by chance that is called one.
+/// Significance level: a difference with a higher probability by chance is not reported as one.
 const ALPHA: f64 = 0.05;
 
-/// What the study asks.
 pub const QUESTION: &str = "How many large pages a second pass a balancer, plain and over TLS, and does another allocator change it?";
 
 pub fn build_report(parameters: &Parameters, cases: &[FarmCase]) -> StudyReport {
@@ -179,7 +177,7 @@ fn check_claims(cases: &[FarmCase], system: Option<&'static str>) -> Vec<ClaimRe
     out
 }
 
-/// Whether the second allocator changes the rate, where the runs can tell.
+/// Whether the second allocator changes the rate, if the runs can show it.
 fn compare_allocators(cases: &[FarmCase], system: Option<&'static str>) -> Vec<ClaimResult> {
     let mut out = Vec::new();
     for other in cases.iter().filter(|case| case.allocator.is_some() && case.allocator != system) {
@@ -300,7 +298,7 @@ fn figures_section(cases: &[FarmCase]) -> ReportSection {
     }
 }
 
-/// The balancer's processor over time: runs one after the other, at each time their median.
+/// The balancer's processor time during a run: the median of all runs at each time.
 fn processor_section(cases: &[FarmCase]) -> ReportSection {
     let mut plots = Vec::new();
     for through in [FarmPath::Plain, FarmPath::Tls] {

@@ -1,4 +1,4 @@
-//! Measures: a client, a balancer with each allocator, servers, and pages through and past the balancers, in turns.
+//! Measures page rates in turns: a client, servers, a balancer with each allocator, and direct requests.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,20 +18,20 @@ use crate::study::balancer::StudyBalancer;
 use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
 
-/// The ports of the service, plain and over TLS; a second balancer has the next ones.
+/// The ports of the service, HTTP and HTTPS; a second balancer uses the next ones.
 const PORTS: [u16; 2] = [80, 443];
-/// A name in the balancer's certificate.
+/// The name in the balancer's certificate.
 const NAME: &str = "farm.example";
-/// How long a page may take.
+/// Time limit for a page.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(60);
-/// Between two looks at the balancer's processor time.
+/// Interval between samples of the balancer's processor time.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Default)]
 pub struct FarmMeasurements {
     /// Cases with at least one run.
     pub cases: Vec<FarmCase>,
-    /// What could not be measured, and why.
+    /// Allocators that could not be measured, and why.
     pub unavailable: Vec<String>,
 }
 
@@ -51,14 +51,14 @@ impl FarmMeasurements {
     }
 }
 
-/// A balancer that runs with an allocator.
+/// A balancer and the allocator that it runs with.
 struct AllocatorBalancer {
     allocator: &'static str,
     ports: [u16; 2],
     balancer: StudyBalancer,
 }
 
-/// Runs that are to be made.
+/// A run of the plan.
 struct PlannedRun {
     path: FarmPath,
     at: SocketAddr,
@@ -66,7 +66,7 @@ struct PlannedRun {
     by: Option<usize>,
 }
 
-/// Everything; false: stopped before its end.
+/// Measures all cases. Returns false when the study was stopped early.
 pub fn measure_all(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -89,11 +89,11 @@ pub fn measure_all(
         origins.push(node.run_inside(|| TestOrigin::start(options))??);
     }
     let certificate = SelfSignedCertificate::new()?;
-    // All run all the time, so that each can have its turn.
+    // All balancers run throughout, so that their runs can alternate.
     let mut balancers = start_balancers(stage, &site, &certificate, &mut measured.unavailable)?;
     let plan = plan_round(parameters, &site, &balancers);
     for round in 0..parameters.number("repeats") {
-        // There and back, so that nobody always comes first.
+        // The order reverses in every other round, so that no case always runs first.
         let turns: Vec<&PlannedRun> =
             if round % 2 == 0 { plan.iter().collect() } else { plan.iter().rev().collect() };
         for planned in turns {
@@ -104,7 +104,7 @@ pub fn measure_all(
             let process = by.as_ref().map(|by| by.balancer.process());
             let run = run_load(stage, &site, load_plan(parameters, planned)?, process)?;
             if stage.is_stopped() {
-                // It ended before its time.
+                // The run was cut short.
                 return Ok(false);
             }
             if let Some(by) = &mut by {
@@ -120,7 +120,7 @@ pub fn measure_all(
     Ok(true)
 }
 
-/// A balancer for each allocator, on ports of its own; what another one than the system's does not come to is missing.
+/// Starts a balancer for each allocator, on its own ports. Every allocator but the system's may be unavailable.
 fn start_balancers(
     stage: &StudyContext<'_>,
     site: &TestSite,
@@ -151,7 +151,7 @@ fn start_balancers(
     Ok(balancers)
 }
 
-/// A round: what is compared with each other stands together.
+/// The runs of one round; runs that are compared with each other are neighbours.
 fn plan_round(
     parameters: &Parameters,
     site: &TestSite,
@@ -192,7 +192,6 @@ fn configuration(
     )
 }
 
-/// The load of a run.
 fn load_plan(parameters: &Parameters, planned: &PlannedRun) -> Result<LoadPlan, StudyError> {
     let PlannedRun { path: through, at, connections, .. } = *planned;
     let secure = (through == FarmPath::Tls).then(|| TargetTls::unverified(NAME, &[b"http/1.1"]));
@@ -203,13 +202,13 @@ fn load_plan(parameters: &Parameters, planned: &PlannedRun) -> Result<LoadPlan, 
         requests: Some(parameters.number("requests").into()),
         timeout: LOAD_TIMEOUT,
         grace: LOAD_TIMEOUT,
-        // As ab does: a whole handshake each time.
+        // A full handshake for each connection, as ab makes.
         secure: secure.map(TargetTls::without_resumption),
         ..LoadPlan::new(at, LoadProtocol::Http(HttpPlan::get(NAME, "/")), connections)
     })
 }
 
-/// A run, with the processor time of the balancer meanwhile.
+/// Makes a run and samples the balancer's processor time meanwhile.
 fn run_load(
     stage: &StudyContext<'_>,
     site: &TestSite,
@@ -250,10 +249,10 @@ fn run_load(
     })
 }
 
-/// Seconds of a step of the trace; processor time is counted in hundredths.
+/// Seconds of a step of the trace. Processor time is counted in hundredths of a second.
 const STEP: f64 = 0.2;
 
-/// A certificate that nobody trusts, in a directory of its own; removed when dropped.
+/// A self-signed certificate in a temporary directory, which is removed on drop.
 struct SelfSignedCertificate {
     file: PathBuf,
     _dir: TemporaryDir,

@@ -1,4 +1,4 @@
-//! From what was measured to the report: the comparison table of the source study, processors and interfaces. Pure.
+//! Turns the measurements into the report: the source study's comparison table, processors and interfaces. Pure.
 
 use crate::compare::{BenchComparison, ComparisonRow, ComparisonStatus, SignificanceRule, compare};
 use crate::machine::processors::ProcessorShare;
@@ -15,16 +15,15 @@ pub struct NicRun {
     pub rate: f64,
     /// Share of the requests that each interface carried.
     pub interfaces: Vec<f64>,
-    /// What each processor did.
     pub processors: Vec<ProcessorShare>,
     pub failed: u64,
 }
 
-/// Runs of both sides, which took turns.
+/// Runs of both setups, which alternate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NicRuns {
     pub before: Vec<NicRun>,
-    /// As it is better; one fewer where it broke off in between.
+    /// With packets and clients spread evenly; one run fewer when the study was stopped between the two.
     pub after: Vec<NicRun>,
 }
 
@@ -40,7 +39,7 @@ impl NicRuns {
 }
 
 impl NicRun {
-    /// Share of all receive softirqs that the busiest processor took.
+    /// Share of all receive softirqs that the busiest processor handled.
     fn hottest(&self) -> f64 {
         let all: f64 = self.processors.iter().map(|share| share.net_rx).sum();
         let most = self.processors.iter().map(|share| share.net_rx).fold(0.0, f64::max);
@@ -53,7 +52,7 @@ impl NicRun {
         sum / self.processors.len().max(1) as f64
     }
 
-    /// Share of the requests that the fullest interface carried.
+    /// Share of the requests that the busiest interface carried.
     fn fullest(&self) -> f64 {
         self.interfaces.iter().copied().fold(0.0, f64::max)
     }
@@ -78,18 +77,17 @@ impl NicRun {
     }
 }
 
-/// The study's table: baseline, result, and both standard deviations in per cent.
+/// The source study's table: baseline, result, and both standard deviations in per cent.
 mod source {
     pub const PROCESSOR: (f64, f64) = (95.60, 99.16);
     pub const THROUGHPUT: (f64, f64) = (28_403.67, 32_125.67);
 }
 
-/// How probable a difference may be by chance that is called one.
+/// Significance level: a difference with a higher probability by chance is not reported as one.
 const ALPHA: f64 = 0.05;
 /// The test's name in the table.
 const TEST: &str = "hello";
 
-/// What the study asks.
 pub const QUESTION: &str = "What is gained when a server's interfaces are used evenly and their packets are spread over processors?";
 
 pub fn build_report(parameters: &Parameters, sides: &NicRuns) -> StudyReport {
@@ -190,7 +188,7 @@ fn check_claims(
     out
 }
 
-/// Whether the comparison proves more requests a second.
+/// Whether the comparison proves a higher request rate.
 fn check_gain(table: &BenchComparison) -> ClaimResult {
     let row = table.rows.iter().find(|row| row.metric == "throughput");
     let holds = row.and_then(|row| match row.status {

@@ -1,14 +1,14 @@
-//! Asks for an address of a name as a simple client does: one query over UDP, and the first address of the answer.
+//! Resolves a name to an address as a simple client does: one query over UDP, and the first address of the response.
 //!
-//! The answer is read as RFC 1035 §4 writes it, no further than needed.
+//! Parses only as much of the response (RFC 1035 §4) as that needs.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// How long an answer may take.
+/// Time limit for one response.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often it is asked.
+/// Queries sent before the lookup fails.
 const TRIES: u16 = 3;
 
 pub fn resolve_first(server: SocketAddr, name: &str) -> io::Result<Ipv4Addr> {
@@ -32,7 +32,7 @@ pub fn resolve_first(server: SocketAddr, name: &str) -> io::Result<Ipv4Addr> {
     Err(io::Error::new(io::ErrorKind::NotFound, format!("{server} told no address of {name}")))
 }
 
-/// One question for an address of version 4, without recursion.
+/// A query for an IPv4 address, without recursion desired.
 fn build_query(id: u16, name: &str) -> Vec<u8> {
     let mut bytes = id.to_be_bytes().to_vec();
     bytes.extend([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -44,7 +44,7 @@ fn build_query(id: u16, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The first address of an answer to this question.
+/// The first address of a response to the query `id`.
 fn parse_address(id: u16, answer: &[u8]) -> Option<Ipv4Addr> {
     let number = |at: usize| Some(u16::from_be_bytes([*answer.get(at)?, *answer.get(at + 1)?]));
     let questions = number(4)?;
@@ -70,7 +70,7 @@ fn parse_address(id: u16, answer: &[u8]) -> Option<Ipv4Addr> {
     None
 }
 
-/// Where a name ends: at an empty label or behind a pointer.
+/// The offset behind a name, which ends with an empty label or a compression pointer.
 fn skip_name(answer: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *answer.get(at)? {
@@ -90,7 +90,7 @@ mod tests {
         let mut answer = build_query(7, "web.farm.example");
         answer[2] = 0x84;
         answer[7] = 2;
-        // An alias first, then the address.
+        // A CNAME record, then the address record.
         answer.extend([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12]);
         answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 10, 60, 3, 2]);
         assert_eq!(parse_address(7, &answer), Some(Ipv4Addr::new(10, 60, 3, 2)));

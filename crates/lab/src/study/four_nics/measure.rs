@@ -1,5 +1,5 @@
-//! Measures: two hosts with several cables, a web server on one, clients on the other, a name that stands for all addresses;
-//! before and after, in turns.
+//! Measures both setups in turns: clients and a web server on two hosts with several cables, and a name with all
+//! addresses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,9 +20,9 @@ use crate::study::parameter::Parameters;
 
 /// The port of the web server.
 const PORT: u16 = 80;
-/// The name that stands for all its addresses.
+/// The name that resolves to all addresses of the server.
 const NAME: &str = "web.farm.example";
-/// Bytes of its answer: a greeting.
+/// Bytes of the response, the length of a greeting.
 const BODY: u64 = 13;
 const MOST: u32 = 16;
 
@@ -31,7 +31,7 @@ fn addresses(number: u32) -> [Ipv4Addr; 2] {
     [1, 2].map(|end| Ipv4Addr::new(10, 60, number as u8, end))
 }
 
-/// Everything; false: stopped before its end.
+/// Measures all runs. Returns false when the study was stopped early.
 pub fn measure_all(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -65,7 +65,7 @@ pub fn measure_all(
         if stage.is_stopped() {
             return Ok(false);
         }
-        // Both hosts share this machine: the clients' packets would blur what the server's show.
+        // Both hosts share this machine: clients' packets on other processors would blur the server's figures.
         for host in [&client, &server] {
             set_rps_masks(host, count, |_| first_processors(parameters.number("processors")))?;
         }
@@ -111,7 +111,7 @@ fn processor_mask(processor: u32) -> CpuMask {
     [processor].into_iter().collect()
 }
 
-/// Which processors take the packets of each interface of a host (RPS).
+/// Sets which processors handle the packets of each interface of a host (RPS).
 fn set_rps_masks(
     host: &NetworkNamespace,
     count: u32,
@@ -122,14 +122,14 @@ fn set_rps_masks(
             format!("echo {} > /sys/class/net/eth{number}/queues/rx-0/rps_cpus", mask(number).hex())
         })
         .collect();
-    // Only this way /sys shows the interfaces of the namespace.
+    // `ip netns exec` mounts the /sys of the namespace, which shows its interfaces.
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", host.name(), "sh", "-ec", &lines.join("; ")]);
     run_command(&mut command)?;
     Ok(())
 }
 
-/// Which interface each client was told of by the name.
+/// The interface of the address that each client resolves.
 fn resolve_interfaces(
     parameters: &Parameters,
     client: &NetworkNamespace,
@@ -143,7 +143,7 @@ fn resolve_interfaces(
     Ok(resolved.iter().filter_map(number).collect())
 }
 
-/// A run: each client asks at the interface it has.
+/// Makes a run: each client sends its requests to its interface's address.
 fn run_load(
     parameters: &Parameters,
     client: &NetworkNamespace,

@@ -1,5 +1,4 @@
-//! From what was measured to the report: Table 1 beside ours, replication, bandwidth, the cost of methods, and verdicts.
-//! Pure.
+//! Turns the measurements into the report: Table 1, replication, bandwidth, the cost of methods, and results. Pure.
 
 use std::time::Duration;
 
@@ -16,17 +15,16 @@ use crate::study::report::{
     TableCell,
 };
 
-/// Table 1 of the study: return addresses, closing time, what it forecast and what it measured.
+/// Table 1 of the source study: return addresses, closing time, forecast and measured rate.
 const TABLE: [(u32, u64, f64, f64); 3] =
     [(1, 15, 4300.7, 4000.0), (1, 30, 2150.3, 1800.0), (2, 15, 8601.3, 7000.0)];
-/// How far a measured rate may be from its forecast.
+/// Largest relative difference between a measured rate and its forecast.
 const WITHIN: f64 = 0.05;
-/// How probable a difference of methods may be by chance that is called one.
+/// Significance level: a difference between methods with a higher probability by chance is not reported as one.
 const ALPHA: f64 = 0.1;
-/// A thread of the generator that used more of a processor was the limit.
+/// Processor share above which a load generator's thread was the limit.
 const BUSY: f64 = 0.95;
 
-/// What the study asks.
 pub const QUESTION: &str = "How many connections a second does translation carry with one or two return addresses and short or long closing times?";
 
 pub fn build_report(parameters: &Parameters, measured: &CapacityMeasurements) -> StudyReport {
@@ -81,12 +79,12 @@ fn check_port_limit(row: &CapacityRow) -> ClaimResult {
     ClaimResult::new(&claim, holds, because + &why)
 }
 
-/// After how long a port is used again, seconds, by the rate at which they are.
+/// The time after which a port is reused at the measured rate, seconds.
 fn port_reuse_seconds(row: &CapacityRow) -> f64 {
     f64::from(row.ports.iter().sum::<u32>()) / row.rate.max(1e-9)
 }
 
-/// Whether ours comes as near to its ports as the study's did to those it had.
+/// Whether this balancer uses as large a share of its ports as the source study's balancer did.
 fn compare_port_use(rows: &[CapacityRow]) -> Vec<ClaimResult> {
     let pairs = rows.iter().enumerate().filter_map(|(at, row)| {
         let (_, _, forecast, measured) = TABLE.get(at).filter(|(n, ..)| *n == row.addresses)?;
@@ -110,7 +108,7 @@ fn failure_text(row: &CapacityRow) -> String {
     if words.is_empty() { String::new() } else { format!("; failed: {}", words.join(", ")) }
 }
 
-/// Twice the return addresses carry twice as much, half the closing time too.
+/// Twice the return addresses must double the rate, and so must half the closing time.
 fn check_scaling(rows: &[CapacityRow]) -> Vec<ClaimResult> {
     let mut out = Vec::new();
     let Some(base) = rows.first() else { return out };
@@ -208,7 +206,7 @@ fn compare_with_source(rows: &[CapacityRow]) -> Vec<SourceComparison> {
     out
 }
 
-/// The study's arithmetic, with ours: nothing of it is measured.
+/// The source study's arithmetic and ours. None of these figures is measured.
 fn compare_arithmetic() -> Vec<SourceComparison> {
     let row = |what: &str, unit, source: f64, forecast: f64, differs: &str| SourceComparison {
         what: what.to_owned(),

@@ -1,4 +1,4 @@
-//! Measures rows of Table 1: a site, its server, the balancer with the return addresses wanted, and load from the client.
+//! Measures rows of Table 1: a site with its server, a balancer with the return addresses, and load from the client.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -20,32 +20,31 @@ use crate::study::parameter::Parameters;
 
 /// The port of the service and of the server.
 const PORT: u16 = 80;
-/// Less than a client waits before it sends a SYN again: what finds no port fails once.
+/// Shorter than the first SYN retransmission timeout, so that a connection without a port fails exactly once.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_millis(900);
-/// Ports of one client address that are used in a minute, so that none comes again while it rests. Linux gives every
-/// second port first, and once those are used up looks through all of them for each connection.
+/// Ports of one client address used in a minute, few enough that none is reused in TIME_WAIT. Linux uses every second
+/// port first; once they are exhausted, each connection searches all ports.
 const CLIENT_PORTS: f64 = 20_000.0;
-/// Above a minute of connections at every rate.
+/// More than the connections of a minute at any rate.
 const MOST_RESTING: &str = "8000000";
-/// Between two looks at whether the run is over.
+/// Interval between checks for the end of a run.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A site with a server, and what the balancer needs.
 pub struct NatSite {
-    // In the order in which it goes: what runs, what is mounted, where.
-    /// The balancer, once it is started.
+    // Fields drop in this order: processes first, then the mount, then the namespaces.
+    /// The balancer, once started.
     pub balancer: Option<StudyBalancer>,
     _origin: TestOrigin,
     pins: BpfFs,
-    /// Where all of it is.
     pub site: TestSite,
 }
 
 impl NatSite {
     pub fn open(parameters: &Parameters) -> Result<NatSite, StudyError> {
         let site = TestSite::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() })?;
-        // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
-        // So all of them must rest: beyond this number they are forgotten at once.
+        // A client port in TIME_WAIT must not be reused: it would meet the NAT entry that waits with it. So the limit
+        // must cover all of them: the kernel drops TIME_WAIT sockets beyond it at once.
         site.client.write_sysctls(&[
             ("net/ipv4/tcp_tw_reuse", "0"),
             ("net/ipv4/tcp_max_tw_buckets", MOST_RESTING),
@@ -60,7 +59,7 @@ impl NatSite {
         Ok(NatSite { balancer: None, _origin: origin, pins: BpfFs::mount()?, site })
     }
 
-    /// Starts the balancer; `more` belongs to its service, `packets` to the packet plane.
+    /// Starts the balancer; `more` is added to its service, `packets` to the `[packets]` section.
     pub fn start_balancer(
         &mut self,
         stage: &StudyContext<'_>,
@@ -79,12 +78,12 @@ impl NatSite {
         Ok(())
     }
 
-    /// Whether what was measured was the balancer.
+    /// Fails if the balancer has ended, because the measurement is then invalid.
     pub fn check_balancer(&mut self) -> Result<(), StudyError> {
         Ok(self.balancer.as_mut().map_or(Ok(()), StudyBalancer::check_running)?)
     }
 
-    /// Addresses of the client for so many connections: each has ports for a minute.
+    /// Adds enough client addresses for this many connections; a port of each serves once a minute.
     pub fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
         // Host numbers 100 to 219 of the client's subnet.
         let count = (connections / CLIENT_PORTS).ceil().clamp(1.0, 120.0) as u8;
@@ -98,7 +97,7 @@ impl NatSite {
     }
 }
 
-/// Connections with one request each.
+/// A load plan with one request per connection.
 pub fn connection_plan(pace: LoadModel, sources: Vec<IpAddr>) -> LoadPlan {
     let at = SocketAddr::from((SERVICE_V4, PORT));
     let connections = match pace {
@@ -114,7 +113,7 @@ pub fn connection_plan(pace: LoadModel, sources: Vec<IpAddr>) -> LoadPlan {
     }
 }
 
-/// The smallest table of flows with which so many return addresses have so many ports on average.
+/// The smallest flow table that gives the return addresses this many ports each on average.
 fn flow_table_size(ports: u32, addresses: u32) -> u32 {
     let wanted = u64::from(ports) * u64::from(addresses);
     let has = |flows: u32| {
@@ -129,7 +128,6 @@ fn flow_table_size(ports: u32, addresses: u32) -> u32 {
     least
 }
 
-/// A row of Table 1.
 pub fn measure_row(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -166,7 +164,7 @@ pub fn measure_row(
     let pace = LoadModel::Open { per_second: offered, connections: waiting.max(64).min(most) };
     let load =
         bench.site.client.run_inside(|| LoadRun::start(connection_plan(pace, sources)))??;
-    // The first closing time fills the ports; from then on as many come free as are taken.
+    // The first closing time fills the ports; afterwards as many are released as are allocated.
     let first = wait_until(stage, &load, Instant::now() + closing);
     let counted = wait_until(stage, &load, Instant::now() + closing * periods);
     let steady = counted.since(&first);
@@ -194,7 +192,7 @@ pub fn measure_row(
     })
 }
 
-/// Waits until then, or until told to stop; what the load has come to.
+/// Waits until `end` or until the study is stopped; returns the report of the load so far.
 pub fn wait_until(stage: &StudyContext<'_>, load: &LoadRun, end: Instant) -> LoadReport {
     while Instant::now() < end && !stage.is_stopped() && !load.is_finished() {
         std::thread::park_timeout(LOOK);

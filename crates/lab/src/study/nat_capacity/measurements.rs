@@ -1,32 +1,31 @@
-//! What was measured: connections a second for return addresses and a closing time, and forwarding methods under load.
+//! The measurements: connection rates by return addresses and closing time, and forwarding methods under load.
 
 use std::collections::BTreeMap;
 
-/// A row of Table 1 as it was measured.
+/// A measured row of Table 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityRow {
     pub addresses: u32,
-    /// How long a port rests, seconds.
+    /// How long a port is unavailable after close, seconds.
     pub closing: f64,
     /// Ports of each return address.
     pub ports: Vec<u32>,
-    /// Connections a second that these allow.
+    /// Connections a second that the ports allow.
     pub allowed: f64,
-    /// Connections a second that were tried.
+    /// Connections a second that the load generator tried.
     pub offered: f64,
-    /// Connections a second that were answered.
+    /// Connections a second whose request was answered.
     pub rate: f64,
-    /// Connections that were not opened in time: those without a port among them.
+    /// Connections that were not established in time, including those without a free port.
     pub no_port: u64,
-    /// All that failed, by cause.
+    /// All failed connections, by cause.
     pub failed: Vec<(String, u64)>,
-    /// Share of a processor that the busiest thread of the generator used.
+    /// Processor share of the load generator's busiest thread.
     pub generator_busy: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityMeasurements {
-    /// The rows of Table 1.
     pub rows: Vec<CapacityRow>,
     pub methods: Vec<MethodRuns>,
 }
@@ -34,18 +33,17 @@ pub struct CapacityMeasurements {
 /// How a connection is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardingMethod {
-    /// With another link address.
+    /// By rewriting the destination link address.
     Mac,
     Nat,
-    /// As requests, held against so many rules.
+    /// At HTTP level, with this many rules to match.
     Content(u32),
 }
 
-/// A forwarding method and its turns, of which there is at least one.
+/// A forwarding method and its runs, at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodRuns {
     pub method: ForwardingMethod,
-    /// One after the other.
     pub runs: Vec<MethodRun>,
 }
 
@@ -54,23 +52,23 @@ pub struct MethodRuns {
 pub struct MethodRun {
     /// Connections a second, each with one request.
     pub rate: f64,
-    /// Half were answered within this, microseconds.
+    /// Median latency, microseconds.
     pub latency_us: f64,
-    /// Processor time of the whole machine for each, microseconds.
+    /// Processor time of the whole machine per connection, microseconds.
     pub machine_us: f64,
-    /// Of the balancer's process for each, microseconds.
+    /// Processor time of the balancer's process per connection, microseconds.
     pub process_us: f64,
     /// Connections that failed, by cause.
     pub failed: BTreeMap<String, u64>,
 }
 
 impl MethodRuns {
-    /// A figure of each turn.
+    /// One figure of every run.
     pub fn figures(&self, of: fn(&MethodRun) -> f64) -> Vec<f64> {
         self.runs.iter().map(of).collect()
     }
 
-    /// Connections that failed in all turns, by cause.
+    /// Failed connections of all runs, by cause.
     pub fn failed(&self) -> BTreeMap<&str, u64> {
         let mut out = BTreeMap::new();
         for (cause, count) in self.runs.iter().flat_map(|turn| &turn.failed) {
@@ -81,7 +79,6 @@ impl MethodRuns {
 }
 
 impl ForwardingMethod {
-    /// What it is called.
     pub fn name(self) -> String {
         match self {
             ForwardingMethod::Mac => "mac".to_owned(),

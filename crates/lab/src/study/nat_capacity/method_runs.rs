@@ -1,4 +1,5 @@
-//! Measures forwarding methods under load: a site for each, all there all the time, so that the methods can take turns.
+//! Measures forwarding methods under load. Each has its own site, and all sites run throughout, so that runs can
+//! alternate.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -11,18 +12,18 @@ use crate::study::balancer::StudyBalancer;
 use crate::study::context::{StudyContext, StudyError};
 use crate::study::parameter::Parameters;
 
-/// Connections a second that no method exceeds, for the number of client addresses.
+/// An upper limit of any method's connection rate, from which the number of client addresses follows.
 const GUESSED_RATE: f64 = 30_000.0;
-/// How long a port of the client rests.
+/// How long a client port stays in TIME_WAIT.
 const RESTS: Duration = Duration::from_secs(60);
 
-/// A method that stands ready.
+/// The site and client addresses of a method.
 struct PreparedMethod {
     site: NatSite,
     sources: Vec<IpAddr>,
 }
 
-/// Every method as often as the parameter says; false: stopped before the end.
+/// Measures every method for the configured number of rounds. Returns false when the study was stopped early.
 pub fn measure_methods(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -37,7 +38,7 @@ pub fn measure_methods(
         ready.push(prepare_method(stage, parameters, *way)?);
     }
     for round in 0..parameters.number("rounds") {
-        // There and back, so that nobody always comes first.
+        // The order reverses in every other round, so that no method always runs first.
         let mut places: Vec<usize> = (0..ways.len()).collect();
         if round % 2 == 1 {
             places.reverse();
@@ -48,7 +49,7 @@ pub fn measure_methods(
             }
             let turn = measure_method(stage, parameters, &mut ready[place])?;
             if stage.is_stopped() {
-                // It ended before its time.
+                // The run was cut short.
                 return Ok(false);
             }
             let way = ways[place];
@@ -75,7 +76,7 @@ fn prepare_method(
         ForwardingMethod::Mac => bench.start_balancer(stage, "mac", "", &packets)?,
         ForwardingMethod::Nat => bench.start_balancer(stage, "nat", "", &packets)?,
         ForwardingMethod::Content(rules) => {
-            // Globs are held against the path one after the other; an index would hide what a rule costs.
+            // Glob patterns are matched one after the other; an index would hide the cost of a rule.
             let rules: String = (0..rules)
                 .map(|n| format!("[[service.shop.rule]]\nwhen = {{ path = \"/*/of-rule-{n}\" }}\npool = \"web\"\n"))
                 .collect();

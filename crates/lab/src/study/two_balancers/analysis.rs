@@ -1,4 +1,4 @@
-//! From what was measured to the report: tables, figures beside the source study's, and verdicts. Pure.
+//! Turns the measurements into the report: tables, figures beside the source study's, and results. Pure.
 
 use model::capacity::path::window_limited_rate;
 use model::capacity::quantity::ByteCount;
@@ -12,10 +12,9 @@ use crate::study::report::{
     ClaimResult, PlotShape, ReportPlot, ReportSection, ReportTable, StudyReport, TableCell,
 };
 
-/// What a contradiction of windows is called.
+/// The name that `explain trace` gives to inconsistent windows.
 const SCALE_FLAG: &str = "WINDOW_SCALE_INCONSISTENT";
 
-/// What the study asks.
 pub const QUESTION: &str = "Why is the same transaction seven times slower through the second of two balancers, and what mends it?";
 
 pub fn build_report(parameters: &Parameters, cases: &[TransactionCase]) -> StudyReport {
@@ -95,7 +94,7 @@ fn check_claims(
     out
 }
 
-/// Whether the answer waited for the send buffer.
+/// Whether the send buffer limited the response.
 fn is_limited(case: &TransactionCase) -> bool {
     let mut findings = case.trace.findings.iter();
     findings.any(|found| found.phase == "response" && found.code == "SEND_BUFFER")

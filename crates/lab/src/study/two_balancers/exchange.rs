@@ -1,7 +1,7 @@
-//! The transaction of the study: a client that sends a head, waits until it is acknowledged, sends a body, and reads a
-//! large answer; and the server that thinks before it answers.
+//! The transaction of the study. The client sends a head, waits for its acknowledgement, sends a body, and reads a
+//! large response. The server waits before it responds.
 //!
-//! Both sides are as simple as sockets allow: what delays them is what stands between.
+//! Both sides are as simple as sockets allow, so that all delays come from the path between them.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,20 +17,19 @@ use crate::sys::unacknowledged;
 pub struct TransactionSpec {
     /// Bytes of the request's body.
     pub request: u64,
-    /// Bytes of the answer's body.
+    /// Bytes of the response's body.
     pub answer: u64,
-    /// How long the server thinks.
+    /// How long the server waits before it responds.
     pub think: Duration,
-    /// How long all of it may take.
+    /// Time limit for each socket operation and for the acknowledgement of the head.
     pub timeout: Duration,
 }
 
-/// Between two looks at a listener or a socket.
+/// Interval between checks of a socket.
 const LOOK: Duration = Duration::from_millis(2);
-/// Bytes that are moved at a time.
 const PIECE: usize = 64 << 10;
 
-/// Asks once; how long it took. A short answer is an error.
+/// Makes one transaction and returns its duration. A short response is an error.
 pub fn run_transaction(to: SocketAddr, transaction: TransactionSpec) -> io::Result<Duration> {
     let begun = Instant::now();
     let mut stream = TcpStream::connect_timeout(&to, transaction.timeout)?;
@@ -63,7 +62,7 @@ pub fn run_transaction(to: SocketAddr, transaction: TransactionSpec) -> io::Resu
     }
 }
 
-/// Serves transactions on this listener until told to stop.
+/// Serves transactions on this listener until `stop` is set.
 pub fn serve_transactions(
     listener: &TcpListener,
     transaction: TransactionSpec,
@@ -72,7 +71,7 @@ pub fn serve_transactions(
     listener.set_nonblocking(true)?;
     while !stop.load(Ordering::Relaxed) {
         match listener.accept() {
-            // A client that goes away is told of by whoever waits for its answer.
+            // An error with one client does not stop the server; the client reports its own failure.
             Ok((stream, _)) => drop(answer_transaction(stream, transaction)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait_for_client(listener)?,
             Err(error) => return Err(error),
@@ -81,7 +80,7 @@ pub fn serve_transactions(
     Ok(())
 }
 
-/// Waits a while for a client.
+/// Waits up to 50 ms for a client, so that `stop` is noticed.
 fn wait_for_client(listener: &TcpListener) -> io::Result<()> {
     let mut ready = [PollFd::new(listener, PollFlags::IN)];
     let time = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -123,7 +122,7 @@ fn answer_transaction(mut stream: TcpStream, transaction: TransactionSpec) -> io
         stream.write_all(&piece[..n])?;
         left -= n;
     }
-    // Until the balancer has taken it: closing now would take what is under way with it.
+    // Waits until the balancer has closed: closing earlier could discard data in flight.
     stream.shutdown(std::net::Shutdown::Write)?;
     while stream.read(&mut buffer)? > 0 {}
     Ok(())

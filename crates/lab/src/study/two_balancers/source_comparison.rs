@@ -1,4 +1,4 @@
-//! The source study's figures beside ours, and what differs. Pure.
+//! Compares the source study's figures with ours. Pure.
 
 use model::capacity::path::{window_limited_rate, window_limited_transfer};
 use model::capacity::quantity::ByteCount;
@@ -8,7 +8,7 @@ use super::transaction_trace::TransactionTrace;
 use crate::study::parameter::Parameters;
 use crate::study::report::SourceComparison;
 
-/// What the study measured: seconds, bytes, Mbit/s.
+/// The source study's measurements: seconds, bytes, Mbit/s.
 mod source {
     pub const FAST_TOTAL: f64 = 10.0;
     pub const SLOW_TOTAL: f64 = 70.0;
@@ -24,14 +24,14 @@ mod source {
     pub const WAIT: f64 = 5.0;
 }
 
-/// The cases that the study has: the broken balancer, the one with a small buffer, and the best.
+/// The source study's cases: a broken window scale, a small send buffer, and the best.
 #[derive(Clone, Copy)]
 pub struct ComparedCases<'c> {
-    /// Its window scale is broken.
+    /// The case with a broken window scale.
     pub broken: Option<&'c TransactionCase>,
-    /// Its send buffer is the first.
+    /// The case with the first send buffer.
     pub small: Option<&'c TransactionCase>,
-    /// Its answer is the quickest.
+    /// The case with the fastest response.
     pub best: Option<&'c TransactionCase>,
 }
 
@@ -45,7 +45,7 @@ pub fn compare_with_source(
     rows
 }
 
-/// A row: what and its unit, the source study's figure, the forecast, ours, what differs.
+/// A row: its name and unit, the source study's figure, the forecast, our figure, and what differs.
 fn row(
     (what, unit): (&str, &'static str),
     source: f64,
@@ -59,7 +59,7 @@ fn figure_of(case: Option<&TransactionCase>, figure: fn(&TransactionTrace) -> f6
     case.map(|case| figure(&case.trace))
 }
 
-/// How parameters that matter differ from the source study's, in words; empty: they do not.
+/// Describes how the named parameters differ from the source study's; empty: they do not.
 fn parameter_differences(parameters: &Parameters, names: &[&str]) -> String {
     let told = parameters.to_report();
     let others = told.iter().filter(|told| told.differs && names.contains(&told.name.as_str()));

@@ -1,4 +1,4 @@
-//! What a capture at the client shows of the transaction, as `explain trace` tells it.
+//! What a capture at the client shows of the transaction, as in `explain trace`.
 
 use std::io::Read;
 
@@ -9,37 +9,37 @@ use trace::report_builder::{self, CaptureSource};
 
 use crate::study::context::StudyError;
 
-/// The transaction in packets.
+/// The transaction as seen in its packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionTrace {
     /// The round trip, seconds.
     pub round_trip: f64,
-    /// The request's transfer, seconds.
+    /// Time to transfer the request, seconds.
     pub request: f64,
     pub request_packets: u64,
-    /// The server's work, seconds.
+    /// The server's processing time, seconds.
     pub server: f64,
-    /// The answer's transfer, seconds.
+    /// Time to transfer the response, seconds.
     pub answer: f64,
     pub answer_mbit: f64,
-    /// Most bytes of it in flight.
+    /// Largest number of response bytes in flight.
     pub in_flight: f64,
-    /// The balancer's smallest window after the handshake as its field says, and its largest.
+    /// The balancer's smallest and largest value of the window field after the handshake, unscaled.
     pub field: (f64, f64),
-    /// The scale that the balancer announced.
+    /// The window scale that the balancer announced.
     pub scale: Option<u8>,
-    /// What users waited, seconds.
+    /// Time until the user has the response, seconds.
     pub total: f64,
-    /// What was found, the most significant first.
+    /// Findings, the most significant first.
     pub findings: Vec<CaseFinding>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaseFinding {
-    /// Where: `request`, `server`, `response`, …
+    /// The phase: `request`, `server`, `response`, …
     pub phase: String,
     pub code: String,
-    /// A contradiction that explains it.
+    /// The flag of an inconsistency that explains the finding.
     pub flag: Option<String>,
     pub sentence: String,
     pub fix: String,

@@ -1,4 +1,4 @@
-//! From what was measured to the report: what one stream got of each layout with each policy, and what follows. Pure.
+//! Turns the measurements into the report: the throughput of each layout with each policy, and conclusions. Pure.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::study::report::{
     TableCell as Place,
 };
 
-/// The best that a carrier got of a layout with a policy, over buffers and messages, Mbit/s.
+/// The best throughput of a transport with a layout and a policy, over buffers and messages, Mbit/s.
 fn best_throughput(
     cells: &[StreamCell],
     layout: LinkLayout,
@@ -28,7 +28,6 @@ fn best_throughput(
     of.map(|cell| cell.mbit).reduce(f64::max)
 }
 
-/// What the study asks.
 pub const QUESTION: &str =
     "What does one stream get of two links together, when they are alike and when one is longer?";
 
@@ -93,7 +92,7 @@ fn check_claims(parameters: &Parameters, cells: &[StreamCell]) -> Vec<ClaimResul
     out
 }
 
-/// A buffer smaller than the path's product holds TCP to the buffer a round trip.
+/// With a buffer below the bandwidth-delay product, TCP carries at most one buffer each round trip.
 fn check_starved_buffer(parameters: &Parameters, cells: &[StreamCell]) -> ClaimResult {
     let (trip, needs) = bandwidth_delay(parameters);
     let far = cells
@@ -119,13 +118,13 @@ fn check_starved_buffer(parameters: &Parameters, cells: &[StreamCell]) -> ClaimR
     ClaimResult::new(claim, small.mbit < best * 0.8 && small.mbit <= most * 1.1, because)
 }
 
-/// Round trip of the long link, and what it holds.
+/// Round trip of the long link, and its bandwidth-delay product.
 fn bandwidth_delay(parameters: &Parameters) -> (Duration, f64) {
     let trip = parameters.time("delay") * 2 + parameters.time("longer");
     (trip, bandwidth_delay_product(BitRate(parameters.rate("rate") as f64), trip).0)
 }
 
-/// Shares of one link's rate, per cent: so links of any rate compare.
+/// Compares shares of one link's rate in per cent, so that links of any rate are comparable.
 fn compare_with_source(parameters: &Parameters, cells: &[StreamCell]) -> Vec<SourceComparison> {
     let rate = parameters.rate("rate") as f64 / 1e6;
     let share = |layout, policy, carrier| {

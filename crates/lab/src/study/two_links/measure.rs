@@ -1,4 +1,4 @@
-//! Measures: hosts with lines between them, bundles of this program over them, and one stream at a time.
+//! Measures one stream at a time between hosts that this program connects with bundles of emulated links.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::study::parameter::Parameters;
 
 /// The hosts' addresses on their bundles.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 50, 0, 1), Ipv4Addr::new(10, 50, 0, 2)];
-/// Where streams are served.
+/// The port of the stream server.
 const PORT: u16 = 7_008;
 
-/// Everything; false: stopped before its end.
+/// Measures all layouts. Returns false when the study was stopped early.
 pub fn measure_all(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -33,7 +33,7 @@ pub fn measure_all(
     Ok(true)
 }
 
-/// A layout with every policy that it can have; false: it was stopped before its end.
+/// Measures a layout with each of its policies. Returns false when the study was stopped early.
 fn measure_layout(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -116,7 +116,8 @@ fn configuration(end: usize, links: u8, policy: SpreadPolicy, pins: &BpfFs) -> S
     )
 }
 
-/// Every carrier, buffer and message over what stands; false: stopped before its end.
+/// Measures every transport, buffer and message over the running bundles. Returns false when the study was stopped
+/// early.
 fn measure_streams(
     stage: &StudyContext<'_>,
     parameters: &Parameters,
@@ -131,7 +132,7 @@ fn measure_streams(
     let stop = AtomicBool::new(false);
     let counts = Arc::new(StreamServerCounts::default());
     std::thread::scope(|scope| {
-        // Sockets of runs are opened by the serving thread: it must be on that host.
+        // The serving thread opens the sockets of runs, so it must run in the server's namespace.
         let served =
             scope.spawn(|| lines.server.run_inside(|| serve_streams(&listener, &stop, &counts)));
         let done = measure_cells(
@@ -144,7 +145,7 @@ fn measure_streams(
             cells,
         );
         stop.store(true, Ordering::Relaxed);
-        // What broke there broke here as well.
+        // An error of the server makes the client fail too, and that error is returned.
         let _ = served.join();
         done
     })
@@ -161,7 +162,7 @@ fn measure_cells(
 ) -> Result<bool, StudyError> {
     let mut buffers = parameters.buffers("buffers");
     if parameters.is_quick() && policy != SpreadPolicy::SingleLink {
-        // There is no time for all of them.
+        // A quick run has no time for all buffers.
         buffers = buffers.split_off(buffers.len() - 1);
     }
     let millis = u32::try_from(parameters.time("span").as_millis()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! What was measured of two hosts and the links between them: the layout, how packets were spread, and what a stream got.
+//! A measured cell: the layout of the links, the policy that spread the packets, and the throughput of a stream.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stream::client::StreamRun;
 use crate::stream::request::{StreamRequest, StreamTransport};
 use crate::study::parameter::Parameters;
 
-/// How the hosts are connected.
+/// How the links connect the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkLayout {
     SingleLink,
@@ -18,20 +18,20 @@ pub enum LinkLayout {
     Unequal,
 }
 
-/// How packets are spread.
+/// The policy that spreads packets over links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpreadPolicy {
-    /// Nothing is spread: there is one link.
+    /// There is only one link.
     SingleLink,
-    /// The first link that lives.
+    /// All packets use the first working link.
     Failover,
-    /// By addresses and ports.
+    /// A hash of addresses and ports selects the link.
     Hash,
-    /// Likewise, until a flow pauses.
+    /// A hash selects the link, and a flow may change links after a pause.
     Flowlet,
-    /// The next link for each packet.
+    /// Each packet uses the next link.
     Naive,
-    /// Likewise, with packets of the shorter link held.
+    /// Each packet uses the next link, and packets on the shorter link are delayed.
     Equalised,
 }
 
@@ -40,7 +40,7 @@ pub struct StreamCell {
     pub layout: LinkLayout,
     pub policy: SpreadPolicy,
     pub carrier: StreamTransport,
-    /// The socket buffer as asked for.
+    /// The requested socket buffer.
     pub buffer: Option<u32>,
     /// Bytes of a message.
     pub message: u32,
@@ -48,9 +48,9 @@ pub struct StreamCell {
     pub sent: f64,
     /// Datagrams lost, per cent.
     pub loss: f64,
-    /// Datagrams that came late.
+    /// Datagrams that arrived out of order.
     pub reordered: u64,
-    /// What the kernel made of the sender's buffer, bytes.
+    /// The sender's buffer size as the kernel set it, bytes.
     pub kernel_buffer: u64,
 }
 
@@ -67,7 +67,7 @@ impl LinkLayout {
         }
     }
 
-    /// How long each link is, one way.
+    /// One-way delay of each link.
     pub fn link_delays(self, parameters: &Parameters) -> Vec<Duration> {
         let near = parameters.time("delay");
         let far = near + parameters.time("longer") / 2;
@@ -79,7 +79,7 @@ impl LinkLayout {
         }
     }
 
-    /// The policies that make sense.
+    /// The policies that suit this layout.
     pub fn policies(self) -> &'static [SpreadPolicy] {
         match self {
             LinkLayout::SingleLink | LinkLayout::LongLink => &[SpreadPolicy::SingleLink],
@@ -106,8 +106,8 @@ impl SpreadPolicy {
         }
     }
 
-    /// Bits a second that one stream's links carry together: as fast as cards of their rate would take datagrams. A little less,
-    /// so that what waits before a link comes to its end.
+    /// The bit rate at which a stream of datagrams is sent: the rate of the links that it uses together. It is 2 %
+    /// lower, so that the queues before the links drain.
     pub fn usable_rate(self, layout: LinkLayout, parameters: &Parameters) -> u64 {
         let links = match self {
             SpreadPolicy::Naive | SpreadPolicy::Equalised => {
@@ -121,7 +121,7 @@ impl SpreadPolicy {
         parameters.rate("rate") * links / 100 * 98
     }
 
-    /// In a bundle's configuration.
+    /// The configuration lines of a bundle with this policy.
     pub fn lines(self) -> &'static str {
         match self {
             SpreadPolicy::SingleLink | SpreadPolicy::Failover => "policy = \"failover\"",

@@ -1,4 +1,4 @@
-//! Files that are networks, and files that are not, with what is said of them.
+//! Valid and invalid network files, with the expected error messages.
 
 use std::time::Duration;
 
@@ -55,13 +55,13 @@ fn a_network_is_as_written() {
     assert_eq!(plan.describe_link(near), "lan:eth1 — server:eth0");
 }
 
-/// What is said when a piece of the network is written in another way.
+/// The error message after replacing a part of the network's file.
 fn said(from: &str, to: &str) -> String {
     assert!(WAN.contains(from), "{from}");
     parse_topology(&WAN.replacen(from, to, 1), "wan").unwrap_err().to_string()
 }
 
-/// What is written, what instead, and what is said then.
+/// Original text, replacement, and expected message.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "delay = \"65ms\"",

@@ -6,7 +6,7 @@ use super::types::{
 use crate::config::rules::owned_text;
 use crate::config::section::ConfigSection;
 
-/// How a proxied service keeps clients.
+/// Builds the affinity of a proxied service.
 pub fn build_affinity(sticky: &ConfigSection, speaks_tls: bool) -> AffinityConfig {
     let name = || owned_text(sticky, "name").unwrap_or_default();
     let flag = |key, else_| sticky.setting(key).map_or(else_, |_| sticky.flag(key));

@@ -1,4 +1,4 @@
-//! Describes `sticky`: clients that keep their server.
+//! Describes `sticky`: session affinity, which keeps a client on its server.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
@@ -7,7 +7,6 @@ use crate::config::schema::{
 /// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
-/// A client keeps its server.
 pub const STICKY: KeySchema = KeySchema::new(
     "sticky",
     ValueKind::Table {

@@ -1,8 +1,8 @@
-//! Defaults of sticky sessions that follow from how clients are recognised.
+//! Defaults of sticky sessions that depend on how clients are recognised.
 
 use crate::config::section::ConfigSection;
 
-/// Defaults of what this way of telling clients apart does not have.
+/// Clears defaults that do not apply to this way of recognising clients.
 pub fn fill_affinity_defaults(sticky: &mut ConfigSection) {
     let by = sticky.text("by").unwrap_or_default().to_owned();
     let ours = by == "cookie" && sticky.text("cookie") != Some("learn");

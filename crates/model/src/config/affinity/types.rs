@@ -1,53 +1,49 @@
-//! How a proxied service keeps clients at their servers, in its checked form. What is remembered is `affinity`'s.
+//! The checked configuration of session affinity of a proxied service. `affinity` implements the table of clients.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// How a service keeps clients at their servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AffinityConfig {
     /// How clients are recognised.
     pub by: AffinityKey,
-    /// How long after its last request a client keeps its server; `None`: as long as its browser keeps our cookie.
+    /// How long a client keeps its server after its last request; `None`: as long as its browser keeps our cookie.
     pub time: Option<Duration>,
-    /// Clients that are remembered at a time.
+    /// Limit for remembered clients.
     pub entries: u32,
-    /// When the server may take no work.
+    /// Action when the server may not get work.
     pub gone: UnavailableServerAction,
-    /// When it is full, another one is taken for this time.
+    /// Whether requests temporarily use another server while this one is full.
     pub spill: bool,
-    /// How long a draining server keeps the clients that it has.
+    /// How long a draining server keeps its existing clients.
     pub drain: Duration,
-    /// Services with the same word share what they remember.
+    /// Services with the same value share their table of clients.
     pub share: Option<String>,
 }
 
-/// How clients are recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AffinityKey {
-    /// The network of the address: bits that count of IPv4 and of IPv6.
+    /// By the network of the client's address: prefix lengths of IPv4 and IPv6.
     Address(u8, u8),
-    /// The value of a field.
+    /// By the value of a header field.
     Header(String),
-    /// The path.
+    /// By the request's path.
     Path,
-    /// The value of a parameter of the query.
+    /// By the value of a query parameter.
     Query(String),
-    /// A cookie.
     Cookie(AffinityCookie),
-    /// The TLS session that is resumed.
+    /// By the resumed TLS session.
     TlsSession,
 }
 
-/// A cookie that keeps clients.
+/// A cookie for session affinity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AffinityCookie {
-    /// Its name.
     pub name: String,
-    /// Whose it is.
+    /// Who sets the cookie.
     pub mode: CookieMode,
     /// `Secure` (RFC 6265 §4.1.2.5).
     pub secure: bool,
@@ -57,32 +53,32 @@ pub struct AffinityCookie {
     pub same_site: &'static str,
 }
 
-/// Whose a cookie is.
+/// Who sets a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CookieMode {
-    /// Ours, beside the application's.
+    /// The balancer inserts its own cookie beside the application's.
     Insert,
-    /// The application's, with our value in the place of its own.
+    /// The application sets the cookie, and the balancer replaces its value.
     Rewrite,
-    /// The application's: its value is learned.
+    /// The application sets the cookie, and the balancer learns its value.
     Learn,
 }
 
-/// When the server of a client may take no work.
+/// Action when the server of a client may not get work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnavailableServerAction {
-    /// Another one is chosen, for good.
+    /// Choose another server permanently.
     Choose,
-    /// It is waited for.
+    /// Wait for the server.
     Wait,
-    /// 503.
+    /// Respond with 503.
     Refuse,
 }
 
 impl AffinityConfig {
-    /// Whether a table is needed: our own cookies carry the server themselves.
+    /// Whether a table of clients is needed: the balancer's own cookies contain the server.
     pub fn needs_table(&self) -> bool {
         !matches!(
             &self.by,

@@ -6,10 +6,10 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unsupported_keys::forwards_packets;
 
-/// Settings of our own cookie.
+/// Keys that apply only to the balancer's own cookie.
 const INSERT_ONLY_KEYS: [&str; 3] = ["secure", "http-only", "same-site"];
 
-/// Cookies that members make with a secret each are of no use at the other one.
+/// Without a shared secret each member of a pair creates its own, and the other member cannot verify its cookies.
 pub fn verify_shared_secret(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
     if effective.vrrp.is_empty() || effective.global.text("sticky-secret-file").is_some() {
         return;

@@ -10,7 +10,7 @@ use crate::config::value::ConfigValue;
 /// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
-/// Keys that mean something only for some kinds, and those kinds.
+/// Keys that apply only to some kinds of agents, and those kinds.
 pub const KEYS_BY_AGENT_KIND: [(&str, &[&str]); 5] = [
     ("path", &["orca"]),
     ("send", &["text"]),
@@ -19,7 +19,6 @@ pub const KEYS_BY_AGENT_KIND: [(&str, &[&str]); 5] = [
     ("timeout", &["text", "orca"]),
 ];
 
-/// The agents of a pool's servers.
 pub const AGENT: KeySchema = KeySchema::new(
     "agent",
     ValueKind::Table {

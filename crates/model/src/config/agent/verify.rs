@@ -6,7 +6,7 @@ use crate::config::probe::verify_within_interval;
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
-/// Verify the effective settings of an agent.
+/// Verifies the effective settings of an agent.
 pub fn verify_agent(
     agent: &ConfigSection,
     path: &str,

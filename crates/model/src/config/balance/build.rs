@@ -1,4 +1,4 @@
-//! How work is shared out, from its settings to its checked form.
+//! Builds the load balancing settings of the checked configuration.
 
 use super::types::{BalancePolicy, HashKey, Priority, WeightControllerConfig};
 use crate::config::section::ConfigSection;
@@ -26,7 +26,7 @@ pub fn build_balance(section: &ConfigSection) -> BalancePolicy {
     }
 }
 
-/// What is hashed, of a pool.
+/// The hash key of a pool.
 pub fn build_hash_key(pool: &ConfigSection) -> HashKey {
     let Some(section) = pool.table("hash-on") else { return HashKey::Address };
     let named = |key: &str| section.text(key).map(str::to_owned);
@@ -47,7 +47,6 @@ pub fn build_hash_key(pool: &ConfigSection) -> HashKey {
     }
 }
 
-/// The weight controller of a pool, if it has one.
 pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerConfig> {
     let section = pool.table("judge")?;
     Some(WeightControllerConfig {
@@ -62,7 +61,6 @@ pub fn build_weight_controller(pool: &ConfigSection) -> Option<WeightControllerC
     })
 }
 
-/// The rank of a server.
 pub fn build_priority(server: &ConfigSection) -> Priority {
     if server.flag("last-resort") {
         return Priority::LAST_RESORT;
@@ -73,7 +71,6 @@ pub fn build_priority(server: &ConfigSection) -> Priority {
     Priority::new(server.count_or_zero("priority")).unwrap_or_default()
 }
 
-/// A locality, if one is set.
 pub fn build_locality(section: &ConfigSection) -> Option<String> {
     section.text("locality").map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Describes how work is shared out: the keys of `[pool.NAME]` and its servers that say so.
+//! Describes load balancing: the keys of `[pool.NAME]` and its servers that control it.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
@@ -85,7 +85,7 @@ pub const LAST_RESORT: KeySchema = KeySchema::new(
     "Takes work only when no other server may, whatever `spill-over` says.",
 );
 
-/// Keys of `balance` that belong to some policies only.
+/// Keys of `balance` that apply to some policies only.
 pub const KEYS_BY_POLICY: [(&str, &[&str]); 4] = [
     ("size", &["maglev", "bounded-hash"]),
     ("load-factor", &["bounded-hash"]),

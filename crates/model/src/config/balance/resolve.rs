@@ -1,4 +1,4 @@
-//! Defaults of choosing a server that follow from who uses the pool.
+//! Defaults of load balancing that depend on the services that use the pool.
 
 use super::keys::KEYS_BY_POLICY;
 use crate::config::pool_usage::PoolUsage;

@@ -1,4 +1,4 @@
-//! Verifies how a pool shares out work: its policy, what is hashed, the weight controller, who stands back for whom.
+//! Verifies the load balancing of a pool: its policy, hash key, weight controller and server priorities.
 
 use super::keys::KEYS_BY_POLICY;
 use crate::config::decode::key_path::quote_key;
@@ -6,7 +6,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::pool_usage;
 use crate::config::section::ConfigSection;
 
-/// Verify the effective settings of a pool at `path`.
+/// Verifies the effective settings of a pool at `path`.
 pub fn verify_balance(
     pool: &ConfigSection,
     uses: pool_usage::PoolUsage,
@@ -72,7 +72,8 @@ fn verify_policy(
             trouble.with_expected(format!("a prime of at least {}", servers * 100)),
         );
     } else if (size as usize) < servers * 100 {
-        // Maglev (NSDI 2016, §5.3): below a hundred entries a server the shares differ by more than one percent.
+        // Maglev (NSDI 2016, §5.3): with fewer than a hundred entries per server the shares differ by more than one
+        // percent.
         let trouble =
             FindingDetails::new(format!("a table of {size} gives {servers} servers uneven shares"));
         let better = u32::try_from(servers * 100).ok().and_then(next_prime);
@@ -84,7 +85,7 @@ fn verify_policy(
     }
 }
 
-/// `least-loaded` needs somebody who says how loaded servers are.
+/// `least-loaded` needs a source of load reports.
 fn verify_load_source(
     balance: &ConfigSection,
     pool: &ConfigSection,
@@ -194,7 +195,7 @@ pub fn verify_weight_controller(
     }
 }
 
-/// One rank a server.
+/// A server may have only one priority setting.
 fn verify_single_rank(server: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let backup = server.flag("backup");
     let last = server.flag("last-resort");
@@ -212,7 +213,7 @@ fn verify_single_rank(server: &ConfigSection, path: &str, sink: &mut FindingColl
     }
 }
 
-/// Somebody must come first.
+/// A pool needs a server that is neither backup nor last resort.
 fn verify_backup_servers(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let servers = pool.list("servers");
     let behind = |server: &ConfigSection| server.flag("backup") || server.flag("last-resort");

@@ -3,7 +3,7 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, ValueKind};
 use crate::config::value::ConfigValue;
 
-/// The longest body that may be kept.
+/// The longest body that may be buffered.
 const MOST: u64 = 1 << 30;
 
 pub const BUFFER: KeySchema = KeySchema::new(

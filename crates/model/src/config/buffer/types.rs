@@ -1,30 +1,30 @@
-//! The configuration of bodies that are read ahead of who is to have them.
+//! The checked configuration of body buffering.
 //!
-//! Numbers and words alone; the request plane reads.
+//! Plain data; the request plane does the buffering.
 
 use serde::Serialize;
 
-/// Bodies of a service's exchanges that are buffered.
+/// Buffering of bodies of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BufferConfig {
-    /// A request's body is read whole before a server is chosen, up to so many bytes; `None`: it is not.
+    /// Request bodies up to this size are read completely before a server is chosen; `None`: not buffered.
     pub request: Option<u64>,
-    /// What becomes of a longer one, and where the memory of the service is used up.
+    /// Action for a longer body, and when the service's memory is exhausted.
     pub beyond: BufferOverflow,
-    /// An answer's body is read so many bytes ahead of its client; `None`: what one connection may hold.
+    /// Response bodies are read this many bytes ahead of the client; `None`: the connection's usual limit.
     pub response: Option<u64>,
-    /// Bytes for all of them together, over all workers; default 64 MiB.
+    /// Memory for all buffered bodies of the service, over all workers, bytes; default 64 MiB.
     pub memory: u64,
 }
 
-/// What becomes of a request's body that is not to be kept whole.
+/// Action for a request body that cannot be buffered completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferOverflow {
-    /// It goes on to a server while it comes (default).
+    /// Stream the body to a server while it arrives (default).
     Stream,
-    /// It is refused: 413, or 503 where the memory is used up.
+    /// Reject the request: 413, or 503 when the memory is exhausted.
     Refuse,
 }
 

@@ -1,4 +1,4 @@
-//! Verifies `buffer` of a service: what it says of bodies that are not kept, and bodies that its memory cannot hold.
+//! Verifies `buffer` of a service: keys without effect when no body is buffered, and bodies that exceed its memory.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;

@@ -1,4 +1,4 @@
-//! Builds captures that rules make.
+//! Builds the capture rules of the checked configuration.
 
 use super::types::CaptureConfig;
 use crate::config::section::ConfigSection;

@@ -1,10 +1,9 @@
-//! The keys of a capture, as a difference names them.
+//! The keys of a capture rule in a comparison.
 
 use super::types::CaptureConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a capture.
     CaptureKey of CaptureConfig besides (name):
     Service = "service" => service,
     Latency = "latency" => latency,

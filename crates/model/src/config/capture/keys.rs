@@ -1,12 +1,12 @@
-//! Describes `[capture.NAME]`: when packets of connections are written down by themselves.
+//! Describes `[capture.NAME]`: conditions that start a packet capture automatically.
 
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 
-/// Rules that one file may hold.
+/// Limit for the rules of one file.
 pub const RULES: usize = 32;
 
-/// What an exchange's time may mostly be, as `explain slow` has it.
+/// The dominant causes of an exchange's time, as in `explain slow`.
 static CAUSES: [Keyword; 15] = [
     Keyword::new("APP_SENDER"),
     Keyword::new("BALANCER_HOLD"),

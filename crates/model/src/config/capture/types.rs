@@ -1,34 +1,33 @@
-//! The checked configuration of captures that rules make.
+//! The checked configuration of automatic packet captures.
 
 use crate::config::ip_prefix::IpPrefix;
 use crate::limit::Limit;
 use serde::Serialize;
 use std::time::Duration;
 
-/// A rule, and what is captured when it holds.
+/// A condition, and what is captured when it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CaptureConfig {
-    /// Its name, kebab-case.
     pub name: String,
-    /// Of this service; `None`: of every proxied one.
+    /// The service; `None`: every proxied service.
     pub service: Option<String>,
-    /// An exchange that takes longer.
+    /// An exchange that takes longer triggers the capture.
     pub latency: Option<Duration>,
-    /// An exchange most of whose time is one of these.
+    /// An exchange whose time has one of these causes triggers the capture.
     pub cause: Vec<Limit>,
-    /// Clients that it is about; none: all.
+    /// Networks of clients; empty: all clients.
     pub from: Vec<IpPrefix>,
-    /// More than so many percent of a service's exchanges fail.
+    /// More failed exchanges of a service than this percentage trigger the capture.
     pub errors: Option<u8>,
-    /// Bytes kept of a packet with which a head of HTTP/1 begins, beyond its TCP header.
+    /// Bytes stored of a packet that starts an HTTP/1 head, beyond its TCP header.
     pub payload: u32,
-    /// Bytes that are kept in memory, and of a file.
+    /// Limit for stored bytes in memory, and for the size of a file.
     pub size: u64,
-    /// How long it goes on after it began.
+    /// How long the capture continues after it started.
     pub time: Duration,
-    /// From one's end to the next one's beginning.
+    /// Pause from the end of a capture to the start of the next.
     pub pause: Duration,
-    /// Files that are kept.
+    /// Limit for stored files.
     pub keep: usize,
 }

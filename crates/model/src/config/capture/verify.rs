@@ -1,4 +1,4 @@
-//! Verifies captures that rules make: a rule says when, and of which service.
+//! Verifies capture rules: each has a condition and refers to a service.
 
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
@@ -8,7 +8,7 @@ use crate::config::suggestion::nearest_match;
 
 const TRIGGER_KEYS: [&str; 4] = ["latency", "cause", "from", "errors"];
 
-/// Verify all of them. `whole`: the file was read to its end.
+/// Verifies all capture rules. `whole`: the file was parsed completely.
 pub fn verify_capture(
     effective: &EffectiveSettings,
     whole: bool,

@@ -3,7 +3,6 @@
 use super::types::CircuitBreakerLimits;
 use crate::config::section::ConfigSection;
 
-/// What may be under way at a time.
 pub fn build_circuit_breaker(section: &ConfigSection) -> CircuitBreakerLimits {
     CircuitBreakerLimits {
         connections: section.count("connections"),

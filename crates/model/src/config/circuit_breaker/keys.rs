@@ -11,7 +11,7 @@ pub const BREAKER: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// Above what one machine can hold open: larger numbers are mistakes of unit.
+/// More than one machine can hold open: larger numbers are unit mistakes.
 const MOST: u64 = 10_000_000;
 
 // The limits are off unless written: only the operator knows what the servers can do.

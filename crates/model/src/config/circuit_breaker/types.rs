@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-/// What may be under way at a time in a pool, over all workers, before more is refused; `None`: any number, the default.
+/// Limits of a pool over all workers, beyond which requests are rejected; `None`: no limit, the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CircuitBreakerLimits {
     /// Open connections to its servers, idle ones included.
     pub connections: Option<u32>,
-    /// Requests that wait for a server below its cap.
+    /// Requests that wait for a server below its connection limit.
     pub pending: Option<u32>,
-    /// Requests that servers have.
+    /// Requests in flight at servers.
     pub requests: Option<u32>,
-    /// Requests whose further attempt is under way.
+    /// Requests with a retry in flight.
     pub retries: Option<u32>,
 }

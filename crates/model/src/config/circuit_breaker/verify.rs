@@ -1,9 +1,9 @@
-//! Verifies the circuit breaker: limits that are never reached.
+//! Verifies the circuit breaker: limits that can never be reached.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// Limits of which nothing can come, or not what was meant.
+/// Warns of limits that have no effect or are probably mistaken.
 pub fn verify_circuit_breaker(
     breaker: &ConfigSection,
     pool: &ConfigSection,
@@ -34,7 +34,7 @@ pub fn verify_circuit_breaker(
 pub const NOBODY_WAITS: &str =
     "nobody waits for a server, as no server has a cap (`connections` of the pool or a server)";
 
-/// Whether a server has a cap.
+/// Whether a server has a connection limit.
 pub fn has_connection_cap(pool: &ConfigSection) -> bool {
     let capped = |section: &ConfigSection| section.count::<u64>("connections").is_some();
     capped(pool) || pool.list("servers").iter().any(capped)

@@ -1,10 +1,10 @@
-//! The configuration of compressing answers.
+//! The checked configuration of response compression.
 //!
-//! Which response is compressed is decided by `model::compression`.
+//! `model::compression` decides which response is compressed.
 
 use serde::Serialize;
 
-/// Media types that are compressed unless others are written.
+/// The default media types for compression.
 pub const DEFAULT_TYPES: [&str; 11] = [
     "text/*",
     "application/json",
@@ -19,19 +19,19 @@ pub const DEFAULT_TYPES: [&str; 11] = [
     "image/svg+xml",
 ];
 
-/// Compressing of answers.
+/// Compression of responses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CompressionConfig {
-    /// Which codings, the one that is preferred first; default all, in this order: zstd, br, gzip.
+    /// Content codings in order of preference; default all, in this order: zstd, br, gzip.
     pub codings: Vec<ContentCoding>,
-    /// Of which media types, lower case; `text/*` for all that begin so.
+    /// Media types, lower case; `text/*` matches all that begin with `text/`.
     pub types: Vec<String>,
-    /// Bytes below which an answer of known length is left as it is; default 1 KiB.
+    /// Responses of known length below this size are not compressed; default 1 KiB.
     pub min: u64,
-    /// Answers being compressed at a time, per worker; default 64.
+    /// Limit for concurrent compressions per worker; default 64.
     pub at_once: u32,
-    /// A worker that was busy for more than this share of its time begins no more, percent; default 80.
+    /// A worker that was busy for more than this share of its time starts no compression, percent; default 80.
     pub busy: u8,
 }
 
@@ -48,11 +48,11 @@ pub enum ContentCoding {
 }
 
 impl ContentCoding {
-    /// All, in the order of preference by default.
+    /// All codings in the default order of preference.
     pub const ALL: [ContentCoding; 3] =
         [ContentCoding::Zstd, ContentCoding::Br, ContentCoding::Gzip];
 
-    /// Its name in Accept-Encoding and Content-Encoding.
+    /// The name in Accept-Encoding and Content-Encoding.
     pub const fn name(self) -> &'static str {
         match self {
             ContentCoding::Zstd => "zstd",

@@ -1,4 +1,4 @@
-//! Builds the API's part of the checked configuration.
+//! Builds the API settings of the checked configuration.
 
 use std::path::PathBuf;
 

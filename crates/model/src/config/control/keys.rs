@@ -3,7 +3,7 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 
-/// Where changes made while running are stored.
+/// Where runtime changes are stored.
 pub const WRITE_BACK: KeySchema = KeySchema::new(
     "write-back",
     ValueKind::Keyword(&[Keyword::new("off"), Keyword::new("file"), Keyword::new("overlay")]),
@@ -13,7 +13,7 @@ pub const WRITE_BACK: KeySchema = KeySchema::new(
      remembered in any case.",
 );
 
-/// Whether changes over the API may reach beyond the product.
+/// Whether changes over the API may affect more than the product.
 pub const ALLOW_PROGRAMS: KeySchema = KeySchema::new(
     "allow-programs",
     ValueKind::Flag,
@@ -24,7 +24,7 @@ pub const ALLOW_PROGRAMS: KeySchema = KeySchema::new(
      set in the file alone.",
 );
 
-/// How long the record of orders may grow.
+/// Size limit of the audit log.
 pub const AUDIT: KeySchema = KeySchema::new(
     "audit",
     ValueKind::size(64 * 1024, 1024 * 1024 * 1024),
@@ -40,7 +40,7 @@ pub const LISTEN: KeySchema = KeySchema::new(
     "Address and port of the API and its page over TCP. Whoever has no token may look, on a loopback address; elsewhere a token and TLS are needed.",
 );
 
-/// Who may use it.
+/// Who may use the API.
 pub const TOKENS: KeySchema = KeySchema::new(
     "tokens",
     ValueKind::Text { form: TextFormat::File, unset: None },
@@ -48,7 +48,7 @@ pub const TOKENS: KeySchema = KeySchema::new(
     "The file of tokens, a line each from `steelyard token`; only root or the daemon's user may be able to write it.",
 );
 
-/// By which certificate it is known.
+/// The API's certificate.
 pub const CERTIFICATE: KeySchema = KeySchema::new(
     "certificate",
     ValueKind::Text { form: TextFormat::File, unset: None },
@@ -56,7 +56,7 @@ pub const CERTIFICATE: KeySchema = KeySchema::new(
     "PEM file with the certificate for `listen`, and its key there or beside it as for a service. It is watched.",
 );
 
-/// Who may have signed clients' certificates.
+/// Authorities for client certificates.
 pub const CLIENT_AUTHORITIES: KeySchema = KeySchema::new(
     "client-authorities",
     ValueKind::Text { form: TextFormat::File, unset: None },
@@ -65,7 +65,7 @@ pub const CLIENT_AUTHORITIES: KeySchema = KeySchema::new(
      `steelyard token --certificate`. It is watched.",
 );
 
-/// Names by which it may be asked for.
+/// Host names under which the API may be requested.
 pub const HOSTS: KeySchema = KeySchema::new(
     "hosts",
     ValueKind::Texts { form: TextFormat::Domain, unset: None },

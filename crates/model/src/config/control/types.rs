@@ -4,13 +4,12 @@ use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Where the local API's socket is unless a path is written.
+/// The default path of the local API's socket.
 pub const DEFAULT_SOCKET: &str = "/run/steelyard/control.sock";
 
-/// Where the daemon stores its state unless a path is written.
+/// The default state directory of the daemon.
 pub const DEFAULT_STATE_DIR: &str = "/var/lib/steelyard";
 
-/// The local API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ControlConfig {
@@ -18,45 +17,44 @@ pub struct ControlConfig {
     pub socket: PathBuf,
     /// File mode of the socket; default 0o660.
     pub mode: u32,
-    /// Where generations and states are stored; default `/var/lib/steelyard`.
+    /// Directory of configuration generations and saved state; default `/var/lib/steelyard`.
     pub state: PathBuf,
-    /// Where changes made while running are stored, unless they say otherwise.
+    /// Where runtime changes are stored by default.
     pub write_back: WriteBack,
-    /// Changes over the API may set programs, files of secrets that are sent, the access log's file, and who may order.
+    /// Whether changes over the API may set programs, files of secrets that are sent, the access log's file, and access
+    /// to the API.
     pub allow_programs: bool,
-    /// Bytes of the record of orders.
+    /// Size limit of the audit log, bytes.
     pub audit: u64,
     /// Generations stored for rollback; default 20.
     pub generations: u32,
-    /// The API and its page over TCP; `None`: not served there.
+    /// The API and its page over TCP; `None`: not served.
     pub remote: Option<RemoteApiConfig>,
 }
 
-/// Where changes made while running are stored.
+/// Where runtime changes are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteBack {
-    /// Nowhere: they hold until the file is read again. Words about servers are remembered all the same.
+    /// Runtime changes are lost when the file is read again. Server commands are saved in any case.
     #[default]
     Off,
-    /// In the file, with its comments.
+    /// In the file, whose comments are preserved.
     File,
-    /// Beside the file, in the state directory: the file is somebody else's to write.
+    /// In an overlay file in the state directory, because another tool writes the file.
     Overlay,
 }
 
-/// The API and its page over TCP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RemoteApiConfig {
-    /// Where it listens.
     pub listen: SocketAddr,
-    /// The file of tokens; `None`: nobody has one.
+    /// The file of tokens; `None`: no token is valid.
     pub tokens: Option<PathBuf>,
-    /// The file with certificate and key; `None`: without TLS.
+    /// The file with certificate and key; `None`: no TLS.
     pub certificate: Option<PathBuf>,
-    /// The file with who may have signed clients' certificates; `None`: no client shows one.
+    /// The file of authorities for client certificates; `None`: clients present none.
     pub client_authorities: Option<PathBuf>,
-    /// Names by which it may be asked for; addresses always may.
+    /// Host names that requests may use; IP addresses are always accepted.
     pub hosts: Vec<String>,
 }

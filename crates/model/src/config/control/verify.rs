@@ -1,9 +1,9 @@
-//! Verifies the API over TCP: away from loopback only with TLS and tokens.
+//! Verifies the API over TCP: off loopback it requires TLS and tokens.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// The API over TCP: from elsewhere only with TLS and tokens; what belongs to it has no effect without it.
+/// Requires TLS and tokens for the API off loopback, and warns of its keys without `listen`.
 pub fn verify_remote_api(global: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
     let Some(control) = global.table("control") else { return };
     let Some(listen) = control.sockets("listen").first() else {

@@ -1,4 +1,4 @@
-//! Addresses as they are written: to listen on, to connect from, to connect to. It resolves no name.
+//! Parses addresses to listen on, to connect from and to connect to. It resolves no name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -10,7 +10,7 @@ use super::super::value::ConfigValue;
 use super::packets;
 use super::punycode::to_ascii;
 
-/// Addresses that one service may listen on, and sources that one pool may use.
+/// Limit for the addresses that one service listens on, and for the sources of one pool.
 const MAX_ADDRESSES: usize = 1_024;
 
 const LISTEN: &str =
@@ -18,7 +18,7 @@ const LISTEN: &str =
 const SOURCE: &str = "an address without port, such as \"10.0.0.2\" or \"2001:db8::2\"";
 const SERVER: &str = "an address or a name, and a port: \"10.0.0.11:8080\", \"[2001:db8::11]:8080\", \"name.example:8080\"";
 
-/// One or several; `":80"` stands for every address of both families.
+/// One address or several; `":80"` means every address of both families.
 pub fn decode_listen(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let texts = decode_strings(node, LISTEN)?;
     if texts.is_empty() {
@@ -45,7 +45,7 @@ pub fn decode_listen(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> 
     Ok(ConfigValue::Listen(list))
 }
 
-/// The same where one of them has several ports or any.
+/// The same if at least one address has several ports or any port.
 fn decode_listen_ranges(texts: &[&str]) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::with_capacity(texts.len());
     for text in texts {
@@ -54,7 +54,7 @@ fn decode_listen_ranges(texts: &[&str]) -> Result<ConfigValue, FindingDetails> {
     Ok(ConfigValue::ListenRanges(list))
 }
 
-/// One address and port of this machine.
+/// One local address and port.
 pub fn decode_socket(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let expected = "an address and port, such as \"127.0.0.1:9100\"";
     let text = node
@@ -69,7 +69,7 @@ pub fn decode_socket(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> 
     Ok(ConfigValue::Socket(SocketAddr::new(address, port)))
 }
 
-/// Source addresses, each once.
+/// Source addresses, each at most once.
 pub fn decode_addresses(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let mut list = Vec::new();
     for text in decode_strings(node, SOURCE)? {
@@ -87,7 +87,7 @@ pub fn decode_addresses(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetail
     Ok(ConfigValue::Addresses(list))
 }
 
-/// Where a server is.
+/// The address of a server.
 pub fn decode_server_address(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let text = node
         .as_str()
@@ -119,8 +119,8 @@ pub fn decode_server_address(node: &DeValue<'_>) -> Result<ConfigValue, FindingD
     Ok(ConfigValue::Server(ServerAddress { host, port }))
 }
 
-/// The name that a server has when none is written: its address with `-` for what a name cannot hold. IPv6
-/// addresses are spelled out, so that two of them never share a name.
+/// The default name of a server: its address, with `-` for characters that a name cannot contain. IPv6 addresses are
+/// written in full, so that two addresses never share a name.
 pub fn derive_server_name(address: &ServerAddress) -> String {
     let host = match &address.host {
         ServerHost::Ip(IpAddr::V4(v4)) => v4.to_string(),
@@ -188,7 +188,7 @@ fn split_host_port<'t>(text: &'t str, expected: &str) -> Result<(&'t str, u16), 
     }
 }
 
-/// An address, IPv6 in brackets or bare where no port follows.
+/// An IP address; IPv6 in brackets, or bare if no port follows.
 fn parse_ip(host: &str) -> Option<IpAddr> {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match inner {
@@ -224,8 +224,8 @@ fn is_multicast(address: IpAddr) -> bool {
     address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
-/// A host name: labels of letters, digits, `-` and `_`, at most 253 bytes (RFC 1035 §2.3.4), whose last label is
-/// not a number (RFC 1123 §2.1), so that a mistyped address is not taken for a name.
+/// A host name: labels of letters, digits, `-` and `_`, at most 253 bytes (RFC 1035 §2.3.4). The last label must not be
+/// a number (RFC 1123 §2.1), so that a mistyped IP address is not accepted as a name.
 fn parse_dns_name(host: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let label = |label: &str| {
@@ -241,7 +241,7 @@ fn parse_dns_name(host: &str) -> Option<String> {
     good.then(|| host.to_ascii_lowercase())
 }
 
-/// Short enough and harmless enough for a message.
+/// Shortened and escaped for a message.
 fn truncate_for_message(text: &str) -> String {
     // 80 characters identify a value and leave the message on one or two lines of a terminal.
     text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()

@@ -1,4 +1,4 @@
-//! What may be written for a key, in words: for messages about what was written instead.
+//! Describes the valid values of a key, for error messages.
 
 use toml::de::DeValue;
 
@@ -7,7 +7,7 @@ use super::super::schema::ValueKind;
 use super::super::unit::{BitsPerSecond, ByteSize, Percentage, Time};
 use super::text_format;
 
-/// What may be written for this kind, in words; the reference prints the same.
+/// Describes the valid values of this kind; the reference prints the same text.
 pub fn describe_expected(kind: &ValueKind) -> String {
     let text = match kind {
         ValueKind::Flag => "true or false".to_owned(),
@@ -76,7 +76,7 @@ pub fn describe_expected(kind: &ValueKind) -> String {
     unset_keyword(kind).map(|word| format!("{text}, or \"{word}\"")).unwrap_or(text)
 }
 
-/// The word for nothing set, if the kind has one.
+/// The keyword for an unset value, if the kind has one.
 pub fn unset_keyword(kind: &ValueKind) -> Option<&'static str> {
     match kind {
         ValueKind::Count { unset, .. }
@@ -90,7 +90,7 @@ pub fn unset_keyword(kind: &ValueKind) -> Option<&'static str> {
     }
 }
 
-/// A value's type, for sentences.
+/// The name of a value's type in messages.
 pub fn toml_type_name(node: &DeValue<'_>) -> &'static str {
     match node {
         DeValue::String(_) => "a string",

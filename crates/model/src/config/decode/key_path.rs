@@ -1,6 +1,6 @@
-//! The path of a key, as messages name it.
+//! The path of a key in messages.
 
-/// Where the walk is, as text.
+/// The current path of the walk as text.
 #[derive(Debug, Default)]
 pub(super) struct KeyPath {
     pub(super) text: String,
@@ -27,7 +27,7 @@ impl KeyPath {
     }
 }
 
-/// A key as it stands in a key path: quoted unless it is bare (TOML 1.0, keys).
+/// A key in a key path: quoted unless it is a bare key (TOML 1.0).
 pub fn quote_key(key: &str) -> String {
     let bare =
         !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');

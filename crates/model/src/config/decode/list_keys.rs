@@ -1,13 +1,13 @@
-//! Says where a list may stand for a table: where the key of its short form takes lists.
+//! Decides where a list may be written instead of a table: if the key of the short form accepts lists.
 
 use super::super::schema::{TableSchema, TableShorthand, ValueKind};
 
-/// Whether a list may stand for this key of a table, and so for the table.
+/// Whether this key of a table accepts a list, and so the table does.
 pub fn accepts_list(table: &'static TableSchema, key: &str) -> bool {
     table.find(key).is_some_and(|(_, key)| is_list_kind(&key.kind))
 }
 
-/// Whether a list of values may be written.
+/// Whether the kind accepts a list of values.
 fn is_list_kind(kind: &ValueKind) -> bool {
     match kind {
         ValueKind::KeywordList(_)

@@ -1,8 +1,8 @@
-//! Names of ours: kebab-case.
+//! Validates object names: kebab-case.
 
 use super::super::finding::FindingDetails;
 
-/// Approve a kebab-case name of at most `most` characters.
+/// Validates a kebab-case name of at most `most` characters.
 pub fn validate_name(text: &str, most: usize) -> Result<(), FindingDetails> {
     let kebab = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! What only packet forwarding writes: port ranges, networks, parts of a day. It knows no key.
+//! Parses values of packet forwarding: port ranges, networks, daily windows. It knows no key.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use super::super::ip_prefix::IpPrefix;
 use super::super::listen_range::ListenRange;
 use super::super::value::ConfigValue;
 
-/// Spans that one service may have, and networks that one list may have.
+/// Limit for the port ranges of one service, and for the networks of one list.
 const MAX_RANGES: usize = 1_024;
 
 const PREFIX: &str = "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
@@ -18,7 +18,7 @@ const PORT_RANGE: &str = "a port or a range: 1024, \"1024-65535\"";
 const HOURS: &str =
     "a part of the day: \"22:00-06:00\", or by whole hours, the last included: \"22-5\"";
 
-/// Whether a listening address is written in the form that `spans` reads: ports in a list or range, or any port.
+/// Whether a listening address has a list or range of ports, or any port, as `parse_listen_ranges` reads it.
 pub fn has_port_ranges(text: &str) -> bool {
     let ports = text.rsplit_once(':').map_or("", |(_, ports)| ports);
     let digits = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '*');
@@ -71,7 +71,7 @@ fn parse_port_range(text: &str) -> Option<(u16, u16)> {
     number(first.trim()).zip(number(last.trim())).filter(|(first, last)| first <= last)
 }
 
-/// Networks: one or a list; an address alone is a network of one.
+/// One network or a list; an address alone is a network of one address.
 pub fn decode_prefixes(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let nodes: Vec<&DeValue<'_>> = match node {
         DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
@@ -118,7 +118,7 @@ fn parse_prefix(text: &str) -> Result<IpPrefix, FindingDetails> {
     Ok(prefix)
 }
 
-/// The IPv4 network that an IPv4-mapped one means (RFC 4291 §2.5.5.2).
+/// The IPv4 network of an IPv4-mapped IPv6 prefix (RFC 4291 §2.5.5.2).
 fn unmap_prefix(address: IpAddr, bits: Option<u8>) -> Option<IpPrefix> {
     /// The bits of the prefix `::ffff:0:0/96` before the IPv4 address.
     const MAPPED: u8 = 96;
@@ -140,7 +140,6 @@ pub fn decode_port_range(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetai
     })
 }
 
-/// A part of the day.
 pub fn decode_daily_window(node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let minute = |text: &str| {
         let (hour, minute) = text.trim().split_once(':')?;

@@ -1,6 +1,6 @@
-//! Names with letters outside ASCII as they are sent (RFC 3492, RFC 5890), for what a message suggests. Pure.
+//! Converts names with non-ASCII letters to their wire form (RFC 3492, RFC 5890), for suggestions in messages. Pure.
 //!
-//! Upper case is lowered; other mappings of IDNA are left to whoever writes the name.
+//! It lowers upper case. Other mappings of IDNA are left to the author of the name.
 
 /// The parameters of Punycode (RFC 3492 §5).
 const BASE: u32 = 36;
@@ -11,7 +11,7 @@ const DAMP: u32 = 700;
 const BIAS: u32 = 72;
 const FIRST: u32 = 128;
 
-/// A name as it is sent; `None`: it is all ASCII, or no name.
+/// The wire form of a name; `None`: the name is ASCII, or not a name.
 pub fn to_ascii(name: &str) -> Option<String> {
     let odd = |c: char| !c.is_alphanumeric() && !"-._*".contains(c);
     if name.is_ascii() || name.chars().any(odd) {
@@ -57,7 +57,7 @@ fn encode(label: &str) -> Option<String> {
     Some(out)
 }
 
-/// A number of variable length.
+/// Encodes an integer of variable length.
 fn encode_integer(mut left: u32, bias: u32, out: &mut String) {
     for at in (BASE..).step_by(BASE as usize) {
         let threshold = at.saturating_sub(bias).clamp(LEAST, MOST);

@@ -1,4 +1,4 @@
-//! One written value against one kind of the schema. It knows neither key nor place.
+//! Decodes one value by its kind in the schema. It knows neither key nor place.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -17,7 +17,7 @@ use super::expectation::{describe_expected, type_mismatch, unset_keyword};
 use super::packets;
 use super::text_format;
 
-/// Read a value, or say what is wrong with it.
+/// Decodes a value, or describes what is wrong with it.
 pub fn decode_value(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue, FindingDetails> {
     let text = node.as_str();
     if let (Some(word), Some(text)) = (unset_keyword(kind), text)
@@ -88,7 +88,7 @@ pub fn decode_value(kind: &ValueKind, node: &DeValue<'_>) -> Result<ConfigValue,
 
 fn parse_integer(node: &DeValue<'_>) -> Option<i128> {
     let integer = node.as_integer()?;
-    // Too many digits for any bound: clipped, so that the bounds are what is complained about.
+    // Too many digits for any bound: clipped, so that the message is about the bounds.
     Some(i128::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i128::MAX))
 }
 
@@ -216,7 +216,7 @@ fn decode_lines(
     Ok(ConfigValue::Texts(texts))
 }
 
-/// Fields that were written as a table, in the form that fits.
+/// Suggests the list form of header fields that were written as a table.
 fn table_as_fields(table: &DeTable<'_>) -> Option<String> {
     let field = |(name, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
         let value = value.get_ref().as_str()?;
@@ -230,7 +230,7 @@ fn table_as_fields(table: &DeTable<'_>) -> Option<String> {
     }
 }
 
-/// The elements of a list, or the single value as a list of one; each only once.
+/// The elements of a list, or the single value as a list; each must occur only once.
 fn list_elements<'n, 't>(
     kind: &ValueKind,
     node: &'n DeValue<'t>,

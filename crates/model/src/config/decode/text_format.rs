@@ -1,4 +1,4 @@
-//! One written text against one form of the schema. It knows neither key nor place.
+//! Validates one text by its format in the schema. It knows neither key nor place.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::super::value::ConfigValue;
 use super::name::validate_name;
 use super::punycode::to_ascii;
 
-/// The longest text of a free form.
+/// The longest free text.
 const MAX_TEXT_BYTES: usize = 4_096;
 
-/// Approve a text, or say what is wrong with it.
+/// Validates a text, or describes what is wrong with it.
 pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDetails> {
     let visible = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
     let good = match form {
@@ -77,7 +77,7 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
     }
 }
 
-/// What is wrong with a text that no form of its own has judged.
+/// Describes the mistake in a text whose format has no parser of its own.
 fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
     let visible = text.bytes().all(|b| b.is_ascii_graphic());
     let near = match form {
@@ -106,7 +106,7 @@ fn describe_mismatch(form: TextFormat, text: &str) -> FindingDetails {
         .with_suggestion(near)
 }
 
-/// What a text of this form looks like, in words.
+/// Describes a valid text of this format.
 pub fn describe_format(form: TextFormat) -> &'static str {
     match form {
         TextFormat::Name => "a name in kebab-case",
@@ -143,7 +143,7 @@ pub fn describe_format(form: TextFormat) -> &'static str {
     }
 }
 
-/// Methods that clients send (RFC 9110 §9.3, RFC 5789, RFC 4918, RFC 3253, RFC 5323), and what caches are told with.
+/// Methods of clients (RFC 9110 §9.3, RFC 5789, RFC 4918, RFC 3253, RFC 5323), and those for purging caches.
 const METHODS: [&str; 20] = [
     "GET",
     "HEAD",
@@ -167,7 +167,7 @@ const METHODS: [&str; 20] = [
     "PURGE",
 ];
 
-/// A method that some request may have: their letter case counts (RFC 9110 §9.1).
+/// A method that can occur in a request; methods are case-sensitive (RFC 9110 §9.1).
 fn parse_method(text: &str) -> Result<ConfigValue, FindingDetails> {
     let upper = text.to_ascii_uppercase();
     let message = if !(1..=255).contains(&text.len()) || !text.bytes().all(is_token_byte) {
@@ -185,7 +185,7 @@ fn parse_method(text: &str) -> Result<ConfigValue, FindingDetails> {
         .with_suggestion(near))
 }
 
-/// A cookie that some client may send: `;` ends one (RFC 6265 §5.4), so that no name has it.
+/// A cookie that can occur in a request: `;` ends a cookie (RFC 6265 §5.4), so no name contains it.
 fn parse_cookie_pattern(text: &str) -> Result<ConfigValue, FindingDetails> {
     let trouble = |message: &str| {
         FindingDetails::new(message).with_expected(describe_format(TextFormat::Cookie))
@@ -200,7 +200,7 @@ fn parse_cookie_pattern(text: &str) -> Result<ConfigValue, FindingDetails> {
     }
 }
 
-/// A path in the form in which it is sent: what is not visible, and `#`, percent-encoded (RFC 3986 §2.1).
+/// The wire form of a path: invisible characters and `#` are percent-encoded (RFC 3986 §2.1).
 fn percent_encode_path(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -213,12 +213,12 @@ fn percent_encode_path(text: &str) -> String {
     out
 }
 
-/// A character of a token (RFC 9110 §5.6.2).
+/// Whether the byte is valid in a token (RFC 9110 §5.6.2).
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// What a table looks like that nothing may stand for.
+/// Describes a table without a short form.
 pub fn describe_table(table: &TableSchema) -> String {
     let keys = table.keys.iter().filter(|key| !matches!(key.kind, ValueKind::Refused(_)));
     // Three keys show the form; the reference has them all.
@@ -226,7 +226,7 @@ pub fn describe_table(table: &TableSchema) -> String {
     format!("a table with keys such as {}", keys.join(", "))
 }
 
-/// The table that a text `name: value` was probably meant as: with a key of that name, or with a field that is set.
+/// The table that a text `name: value` probably means: with a key of that name, or with a field to set.
 pub fn suggest_table(table: &TableSchema, text: &str) -> Option<String> {
     let (name, value) = text.split_once(':')?;
     match (table.find(name), table.find("set")) {
@@ -236,7 +236,7 @@ pub fn suggest_table(table: &TableSchema, text: &str) -> Option<String> {
     }
 }
 
-/// A field to be written, or what is wrong with it.
+/// Validates a header field to be written.
 fn parse_header_field(text: &str) -> Result<ConfigValue, FindingDetails> {
     if is_writable_field(text) {
         return Ok(ConfigValue::Text(Cow::Owned(text.to_owned())));
@@ -268,10 +268,10 @@ fn parse_header_field(text: &str) -> Result<ConfigValue, FindingDetails> {
     ))
 }
 
-/// Fields of connections and messages, which no configuration writes.
+/// Fields of connections and messages, which no configuration may write.
 const RESERVED_FIELDS: [&str; 4] = ["host", "connection", "content-length", "transfer-encoding"];
 
-/// A field that we do not write ourselves, without anything that would end it.
+/// Whether a configuration may write the field, and the field contains no line end.
 fn is_writable_field(text: &str) -> bool {
     let Some((name, value)) = text.split_once(':') else { return false };
     let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
@@ -282,7 +282,7 @@ fn is_writable_field(text: &str) -> bool {
         && value.bytes().all(plain)
 }
 
-/// Labels of at most 63 bytes, 253 in all (RFC 1035 §2.3.4); underscores occur in practice.
+/// Labels of at most 63 bytes, 253 in total (RFC 1035 §2.3.4); underscores occur in practice.
 fn is_domain(text: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -1,4 +1,4 @@
-//! Builds a source of servers of the checked configuration.
+//! Builds service discovery of the checked configuration.
 
 use std::path::PathBuf;
 

@@ -1,10 +1,9 @@
-//! Describes where servers are found.
+//! Describes `servers-from`: service discovery by DNS or from a file.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
-/// Where servers are found.
 pub const SERVERS_FROM: KeySchema = KeySchema::new(
     "servers-from",
     ValueKind::Table { table: &SERVERS_FROM_TABLE, short: TableShorthand::None, unset: None },

@@ -1,47 +1,41 @@
-//! The checked configuration of where servers of a pool are found.
+//! The checked configuration of service discovery.
 
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Where servers of a pool are found.
+/// Discovery of a pool's servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct DiscoveryConfig {
-    /// Where.
     pub place: DiscoverySource,
-    /// An answer with fewer servers is not believed.
+    /// Results with fewer servers are ignored.
     pub min: usize,
-    /// Servers taken from one answer.
+    /// Limit for the servers of one result.
     pub max: usize,
 }
 
-/// A place where servers are found.
+/// The source of a pool's servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiscoverySource {
-    /// A name.
     Dns {
-        /// The name.
         name: String,
-        /// Which records.
         records: DnsRecordType,
-        /// The servers' port; SRV records bring their own.
+        /// The servers' port; SRV records contain their own.
         port: u16,
-        /// Whom to ask; `None`: as the system does.
+        /// The DNS server to query; `None`: the system's.
         resolver: Option<SocketAddr>,
     },
-    /// A file that is watched.
+    /// A file that is watched for changes.
     File(PathBuf),
 }
 
-/// Which records of a name are servers.
+/// The DNS records that contain servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DnsRecordType {
-    /// IPv4 addresses.
     A,
-    /// IPv6 addresses.
     Aaaa,
     /// Names with ports, weights and priorities (RFC 2782).
     Srv,

@@ -1,9 +1,9 @@
-//! Verifies a source of servers: a name or a file, and a port where no record brings one.
+//! Verifies service discovery: a name or a file, and a port unless SRV records contain one.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// A source: a name or a file, and a port where no record brings one.
+/// Requires either a name or a file, and a port unless SRV records contain one.
 pub fn verify_discovery(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(from) = pool.table("servers-from") else { return };
     let path = format!("{path}.servers-from");

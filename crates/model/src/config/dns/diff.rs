@@ -1,10 +1,9 @@
-//! The keys of `[names]`, of a zone and of a name, as a difference names them.
+//! The keys of `[names]`, of a zone and of a name in a comparison.
 
 use super::types::{NameConfig, NameServerConfig, ZoneConfig};
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of `[names]`.
     NameServerKey of NameServerConfig besides ():
     Listen = "listen" => listen,
     Threads = "threads" => threads,
@@ -18,7 +17,6 @@ changed_keys! {
 }
 
 changed_keys! {
-    /// A key of a zone.
     ZoneKey of ZoneConfig besides (name):
     Nameservers = "nameservers" => nameservers,
     Contact = "contact" => contact,
@@ -28,7 +26,6 @@ changed_keys! {
 }
 
 changed_keys! {
-    /// A key of a name.
     NameKey of NameConfig besides (name):
     Zone = "zone" => zone,
     Source = "source" => source,

@@ -1,23 +1,23 @@
-//! Describes `[names]`, `[zone.NAME]` and `[name.NAME]`: DNS answers for services and servers.
+//! Describes `[names]`, `[zone.NAME]` and `[name.NAME]`: the authoritative DNS server for services and servers.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
 
-/// Zones that one file may hold.
+/// Limit for the zones of one file.
 pub const ZONES: usize = 1_000;
 
-/// Names that one file may hold.
+/// Limit for the names of one file.
 pub const NAMES: usize = 10_000;
 
-/// Networks of clients that the regions of all names may have together.
+/// Limit for the client networks in the regions of all names together.
 pub const REGIONS: usize = 10_000;
 
-/// Addresses that all names may list themselves.
+/// Limit for the addresses that all names list directly.
 pub const ADDRESSES: usize = 65_536;
 
-/// Bytes of one string of a text record (RFC 1035 §3.3.14).
+/// Limit for one string of a TXT record, bytes (RFC 1035 §3.3.14).
 pub const STRING: usize = 255;
 
 pub static SERVER: TableSchema = TableSchema {

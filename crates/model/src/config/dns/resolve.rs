@@ -1,10 +1,10 @@
-//! What follows for a name from its zone, its policy and the order of its addresses.
+//! Defaults of a name that depend on its zone, its policy and the order of its addresses.
 
 use super::types::{is_within_zone, normalize_name};
 use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::value::ConfigValue;
 
-/// Fills in what a name does not say itself.
+/// Adds the defaults of a name.
 pub fn fill_name_defaults(mut host: ConfigSection, zones: &[ConfigSection]) -> ConfigSection {
     let name = normalize_name(&host.name);
     let zone = zones.iter().filter(|zone| is_within_zone(&name, &normalize_name(&zone.name)));

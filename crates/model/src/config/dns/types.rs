@@ -1,4 +1,4 @@
-//! The checked configuration of DNS answers: the server's own settings, zones, and names with what they stand for.
+//! The checked configuration of the DNS server: its own settings, zones, and names with their addresses.
 
 use crate::config::ip_prefix::IpPrefix;
 use serde::Serialize;
@@ -9,118 +9,113 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NameServerConfig {
-    /// Where it answers; none: it does not run.
+    /// Listen addresses; empty: the name server does not run.
     pub listen: Vec<SocketAddr>,
-    /// Threads for UDP.
     pub threads: usize,
-    /// The largest answer over UDP, bytes.
+    /// The largest response over UDP, bytes.
     pub udp_size: u16,
-    /// Answers of one kind a second to one network; `None`: any number.
+    /// Rate limit for responses of one kind to one network, per second; `None`: no limit.
     pub rate: Option<u32>,
-    /// One in so many above the rate is told to use TCP; `None`: none.
+    /// Above the rate limit, one response in this many is truncated, so that the client retries over TCP; `None`: none.
     pub slip: Option<u32>,
-    /// Client subnets of resolvers are believed.
+    /// Whether the client subnet option of resolvers is used.
     pub client_subnet: bool,
-    /// Cookies are given and honoured.
+    /// Whether DNS cookies are sent and verified.
     pub cookies: bool,
-    /// TCP connections at a time.
+    /// Limit for TCP connections.
     pub connections: u32,
-    /// How long one may be silent.
+    /// Idle timeout of a TCP connection.
     pub idle: Duration,
 }
 
-/// A zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ZoneConfig {
-    /// Its name, lower-case, without the last dot.
+    /// The zone's name, lower case, without the trailing dot.
     pub name: String,
-    /// Who answers for it; at least one.
+    /// Authoritative name servers, at least one.
     pub nameservers: Vec<String>,
     /// The responsible mail address in the form of a name (RFC 1035 §3.3.13).
     pub contact: String,
-    /// How long an answer is cached, whole seconds.
+    /// TTL of records, whole seconds.
     pub ttl: Duration,
-    /// How long the lack of one is cached, whole seconds.
+    /// TTL of negative responses, whole seconds.
     pub negative_ttl: Duration,
-    /// TXT records of its own name.
+    /// TXT records at the zone's own name.
     pub text: Vec<String>,
 }
 
-/// A name.
+/// A name in a zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NameConfig {
-    /// Lower-case, without the last dot.
+    /// Lower case, without the trailing dot.
     pub name: String,
-    /// The zone that it lies in.
+    /// The zone that contains the name.
     pub zone: String,
-    /// What it stands for.
+    /// The source of its addresses.
     pub source: NameSource,
-    /// Which comes first.
+    /// How addresses are ordered or selected.
     pub policy: NamePolicy,
-    /// For `nearest`.
+    /// Client regions for `nearest`.
     pub near: Vec<ClientRegion>,
-    /// Addresses in one answer at most.
+    /// Limit for the addresses in one response.
     pub answers: usize,
-    /// How long an answer is cached, whole seconds.
+    /// TTL of records, whole seconds.
     pub ttl: Duration,
-    /// While none is up.
+    /// The response when no server is up.
     pub fallback: NameFallback,
-    /// Labels of SRV records below it: `_http._tcp`.
+    /// Labels of SRV records below the name: `_http._tcp`.
     pub srv: Vec<String>,
-    /// Protocols of its HTTPS record; none: it has none.
+    /// Protocols in its HTTPS record; empty: no record.
     pub https: Vec<String>,
-    /// Bits of an IPv4 client that count for `sticky`.
+    /// IPv4 prefix length of a client's network for `sticky`.
     pub mask4: u8,
-    /// Bits of an IPv6 client.
+    /// IPv6 prefix length of a client's network for `sticky`.
     pub mask6: u8,
 }
 
-/// What a name stands for.
+/// The source of a name's addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameSource {
-    /// The servers of a pool.
     Pool(String),
-    /// The addresses of services.
     Services(Vec<String>),
-    /// Its own addresses.
+    /// Addresses listed in the file.
     Addresses(Vec<NamedAddress>),
-    /// Another name.
+    /// Another name (CNAME).
     Cname(String),
 }
 
-/// Addresses that the file lists.
+/// A named entry of listed addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NamedAddress {
-    /// Its name.
     pub name: String,
-    /// One, or several of one site.
+    /// One address, or several of one site.
     pub addresses: Vec<IpAddr>,
-    /// 0–256.
+    /// Weight, 0–256.
     pub weight: u16,
 }
 
-/// Which comes first in an answer.
+/// How addresses are ordered or selected in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NamePolicy {
-    /// Each in turn.
+    /// Each address in turn.
     RoundRobin,
     /// In proportion to weights.
     Weighted,
-    /// What the client's network prefers.
+    /// The addresses that the client's network prefers.
     Nearest,
-    /// The same for a client's network.
+    /// The same addresses for the same client network.
     Sticky,
     /// The first that is up.
     Failover,
 }
 
 impl NamePolicy {
-    /// As in the file.
+    /// The keyword in the file.
     pub const fn name(self) -> &'static str {
         match self {
             NamePolicy::RoundRobin => "round-robin",
@@ -132,34 +127,33 @@ impl NamePolicy {
     }
 }
 
-/// What is answered while none is up.
+/// The response when no server is up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameFallback {
-    /// All, as if they were up.
+    /// All addresses, as if they were up.
     All,
     /// No address.
     None,
-    /// These.
+    /// These addresses.
     LastResort(Vec<IpAddr>),
 }
 
-/// Networks of clients and what they prefer.
+/// Client networks and what they prefer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientRegion {
-    /// The networks.
     pub client: Vec<IpPrefix>,
-    /// Names of what is preferred.
+    /// Names of the preferred entries.
     pub prefer: Vec<String>,
 }
 
-/// A name as it is compared: lower-case, without the last dot.
+/// The form of a name for comparison: lower case, without the trailing dot.
 pub fn normalize_name(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-/// Whether `name` is `zone` or lies below it; both plain.
+/// Whether `name` equals `zone` or is below it; both normalised.
 pub fn is_within_zone(name: &str, zone: &str) -> bool {
     name.strip_suffix(zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }

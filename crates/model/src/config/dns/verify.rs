@@ -1,4 +1,5 @@
-//! Verifies the name server, zones and names: what lies outside, loops, stands twice, or could never be answered.
+//! Verifies the name server, zones and names: names outside zones, alias loops, duplicates, and names without any
+//! response.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -12,10 +13,10 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::suggestion::nearest_match;
 
-/// The most bytes of a name as text (RFC 1035 §2.3.4).
+/// The longest name as text, bytes (RFC 1035 §2.3.4).
 const LONGEST: usize = 253;
 
-/// Verify all of it. `whole`: the file was read to its end.
+/// Verifies all DNS tables. `whole`: the file was parsed completely.
 pub fn verify_dns(effective: &EffectiveSettings, whole: bool, sink: &mut FindingCollector<'_, '_>) {
     verify_name_server(effective, sink);
     let zones: Vec<String> =
@@ -64,7 +65,7 @@ fn verify_name_server(effective: &EffectiveSettings, sink: &mut FindingCollector
     }
 }
 
-/// Two spellings of one name.
+/// Reports two spellings of one name.
 fn verify_unique_names(
     sections: &[ConfigSection],
     kind: &str,
@@ -125,7 +126,7 @@ pub fn verify_zone(
     }
 }
 
-/// What it stands for: one thing, which exists.
+/// Requires exactly one source of addresses, which must exist.
 fn verify_source(
     host: &ConfigSection,
     path: &str,
@@ -215,7 +216,7 @@ fn verify_zone_membership(
     }
 }
 
-/// Whoever follows aliases must arrive, and must not have to ask for a name in order to answer for it.
+/// An alias must end at an address, and a name must not depend on its own resolution.
 fn verify_alias_chain(
     host: &ConfigSection,
     path: &str,
@@ -321,7 +322,7 @@ fn verify_policy(
     }
 }
 
-/// Names of what a name stands for; `None` where they are found only at run time.
+/// Names of a name's servers; `None`: discovered at run time.
 fn candidate_names(host: &ConfigSection, effective: &EffectiveSettings) -> Option<Vec<String>> {
     let text = |one: &ConfigSection| one.text("name").unwrap_or_default().to_owned();
     if let Some(pool) = host.text("pool") {

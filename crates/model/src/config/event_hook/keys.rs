@@ -1,10 +1,9 @@
-//! Describes hooks and the events that they may name.
+//! Describes hooks, and the events that can start them.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
-/// Programs that are started for events.
 pub const HOOK: KeySchema = KeySchema::new(
     "hook",
     ValueKind::List { table: &HOOK_TABLE, short: TableShorthand::None, most: 64 },
@@ -12,7 +11,7 @@ pub const HOOK: KeySchema = KeySchema::new(
     "Programs that are told of events.",
 );
 
-/// Kinds of events that a hook may name.
+/// Events that can start a hook.
 pub static EVENTS: [Keyword; 84] = [
     Keyword::new("all"),
     Keyword::new("server-up"),

@@ -1,23 +1,22 @@
-//! The checked configuration of programs that are started for events.
+//! The checked configuration of programs started on events.
 
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A program that is started for events.
+/// A program started on events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct EventHook {
-    /// Its name.
     pub name: String,
-    /// The program; run as it is, never by a shell.
+    /// The program, executed directly without a shell.
     pub run: PathBuf,
-    /// Kinds of events; `all` among them: every kind.
+    /// Kinds of events; `all` includes every kind.
     pub on: Vec<&'static str>,
-    /// It is killed after so long.
+    /// The program is killed after this time.
     pub timeout: Duration,
-    /// So many may run at a time.
+    /// Limit for concurrent runs.
     pub at_once: usize,
-    /// So many events may wait.
+    /// Limit for queued events.
     pub queue: usize,
 }

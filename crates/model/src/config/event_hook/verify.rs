@@ -1,11 +1,11 @@
-//! Verifies hooks: each program by its absolute path, each name once.
+//! Verifies hooks: absolute paths and unique names.
 
 use std::collections::HashSet;
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// Hooks: each program by its whole path, each name once.
+/// Requires absolute paths and unique names.
 pub fn verify_hooks(global: &ConfigSection, sink: &mut FindingCollector<'_, '_>) {
     let mut names = HashSet::new();
     for (at, hook) in global.list("hook").iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Builds the checked configuration from verified settings: only the form changes.
+//! Builds the checked configuration from verified settings; it only converts types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::config::pool::build_pool;
 use crate::config::service::build_service;
 use crate::config::{capture, dns, heartbeat, link, mptcp, packets, uplink, vrrp};
 
-/// Build what `verify` has approved.
+/// Builds a configuration that `verify` accepted.
 pub fn build_config(effective: &EffectiveSettings) -> Config {
     let shared: BTreeSet<IpAddr> =
         effective.vrrp.iter().flat_map(|group| group.addresses("addresses")).copied().collect();

@@ -1,4 +1,4 @@
-//! What differs between two configurations, by name, so that only that is touched. It touches nothing itself.
+//! Compares two configurations by object name, so that a reload changes only what differs. It applies nothing itself.
 
 mod display;
 
@@ -18,54 +18,44 @@ use crate::config::service::ServiceKey;
 use crate::config::uplink::{UplinkKey, UplinksKey};
 use crate::config::vrrp::VrrpKey;
 
-/// From one configuration to another.
+/// The differences between two configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigDiff {
-    /// Keys of `[global]` that changed.
     pub global: Vec<GlobalKey>,
-    /// Keys of `[packets]` that changed.
     #[serde(default)]
     pub packets: Vec<PacketsKey>,
-    /// Services.
     pub services: ObjectChanges<Vec<ServiceKey>>,
-    /// Pools.
     pub pools: ObjectChanges<PoolChange>,
-    /// Shared addresses.
+    /// VRRP groups.
     #[serde(default)]
     pub vrrp: ObjectChanges<Vec<VrrpKey>>,
     /// Heartbeats with other members.
     #[serde(default)]
     pub heartbeats: ObjectChanges<Vec<HeartbeatKey>>,
-    /// Captures.
     pub captures: ObjectChanges<Vec<CaptureKey>>,
-    /// Bundles of links.
+    /// Link bundles.
     #[serde(default)]
     pub links: ObjectChanges<Vec<LinkKey>>,
-    /// Keys of `[mptcp]` that changed.
     #[serde(default)]
     pub mptcp: Vec<MptcpKey>,
-    /// Keys of `[uplinks]` that changed.
     #[serde(default)]
     pub outward: Vec<UplinksKey>,
-    /// Uplinks.
     #[serde(default)]
     pub uplinks: ObjectChanges<Vec<UplinkKey>>,
-    /// Keys of `[names]` that changed.
     #[serde(default)]
     pub name_server: Vec<NameServerKey>,
-    /// Zones.
     #[serde(default)]
     pub zones: ObjectChanges<Vec<ZoneKey>>,
-    /// Names that are answered for.
+    /// DNS names.
     #[serde(default)]
     pub names: ObjectChanges<Vec<NameKey>>,
 }
 
-/// What has to be done to get from `old` to `new`; empty exactly when they are equal.
+/// The differences from `old` to `new`; empty exactly when they are equal.
 pub fn diff(old: &Config, new: &Config) -> ConfigDiff {
     let mut services = diff_objects(&old.services, &new.services, ServiceKey::between);
-    // What follows from other services is no change of this one.
+    // A difference that only follows from other services is no change of this one.
     services.changed.retain(|_, keys| !keys.is_empty());
     ConfigDiff {
         global: GlobalKey::between(&old.global, &new.global),

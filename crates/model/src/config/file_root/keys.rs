@@ -1,4 +1,4 @@
-//! The whole configuration, described once; the tables that it names describe themselves.
+//! The root table of the configuration; the tables below it have their own modules.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, MAX_OBJECTS, TableSchema, TextFormat, ValueKind,
@@ -7,7 +7,6 @@ use crate::config::{
     capture, dns, global, heartbeat, link, mptcp, packets, pool, service, uplink, vrrp,
 };
 
-/// The top of the file.
 pub static ROOT: TableSchema = TableSchema {
     description: "the file",
     exclusive_groups: &[],

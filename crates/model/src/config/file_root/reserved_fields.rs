@@ -1,7 +1,7 @@
-//! Works out which fields clients of each service may not write.
+//! Determines the header fields that clients of each service may not send.
 //!
-//! A pool may be used by several services: what one of them tells its servers of clients' certificates must not come from a
-//! client of another one.
+//! Several services can use one pool. A field with which one service reports client certificates to servers must not
+//! come from a client of another service.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::config::forwarding_mode::ForwardingMode;
 use crate::config::reserved_fields::ReservedFields;
 use crate::config::service::ServiceConfig;
 
-/// Works it out for every service.
+/// Determines the reserved fields of every service.
 pub fn fill_reserved_fields(config: &mut Config) {
     let targets: Vec<BTreeSet<String>> =
         config.services.values().map(|service| request_targets(config, service)).collect();
@@ -47,7 +47,7 @@ pub fn fill_reserved_fields(config: &mut Config) {
     }
 }
 
-/// Whom a service may send requests to: pools by name and servers by address.
+/// The targets of a service's requests: pools by name and servers by address.
 fn request_targets(config: &Config, service: &ServiceConfig) -> BTreeSet<String> {
     let own = Some(service.pool.as_str());
     let ruled = service.rules.iter().flat_map(|rule| rule.pools()).flatten();

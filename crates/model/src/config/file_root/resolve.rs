@@ -1,5 +1,5 @@
-//! Resolves written settings into effective ones: inheritance (global → service or pool → server), defaults, and what
-//! follows from other settings. It reports nothing: `verify` checks the result.
+//! Resolves effective settings: inheritance (global → service or pool → server), defaults, and values that depend on
+//! other settings. It reports nothing: `verify` checks the result.
 
 use crate::config::capture::CAPTURE;
 use crate::config::dns::SERVER as NAMES;
@@ -22,7 +22,7 @@ use crate::config::uplink::{UPLINK, UPLINKS_TABLE};
 use crate::config::vrrp::resolve_vrrp;
 use crate::config::{dns, heartbeat};
 
-/// Resolve the whole file.
+/// Resolves the whole file.
 pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
     let nothing = ConfigSection::new(&GLOBAL, SourceSpan::default());
     let written = root.table("global").unwrap_or(&nothing);
@@ -82,7 +82,7 @@ pub fn resolve_config(root: &ConfigSection) -> EffectiveSettings {
     effective
 }
 
-/// A table of the file's top, all defaults where it is not written.
+/// A top-level table, with all defaults if it is not written.
 fn top_table(root: &ConfigSection, key: &str, table: &'static TableSchema) -> ConfigSection {
     resolve_top_table(
         table,

@@ -1,4 +1,4 @@
-//! A configuration that shares with the one before what is the same in both.
+//! Shares unchanged objects between a configuration and the previous one.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::types::Config;
 use crate::config::pool::{PoolConfig, index_servers};
 
 impl Config {
-    /// The same configuration, in which every object that `old` has just so is the object of `old`.
+    /// Returns the same configuration, in which every object that equals one of `old` is that object of `old`.
     pub fn reuse_unchanged(self, old: &Config) -> Config {
         let services = self.services.into_iter().map(|(name, new)| match old.services.get(&name) {
             Some(old) if *old == new => (name, Arc::clone(old)),

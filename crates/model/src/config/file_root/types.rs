@@ -1,4 +1,4 @@
-//! The whole configuration: every table together, checked and with its defaults.
+//! The checked configuration: all tables with their defaults.
 
 use crate::config::capture::CaptureConfig;
 use crate::config::dns::{NameConfig, NameServerConfig, ZoneConfig};
@@ -15,36 +15,33 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
+/// The whole configuration. Objects are shared, so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Config {
-    /// What belongs to the process.
+    /// Settings of the process.
     pub global: GlobalConfig,
-    /// The packet plane.
+    /// Settings of the packet plane.
     pub packets: PacketPlaneConfig,
-    /// Services by name.
     pub services: BTreeMap<String, Arc<ServiceConfig>>,
-    /// Pools by name. Every pool that a service names is here.
+    /// Pools by name, including every pool that a service names.
     pub pools: BTreeMap<String, Arc<PoolConfig>>,
-    /// Shared addresses by the names of their groups.
+    /// VRRP groups by name.
     pub vrrp: BTreeMap<String, Arc<VrrpConfig>>,
     /// Heartbeats by the names of the other members.
     pub heartbeats: BTreeMap<String, Arc<HeartbeatConfig>>,
-    /// When packets are captured, by name.
+    /// Capture rules by name.
     pub captures: BTreeMap<String, Arc<CaptureConfig>>,
-    /// Bundles of links by name.
+    /// Link bundles by name.
     pub links: BTreeMap<String, Arc<LinkBundle>>,
     /// Settings of Multipath TCP.
     pub mptcp: MptcpConfig,
-    /// What belongs to all uplinks.
+    /// Settings common to all uplinks.
     pub outward: UplinksConfig,
-    /// Uplinks by name.
     pub uplinks: BTreeMap<String, Arc<UplinkConfig>>,
-    /// The name server.
     pub name_server: NameServerConfig,
     /// Zones by domain.
     pub zones: BTreeMap<String, Arc<ZoneConfig>>,
-    /// Names that are answered for. The zone, pool and services of each are here.
+    /// DNS names. The configuration contains the zone, pool and services of each.
     pub names: BTreeMap<String, Arc<NameConfig>>,
 }

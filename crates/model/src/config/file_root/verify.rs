@@ -1,5 +1,5 @@
-//! Verifies how settings relate: what is missing, what contradicts, what has no effect. It looks at effective
-//! settings, so that an inherited value is verified where it acts.
+//! Verifies relations between settings: missing, contradicting or ineffective ones. It checks effective settings, so
+//! that an inherited value is verified where it applies.
 
 use crate::config::decode::expectation;
 use crate::config::decode::key_path::quote_key;
@@ -22,7 +22,7 @@ use crate::config::{
     affinity, capture, dns, heartbeat, link, mptcp, packets, pool, rules, service, uplink, vrrp,
 };
 
-/// Verify everything. `whole`: the file was read to its end; otherwise absence proves nothing and is not reported.
+/// Verifies all tables. `whole`: the file was parsed completely; otherwise missing settings are not reported.
 pub fn verify_config(
     effective: &EffectiveSettings,
     whole: bool,
@@ -113,7 +113,7 @@ fn verify_required_tables(effective: &EffectiveSettings, sink: &mut FindingColle
     }
 }
 
-/// Nothing is served, answered for or led anywhere.
+/// Whether the configuration has no service, name, link, uplink, VRRP group or Multipath TCP endpoint.
 fn serves_nothing(effective: &EffectiveSettings) -> bool {
     let EffectiveSettings { services, dns_names: hosts, links, uplinks, vrrp, mptcp, .. } =
         effective;

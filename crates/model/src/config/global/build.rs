@@ -1,4 +1,4 @@
-//! Builds the process's part of the checked configuration.
+//! Builds the process settings of the checked configuration.
 
 use std::path::PathBuf;
 

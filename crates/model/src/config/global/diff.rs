@@ -1,10 +1,9 @@
-//! The keys of `[global]`, as a difference names them.
+//! The keys of `[global]` in a comparison.
 
 use super::types::GlobalConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of `[global]`.
     GlobalKey of GlobalConfig besides ():
     Workers = "workers" => workers,
     Connections = "connections" => connections,

@@ -1,4 +1,4 @@
-//! Describes `[global]`: the process, and defaults for services and pools.
+//! Describes `[global]`: settings of the process, and defaults for services and pools.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::config::schema::{
 use crate::config::value::ConfigValue;
 use crate::config::{balance, control, event_hook, history, pool, service, socket, telemetry};
 
-/// What our cookies are made with.
+/// The secret of affinity cookies.
 pub const STICKY_SECRET_FILE: KeySchema = KeySchema::new(
     "sticky-secret-file",
     ValueKind::Text { form: TextFormat::File, unset: None },
@@ -19,7 +19,7 @@ pub const STICKY_SECRET_FILE: KeySchema = KeySchema::new(
      read it. It is watched.",
 );
 
-/// When a certificate's end is near.
+/// When to warn of a certificate that will expire.
 pub const CERTIFICATE_WARNING: KeySchema = KeySchema::new(
     "certificate-warning",
     ValueKind::time(0, 3_660 * 86_400_000),

@@ -1,4 +1,4 @@
-//! Verifies what settings of the process contradict.
+//! Verifies contradictions between settings of the process.
 
 use crate::config::effective_settings::EffectiveSettings;
 use crate::config::finding::{FindingCollector, FindingDetails};

@@ -1,10 +1,9 @@
-//! The keys of a heartbeat, as a difference names them.
+//! The keys of a heartbeat in a comparison.
 
 use super::types::HeartbeatConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a heartbeat.
     HeartbeatKey of HeartbeatConfig besides (peer):
     Name = "name" => name,
     Secret = "secret" => secret,

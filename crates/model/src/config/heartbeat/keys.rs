@@ -1,16 +1,16 @@
-//! Describes `[heartbeat.PEER]`: what two members tell each other beside VRRP, by several paths.
+//! Describes `[heartbeat.PEER]`: heartbeats between two members in addition to VRRP, over several paths.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
-/// Members that one file may name.
+/// Limit for the members of one file.
 pub const PEERS: usize = 1;
 
-/// Paths of a heartbeat.
+/// Limit for the paths of a heartbeat.
 pub const PATHS: usize = 8;
 
-/// Targets of a heartbeat.
+/// Limit for the targets of a heartbeat.
 pub const TARGETS: usize = 16;
 
 pub static HEARTBEAT: TableSchema = TableSchema {

@@ -1,15 +1,14 @@
-//! What follows for a heartbeat from the groups of shared addresses.
+//! Defaults of a heartbeat that depend on the VRRP groups.
 
 use std::time::Duration;
 
 use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::value::ConfigValue;
 
-/// As often as VRRP advertises by default (RFC 9568 §5.2.7).
+/// The default advertisement interval of VRRP (RFC 9568 §5.2.7).
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Fills in what a heartbeat does not say itself: where both are as quick, a machine that is gone is found out about as
-/// soon as by VRRP alone.
+/// Adds the defaults of a heartbeat. With equal intervals, a lost member is detected about as fast as by VRRP alone.
 pub fn fill_heartbeat_defaults(
     mut heartbeat: ConfigSection,
     groups: &[ConfigSection],

@@ -5,71 +5,67 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The heartbeat with one other member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeartbeatConfig {
-    /// The other member's name.
     pub peer: String,
-    /// Ours.
+    /// This member's name.
     pub name: String,
-    /// The file of keys.
     pub secret: PathBuf,
-    /// One at least.
+    /// At least one path.
     pub paths: Vec<HeartbeatPathConfig>,
-    /// Of UDP, on both members.
+    /// UDP port on both members.
     pub port: u16,
-    /// Between two rounds of beats.
+    /// Interval between heartbeats.
     pub every: Duration,
-    /// A path by which nothing comes for so long is down.
+    /// A path without heartbeats for this time is down.
     pub timeout: Duration,
-    /// What should be reached; `None`: nothing is compared.
+    /// Targets whose reachability the members compare; `None`: no comparison.
     pub reach: Option<ReachabilityConfig>,
-    /// Who has to agree; `None`: nobody.
+    /// The witness that must agree to a takeover; `None`: no witness.
     pub witness: Option<WitnessConfig>,
 }
 
-/// A third machine without which, or without the other member, nobody is active.
+/// A third party for quorum: a member is active only with the witness or the other member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WitnessConfig {
-    /// What is asked there.
+    /// The protocol of the witness.
     pub by: WitnessProtocol,
-    /// Where; one at least.
+    /// URLs of the witness; at least one.
     pub at: Vec<WitnessUrl>,
-    /// For how long both agree at a time.
+    /// Duration of the lease.
     pub lease: Duration,
-    /// The file of the token that is shown.
+    /// The file of the token that authenticates this member.
     pub token: Option<PathBuf>,
-    /// Who may have signed its certificate; `None`: whom this machine trusts.
+    /// The authorities for the witness's certificate; `None`: those of the system.
     pub ca: Option<PathBuf>,
 }
 
-/// How a witness is asked.
+/// The protocol of a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WitnessProtocol {
-    /// By a lease, with one PUT.
+    /// A lease, acquired with one PUT.
     Http,
-    /// By a key with a lease of etcd.
+    /// A key with an etcd lease.
     Etcd,
 }
 
-/// A server of HTTP and what it has there.
+/// The URL of a witness: an HTTP server and a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WitnessUrl {
-    /// By TLS.
+    /// Whether to use TLS.
     pub secure: bool,
-    /// A name or an address.
+    /// A name or an IP address.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// What comes before the names there, without a slash at its end.
+    /// The prefix of names on the server, without a trailing slash.
     pub path: String,
 }
 
 impl WitnessUrl {
-    /// Reads `http://HOST:PORT/PATH` or `https://…`.
+    /// Parses `http://HOST:PORT/PATH` or `https://…`.
     pub fn parse(text: &str) -> Option<WitnessUrl> {
         let (scheme, rest) = text.split_once("://")?;
         let secure = match scheme {
@@ -104,7 +100,7 @@ impl WitnessUrl {
         fits.then(|| WitnessUrl { secure, host: host.to_owned(), port, path })
     }
 
-    /// Whether what is said to it passes no network.
+    /// Whether traffic stays on this machine.
     pub fn is_loopback(&self) -> bool {
         let ip = self.host.parse::<IpAddr>();
         self.host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
@@ -122,34 +118,34 @@ impl std::fmt::Display for WitnessUrl {
     }
 }
 
-/// A way between both members.
+/// A network path between both members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HeartbeatPathConfig {
-    /// Our address.
+    /// This member's address.
     pub local: IpAddr,
-    /// The other one's.
+    /// The other member's address.
     pub peer: IpAddr,
-    /// The interface that it is bound to; `None`: as the kernel routes.
+    /// The interface to bind to; `None`: the kernel's routing decides.
     pub interface: Option<String>,
 }
 
-/// Targets by which two members are compared.
+/// Targets whose reachability two members compare.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ReachabilityConfig {
-    /// Asked by ICMP echo.
+    /// Targets checked with ICMP echo.
     pub echo: Vec<IpAddr>,
-    /// Asked by a TCP connection.
+    /// Targets checked with a TCP connection.
     pub connect: Vec<SocketAddr>,
-    /// Between two questions.
+    /// Interval between checks.
     pub every: Duration,
-    /// An answer that takes longer is none.
+    /// Time limit for a response.
     pub timeout: Duration,
-    /// Answers in a row after which a target is reached again.
+    /// Consecutive successes until a target counts as reachable.
     pub rise: u8,
-    /// Questions in a row without an answer after which it is not.
+    /// Consecutive failures until a target counts as unreachable.
     pub fall: u8,
-    /// One member must have reached more for so long before an address moves.
+    /// How long one member must have reached more targets before an address moves.
     pub settle: Duration,
 }

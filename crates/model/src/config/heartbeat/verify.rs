@@ -1,4 +1,4 @@
-//! Verifies heartbeats: paths that are none, times that contradict, and what delays a takeover.
+//! Verifies heartbeats: unusable paths, contradicting times, and settings that delay a takeover.
 
 mod witness;
 
@@ -14,7 +14,6 @@ use crate::config::unit::Time;
 use crate::config::value::ConfigValue;
 use witness::verify;
 
-/// Verify all of them.
 pub fn verify_heartbeat(
     effective: &EffectiveSettings,
     whole: bool,
@@ -51,13 +50,13 @@ pub fn verify_heartbeat(
     }
 }
 
-/// A heartbeat names groups by number and family: the same number on two interfaces would be one.
+/// A heartbeat identifies groups by number and family, so the same number on two interfaces would be ambiguous.
 fn verify_distinct_groups(groups: &[ConfigSection], sink: &mut FindingCollector<'_, '_>) {
     let mut seen: HashMap<(u64, bool), &ConfigSection> = HashMap::new();
     for group in groups {
         let v6 = group.addresses("addresses").first().is_some_and(IpAddr::is_ipv6);
         let Some(other) = seen.insert((group.count_or_zero("id"), v6), group) else { continue };
-        // On one interface that is wrong without a heartbeat too, and said already.
+        // On one interface this is an error without a heartbeat too, which has been reported already.
         if other.text("interface") != group.text("interface") {
             let message = format!("the heartbeat cannot tell this group from `{}`", other.name);
             let trouble =

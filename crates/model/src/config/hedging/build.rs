@@ -3,7 +3,6 @@
 use super::types::{HedgeDelay, HedgingConfig};
 use crate::config::section::ConfigSection;
 
-/// When a second server is asked.
 pub fn build_hedging(section: &ConfigSection) -> HedgingConfig {
     let percentile = section.count("percentile").unwrap_or(95);
     let after = section.time("after").map_or(HedgeDelay::Percentile(percentile), HedgeDelay::Time);

@@ -3,7 +3,7 @@
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// A second server that nothing is ever sent to.
+/// Warns of a delay that no attempt reaches, and of a pool that allows no second attempt.
 pub fn verify_hedging(
     hedge: &ConfigSection,
     pool: &ConfigSection,

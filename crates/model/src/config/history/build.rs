@@ -1,4 +1,4 @@
-//! Builds the history's part of the checked configuration.
+//! Builds the history settings of the checked configuration.
 
 use super::types::HistoryRetention;
 use crate::config::section::ConfigSection;

@@ -1,9 +1,8 @@
-//! Describes how much history is stored.
+//! Describes the retention of stored history.
 
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use crate::config::value::ConfigValue;
 
-/// How much history is stored.
 pub const HISTORY: KeySchema = KeySchema::new(
     "history",
     ValueKind::Table {

@@ -8,7 +8,7 @@ use crate::config::value::ConfigValue;
 /// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
-/// The most that a window can be (RFC 9113 §6.9.1).
+/// The largest flow-control window (RFC 9113 §6.9.1).
 const WINDOW: u64 = (1 << 31) - 1;
 
 /// `http2` of a service.

@@ -1,81 +1,78 @@
-//! The configuration of HTTP/2: towards clients (`ClientHttp2`) and towards servers (`ServerHttp2`).
+//! The checked configuration of HTTP/2: towards clients (`ClientHttp2`) and towards servers (`ServerHttp2`).
 //!
-//! Numbers and words alone; the request plane speaks it.
+//! Plain data; the request plane implements the protocol.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// HTTP/2 towards clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientHttp2 {
-    /// Where it is spoken; default over TLS.
+    /// Where HTTP/2 is offered; default over TLS.
     pub offer: ClientHttp2Mode,
-    /// Requests at a time on one connection; default 100.
+    /// Limit for concurrent requests on one connection; default 100.
     pub streams: u32,
-    /// Bytes of one request's body that may be on their way at first; default 256 KiB.
+    /// Initial flow-control window of one request body, bytes; default 256 KiB.
     pub window: u32,
-    /// What that may grow to, and what all bodies of one connection together may; default 4 MiB.
+    /// Limit to which this window may grow, and limit for all request bodies of one connection together; default 4 MiB.
     pub window_most: u32,
-    /// Bytes of one answer that wait for its client; default 64 KiB.
+    /// Bytes of one response buffered for its client; default 64 KiB.
     pub send_buffer: u32,
-    /// How old a connection may become before it is ended in order; `None`: as old as it likes. Default 1 h.
+    /// Maximum age of a connection before a graceful close; `None`: no limit. Default 1 h.
     pub age: Option<Duration>,
-    /// What a client may do in ten seconds.
+    /// Limits for a client within ten seconds.
     pub flood: Http2FloodLimits,
 }
 
-/// What one connection may do in ten seconds before it is ended.
+/// Limits for one connection within ten seconds; beyond a limit the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Http2FloodLimits {
-    /// Requests taken back (CVE-2023-44487); default 500.
+    /// Requests reset by the client (CVE-2023-44487); default 500.
     pub resets: u32,
     /// PING, SETTINGS, PRIORITY, unknown and empty frames; default 1,000.
     pub control_frames: u32,
-    /// Answers cut into pieces of less than 64 bytes by windows; default 1,000.
+    /// Response frames of less than 64 bytes that small windows force; default 1,000.
     pub tiny_frames: u32,
-    /// Requests that break HTTP/2's own rules; default 100.
+    /// Requests that violate HTTP/2's rules; default 100.
     pub malformed: u32,
 }
 
-/// Where HTTP/2 is spoken with clients.
+/// Where HTTP/2 is offered to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientHttp2Mode {
-    /// Nowhere.
     Off,
-    /// Over TLS, where the client takes it up.
+    /// Over TLS, if the client selects it (ALPN).
     Tls,
-    /// Also without TLS, with clients that begin with its preface (RFC 9113 §3.3).
+    /// Also without TLS, for clients that start with the preface (RFC 9113 §3.3).
     Always,
 }
 
-/// HTTP/2 towards servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerHttp2 {
-    /// Whether; default off.
+    /// When HTTP/2 is used; default off.
     pub speak: ServerHttp2Mode,
-    /// Requests at a time on one connection, if the server allows as many; default 100.
+    /// Limit for concurrent requests on one connection, if the server allows as many; default 100.
     pub streams: u32,
-    /// Bytes of one answer's body that may be on their way at first; default 256 KiB.
+    /// Initial flow-control window of one response body, bytes; default 256 KiB.
     pub window: u32,
-    /// What that may grow to, and what all answers of one connection together may; default 4 MiB.
+    /// Limit to which this window may grow, and limit for all responses of one connection together; default 4 MiB.
     pub window_most: u32,
-    /// Silence of a connection after which it is asked for a sign of life; `None`: never. Default 5.5 min.
+    /// Silence of a connection before a PING is sent; `None`: no PING. Default 5.5 min.
     pub ping: Option<Duration>,
 }
 
-/// Whether servers are spoken to in HTTP/2.
+/// When HTTP/2 is used with servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerHttp2Mode {
-    /// HTTP/1.1.
+    /// Never: HTTP/1.1.
     Off,
-    /// Where a server takes it up under TLS; without TLS always.
+    /// If a server selects it under TLS; always without TLS.
     Prefer,
-    /// Nothing else: a server under TLS that does not take it up is not used.
+    /// Always: a TLS server that does not select HTTP/2 is not used.
     Only,
 }
 

@@ -4,7 +4,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unsupported_keys::written_keys;
 
-/// Verify a service's: keys without effect where HTTP/2 is not spoken with clients.
+/// Warns of a service's keys without effect when HTTP/2 is off.
 pub fn verify_client_http2(
     service: &ConfigSection,
     path: &str,
@@ -23,7 +23,7 @@ pub fn verify_client_http2(
     warn_without_effect(http2, "offer", &format!("{path}.http2"), why, expected, sink);
 }
 
-/// Verify a pool's: keys without effect where HTTP/2 is not spoken with servers.
+/// Warns of a pool's keys without effect when HTTP/2 is off.
 pub fn verify_server_http2(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     verify_windows(pool, path, sink);
     let Some(http2) = pool.table("http2") else { return };
@@ -34,7 +34,7 @@ pub fn verify_server_http2(pool: &ConfigSection, path: &str, sink: &mut FindingC
     }
 }
 
-/// Warn of what has no effect while the table's switch is off: why, and what would be right.
+/// Warns of keys without effect while the table's switch is off, with the reason and the correction.
 pub fn warn_without_effect(
     table: &ConfigSection,
     switch: &str,
@@ -50,7 +50,6 @@ pub fn warn_without_effect(
     }
 }
 
-/// Verify a service's or a pool's.
 fn verify_windows(owner: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(http2) = owner.table("http2") else { return };
     let (first, most): (u64, u64) =

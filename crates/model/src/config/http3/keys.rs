@@ -8,7 +8,7 @@ use crate::config::value::ConfigValue;
 /// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
-/// A window of QUIC could be more; nothing here is.
+/// QUIC allows larger windows; this limit equals that of HTTP/2.
 const WINDOW: u64 = (1 << 31) - 1;
 
 /// `http3` of a service.

@@ -1,29 +1,29 @@
-//! The configuration of HTTP/3 towards clients. Numbers and words alone; the request plane speaks it.
+//! The checked configuration of HTTP/3 towards clients. Plain data; the request plane implements the protocol.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// HTTP/3 towards clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientHttp3 {
-    /// Whether it is spoken, over UDP at the addresses of the service; default not.
+    /// Whether HTTP/3 is offered, over UDP at the addresses of the service; default off.
     pub offer: bool,
-    /// How long clients of HTTP/1 and HTTP/2 may remember that it is spoken; `None`: they are not told. Default 1 day.
+    /// How long clients of HTTP/1 and HTTP/2 may cache the announcement (Alt-Svc); `None`: no announcement. Default 1
+    /// day.
     pub announce: Option<Duration>,
-    /// Requests at a time on one connection; default 100.
+    /// Limit for concurrent requests on one connection; default 100.
     pub streams: u32,
-    /// Bytes of one request's body that may be on their way; default 256 KiB.
+    /// Flow-control window of one request body, bytes; default 256 KiB.
     pub window: u32,
-    /// The same of all bodies of one connection together; default 4 MiB.
+    /// Flow-control window of all request bodies of one connection together, bytes; default 4 MiB.
     pub window_most: u32,
-    /// Bytes of all answers of a connection that wait for its client; default 1 MiB.
+    /// Bytes of all responses of a connection buffered for its client; default 1 MiB.
     pub send_buffer: u32,
-    /// How old a connection may become before it is ended in order; `None`: as old as it likes. Default 1 h.
+    /// Maximum age of a connection before a graceful close; `None`: no limit. Default 1 h.
     pub age: Option<Duration>,
-    /// Handshakes under way at a worker from which on clients must first prove their address; default 100.
+    /// Handshakes in progress at a worker from which on clients must validate their address (Retry); default 100.
     pub prove: u32,
-    /// Requests that a client may take back in ten seconds; default 500.
+    /// Limit for requests that a client may reset in ten seconds; default 500.
     pub resets: u32,
 }
 

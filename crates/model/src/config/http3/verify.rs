@@ -1,4 +1,4 @@
-//! Verifies `http3` of a service: what contradicts, and what it takes.
+//! Verifies `http3` of a service: contradictions and requirements.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;

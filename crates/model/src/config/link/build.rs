@@ -1,4 +1,4 @@
-//! Builds bundles of links.
+//! Builds link bundles.
 
 use super::types::{BundleLink, LinkBundle, LinkPolicy, LinkProbe};
 use crate::config::section::ConfigSection;

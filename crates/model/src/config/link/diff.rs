@@ -1,10 +1,9 @@
-//! The keys of a bundle of links, as a difference names them.
+//! The keys of a link bundle in a comparison.
 
 use super::types::LinkBundle;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a bundle of links.
     LinkKey of LinkBundle besides (name):
     Policy = "policy" => policy,
     Links = "links" => links,

@@ -1,17 +1,17 @@
-//! Describes `[link.NAME]`: several links to one far end, used as one.
+//! Describes `[link.NAME]`: a bundle of several links to one far end.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
 
-/// Bundles that one file may hold.
+/// Limit for the bundles of one file.
 pub const BUNDLES: usize = 16;
 
-/// Links of one bundle.
+/// Limit for the links of one bundle.
 pub const LINKS: usize = 8;
 
-/// Bytes of a bundle's name: its device and the device's other end are named by it, and Linux takes 15 bytes.
+/// Longest name of a bundle, bytes: two devices are named by it, and Linux allows 15 bytes.
 pub const NAME: usize = 14;
 
 pub static LINK: TableSchema = TableSchema {

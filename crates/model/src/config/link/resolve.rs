@@ -1,4 +1,4 @@
-//! Effective settings of a bundle of links.
+//! Effective settings of a link bundle.
 
 use super::keys::LINK;
 use crate::config::section::ConfigSection;

@@ -1,73 +1,71 @@
-//! The checked configuration of bundles: several links to one far end, used as one.
+//! The checked configuration of link bundles: several links to one far end, used as one.
 
 use crate::config::ip_prefix::IpPrefix;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// A bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LinkBundle {
-    /// Its name, which is its device's too.
+    /// The name of the bundle and of its device.
     pub name: String,
-    /// Which link a packet takes.
+    /// The policy that selects the link of a packet.
     pub policy: LinkPolicy,
-    /// Its links, two at least; with `failover` the first that lives has everything.
+    /// At least two links; with `failover` the first one that is up gets all packets.
     pub links: Vec<BundleLink>,
-    /// Addresses of the device.
     pub addresses: Vec<IpAddr>,
-    /// What is sent over the bundle.
+    /// Networks that are routed over the bundle.
     pub routes: Vec<IpPrefix>,
-    /// `flowlet`: silence after which a flow may change links; `None`: from the delays that are measured.
+    /// `flowlet`: silence after which a flow may change links; `None`: derived from the measured delays.
     pub gap: Option<Duration>,
-    /// `round-robin`: packets of shorter links are held, so that all take equally long.
+    /// `round-robin`: packets on shorter links are delayed, so that all links have equal delay.
     pub equalise: bool,
-    /// `round-robin`: packets of one stream that may take a link together; 1: each is chosen for.
+    /// `round-robin`: packets of one stream that may use a link together; 1: each packet is scheduled separately.
     pub burst: u32,
-    /// How links are asked whether they live; `None`: only the carrier counts.
+    /// Health check of the links; `None`: only the carrier counts.
     pub probe: Option<LinkProbe>,
 }
 
-/// Which link a packet takes.
+/// The policy that selects the link of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkPolicy {
-    /// One after the other, packet by packet.
+    /// Each packet uses the next link.
     RoundRobin,
-    /// By addresses and ports: a flow stays.
+    /// A hash of addresses and ports selects the link, so a flow stays on its link.
     Hash,
-    /// A flow changes links only after silence.
+    /// A flow may change links only after a pause.
     Flowlet,
-    /// The first that lives.
+    /// The first link that is up.
     Failover,
 }
 
-/// A link of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BundleLink {
-    /// Where it begins; `None`: at the interface by which its next hop is reached.
+    /// The interface; `None`: the one that reaches the next hop.
     pub interface: Option<String>,
-    /// Where it ends: the next hop, one of each family at most, one at least.
+    /// Next hops: at least one, and at most one of each family.
     pub via: Vec<IpAddr>,
-    /// Bits a second, for its share; `None`, of all links of the bundle or of none: equal shares.
+    /// Capacity in bits a second, from which the link's share follows. `None` for all links of the bundle: equal
+    /// shares.
     pub capacity: Option<u64>,
-    /// How long a packet travels to the far end; `None`: half the least round trip that is measured.
+    /// One-way delay to the far end; `None`: half the smallest measured round trip.
     pub delay: Option<Duration>,
 }
 
-/// How links are asked.
+/// Health check of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LinkProbe {
-    /// Between two questions; default 100 ms.
+    /// Interval between checks; default 100 ms.
     pub every: Duration,
-    /// An answer that takes longer is none; default 300 ms.
+    /// Time limit for a response; default 300 ms.
     pub timeout: Duration,
-    /// Answers in a row after which a dead link lives; default 2.
+    /// Consecutive successes until a link is up; default 2.
     pub rise: u8,
-    /// Questions in a row without an answer after which a link is dead; default 3.
+    /// Consecutive failures until a link is down; default 3.
     pub fall: u8,
 }
 

@@ -1,4 +1,4 @@
-//! Verifies bundles of links: what cannot be a bundle, and what two bundles cannot share.
+//! Verifies link bundles: invalid bundles, and settings that two bundles cannot share.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -9,7 +9,6 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::ip_prefix::IpPrefix;
 use crate::config::section::ConfigSection;
 
-/// Verify all of them.
 pub fn verify_link(bundles: &[ConfigSection], sink: &mut FindingCollector<'_, '_>) {
     let mut interfaces: HashMap<&str, &str> = HashMap::new();
     let mut addresses: HashMap<IpAddr, &str> = HashMap::new();

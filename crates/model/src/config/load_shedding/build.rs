@@ -3,7 +3,6 @@
 use super::types::LoadSheddingConfig;
 use crate::config::section::ConfigSection;
 
-/// When what waits is shed.
 pub fn build_load_shedding(section: &ConfigSection) -> LoadSheddingConfig {
     LoadSheddingConfig {
         target: section.time_or_zero("target"),

@@ -3,12 +3,12 @@
 use serde::Serialize;
 use std::time::Duration;
 
-/// When what waits for a server is shed.
+/// When queued requests are rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LoadSheddingConfig {
-    /// The longest wait of the queue that is still good; default 50 ms.
+    /// The longest acceptable wait in the queue; default 50 ms.
     pub target: Duration,
-    /// It stands above that for so long before anything is shed; default 500 ms.
+    /// The wait must exceed `target` for this time before requests are rejected; default 500 ms.
     pub interval: Duration,
 }

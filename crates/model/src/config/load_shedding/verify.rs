@@ -5,7 +5,7 @@ use crate::config::circuit_breaker::has_connection_cap;
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// A queue that is never shed was meant otherwise.
+/// Rejects a target above the interval, and warns of load shedding that never acts.
 pub fn verify_load_shedding(
     shed: &ConfigSection,
     pool: &ConfigSection,

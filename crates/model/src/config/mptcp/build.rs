@@ -1,4 +1,4 @@
-//! Builds settings of Multipath TCP.
+//! Builds the settings of Multipath TCP.
 
 use super::types::{EndpointPurpose, MptcpConfig, MptcpEndpointConfig};
 use crate::config::section::ConfigSection;

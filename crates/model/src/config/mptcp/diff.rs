@@ -1,10 +1,9 @@
-//! The keys of `[mptcp]`, as a difference names them.
+//! The keys of `[mptcp]` in a comparison.
 
 use super::types::MptcpConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of `[mptcp]`.
     MptcpKey of MptcpConfig besides ():
     Bundle = "bundle" => bundle,
     Endpoints = "endpoints" => endpoints,

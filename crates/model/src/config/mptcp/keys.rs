@@ -1,10 +1,10 @@
-//! Describes `[mptcp]`: by which addresses connections of Multipath TCP take further paths.
+//! Describes `[mptcp]`: the addresses for further subflows of Multipath TCP connections.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
-/// Endpoints that the kernel keeps.
+/// The kernel's limit for endpoints.
 pub const ENDPOINTS: usize = 8;
 
 pub static MPTCP: TableSchema = TableSchema {

@@ -1,62 +1,57 @@
-//! The checked configuration of Multipath TCP: by which addresses connections take further paths.
+//! The checked configuration of Multipath TCP: the addresses for further subflows of connections.
 
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// `[mptcp]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MptcpConfig {
-    /// Addresses of the interfaces of this bundle's links are endpoints.
+    /// The bundle whose links' interfaces provide endpoint addresses.
     pub bundle: Option<String>,
-    /// And these.
+    /// Further endpoints.
     pub endpoints: Vec<MptcpEndpointConfig>,
-    /// What endpoints are for.
     pub purpose: EndpointPurpose,
-    /// Further subflows of a connection at most.
+    /// Limit for further subflows of a connection.
     pub subflows: u8,
 }
 
-/// An address by which connections take further paths.
+/// An address for further subflows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MptcpEndpointConfig {
-    /// Ours.
+    /// The local address.
     pub address: IpAddr,
-    /// Where its subflows leave; `None`: as the kernel routes.
+    /// The interface of its subflows; `None`: the kernel's routing decides.
     pub interface: Option<String>,
-    /// What it is for.
     pub purpose: EndpointPurpose,
-    /// Used only while nothing else is.
+    /// Whether it is used only when no other endpoint is.
     pub backup: bool,
 }
 
-/// What an endpoint is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndpointPurpose {
-    /// Connections that begin here open subflows from it.
+    /// Locally opened connections create subflows from the endpoint.
     Subflow,
-    /// The far end is sent it.
+    /// The endpoint is announced to the far end.
     Signal,
-    /// Both.
     Both,
 }
 
 impl MptcpConfig {
-    /// Whether anything is to be set in the kernel.
+    /// Whether the kernel needs any setting.
     pub fn is_enabled(&self) -> bool {
         self.bundle.is_some() || !self.endpoints.is_empty()
     }
 }
 
 impl EndpointPurpose {
-    /// Connections that begin here open subflows from it.
+    /// Whether locally opened connections create subflows from the endpoint.
     pub const fn opens_subflows(self) -> bool {
         matches!(self, EndpointPurpose::Subflow | EndpointPurpose::Both)
     }
 
-    /// The far end is sent it.
+    /// Whether the endpoint is announced to the far end.
     pub const fn announces_address(self) -> bool {
         matches!(self, EndpointPurpose::Signal | EndpointPurpose::Both)
     }

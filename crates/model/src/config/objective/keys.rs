@@ -1,4 +1,4 @@
-//! Describes `objective` of a service: what it promises its users.
+//! Describes `objective` of a service: its SLO.
 
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TableShorthand, ValueKind};
 use crate::config::value::ConfigValue;
@@ -8,10 +8,10 @@ const HOUR: u64 = 3_600_000;
 
 const DAY: u64 = 24 * HOUR;
 
-/// A promise below this is none.
+/// A lower objective is meaningless.
 const LEAST: u64 = 500_000;
 
-/// A promise without any room cannot be kept.
+/// An objective without an error budget cannot be met.
 const MOST: u64 = 999_999;
 
 pub const OBJECTIVE: KeySchema = KeySchema::new(

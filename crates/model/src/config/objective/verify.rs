@@ -1,4 +1,5 @@
-//! Verifies `objective`: that something is promised, that its alarms can be raised, and that it outlives a restart.
+//! Verifies `objective`: it needs an objective, alarms that can fire, and history that covers its window after a
+//! restart.
 
 use crate::config::decode::key_path::quote_key;
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -50,7 +51,7 @@ pub fn verify_objective(
     verify_history_covers_window(objective, global, &path, sink);
 }
 
-/// What the history does not hold is forgotten with the process.
+/// Data that the history does not cover is lost at a restart.
 fn verify_history_covers_window(
     objective: &ConfigSection,
     global: &ConfigSection,

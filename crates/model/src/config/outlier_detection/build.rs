@@ -4,7 +4,6 @@ use super::types::OutlierDetectionConfig;
 use crate::config::section::ConfigSection;
 use crate::config::status_ranges::build_statuses;
 
-/// When servers are put out.
 pub fn build_outlier_detection(section: &ConfigSection) -> OutlierDetectionConfig {
     OutlierDetectionConfig {
         failures: section.count_or_zero("failures"),

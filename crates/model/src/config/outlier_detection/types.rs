@@ -4,27 +4,27 @@ use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
 use std::time::Duration;
 
-/// When a server is put out for what it answers, and for how long.
+/// When a server is ejected for its responses, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct OutlierDetectionConfig {
-    /// Failures in a row; default 5.
+    /// Consecutive failures; default 5.
     pub failures: u32,
-    /// Failures of the interval, percent of its answers and failures; default 50.
+    /// Failures in the interval, percent of responses and failures; default 50.
     pub rate: u8,
-    /// Answers cut in the middle, percent likewise; default 5, and at least three of them.
+    /// Responses cut off in the body, percent of responses and failures; at least three of them. Default 5.
     pub cut_rate: u8,
-    /// Answers and failures below which the interval's `rate` proves nothing; default 10.
+    /// Minimum number of responses and failures in the interval for `rate`; default 10.
     pub volume: u32,
-    /// What is looked back on; default 1 s.
+    /// The measurement interval; default 1 s.
     pub interval: Duration,
-    /// The first time out; each further one doubles. Default 5 s.
+    /// Duration of the first ejection; each further one doubles it. Default 5 s.
     pub time: Duration,
-    /// The longest time out; default 5 min.
+    /// The longest ejection; default 5 min.
     pub most: Duration,
-    /// Servers that may be out, percent of the pool, those that are down counted; default 50.
+    /// Limit for ejected servers, percent of the pool, including servers that are down; default 50.
     pub share: u8,
-    /// Answers that count as failures; default 502–504.
+    /// Statuses that count as failures; default 502–504.
     pub on: StatusRanges,
 }
 

@@ -1,9 +1,9 @@
-//! Verifies outlier detection: ejection must leave servers.
+//! Verifies outlier detection: servers must remain after ejections.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// A share that is less than one server was meant otherwise, if it was written.
+/// Warns of a written share that is less than one server.
 pub fn verify_ejection_share(
     eject: &ConfigSection,
     pool: &ConfigSection,

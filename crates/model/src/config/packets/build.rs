@@ -31,7 +31,6 @@ pub fn build_packet_plane(section: &ConfigSection) -> PacketPlaneConfig {
     }
 }
 
-/// The packet keys of a service.
 pub fn build_packet_service(section: &ConfigSection) -> PacketServiceConfig {
     let words = section.keywords("protocol");
     PacketServiceConfig {

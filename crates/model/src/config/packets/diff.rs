@@ -1,10 +1,9 @@
-//! The keys of `[packets]`, as a difference names them.
+//! The keys of `[packets]` in a comparison.
 
 use super::types::PacketPlaneConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of `[packets]`.
     PacketsKey of PacketPlaneConfig besides ():
     Interfaces = "interfaces" => interfaces,
     Mode = "mode" => mode,

@@ -96,7 +96,7 @@ pub const STALE_TIMEOUT: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// Before the handshake is complete.
+/// Timeout before the handshake is complete.
 pub const EMBRYONIC: KeySchema = KeySchema::new(
     "embryonic",
     ValueKind::time(1_000, DAY),
@@ -105,7 +105,7 @@ pub const EMBRYONIC: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// After one end has closed.
+/// Timeout after one end has closed.
 pub const HALF_CLOSED: KeySchema = KeySchema::new(
     "half-closed",
     ValueKind::time(1_000, 7 * DAY),
@@ -123,13 +123,13 @@ pub const UDP: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// ICMP queries make no flows.
+/// ICMP queries create no flows.
 pub const ICMP: KeySchema = KeySchema::refused(
     "icmp",
     "ICMP queries are answered by this machine itself, and ICMP errors follow the connection that they are about",
 );
 
-/// What is put around packets.
+/// The encapsulation of packets.
 pub const TUNNEL: KeySchema = KeySchema::new(
     "tunnel",
     ValueKind::Table { table: &TUNNEL_TABLE, short: TableShorthand::Key("kind"), unset: None },
@@ -147,7 +147,7 @@ pub const MSS_CLAMP: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// What is replicated to the other member of a pair.
+/// The scope of replication to the other member of a pair.
 pub const REPLICATE: KeySchema = KeySchema::new(
     "replicate",
     ValueKind::Keyword(&[Keyword::new("both"), Keyword::new("flows"), Keyword::new("affinity"), Keyword::new("none")]),
@@ -157,7 +157,7 @@ pub const REPLICATE: KeySchema = KeySchema::new(
 )
 .packets_only();
 
-/// Whom and how much.
+/// Access control and rate limits of clients.
 pub const GUARD: KeySchema = KeySchema::new(
     "guard",
     ValueKind::table(&GUARD_TABLE),

@@ -1,6 +1,6 @@
-//! The checked configuration of packet forwarding: what `[packets]` and the packet keys of a service come to.
+//! The checked configuration of packet forwarding: `[packets]`, and the packet keys of a service.
 //!
-//! Like `checked` it holds only what was verified before. How it is carried out is the packet plane's matter.
+//! It contains only verified settings. The packet plane applies them.
 
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
@@ -11,79 +11,79 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// `[packets]`: what the packet plane of this machine is made of.
+/// `[packets]`: the packet plane of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketPlaneConfig {
-    /// Where packets are taken; `None`: where services' and return addresses are, and where servers are reached.
+    /// Interfaces that receive packets; `None`: those with addresses of services, return addresses and routes to
+    /// servers.
     pub interfaces: Option<Vec<String>>,
-    /// How the program hangs on an interface.
+    /// How the XDP program is attached to an interface.
     pub mode: AttachMode,
-    /// Flows that fit at a time; the table is allocated whole.
+    /// Capacity of the flow table, which is allocated completely.
     pub flows: u32,
-    /// First fragments that are remembered at a time.
+    /// Limit for remembered first fragments.
     pub fragments: u32,
-    /// One connection in so many is watched; `None`: none is.
+    /// One connection in this many is sampled; `None`: none.
     pub insight: Option<u32>,
-    /// Directory of a BPF file system in which programs and maps outlive the process.
+    /// The directory in a BPF file system where programs and maps outlive the process.
     pub pins: PathBuf,
-    /// Return addresses of `nat` services whose pool names none.
+    /// Return addresses of `nat` services whose pool has none.
     pub returns: Vec<IpAddr>,
 }
 
-/// How a program hangs on an interface.
+/// How an XDP program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttachMode {
-    /// In the driver where it can, else in the kernel's generic hook.
+    /// Native mode if the driver supports it, otherwise generic mode.
     Auto,
-    /// In the driver, or not at all.
+    /// Native mode only.
     Native,
-    /// In the generic hook.
+    /// Generic mode.
     Generic,
 }
 
-/// What a service that forwards packets has beside a proxied one.
+/// Settings of a service that forwards packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketServiceConfig {
-    /// What it takes.
+    /// Addresses and ports of accepted packets.
     pub listen: Vec<ListenRange>,
-    /// Of which protocols.
     pub protocols: TransportProtocols,
-    /// When a flow is forgotten.
+    /// Timeouts of flows.
     pub timers: FlowTimers,
-    /// The same server for a client's later connections.
+    /// Affinity of a client's later connections; `None`: none.
     pub sticky: Option<PacketAffinityConfig>,
-    /// Pools for some clients, in order; the first that fits counts.
+    /// Rules that select another pool, in order; the first match counts.
     pub rules: Vec<PacketRule>,
-    /// Whom it takes, and how much.
+    /// Access control and limits of clients.
     pub guard: GuardConfig,
-    /// How packets reach servers across routers (`tunnel`).
+    /// Encapsulation towards servers across routers (`tunnel`).
     pub tunnel: TunnelConfig,
-    /// The largest segment size that either end is told (`nat`), bytes; `None`: as they say themselves.
+    /// Upper limit for the MSS announced to either end (`nat`), bytes; `None`: unchanged.
     pub mss: Option<u16>,
-    /// What is replicated to the other member of a pair.
+    /// The scope of replication to the other member of a pair.
     pub replicate: ReplicationScope,
 }
 
-/// Which transport protocols.
+/// The transport protocols of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TransportProtocols {
-    /// RFC 9293.
+    /// TCP (RFC 9293).
     pub tcp: bool,
-    /// RFC 768.
+    /// UDP (RFC 768).
     pub udp: bool,
 }
 
-/// When a flow without packets is forgotten.
+/// Timeouts of idle flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FlowTimers {
-    /// After both ends, or a reset, have ended it; a translated port is not used again before. Default 30 s.
+    /// After a reset or after both ends have closed; a translated port is not reused earlier. Default 30 s.
     pub fin: Duration,
-    /// An established connection; default 300 s.
+    /// Established connections; default 300 s.
     pub stale: Duration,
     /// Before the handshake is complete; default 30 s.
     pub embryonic: Duration,
@@ -93,63 +93,61 @@ pub struct FlowTimers {
     pub udp: Duration,
 }
 
-/// A client's network keeps its server.
+/// Affinity: a client's network keeps its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketAffinityConfig {
-    /// So long after its last connection.
+    /// How long after its last connection a client keeps its server.
     pub time: Duration,
-    /// Bits of an IPv4 address that count, default 32.
+    /// IPv4 prefix length of a client's network, default 32.
     pub mask4: u8,
-    /// Bits of an IPv6 address that count, default 128.
+    /// IPv6 prefix length of a client's network, default 128.
     pub mask6: u8,
 }
 
-/// A pool for the connections that fit; a condition that is empty or absent fits all.
+/// A rule that selects a pool for matching connections; an absent or empty condition matches all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketRule {
-    /// Networks of clients.
     pub client: Vec<IpPrefix>,
-    /// The client's port, inclusive.
+    /// Range of the client's port, inclusive.
     pub client_port: Option<(u16, u16)>,
-    /// From and to which minute of the day, local time; a range may pass midnight.
+    /// Daily time window, local time.
     pub hours: Option<DailyWindow>,
-    /// The traffic class or type of service byte.
+    /// The traffic class (IPv6) or type of service (IPv4) byte.
     pub tos: Option<u8>,
-    /// Fits for at most so many new connections a second.
+    /// Matches at most this many new connections a second.
     pub rate: Option<u32>,
-    /// The pool.
     pub pool: String,
 }
 
-/// Whom a service takes, and how much. `None` is no limit.
+/// Access control and limits of clients. `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GuardConfig {
-    /// Only clients of these networks; empty: all.
+    /// Networks of accepted clients; empty: all.
     pub allow: Vec<IpPrefix>,
-    /// No clients of these networks; the longer prefix of both lists decides.
+    /// Networks of rejected clients; the longest prefix of both lists decides.
     pub deny: Vec<IpPrefix>,
-    /// A client above one of the `source` limits is refused for so long.
+    /// How long a client is banned after it exceeded a `source` limit.
     pub ban: Option<Duration>,
-    /// Connections that are not complete, above which the alarm stands.
+    /// Number of incomplete connections from which on the alarm is active.
     pub half_open: Option<u32>,
-    /// Above that clients are answered with SYN cookies.
+    /// Whether clients get SYN cookies while the alarm is active.
     pub syn_cookies: bool,
-    /// Over all clients.
+    /// Limits over all clients.
     pub all: GuardLimits,
-    /// For each client address.
+    /// Limits for each client address.
     pub source: GuardLimits,
 }
 
-/// Limits of one kind of subject.
+/// Limits for all clients or for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GuardLimits {
-    /// Flows at a time.
+    /// Concurrent flows.
     pub connections: Option<u32>,
-    /// Connection requests a second.
+    /// New connections (SYN) a second.
     pub syn_rate: Option<u32>,
     /// Resets a second.
     pub rst_rate: Option<u32>,
@@ -157,21 +155,20 @@ pub struct GuardLimits {
     pub bandwidth: Option<u64>,
 }
 
-/// How packets reach servers across routers.
+/// Encapsulation of packets towards servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TunnelConfig {
-    /// What is put around a packet.
     pub kind: TunnelKind,
     /// UDP port of the servers (`gue`); default 6080.
     pub port: u16,
     /// IPv4 source of the outer header; `None`: the address of the interface towards the server.
     pub source4: Option<Ipv4Addr>,
-    /// The same for IPv6.
+    /// IPv6 source of the outer header; `None`: the address of the interface towards the server.
     pub source6: Option<Ipv6Addr>,
 }
 
-/// What is put around a packet.
+/// The encapsulation of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TunnelKind {

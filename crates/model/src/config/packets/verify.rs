@@ -1,4 +1,4 @@
-//! Verifies services that forward packets: what the method can carry, and what does not fit together.
+//! Verifies services that forward packets: keys that the method does not support, and contradicting settings.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,10 +14,10 @@ use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 use crate::config::unsupported_keys::{forwards_packets, visit_unsupported_keys};
 
-/// Ways to choose that need no more than a packet's addresses and counted flows.
+/// Policies that need only a packet's addresses and flow counts.
 const SUPPORTED_POLICIES: [&str; 4] = ["round-robin", "maglev", "source", "least-connections"];
 
-/// Verify every service that forwards packets, and the pools they use.
+/// Verifies every service that forwards packets, and the pools they use.
 pub fn verify_packet_services(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
     let pools: HashMap<&str, &ConfigSection> =
         effective.pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
@@ -54,7 +54,7 @@ pub fn verify_packet_services(effective: &EffectiveSettings, sink: &mut FindingC
     }
 }
 
-/// Keys of one method that another cannot carry.
+/// Reports keys that the forwarding method does not support.
 fn verify_method_keys(
     service: &ConfigSection,
     method: &str,
@@ -166,7 +166,7 @@ fn verify_timers(service: &ConfigSection, path: &str, sink: &mut FindingCollecto
     }
 }
 
-/// What a pool cannot do for packets.
+/// Reports settings of a pool that packet forwarding does not support.
 pub fn verify_packet_pool(
     pool: &ConfigSection,
     uses: pool_usage::PoolUsage,
@@ -195,7 +195,7 @@ pub fn verify_packet_pool(
     });
 }
 
-/// What a service and its pool cannot do together.
+/// Reports contradictions between a service and its pool.
 fn verify_service_and_pool(
     service: &ConfigSection,
     method: &str,
@@ -225,7 +225,7 @@ fn verify_service_and_pool(
     }
 }
 
-/// A service of `nat` that listens in both families needs servers in both.
+/// A `nat` service that listens in both families needs servers in both.
 fn verify_families(
     service: &ConfigSection,
     pool: &ConfigSection,
@@ -239,7 +239,7 @@ fn verify_families(
     }
     let (Some(first4), Some(first6)) = (listens(true), listens(false)) else { return };
     for (span, v4, family, other) in [(first4, true, 4, 6), (first6, false, 6, 4)] {
-        // What a name comes to is not known here; a server of this machine gets packets as they came.
+        // The addresses of a name are unknown here, and a server on this machine gets packets unchanged.
         let can = |server: &ConfigSection| match server
             .server_address("address")
             .map(|address| &address.host)
@@ -259,7 +259,7 @@ fn verify_families(
              one family to servers of the other"
         ));
         let path = format!("service.{}.listen", quote_key(&service.name));
-        // `:80` says every address of both families, perhaps without a thought of one of them.
+        // `:80` includes all addresses of both families, perhaps unintentionally, so it only gets a warning.
         if spans.iter().any(|span| span.address.is_ipv4() == v4 && !span.address.is_unspecified()) {
             sink.error(service.span_of("listen"), &path, trouble);
         } else {
@@ -268,7 +268,7 @@ fn verify_families(
     }
 }
 
-/// Direct return: the server answers from the address and port that the client asked.
+/// With direct server return, a server responds from the address and port of the service.
 fn verify_direct_return(
     service: &ConfigSection,
     method: &str,
@@ -291,7 +291,7 @@ fn verify_direct_return(
     sink.error(server.span_of("address"), path, trouble);
 }
 
-/// Return addresses of a service that moves between machines.
+/// Return addresses must move with a service that moves between machines.
 fn verify_floating_return_addresses(
     service: &ConfigSection,
     pool: &ConfigSection,

@@ -1,39 +1,38 @@
-//! Plain values of a patch as TOML, the names that elements of lists have, and what a patch can be refused for. It edits
-//! nothing.
+//! Converts values of a patch to TOML, names elements of lists, and defines the patch errors. It edits nothing.
 
 use serde_json::Value;
 use toml_edit::{InlineTable, Value as Node};
 
 use crate::config::server_edit::name_from_address;
 
-/// Why nothing was written.
+/// Why a patch was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
     /// The text is not TOML.
     #[error("the configuration is not TOML: {0}")]
     Syntax(String),
-    /// There is no such object.
+    /// The object does not exist.
     #[error("there is no {what}{}", list_nearest_names(.near))]
     Unknown {
-        /// What was asked for.
+        /// The requested object.
         what: String,
-        /// What there is of the kind.
+        /// Existing names of the same kind.
         near: Vec<String>,
     },
-    /// A patch of an object is an object.
+    /// A patch of an object must be an object.
     #[error("found {0}, expected a JSON object with the keys to change, null for those to remove")]
     Form(&'static str),
-    /// TOML has no such value.
+    /// TOML cannot represent the value.
     #[error("{path}: {found} cannot stand in the configuration")]
     Value {
-        /// Where.
+        /// The key path of the value.
         path: String,
-        /// What.
+        /// The value.
         found: String,
     },
 }
 
-/// A plain value as TOML.
+/// Converts a plain value to TOML.
 pub(super) fn to_toml_value(plain: &Value, path: &str) -> Result<Node, PatchError> {
     let cannot = |found: String| PatchError::Value { path: path.to_owned(), found };
     Ok(match plain {
@@ -63,7 +62,7 @@ pub(super) fn to_toml_value(plain: &Value, path: &str) -> Result<Node, PatchErro
     })
 }
 
-/// The name of a server or rule, written or as its address says.
+/// The name of a server or rule, either written or derived from its address.
 pub(super) fn element_name(one: &Value) -> Option<String> {
     let text = |key: &str| one.get(key).and_then(Value::as_str);
     match one {
@@ -75,7 +74,7 @@ pub(super) fn element_name(one: &Value) -> Option<String> {
 }
 
 fn list_nearest_names(near: &[String]) -> String {
-    /// Names that are worth reading.
+    /// More names would not be useful in a message.
     const MOST: usize = 20;
     let some: Vec<&str> = near.iter().take(MOST).map(String::as_str).collect();
     match (some.is_empty(), near.len() > MOST) {

@@ -1,6 +1,7 @@
-//! A list with other elements: those that stay keep their form and comments, those of the same name what they can.
+//! Replaces the elements of a list. Unchanged elements keep their formatting and comments; elements with the same name
+//! keep as much as possible.
 //!
-//! It patches no table but those of the list.
+//! It patches only tables of the list.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, ArrayOfTables, Item, Table, TableLike, Value as Node, value};
@@ -11,7 +12,7 @@ use crate::config::toml_tree::merge_patch_between;
 /// Writes a patch into a table of the list.
 type MergeTable = fn(&mut dyn TableLike, &Map<String, Value>, &str) -> Result<(), PatchError>;
 
-/// The list with these elements, in the form of the old one.
+/// The list with the new elements, in the formatting of the old one.
 pub(super) fn patch_list(
     old: Option<&Item>,
     new: &[Value],
@@ -19,7 +20,7 @@ pub(super) fn patch_list(
     merge: MergeTable,
 ) -> Result<Item, PatchError> {
     match old {
-        // Without an element there would be no header, and so no list either.
+        // Without elements there would be no header and thus no list.
         Some(Item::ArrayOfTables(tables))
             if !new.is_empty() && new.iter().all(Value::is_object) =>
         {
@@ -52,7 +53,7 @@ fn patch_array(
                 match &style {
                     Some(style) => {
                         let prefix = style.prefix().and_then(|it| it.as_str()).unwrap_or_default();
-                        // A comment that stood before another element does not go with it.
+                        // A comment that precedes another element must not be copied to this one.
                         let from = prefix.rfind('\n').unwrap_or(0);
                         let prefix = prefix.get(from..).unwrap_or_default();
                         *next.decor_mut() = toml_edit::Decor::new(prefix, "");
@@ -76,7 +77,7 @@ fn patch_array(
     Ok(made)
 }
 
-/// An element of the same name with other keys, in its old form.
+/// An element with the same name and other keys, in its old formatting.
 fn patch_element(
     kept: &Node,
     before: Option<&Value>,
@@ -121,8 +122,8 @@ fn patch_table_array(
     Ok(made)
 }
 
-/// The old element that this is, or was: an equal one, else one of the same name; where nothing came or went, one without
-/// a name is that in its place. Each is given once.
+/// Finds the old version of an element: an equal one, otherwise one with the same name. In a list of unchanged length,
+/// an element without a name corresponds to the one in its position. Each old element is used once.
 fn find_same_element(
     old: &[Value],
     free: &mut [bool],

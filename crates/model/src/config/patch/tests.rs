@@ -1,4 +1,4 @@
-//! Patches of texts as people write them: what changes, what stays, what is refused.
+//! Patches of typical configuration texts: what changes, what stays, and what is rejected.
 
 use serde_json::json;
 
@@ -118,7 +118,7 @@ fn a_list_keeps_comments_of_what_stays() {
     load(&got, "x").unwrap();
 }
 
-/// Tables with headers have none left to show that there is a list.
+/// An empty list of tables has no header that would show that the list exists.
 #[test]
 fn a_list_without_elements_is_still_a_list() {
     let none = json!({ "service": { "shop": { "rule": [] } } });

@@ -1,4 +1,4 @@
-//! Describes what a service does with paths that can be read in several ways.
+//! Describes the handling of ambiguous paths.
 
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, ValueKind};
 

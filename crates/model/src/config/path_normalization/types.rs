@@ -1,42 +1,42 @@
-//! The configuration of paths that can be read in several ways, and of their letter case.
+//! The checked configuration of ambiguous paths, and of their letter case.
 //!
-//! The readings themselves are `model::path`'s.
+//! `model::path` computes the readings.
 
 use serde::Serialize;
 
-/// What becomes of a path that servers may read in several ways.
+/// Handling of a path that servers may interpret in several ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathNormalization {
-    /// Rules are asked for each reading; where they disagree the request is refused (default).
+    /// Rules are evaluated for each reading; if the results differ, the request is rejected (default).
     #[default]
     AllReadings,
-    /// It is refused.
+    /// The request is rejected.
     Refuse,
-    /// Its normal form goes to rules and servers; what is still ambiguous then is asked for each reading.
+    /// Rules and servers get the normal form. A path that is still ambiguous is evaluated for each reading.
     NormalForm,
-    /// Rules compare it as it stands there, and nothing else is looked at.
+    /// Rules compare only the received path.
     Raw,
 }
 
-/// Whether letter case counts in paths.
+/// Whether paths are case-sensitive in rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathCase {
-    /// It does (default).
+    /// Case-sensitive (default).
     #[default]
     Exact,
-    /// Rules do not look at the case of ASCII letters.
+    /// The case of ASCII letters is ignored.
     Ignore,
 }
 
 impl PathNormalization {
-    /// Whether it matters without rules, too.
+    /// Whether it applies without rules, too.
     pub fn applies_without_rules(self) -> bool {
         matches!(self, PathNormalization::Refuse | PathNormalization::NormalForm)
     }
 
-    /// From a word that was found to be good.
+    /// From a validated keyword.
     pub fn from_keyword(word: Option<&str>) -> PathNormalization {
         match word {
             Some("refuse") => PathNormalization::Refuse,
@@ -48,7 +48,7 @@ impl PathNormalization {
 }
 
 impl PathCase {
-    /// From a word that was found to be good.
+    /// From a validated keyword.
     pub fn from_keyword(word: Option<&str>) -> PathCase {
         match word {
             Some("ignore") => PathCase::Ignore,

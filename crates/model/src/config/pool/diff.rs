@@ -1,4 +1,4 @@
-//! What differs between two pools: their keys, and servers that came, went or changed.
+//! The differences between two pools: their keys, and their added, removed and changed servers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use crate::config::changed_keys::changed_keys;
 use crate::config::object_changes::ObjectChanges;
 use crate::config::server::{ServerConfig, ServerKey};
 
-/// What changed about a pool.
+/// The changes of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolChange {
-    /// Its own keys.
+    /// Changed keys of the pool itself.
     pub keys: Vec<PoolKey>,
-    /// Its servers. One whose address changed is another server under the same name: removed and added.
+    /// Changed servers. A server with another address counts as another one of the same name: removed and added.
     pub servers: ObjectChanges<Vec<ServerKey>>,
 }
 
 changed_keys! {
-    /// A key of a pool; `Order` when the same servers stand in another order.
+    /// A key of a pool; `Order` if only the order of the servers differs.
     PoolKey of PoolConfig besides (name, servers) and Order = "order":
     Balance = "balance" => balance,
     HashOn = "hash-on" => hash_on,

@@ -193,7 +193,7 @@ static LIMIT: TableSchema = TableSchema {
     ],
 };
 
-/// Until a connection is established.
+/// Time limit for establishing a connection.
 pub const CONNECT: KeySchema = KeySchema::new(
     "connect",
     ValueKind::time(1, 10 * 60_000),
@@ -201,7 +201,7 @@ pub const CONNECT: KeySchema = KeySchema::new(
     "Until a connection is established.",
 );
 
-/// Until an answer begins.
+/// Time limit for the start of a response.
 pub const FIRST_BYTE: KeySchema = KeySchema::new(
     "first-byte",
     ValueKind::time(1, 7 * DAY),
@@ -219,7 +219,7 @@ pub const ATTEMPTS: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// In the pool's queue.
+/// Time limit in the pool's queue.
 pub const QUEUE_TIME: KeySchema = KeySchema::new(
     "queue",
     ValueKind::time(0, DAY),

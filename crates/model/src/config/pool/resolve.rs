@@ -1,4 +1,4 @@
-//! Effective settings of a pool: inheritance, and defaults that follow from who uses it.
+//! Effective settings of a pool: inheritance, and defaults that depend on the services that use it.
 
 use super::keys::POOL;
 use crate::config::agent::fill_agent_defaults;

@@ -19,132 +19,130 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Servers and how to choose among them.
+/// A pool: servers, and how requests are distributed to them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolConfig {
-    /// Its name, kebab-case.
     pub name: String,
-    /// How a server is chosen.
+    /// The load balancing policy.
     pub balance: BalancePolicy,
-    /// What hashes are over.
+    /// The key for hashing policies.
     pub hash_on: HashKey,
-    /// The weight controller; `None`: they stay as written.
+    /// The weight controller; `None`: weights stay as configured.
     pub judge: Option<WeightControllerConfig>,
-    /// How long a server takes from a tenth of its share to the whole.
+    /// Time in which a new server's share grows from a tenth to the whole; `None`: no slow start.
     pub slow_start: Option<Duration>,
-    /// Percent of the first priority's capacity below which the next one helps; `None`: when none is left.
+    /// When less than this percentage of the first priority's capacity is available, the next priority is used too;
+    /// `None`: when none is.
     pub spill_over: Option<u8>,
-    /// Where we are.
+    /// The locality of this balancer; servers in it are preferred.
     pub locality: Option<String>,
-    /// What a server is before its first evidence.
+    /// The state of a server before its first health check result.
     pub initial: InitialState,
-    /// What happens when no server may take work.
+    /// Action when no server may get work.
     pub all_down: AllDownPolicy,
-    /// The probe that servers inherit; each server's own is in `Server::probe`.
+    /// The health check that servers inherit; each server's effective one is in `ServerConfig::probe`.
     pub probe: Option<ProbeConfig>,
-    /// How its servers report their load; `None`: they do not.
+    /// Load reports of its servers; `None`: none.
     pub agent: Option<AgentConfig>,
-    /// Servers in the order written; names are unique.
+    /// Servers in the order of the file; names are unique.
     pub servers: Vec<Arc<ServerConfig>>,
-    /// Where more of them are found.
+    /// Discovery of further servers.
     pub discovery: Option<DiscoveryConfig>,
-    /// Times towards servers.
+    /// Timeouts towards servers.
     pub timeout: PoolTimeouts,
-    /// Limits.
     pub limit: PoolLimits,
     /// Source addresses towards servers, used in turn; empty: the kernel chooses.
     pub source: Vec<IpAddr>,
-    /// `nat`: servers see the client's own address.
+    /// `nat`: servers see the client's address as source.
     pub source_client: bool,
-    /// Socket settings towards servers.
+    /// Socket options towards servers.
     pub socket: SocketOptions,
-    /// Further attempts after a failed one that may be repeated; default 2.
+    /// Limit for retries of a failed request that may be repeated; default 2.
     pub retries: u8,
-    /// What they may cost, and which answers ask for one.
+    /// The retry budget, and the responses that are retried.
     pub retry: RetryConfig,
-    /// When a server is put out for what it answers; `None`: never.
+    /// Outlier detection; `None`: no server is ejected.
     pub eject: Option<OutlierDetectionConfig>,
-    /// What may be under way at a time before more is refused.
+    /// Limits of the circuit breaker.
     pub breaker: CircuitBreakerLimits,
-    /// When what waits for a server is shed; `None`: never.
+    /// Load shedding in the queue; `None`: off.
     pub shed: Option<LoadSheddingConfig>,
-    /// When a second server is asked for what a first one has not begun to answer; `None`: never.
+    /// Hedging; `None`: off.
     pub hedge: Option<HedgingConfig>,
-    /// TLS towards servers; `None`: plain.
+    /// Upstream TLS; `None`: plain text.
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).
     pub http2: ServerHttp2,
-    /// The header of the PROXY protocol that servers get; `None`: none.
+    /// The PROXY protocol header sent to servers; `None`: none.
     pub send_proxy: Option<SendProxyVersion>,
-    /// What is mended in heads of answers.
+    /// Defects of response heads that are repaired.
     pub lenient_answers: LenientAnswers,
 }
 
-/// What is mended in heads of answers instead of refused.
+/// Defects of response heads that are repaired instead of rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LenientAnswers {
-    /// Content-Length several times, with equal values.
+    /// Repeated Content-Length with equal values.
     pub repeated_length: bool,
-    /// Lines that end with LF alone.
+    /// Lines that end with a bare LF.
     pub bare_lf: bool,
-    /// Blanks before a colon.
+    /// Whitespace before a colon.
     pub space_before_colon: bool,
 }
 
-/// Times towards servers.
+/// Timeouts towards servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolTimeouts {
-    /// Connection established; default 3 s.
+    /// Establishing a connection; default 3 s.
     pub connect: Duration,
-    /// From the request's last byte to the answer's first; default 60 s.
+    /// From the request's last byte to the response's first; default 60 s.
     pub first_byte: Duration,
-    /// Between two bytes of a stream of events or messages; default 1 h.
+    /// Silence in a stream of events or messages; default 1 h.
     pub stream: Duration,
-    /// All attempts; default `connect` + `first_byte`, or twice `first_byte` with `on_timeout`.
+    /// All attempts together; default `connect` + `first_byte`, or twice `first_byte` with `on_timeout`.
     pub attempts: Duration,
-    /// Between two bytes of an answer, and between two reads by a server of its request; default 30 s.
+    /// Silence within a response, and between a server's reads of its request; default 30 s.
     pub between_bytes: Duration,
-    /// Waiting for a server below its connection cap; default 1 s.
+    /// Waiting for a server below its connection limit; default 1 s.
     pub queue: Duration,
-    /// Until a shelved connection is closed, if the server's own limit is not shorter; default 60 s.
+    /// Lifetime of an idle connection, unless the server's own limit is shorter; default 60 s.
     pub idle: Duration,
 }
 
-/// Limits of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolLimits {
     /// Idle connections per server and worker; default 256.
     pub idle: u32,
-    /// Exchanges waiting for a server per worker; default 1024.
+    /// Queued requests per worker; default 1024.
     pub queue: u32,
-    /// Bytes of an answer's head; default 32 KiB, at most 60 KiB.
+    /// Bytes of a response head; default 32 KiB, at most 60 KiB.
     pub header_bytes: u32,
-    /// Fields of an answer's head; default 100, at most 256.
+    /// Fields of a response head; default 100, at most 256.
     pub header_count: u16,
 }
 
-/// What a server is before its first evidence.
+/// The state of a server before its first health check result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialState {
-    /// Takes work at once (default without a probe).
+    /// Gets work at once (default without a health check).
     Up,
-    /// Takes work only while no server is up (default with a probe).
+    /// Gets work only while no server is up (default with a health check).
     Unknown,
-    /// Takes none until the probe has risen.
+    /// Gets no work until enough health checks have succeeded.
     Down,
 }
 
-/// What happens when no server may take work.
+/// Action when no server may get work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllDownPolicy {
-    /// 503 with the cause (`http`), reset (`tcp`); the default.
+    /// Respond with 503 and the cause (`http`) or reset (`tcp`); the default.
     Refuse,
-    /// Every enabled server is used as if it were up.
+    /// Treat every enabled server as up.
     Spread,
 }

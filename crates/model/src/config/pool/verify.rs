@@ -1,4 +1,4 @@
-//! Verifies one pool: its servers, its load balancing, its weight controller, its sources.
+//! Verifies one pool: its servers, load balancing, weight controller and source addresses.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use crate::config::{
     agent, discovery, http2, pool_usage, probe, proxy_protocol, schedule, socket, tls,
 };
 
-/// Verify the effective settings of a pool.
+/// Verifies the effective settings of a pool.
 pub fn verify_pool(
     pool: &ConfigSection,
     uses: pool_usage::PoolUsage,
@@ -29,7 +29,7 @@ pub fn verify_pool(
         agent::verify_agent(agent, &format!("{path}.agent"), uses.http, sink);
     }
     for (at, server) in pool.list("servers").iter().enumerate() {
-        // A probe that is the pool's is verified there.
+        // An inherited health check is verified at the pool.
         if let Some(probe) = server.table("probe").filter(|_| server.is_written("probe")) {
             probe::verify_probe(probe, &format!("{path}.servers[{at}].probe"), sink);
         }

@@ -1,4 +1,4 @@
-//! From a probe's and an agent's settings to their checked forms.
+//! Builds a health check of the checked configuration.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
-//! Describes a probe: its kind, what belongs to some kinds, its times, what follows.
+//! Describes a health check (probe): its kind, the keys of some kinds, its intervals, and the action on failure.
 //!
-//! Which key belongs to which kind is in `OF_KINDS`; `resolve` and `verify` go by it.
+//! `OF_KINDS` assigns keys to kinds; `resolve` and `verify` use it.
 
 use std::borrow::Cow;
 
@@ -13,22 +13,22 @@ use crate::config::value::ConfigValue;
 /// One day, in milliseconds: the bound of the times here.
 const DAY: u64 = 86_400_000;
 
-/// Kinds that are a flag, each also a short form of the whole probe.
+/// Kinds that are flags, each also a short form of the whole table.
 pub const FLAGS: [&str; 13] = [
     "tcp", "smtp", "imap", "pop3", "ftp", "telnet", "nntp", "ldap", "redis", "mysql", "postgres",
     "sip", "ping",
 ];
 
-/// Keys that name a kind.
+/// Keys that select the kind.
 pub const KINDS: [&str; 20] = [
     "tcp", "http", "http2", "grpc", "dns", "smtp", "imap", "pop3", "ftp", "telnet", "nntp", "ldap",
     "redis", "mysql", "postgres", "sip", "udp", "ping", "radius", "snmp",
 ];
 
-/// The key of programs, which is a kind as well.
+/// The key of programs, which also selects the kind.
 pub const PROGRAM: &str = "program";
 
-/// Keys that mean something only for some kinds, and those kinds. `tls` alone is a kind too: a handshake.
+/// Keys that apply only to some kinds, and those kinds. `tls` alone also selects a kind: a handshake.
 pub const OF_KINDS: [(&str, &[&str]); 16] = [
     ("host", &["http", "http2", "grpc"]),
     ("method", &["http", "http2"]),
@@ -60,7 +60,7 @@ pub const OF_KINDS: [(&str, &[&str]); 16] = [
     ),
 ];
 
-/// DNS record types that may be asked for, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 2782).
+/// Record types of DNS health checks, with their numbers (RFC 1035 §3.2.2, RFC 3596, RFC 2782).
 pub const RECORDS: [(&str, u16); 9] = [
     ("a", 1),
     ("ns", 2),
@@ -73,7 +73,7 @@ pub const RECORDS: [(&str, u16); 9] = [
     ("srv", 33),
 ];
 
-/// The probe of a pool or a server.
+/// The health check of a pool or a server.
 pub const PROBE: KeySchema = KeySchema::new(
     "probe",
     ValueKind::Table {
@@ -330,7 +330,7 @@ pub static PROBE_TABLE: TableSchema = TableSchema {
     ],
 };
 
-/// `tls` of a probe.
+/// `tls` of a health check.
 pub static TLS: TableSchema = TableSchema {
     description: "TLS of a probe",
     exclusive_groups: &[],

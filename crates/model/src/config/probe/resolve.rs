@@ -1,4 +1,4 @@
-//! Defaults of a health check that follow from its kind and from the TLS of its pool.
+//! Defaults of a health check that depend on its kind and on the TLS of its pool.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::config::section::{ConfigSection, SettingOrigin};
 use crate::config::setting_layers::resolve_layers;
 use crate::config::value::ConfigValue;
 
-/// The probe of a settled pool or server. Where nothing is said of one and the pool speaks TLS, it is a handshake.
+/// Resolves the health check of a pool or server. The default for a pool with TLS is a TLS handshake.
 pub fn resolve_probe(section: &mut ConfigSection, tls: Option<&ConfigSection>) {
     if is_unwritten(section, "probe") {
         match tls {
@@ -24,13 +24,13 @@ pub fn resolve_probe(section: &mut ConfigSection, tls: Option<&ConfigSection>) {
     }
 }
 
-/// The TLS of a settled pool, as its probes have it where they say nothing.
+/// The TLS settings of a pool for health checks that have none of their own.
 pub fn resolve_probe_tls(pool: &ConfigSection) -> Option<ConfigSection> {
     let tls = pool.table("tls")?;
     Some(pool_tls_for_probes(resolve_layers(&TLS, &[], true), tls))
 }
 
-/// Gives a probe without a key of TLS the TLS of its pool, made by `pool_tls_for_probes`.
+/// Gives a health check without `tls` the TLS settings of its pool, made by `pool_tls_for_probes`.
 pub fn inherit_pool_tls(probe: &mut ConfigSection, tls: Option<&ConfigSection>) {
     if let Some(tls) = tls.filter(|_| inherits_pool_tls(probe)) {
         let mut tls = tls.clone();
@@ -39,7 +39,8 @@ pub fn inherit_pool_tls(probe: &mut ConfigSection, tls: Option<&ConfigSection>) 
     }
 }
 
-/// Whether nothing is said of TLS, and TLS may stand beneath it. What listens on another port may be something else.
+/// Whether `tls` is absent and the kind supports TLS. A different port may belong to another protocol, so it does not
+/// inherit.
 fn inherits_pool_tls(probe: &ConfigSection) -> bool {
     let over_tls =
         |kind| OF_KINDS.iter().any(|(key, kinds)| *key == "tls" && kinds.contains(&kind));
@@ -48,12 +49,12 @@ fn inherits_pool_tls(probe: &ConfigSection) -> bool {
         && probe_kind(probe).is_none_or(over_tls)
 }
 
-/// Whether nobody wrote a key, here or further away.
+/// Whether a key is not written, here or in an outer table.
 pub fn is_unwritten(section: &ConfigSection, key: &str) -> bool {
     section.setting(key).is_none_or(|setting| setting.origin == SettingOrigin::Default)
 }
 
-/// The TLS of a pool for its probes; `tls` has the defaults.
+/// The TLS settings of a pool for its health checks; `tls` has the defaults.
 pub fn pool_tls_for_probes(mut tls: ConfigSection, pool: &ConfigSection) -> ConfigSection {
     for key in ["name", "ca", "crl", "expired-crl", "certificate", "minimum"] {
         if let Some(value) = pool.value(key) {
@@ -64,7 +65,7 @@ pub fn pool_tls_for_probes(mut tls: ConfigSection, pool: &ConfigSection) -> Conf
     tls
 }
 
-/// Why a setting is what it is.
+/// Origin text of inherited TLS settings.
 pub const SPEAKS_TLS: SettingOrigin = SettingOrigin::Derived("the pool speaks TLS");
 
 pub fn fill_probe_defaults(probe: &mut ConfigSection) {
@@ -85,7 +86,7 @@ pub fn fill_probe_defaults(probe: &mut ConfigSection) {
     }
 }
 
-/// The kind of a probe: the key that names it; TLS alone is a connection with its handshake.
+/// The kind of a health check, from its key. `tls` alone means a TCP connection with a TLS handshake.
 pub fn probe_kind(probe: &ConfigSection) -> Option<&'static str> {
     let named = KINDS.iter().chain([&PROGRAM]).find(|kind| probe.setting(kind).is_some());
     named.copied().or(probe.table("tls").map(|_| "tcp"))

@@ -1,6 +1,6 @@
-//! What a probe is: its kind with everything that kind needs, its times, and what follows when a server goes down.
+//! The checked configuration of a health check: its kind, its intervals, and the action when a server goes down.
 //!
-//! It opens nothing and judges nothing: crate `probe` speaks the protocols, `health` judges.
+//! Plain data: the crate `probe` implements the protocols, and `health_check` evaluates the results.
 
 use crate::config::pattern::Pattern;
 use crate::config::tls::{PoolTls, RevocationConfig, TlsVersion};
@@ -8,65 +8,64 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// An active check.
+/// An active health check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ProbeConfig {
-    /// What is done.
     pub kind: ProbeKind,
-    /// TLS beneath it; `None`: plaintext.
+    /// TLS settings; `None`: plain text.
     pub tls: Option<ProbeTls>,
-    /// Between two probes; default 2 s.
+    /// Interval between checks; default 2 s.
     pub every: Duration,
-    /// Between two probes while rising or falling; default 250 ms.
+    /// Interval between checks while rising or falling; default 250 ms.
     pub doubt: Duration,
-    /// One probe; default 1 s.
+    /// Time limit for one check; default 1 s.
     pub timeout: Duration,
-    /// Successes until up; default 2.
+    /// Consecutive successes until up; default 2.
     pub rise: u8,
-    /// Failures until down; default 3.
+    /// Consecutive failures until down; default 3.
     pub fall: u8,
     /// Random share of the interval, percent; default 10.
     pub jitter: u8,
     /// Another port than the server's.
     pub port: Option<u16>,
-    /// For how long failures of a server that has never answered are no evidence against it; default 0.
+    /// How long failures of a server that has never passed a check are ignored; default 0.
     pub grace: Duration,
-    /// What becomes of open connections when the server goes down.
+    /// Action for open connections when the server goes down.
     pub on_down: DownAction,
 }
 
-/// What becomes of open connections when a server goes down.
+/// Action for open connections when a server goes down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DownAction {
-    /// They stay until they end by themselves.
+    /// Keep them until they end by themselves.
     #[default]
     Keep,
-    /// They are cut.
+    /// Close them.
     Cut,
 }
 
-/// TLS beneath a probe.
+/// TLS settings of a health check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ProbeTls {
-    /// The name asked for and checked; `None`: the server's name or address.
+    /// The server name to send and verify; `None`: the server's name or address.
     pub name: Option<String>,
-    /// Certificates are checked.
+    /// Whether the certificate is verified.
     pub verify: bool,
-    /// Who signs them, a PEM file; `None`: whom the system trusts.
+    /// Certificate authorities, a PEM file; `None`: those of the system.
     pub ca: Option<PathBuf>,
-    /// What has been revoked; none: nothing is looked up.
+    /// Revocation lists; empty: revocation is not checked.
     pub revoked: RevocationConfig,
-    /// Ours, with its key.
+    /// The client certificate with its key.
     pub certificate: Option<PathBuf>,
-    /// The oldest version spoken.
+    /// The minimum TLS version.
     pub minimum: TlsVersion,
 }
 
 impl ProbeTls {
-    /// As the connections of a pool have it.
+    /// The TLS settings of a pool's connections.
     pub fn from_pool(tls: &PoolTls) -> ProbeTls {
         ProbeTls {
             name: tls.name.clone(),
@@ -79,141 +78,138 @@ impl ProbeTls {
     }
 }
 
-/// What a probe does.
+/// The protocol of a health check and its success condition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeKind {
-    /// The connection is accepted; with TLS, its handshake succeeds.
+    /// The TCP connection is established; with TLS, the handshake succeeds.
     Tcp,
-    /// Something is said over TCP and the answer looks as expected.
+    /// A text is sent over TCP, and the response matches.
     Say(SendExpectProbe),
-    /// An HTTP/1.1 request is answered as expected.
+    /// An HTTP/1.1 response matches.
     Http(HttpProbe),
-    /// The same over HTTP/2.
+    /// An HTTP/2 response matches.
     Http2(HttpProbe),
-    /// `grpc.health.v1.Health/Check` says SERVING.
+    /// `grpc.health.v1.Health/Check` returns SERVING.
     Grpc {
-        /// The service asked about; empty: the server as a whole.
+        /// The service to check; empty: the whole server.
         service: String,
         /// The `:authority`; default the server's address.
         host: Option<String>,
     },
-    /// A question over UDP is answered without error and with at least one record.
+    /// A DNS query over UDP has a response without error and with at least one record.
     Dns {
-        /// The name asked for.
+        /// The name to query.
         name: String,
         /// The record type's number (RFC 1035 §3.2.2).
         record: u16,
     },
-    /// Greeting 220 and EHLO answered 250 (RFC 5321).
+    /// The greeting has code 220, and the response to EHLO has 250 (RFC 5321).
     Smtp,
-    /// Greeting OK and NOOP answered OK (RFC 3501).
+    /// The greeting and the response to NOOP are OK (RFC 3501).
     Imap,
-    /// Greeting +OK (RFC 1939).
+    /// The greeting is +OK (RFC 1939).
     Pop3,
-    /// Greeting 220 and SYST answered (RFC 959).
+    /// The greeting has code 220, and SYST has a response (RFC 959).
     Ftp,
-    /// Options are refused and text comes (RFC 854).
+    /// Options are refused and text arrives (RFC 854).
     Telnet {
         /// What the text must contain; `None`: any text.
         expect: Option<Pattern>,
     },
-    /// Greeting 200 or 201 (RFC 3977).
+    /// The greeting has code 200 or 201 (RFC 3977).
     Nntp,
     /// A simple bind succeeds (RFC 4511 §4.2).
     Ldap {
-        /// Who binds; empty: anonymous.
+        /// The user of the bind; empty: anonymous.
         user: String,
-        /// The file with the password.
         secret: Option<PathBuf>,
     },
-    /// PING is answered PONG, or a password is asked for; not while loading.
+    /// The response to PING is PONG or a request for a password; a loading server fails.
     Redis,
-    /// The server greets with its handshake, and answers a log-in without password.
+    /// The server sends its handshake, and responds to a log-in without password.
     Mysql {
-        /// The user named; its refusal is good enough.
+        /// The user of the log-in; a refusal also counts as success.
         user: String,
     },
-    /// A start-up message is answered by asking for authentication or a refusal of the user.
+    /// The server responds to a start-up message with an authentication request or a refusal of the user.
     Postgres {
-        /// The user named.
+        /// The user of the start-up message.
         user: String,
     },
-    /// OPTIONS over UDP is answered with a good status (RFC 3261 §11).
+    /// The response to OPTIONS over UDP has a good status (RFC 3261 §11).
     Sip {
         /// Good statuses, inclusive ranges; default 200–299.
         status: Vec<(u16, u16)>,
     },
-    /// A datagram is answered: as expected, or with itself.
+    /// A datagram has a matching response, or is echoed.
     Udp(SendExpectProbe),
-    /// An ICMP echo request is answered.
+    /// An ICMP echo request has a response.
     Ping,
-    /// Status-Server is answered (RFC 5997).
+    /// Status-Server has a response (RFC 5997).
     Radius {
         /// The file with the shared secret.
         secret: PathBuf,
     },
-    /// GET of one object over SNMPv2c is answered with a value.
+    /// GET of one object over SNMPv2c returns a value.
     Snmp {
-        /// The object, dotted.
+        /// The object identifier, dotted.
         oid: String,
         /// The file with the community; `None`: `public`.
         secret: Option<PathBuf>,
-        /// What the value, as text, must contain.
+        /// A pattern that the value, as text, must contain.
         expect: Option<Pattern>,
     },
-    /// A program ends with exit code 0.
+    /// A program exits with code 0.
     Program(ProgramProbe),
 }
 
-/// Something said and something expected.
+/// A text to send, and the expected response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SendExpectProbe {
-    /// What is said; empty: nothing.
+    /// Text to send; empty: none.
     pub send: String,
-    /// What must come.
+    /// A pattern that the response must contain.
     pub expect: Option<Pattern>,
 }
 
-/// An HTTP request and what its answer must be.
+/// An HTTP request and its expected response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HttpProbe {
-    /// Path and query.
     pub path: String,
-    /// The method; default GET.
     pub method: String,
     /// The Host header or `:authority`; default the server's address.
     pub host: Option<String>,
-    /// Further fields.
+    /// Further header fields.
     pub headers: Vec<(String, String)>,
     /// Good statuses, inclusive ranges; default 200–399.
     pub status: Vec<(u16, u16)>,
-    /// What the body must contain.
+    /// A pattern that the body must contain.
     pub expect: Option<Pattern>,
     /// The SHA-256 of the whole body, in hexadecimal.
     pub digest: Option<String>,
-    /// Bytes of the body that are read at most; default 64 KiB.
+    /// Limit for the bytes of the body that are read; default 64 KiB.
     pub body_bytes: u32,
 }
 
-/// A program that probes.
+/// A program that performs the health check.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ProgramProbe {
-    /// Its path, absolute.
+    /// The absolute path.
     pub path: PathBuf,
-    /// Its arguments; HOST, PORT and NAME come in the environment.
+    /// Arguments; the environment contains HOST, PORT and NAME.
     pub args: Vec<String>,
-    /// Bytes of memory that each of its processes may have.
+    /// Memory limit for each of its processes, bytes.
     pub memory: u64,
-    /// Processes that may exist beneath it.
+    /// Limit for its processes.
     pub processes: u32,
 }
 
 impl HttpProbe {
-    /// A GET of a path with everything else as by default.
+    /// A GET request with defaults.
     pub fn get(path: &str) -> HttpProbe {
         HttpProbe {
             path: path.to_owned(),
@@ -227,14 +223,14 @@ impl HttpProbe {
         }
     }
 
-    /// Whether the body has to be read.
+    /// Whether the check needs the body.
     pub fn needs_body(&self) -> bool {
         self.expect.is_some() || self.digest.is_some()
     }
 }
 
 impl ProbeKind {
-    /// What is asked, for people: `http GET /healthz`, `dns shop.example`.
+    /// A description for messages: `http GET /healthz`, `dns shop.example`.
     pub fn describe(&self) -> String {
         let what = match self {
             ProbeKind::Http(ask) | ProbeKind::Http2(ask) => format!("{} {}", ask.method, ask.path),
@@ -247,7 +243,7 @@ impl ProbeKind {
         format!("{} {what}", self.name()).trim_end().to_owned()
     }
 
-    /// The file with the secret that it needs.
+    /// The file with the secret that the check needs.
     pub fn secret_file(&self) -> Option<&Path> {
         match self {
             ProbeKind::Ldap { secret, .. } | ProbeKind::Snmp { secret, .. } => secret.as_deref(),
@@ -256,7 +252,7 @@ impl ProbeKind {
         }
     }
 
-    /// The key that names it in the configuration.
+    /// The key that selects the kind in the configuration.
     pub const fn name(&self) -> &'static str {
         match self {
             ProbeKind::Tcp | ProbeKind::Say(_) => "tcp",

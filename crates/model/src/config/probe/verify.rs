@@ -1,4 +1,4 @@
-//! Verifies one probe or agent: whether it says what to do, whether its keys belong together, whether its times fit.
+//! Verifies one health check or agent: its kind, the keys of the kind, and its times.
 
 use super::keys::{FLAGS, KINDS, OF_KINDS};
 use super::resolve::probe_kind;
@@ -6,7 +6,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
-/// Verify the effective settings of a probe.
+/// Verifies the effective settings of a health check.
 pub fn verify_probe(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(kind) = probe_kind(probe) else {
         let trouble =
@@ -36,7 +36,7 @@ pub fn verify_probe(probe: &ConfigSection, path: &str, sink: &mut FindingCollect
     verify_timers(probe, path, sink);
 }
 
-/// Written as the word for nothing, or wrongly, which has been reported.
+/// Whether the key has the keyword for unset, or a faulty value that has been reported.
 fn is_unset_or_invalid(probe: &ConfigSection, key: &str) -> bool {
     let unset = matches!(probe.value(key), Some(crate::config::value::ConfigValue::Unset(_)));
     unset || probe.is_invalid(key)
@@ -83,7 +83,7 @@ fn verify_timers(probe: &ConfigSection, path: &str, sink: &mut FindingCollector<
     verify_within_interval(probe, &["timeout", "doubt"], path, sink);
 }
 
-/// Times that must not be longer than the interval.
+/// Reports times that exceed the interval.
 pub fn verify_within_interval(
     section: &ConfigSection,
     keys: &[&str],

@@ -1,47 +1,47 @@
-//! The configuration of the PROXY protocol: whose headers are taken (`AcceptProxy`) and which are sent
-//! (`SendProxy`).
+//! The checked configuration of the PROXY protocol: accepted headers (`AcceptProxyConfig`) and sent headers
+//! (`SendProxyVersion`).
 //!
-//! It reads no header.
+//! It parses no header.
 
 use crate::config::ip_prefix::IpPrefix;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Clients' connections that begin with a header.
+/// PROXY protocol headers of client connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AcceptProxyConfig {
-    /// Whose; a header is required of them.
+    /// Networks of trusted proxies, whose connections must start with a header.
     pub from: Vec<IpPrefix>,
-    /// What becomes of everybody else.
+    /// Action for connections from other addresses.
     pub others: UntrustedPeerPolicy,
-    /// Until the header is whole; default 3 s.
+    /// Time limit for the header; default 3 s.
     pub time: Duration,
 }
 
-/// What becomes of connections from elsewhere.
+/// Action for connections from untrusted addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UntrustedPeerPolicy {
-    /// They are reset (default).
+    /// Reset the connection (default).
     Refuse,
-    /// They are clients themselves and bring no header.
+    /// Accept them as direct clients without a header.
     Plain,
 }
 
-/// The header that a pool's servers get.
+/// The version of the header sent to servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SendProxyVersion {
-    /// A line of text.
+    /// Version 1, a line of text.
     V1,
-    /// Binary.
+    /// Version 2, binary.
     V2,
 }
 
 impl AcceptProxyConfig {
-    /// Whether a header from this address is required, and believed.
+    /// Whether a header from this address is required and trusted.
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.from.iter().any(|network| network.contains(address.to_canonical()))
     }

@@ -3,7 +3,6 @@
 use super::types::RequestPriority;
 use crate::config::section::ConfigSection;
 
-/// The class of a service's requests.
 pub fn build_request_priority(section: &ConfigSection) -> RequestPriority {
     let header = section.text("header").map(str::to_ascii_lowercase);
     RequestPriority { class: section.count_or_zero("class"), header }

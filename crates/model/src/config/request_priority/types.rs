@@ -1,13 +1,13 @@
-//! The checked configuration of requests' priorities.
+//! The checked configuration of request priorities.
 
 use serde::Serialize;
 
-/// Which class of priority requests of a service have in a queue.
+/// The priority class of a service's requests in a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RequestPriority {
-    /// That of requests of which nothing else says one; default 5.
+    /// The class of requests without another one; default 5.
     pub class: u8,
-    /// The field of a request that says it, in lower case; `None`: none does.
+    /// The request header field with the class, in lower case; `None`: none.
     pub header: Option<String>,
 }

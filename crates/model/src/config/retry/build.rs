@@ -6,7 +6,6 @@ use super::types::{RetryConditions, RetryConfig};
 use crate::config::section::ConfigSection;
 use crate::config::status_ranges::build_statuses;
 
-/// The terms of further attempts.
 pub fn build_retry(section: &ConfigSection) -> RetryConfig {
     RetryConfig {
         budget: section.count("budget"),
@@ -22,7 +21,7 @@ pub fn build_retry(section: &ConfigSection) -> RetryConfig {
     }
 }
 
-/// How long all attempts of a request may take together.
+/// Time limit for all attempts of a request together.
 pub fn attempts_timeout(pool: &ConfigSection, timeout: &ConfigSection) -> Duration {
     let first_byte = timeout.time_or_zero("first-byte");
     let more = match pool.table("retry") {

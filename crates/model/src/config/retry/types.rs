@@ -4,34 +4,33 @@ use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
 use std::time::Duration;
 
-/// Failures after which another attempt is made only where that is asked for.
+/// Failures that are retried only if configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RetryConditions {
-    /// A server took the request, or a part of it, and went silent.
+    /// A server received at least a part of the request and did not respond in time.
     pub on_timeout: bool,
-    /// An answer broke the rules of HTTP.
+    /// A response was malformed.
     pub on_malformed: bool,
 }
 
-/// What further attempts may cost, and which answers ask for one.
+/// The retry budget, and which responses are retried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RetryConfig {
-    /// Further attempts, percent of the requests of the window; `None`: no budget. Default 20.
+    /// Retries in percent of the requests in the window; `None`: no budget. Default 20.
     pub budget: Option<u8>,
-    /// Further attempts a second that are allowed besides; default 10.
+    /// Retries a second allowed in addition to the budget; default 10.
     pub at_least: u32,
-    /// What is looked back on; default 10 s.
+    /// The window of the budget; default 10 s.
     pub window: Duration,
-    /// Before the second further attempt a random time up to this, before each later one up to twice as much as before
-    /// the last; default 25 ms.
+    /// Upper bound of the random back-off before the second retry; doubled for each further one. Default 25 ms.
     pub back_off: Duration,
-    /// The longest of these times; default 250 ms.
+    /// Upper bound of all back-offs; default 250 ms.
     pub back_off_most: Duration,
-    /// Answers that are not passed on while another attempt may be made; default none.
+    /// Statuses of responses that are discarded while a retry is allowed; default none.
     pub on: StatusRanges,
-    /// Failures after which another attempt is made as well; default none.
+    /// Further failures that are retried; default none.
     #[serde(flatten)]
     pub wishes: RetryConditions,
 }

@@ -1,4 +1,4 @@
-//! Verifies retries, and the limits beside them.
+//! Verifies retries and related limits.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::outlier_detection::verify_ejection_share;
@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 use crate::config::unsupported_keys::written_keys;
 use crate::config::value::ConfigValue;
 
-/// Verify the effective settings of a pool at `path`.
+/// Verifies the effective settings of a pool at `path`.
 pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if let Some(retry) = pool.table("retry") {
         verify_order(retry, "back-off", "back-off-most", &format!("{path}.retry"), sink);
@@ -54,7 +54,7 @@ pub fn verify_resilience(pool: &ConfigSection, path: &str, sink: &mut FindingCol
     }
 }
 
-/// The first time is at most the second.
+/// Requires the first time to be at most the second.
 fn verify_order(
     section: &ConfigSection,
     first: &str,

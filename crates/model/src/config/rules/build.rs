@@ -1,4 +1,4 @@
-//! Builds rules and stickiness of proxied services from settings that were verified before.
+//! Builds the rules of proxied services from verified settings.
 
 use super::types::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
@@ -88,7 +88,7 @@ fn build_rate_limit(section: &ConfigSection) -> RateLimit {
     }
 }
 
-/// A condition: what is cheap to look at first, what counts last.
+/// Builds a condition: cheap checks first, counting ones last.
 pub(super) fn build_condition(section: &ConfigSection) -> Condition {
     let mut all = Vec::new();
     push_request_conditions(section, &mut all);
@@ -165,7 +165,7 @@ fn push_state_conditions(section: &ConfigSection, all: &mut Vec<Condition>) {
             each_load: build_range(servers, "each-load"),
         }));
     }
-    // It takes something when it holds, so nothing may fail behind it.
+    // A rate condition consumes a token when it holds, so no condition after it may fail.
     all.extend(section.count("rate").map(Condition::Rate));
 }
 

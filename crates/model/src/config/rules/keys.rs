@@ -1,6 +1,6 @@
-//! Describes `[[service.NAME.rule]]`: conditions and what is done with what fits them.
+//! Describes `[[service.NAME.rule]]`: conditions, and actions for matching requests or connections.
 //!
-//! One table for both planes: keys that only one of them can carry are marked, and refused in the other.
+//! One table serves both planes: keys that only one plane supports are marked, and rejected in the other.
 
 use super::rewrite::TABLE;
 use crate::config::request_priority;
@@ -10,10 +10,9 @@ use crate::config::schema::{
 };
 use crate::config::value::ConfigValue;
 
-/// Rules of one file.
+/// Limit for the rules of one file.
 pub const RULES: usize = 20_000;
 
-/// The list of rules of a service.
 pub const RULE: KeySchema = KeySchema::new(
     "rule",
     ValueKind::List { table: &RULE_TABLE, short: TableShorthand::None, most: RULES },

@@ -1,8 +1,7 @@
-//! Describes `limit` of a rule: how much it lets through.
+//! Describes `limit` of a rule: its rate limit.
 
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 
-/// `limit` of a rule.
 pub static LIMIT_TABLE: TableSchema = TableSchema {
     description: "a rate limit",
     exclusive_groups: &[],

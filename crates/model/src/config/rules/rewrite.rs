@@ -1,4 +1,4 @@
-//! Describes what a rule changes in a request and its answer.
+//! Describes the changes of a rule to a request and its response.
 
 use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;

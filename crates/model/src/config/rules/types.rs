@@ -1,6 +1,6 @@
-//! Rules of proxied services in their checked form: what must hold, and what is done then.
+//! The checked configuration of rules: conditions and actions.
 //!
-//! It compares nothing: `model::rules` compiles it.
+//! Plain data: `model::rules` compiles it.
 
 use crate::config::daily_window::DailyWindow;
 use crate::config::ip_prefix::IpPrefix;
@@ -8,215 +8,206 @@ use crate::config::matching::{HostPattern, NameValuePattern, NumberRange, PathPa
 use crate::config::pattern::Pattern;
 use serde::Serialize;
 
-/// A rule of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RuleConfig {
-    /// Its name, if it was given one.
+    /// The name, if the rule has one.
     pub name: Option<String>,
-    /// What must hold.
+    /// The condition.
     pub when: Condition,
-    /// What is done.
     pub action: RuleActionConfig,
-    /// Where copies go.
+    /// Mirroring of requests; `None`: none.
     pub mirror: Option<Mirror>,
-    /// What is changed.
+    /// Changes of the request and its response.
     pub rewrite: Option<RewriteConfig>,
-    /// How much it lets through.
+    /// The rate limit; `None`: none.
     pub limit: Option<RateLimit>,
-    /// Its class in the queue of a pool; `None`: that of the request or the service.
+    /// The priority class in the queue of a pool; `None`: that of the request or the service.
     pub priority: Option<u8>,
-    /// What is done when no server of its pool may take work.
+    /// Action when no server of the rule's pool may get work.
     pub without_servers: NoServersAction,
 }
 
-/// What must hold. A list within an atom holds when one of its elements does.
+/// A condition. A list in a basic condition matches if one of its elements does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// Each of these; none: always.
+    /// All of these match; empty: always.
     All(Vec<Condition>),
-    /// One of these.
+    /// At least one of these matches.
     Any(Vec<Condition>),
-    /// Not this.
+    /// This does not match.
     Not(Box<Condition>),
-    /// The host that is asked for.
+    /// The requested host.
     Host(Vec<HostPattern>),
-    /// The path.
     Path(Vec<PathPattern>),
-    /// The path, by expressions.
+    /// The path, by regular expressions.
     PathRegex(Vec<Pattern>),
-    /// The method.
     Method(Vec<String>),
-    /// A field of the head.
+    /// A header field.
     Header(Vec<NameValuePattern>),
-    /// A cookie.
     Cookie(Vec<NameValuePattern>),
-    /// A parameter of the query.
+    /// A query parameter.
     Query(Vec<NameValuePattern>),
-    /// The client's address.
     Client(Vec<IpPrefix>),
-    /// The client's port, both ends included.
+    /// The client's port, inclusive range.
     ClientPort(u16, u16),
-    /// The name that a TLS client asks for.
+    /// The server name (SNI) of a TLS client.
     Sni(Vec<HostPattern>),
     /// The type of service byte of the client's first packet.
     Tos(u8),
-    /// Hours and days (bit 0: Monday) of local time; the day is the one on which the hours begin.
+    /// Local time: a daily window, and days (bit 0: Monday) on which the window starts.
     Time(Option<DailyWindow>, u8),
-    /// At most so many a second.
+    /// A rate of at most this many a second.
     Rate(u32),
-    /// Under way.
+    /// Requests or connections in progress.
     Active(NumberRange, ActiveCountScope),
-    /// Connections accepted by the service in the last whole second.
+    /// Connections that the service accepted in the last whole second.
     Arrivals(NumberRange),
-    /// Bits a second of this rule's answers, below.
+    /// The bandwidth of this rule's responses is below this, bits a second.
     Bandwidth(u64),
-    /// Bits a second of the service's answers, below.
+    /// The bandwidth of the service's responses is below this, bits a second.
     SharedBandwidth(u64),
     /// The state of a pool.
     Servers(PoolCondition),
 }
 
-/// Whose work under way is counted.
+/// The scope of requests in progress that are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ActiveCountScope {
-    /// What the rule itself sent on.
+    /// Those that the rule itself has forwarded.
     Rule,
-    /// What the servers of its pool have.
+    /// Those of the servers of its pool.
     Pool,
     /// All of the service.
     Service,
 }
 
-/// A state of a pool; `None`: it does not matter.
+/// A condition on the state of a pool; `None`: any value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolCondition {
     /// The pool; `None`: the rule's own.
     pub of: Option<String>,
-    /// Servers that are up and take work.
+    /// Servers that are up and get work.
     pub up: Option<NumberRange>,
-    /// Under way at each of them, on average.
+    /// Requests in progress per such server, on average.
     pub busy: Option<NumberRange>,
-    /// Their load in percent, on average.
+    /// Load of these servers in percent, on average.
     pub load: Option<NumberRange>,
-    /// The load of each.
+    /// Load of each of these servers in percent.
     pub each_load: Option<NumberRange>,
 }
 
-/// What is done with what fits.
+/// The action for matching requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleActionConfig {
-    /// A pool takes it; `None`: the service's.
+    /// Use a pool; `None`: the service's.
     Pool(Option<String>),
-    /// One of several does, by weight.
+    /// Use one of several pools, by weight.
     Split(Vec<(String, u32)>),
-    /// The client is sent elsewhere.
+    /// Redirect the client.
     Redirect {
-        /// Where to, a template.
+        /// The target, a template.
         to: String,
         /// 301, 302, 303, 307 or 308.
         status: u16,
     },
-    /// A fixed answer.
+    /// Send a fixed response.
     Answer(FixedAnswer),
-    /// Refused.
+    /// Reject the request.
     Deny,
 }
 
-/// A fixed answer.
+/// A fixed response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FixedAnswer {
-    /// 200–599.
+    /// Status, 200–599.
     pub status: u16,
-    /// Its Content-Type.
     pub content_type: String,
-    /// Its body.
     pub body: String,
-    /// Further fields, `name: value`.
+    /// Further header fields, `name: value`.
     pub headers: Vec<String>,
 }
 
-/// Where copies go.
+/// Mirroring: copies of requests to another pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Mirror {
-    /// The pool.
     pub pool: String,
-    /// Of how many requests, 1–100.
+    /// Share of requests that are copied, percent, 1–100.
     pub percent: u8,
-    /// Copies under way per worker.
+    /// Limit for copies in progress per worker.
     pub at_once: u32,
 }
 
-/// What is changed on the way.
+/// Changes of a request and its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RewriteConfig {
     /// The new path, a template.
     pub path: Option<String>,
-    /// Taken off the path's beginning.
+    /// Removed from the start of the path.
     pub strip: Option<String>,
-    /// Put before the path.
+    /// Added before the path.
     pub prefix: Option<String>,
     /// The Host for the server.
     pub host: Option<String>,
-    /// Fields of the request that replace others of their name.
+    /// Request fields that replace existing ones of the same name.
     pub set: Vec<String>,
-    /// Fields that are added to the request.
+    /// Added request fields.
     pub add: Vec<String>,
-    /// Names of fields that are taken out of the request.
+    /// Names of removed request fields.
     pub remove: Vec<String>,
-    /// Fields of the answer that replace others of their name.
+    /// Response fields that replace existing ones of the same name.
     pub answer_set: Vec<String>,
-    /// Names of fields that are taken out of the answer.
+    /// Names of removed response fields.
     pub answer_remove: Vec<String>,
 }
 
-/// How much a rule lets through.
+/// The rate limit of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RateLimit {
-    /// So many a second.
+    /// Requests a second.
     pub rate: u32,
-    /// So many at once after a pause.
+    /// Largest burst after a pause.
     pub burst: u32,
-    /// What is counted apart.
+    /// The key for separate counts.
     pub by: RateLimitKey,
-    /// How many are remembered at a time.
+    /// Limit for remembered keys.
     pub entries: u32,
 }
 
-/// What a rate limit counts apart.
+/// The key by which a rate limit counts separately.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateLimitKey {
-    /// Nothing: all together.
+    /// No key: one count for the rule.
     Rule,
-    /// Networks of client addresses: bits that count of IPv4 and of IPv6.
+    /// The network of the client's address: prefix lengths of IPv4 and IPv6.
     Address(u8, u8),
-    /// Values of this field.
+    /// The value of this header field.
     Header(String),
 }
 
-/// What is done when no server of a rule's pool may take work.
+/// Action when no server of a rule's pool may get work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoServersAction {
-    /// As the pool's `all-down` says.
+    /// As the pool's `all-down` specifies.
     Pool,
-    /// The next rule is asked.
+    /// Evaluate the next rule.
     Next,
-    /// 503 at once.
+    /// Respond with 503.
     Answer,
 }
 
 impl RuleConfig {
-    /// Pools that it may send work to, a copy included; `None`: the service's.
+    /// Pools that the rule may use, including for mirroring; `None`: the service's.
     pub fn pools(&self) -> Vec<Option<&str>> {
         let mut pools = match &self.action {
             RuleActionConfig::Pool(name) => vec![name.as_deref()],

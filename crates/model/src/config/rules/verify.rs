@@ -1,4 +1,4 @@
-//! Verifies rules: what the method can carry, what they name, what can never be reached.
+//! Verifies rules: keys that the forwarding method does not support, missing references, and unreachable rules.
 
 mod rule_actions;
 mod trivial_conditions;
@@ -17,21 +17,20 @@ use crate::config::unsupported_keys::{forwards_packets, visit_unsupported_keys};
 use rule_actions::verify_rule_actions;
 use trivial_conditions::{ConditionContext, PathComparison, verify_trivial_conditions};
 
-/// Expressions and globs of one file: each may take a quarter of a MiB.
+/// Limit for regular expressions and globs of one file: each may need a quarter of a MiB.
 const MAX_EXPRESSIONS: usize = 1_000;
 
-/// How deep conditions may nest.
+/// Limit for nested conditions.
 const MAX_DEPTH: usize = 8;
 
-/// Rules of a service that forwards packets.
+/// Limit for the rules of a service that forwards packets.
 const MAX_PACKET_RULES: usize = 1_024;
 
-/// What the verifier of rules knows.
 struct RuleVerifier<'e> {
     pools: HashSet<&'e str>,
-    /// Those of them whose servers are spoken to in HTTP/2 alone.
+    /// Pools whose servers use only HTTP/2.
     http2_only_pools: HashSet<&'e str>,
-    /// The file was read to its end.
+    /// Whether the file was parsed completely.
     complete: bool,
     expressions: usize,
 }
@@ -42,7 +41,7 @@ struct RuleScope<'e> {
     forward: &'e str,
 }
 
-/// Verify the rules of every service.
+/// Verifies the rules of every service.
 pub fn verify_rules(
     effective: &EffectiveSettings,
     whole: bool,
@@ -120,7 +119,7 @@ impl RuleVerifier<'_> {
         }
     }
 
-    /// Every pool that a rule names.
+    /// Verifies every pool that a rule names.
     fn verify_pool_references(
         &self,
         rule: &ConfigSection,
@@ -225,7 +224,7 @@ impl RuleVerifier<'_> {
     }
 }
 
-/// Keys that the method cannot carry.
+/// Reports keys that the forwarding method does not support.
 fn verify_method_keys(
     of: RuleScope<'_>,
     table: &'static crate::config::schema::TableSchema,
@@ -256,7 +255,7 @@ fn verify_method_keys(
     });
 }
 
-/// What a rule does, and what goes with it.
+/// Verifies the action of a rule and the keys that it allows.
 fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let ends = ["redirect", "answer", "deny"].into_iter().find(|key| rule.setting(key).is_some());
     let mut wrong = |section: &ConfigSection, key: &str, inner: &str, trouble: FindingDetails| {
@@ -264,7 +263,7 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
     };
     if let Some(end) = ends {
         for key in ["mirror", "rewrite", "priority", "without-servers"] {
-            // What the explanation writes out says nothing new.
+            // The default that `explain` writes out is not an error.
             if rule.is_written(key) && rule.text(key) != Some("pool") {
                 let message =
                     format!("`{key}` belongs to rules that choose a pool; this one has `{end}`");
@@ -305,7 +304,7 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
     }
 }
 
-/// What of a limit bytes cannot be held against.
+/// Reports limits that cannot be compared with a bandwidth.
 fn verify_bandwidth_limits(
     of: RuleScope<'_>,
     rule: &ConfigSection,

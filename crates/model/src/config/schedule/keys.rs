@@ -4,7 +4,6 @@ use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, ValueKind,
 };
 
-/// What the clock wants of servers.
 pub const SCHEDULE: KeySchema = KeySchema::new(
     "schedule",
     ValueKind::List { table: &SCHEDULE_TABLE, short: TableShorthand::None, most: 1_000 },
@@ -12,7 +11,6 @@ pub const SCHEDULE: KeySchema = KeySchema::new(
     "What the clock wants of the server, local time. In a pool: for its servers that set none.",
 );
 
-/// The days of the week.
 pub static DAYS: [Keyword; 7] = [
     Keyword::new("mon"),
     Keyword::new("tue"),

@@ -1,9 +1,9 @@
-//! Verifies schedules: each says what it does.
+//! Verifies schedules: each must drain or disable.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 
-/// Schedules: each says what it wants.
+/// Requires `drain` or `disable` in each schedule.
 pub fn verify_schedule(section: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     for (at, rule) in section.list("schedule").iter().enumerate() {
         if rule.setting("drain").is_none() && rule.setting("disable").is_none() {

@@ -6,7 +6,6 @@ use crate::config::admin_state::AdminState;
 use crate::config::section::ConfigSection;
 use crate::config::{balance, probe, schedule};
 
-/// Builds a server.
 pub fn build_server(section: &ConfigSection) -> ServerConfig {
     let nowhere = || ServerAddress { host: ServerHost::Name(String::new()), port: 0 };
     ServerConfig {

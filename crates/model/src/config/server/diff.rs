@@ -1,10 +1,9 @@
-//! The keys of a server, as a difference names them.
+//! The keys of a server in a comparison.
 
 use super::types::ServerConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a server.
     ServerKey of ServerConfig besides (name, address):
     Weight = "weight" => weight,
     Priority = "priority" => priority,

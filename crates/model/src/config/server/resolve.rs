@@ -1,4 +1,4 @@
-//! Effective settings of a server: what it inherits from its pool, its name and its probe.
+//! Effective settings of a server: settings inherited from its pool, its name and its health check.
 
 use super::keys::SERVER;
 use crate::config::decode::address::derive_server_name;

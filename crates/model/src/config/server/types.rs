@@ -1,4 +1,4 @@
-//! The checked configuration of a server, and what an operator wants of it.
+//! The checked configuration of a server.
 
 use crate::config::address::ServerAddress;
 use crate::config::admin_state::AdminState;
@@ -7,31 +7,27 @@ use crate::config::probe::ProbeConfig;
 use crate::config::schedule::ScheduleRule;
 use serde::Serialize;
 
-/// A server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServerConfig {
-    /// Its name within the pool, kebab-case.
+    /// The name within the pool, kebab-case.
     pub name: String,
-    /// Where it is.
     pub address: ServerAddress,
-    /// Its share.
     pub weight: ServerWeight,
-    /// Its rank among the servers of the pool.
     pub priority: Priority,
-    /// Where it is; `None`: near.
+    /// The locality; `None`: the server counts as local.
     pub locality: Option<String>,
-    /// What the operator wrote in the file.
+    /// The administrative state in the file.
     pub admin: AdminState,
-    /// What the clock wants of it.
+    /// Scheduled administrative states.
     pub schedule: Vec<ScheduleRule>,
-    /// Its probe, after inheritance.
+    /// The health check, after inheritance.
     pub probe: Option<ProbeConfig>,
-    /// Connections at a time over all workers; `None`: no cap.
+    /// Limit for connections over all workers; `None`: no limit.
     pub connections: Option<u32>,
 }
 
-/// A server's share, 0–256; 0 takes no new work and is neither `down` nor `drain`.
+/// A server's weight, 0–256. With 0 the server gets no new work but is neither `down` nor `drain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ServerWeight(u16);
 

@@ -1,10 +1,9 @@
-//! The keys of a service, as a difference names them.
+//! The keys of a service in a comparison.
 
 use super::types::ServiceConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a service.
     ServiceKey of ServiceConfig besides (name, reserved):
     Listen = "listen" => listen,
     Forward = "forward" => forward,

@@ -204,7 +204,7 @@ const TREATMENTS: &[Keyword] = &[
     Keyword::new("remove"),
 ];
 
-/// Whose word about earlier hops is believed.
+/// Proxies whose information about earlier hops is trusted.
 pub const TRUST: KeySchema = KeySchema::new(
     "trust",
     ValueKind::Prefixes,
@@ -224,7 +224,7 @@ pub const HEADER: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// Idle connections of both sides.
+/// Idle timeout of connections on both sides.
 pub const IDLE_BOTH: KeySchema = KeySchema::new(
     "idle",
     ValueKind::time(1, 7 * DAY),
@@ -232,7 +232,7 @@ pub const IDLE_BOTH: KeySchema = KeySchema::new(
     "A keep-alive connection without a request: a client's, and a kept one towards a server.",
 );
 
-/// Silence within a message, both sides.
+/// Timeout for silence within a message on both sides.
 pub const BETWEEN_BYTES_BOTH: KeySchema = KeySchema::new(
     "between-bytes",
     ValueKind::time(1, 7 * DAY),
@@ -258,7 +258,7 @@ pub const TUNNEL: KeySchema = KeySchema::new(
 )
 .proxy_only();
 
-/// Bytes of a head; the buffer of 64 KiB keeps room for what we add.
+/// Limit for a head; the 64 KiB buffer needs room for added fields.
 pub const HEADER_BYTES: KeySchema = KeySchema::new(
     "header-bytes",
     ValueKind::size(1_024, 60 * 1_024),
@@ -267,7 +267,7 @@ pub const HEADER_BYTES: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// Fields of a head.
+/// Limit for the fields of a head.
 pub const HEADER_COUNT: KeySchema = KeySchema::new(
     "header-count",
     ValueKind::count(1, 256),
@@ -276,7 +276,7 @@ pub const HEADER_COUNT: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// Bytes of a target.
+/// Limit for the bytes of a target.
 pub const TARGET_BYTES: KeySchema = KeySchema::new(
     "target-bytes",
     ValueKind::size(64, 60 * 1_024),
@@ -285,7 +285,7 @@ pub const TARGET_BYTES: KeySchema = KeySchema::new(
 )
 .http_only();
 
-/// Our bytes for one connection.
+/// Limit for the balancer's memory of one connection.
 pub const CONNECTION_BYTES: KeySchema = KeySchema::new(
     "connection-bytes",
     ValueKind::size(64 * 1_024, 16 * 1_024 * 1_024),

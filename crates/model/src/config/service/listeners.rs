@@ -1,4 +1,4 @@
-//! Verifies listening addresses over all services, the metrics endpoint and the API.
+//! Verifies listening addresses of all services, the metrics endpoint and the API.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -18,8 +18,8 @@ struct ListenerAddress<'e> {
     span: SourceSpan,
 }
 
-/// Two on one address are an error. A single address beside all addresses of one port is a warning: the kernel
-/// gives it its connections and the other the rest, which may be meant.
+/// Two listeners on one address are an error. A single address beside a wildcard with the same port is a warning,
+/// because it may be intended. The kernel gives the specific address its connections and the wildcard the rest.
 pub fn verify_listeners(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
     let paths = collect_listeners(effective);
     let mut listeners: Vec<ListenerAddress<'_>> = Vec::new();
@@ -41,7 +41,7 @@ pub fn verify_listeners(effective: &EffectiveSettings, sink: &mut FindingCollect
             span: place,
         }));
     }
-    // In the order of the file, so that it is the later one that is complained about.
+    // In the order of the file, so that the later listener gets the message.
     listeners.sort_by_key(|listener| listener.span);
     let mut taken: HashMap<SocketAddr, ListenerAddress<'_>> = HashMap::new();
     let mut count = 0;
@@ -83,7 +83,7 @@ pub fn verify_listeners(effective: &EffectiveSettings, sink: &mut FindingCollect
     }
 }
 
-/// What listens, each with the path of the key that says where.
+/// All listeners with the path of the key that has the address.
 fn collect_listeners(effective: &EffectiveSettings) -> Vec<(String, &ConfigSection)> {
     effective
         .services
@@ -105,8 +105,8 @@ fn collect_listeners(effective: &EffectiveSettings) -> Vec<(String, &ConfigSecti
         .collect()
 }
 
-/// Where packets are forwarded: two services on one port are an error, a wildcard beside a port is not, since the most
-/// specific one counts. A proxy's own address is the most specific of all.
+/// With packet forwarding, two services on one port are an error. A wildcard beside a port is allowed, because the most
+/// specific range counts; a proxy's own address is the most specific of all.
 fn verify_listen_ranges(
     paths: &[(String, &ConfigSection)],
     sockets: &HashMap<SocketAddr, ListenerAddress<'_>>,
@@ -134,7 +134,7 @@ fn verify_listen_ranges(
         return;
     }
     all.sort_by_key(|(span, ..)| *span);
-    // Ordered by address and first port, a span collides with one before it that reaches farthest, if with any.
+    // In the order of address and first port, a range can only collide with the earlier range that reaches farthest.
     let mut reach: [Option<Taken<'_>>; 2] = [None, None];
     for one in all {
         let (span, tcp, udp, path, place) = one;

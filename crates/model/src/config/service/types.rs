@@ -21,84 +21,80 @@ use serde::Serialize;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A virtual address and what is done with what arrives there.
+/// A virtual address, and the handling of its traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceConfig {
-    /// Its name, kebab-case.
     pub name: String,
-    /// Where it listens; no two services share one. Empty where packets are forwarded: `packets.listen`.
+    /// Listening addresses, which no two services share. Empty for packet forwarding: `packets.listen`.
     pub listen: Vec<SocketAddr>,
-    /// The method.
+    /// The forwarding method.
     pub forward: ForwardingMode,
-    /// Name of its pool.
     pub pool: String,
-    /// Client-side times.
+    /// Timeouts on the client's side.
     pub timeout: ServiceTimeouts,
-    /// Limits.
     pub limit: ServiceLimits,
-    /// Listener and client socket settings.
+    /// Socket options of listeners and client connections.
     pub socket: SocketOptions,
-    /// Proxies in front whose forwarding fields are believed.
+    /// Proxies in front whose forwarding fields are trusted.
     pub trust: NetworkSet,
-    /// Which headers describe the client to the server (`http`).
+    /// Header fields that describe the client to the server (`http`).
     pub forwarded: ForwardedHeaders,
-    /// What it has where packets are forwarded.
+    /// Settings for packet forwarding; `None` for proxied services.
     pub packets: Option<PacketServiceConfig>,
-    /// TLS towards clients; `None`: plain.
+    /// Downstream TLS; `None`: plain text.
     pub tls: Option<ServiceTls>,
-    /// Rules, in order; none where packets are forwarded: `packets.rules`.
+    /// Rules, in order; empty for packet forwarding: `packets.rules`.
     pub rules: Vec<RuleConfig>,
-    /// What becomes of paths that can be read in several ways (`http`).
+    /// Handling of ambiguous paths (`http`).
     pub path_normalization: PathNormalization,
-    /// Whether letter case counts in paths of rules (`http`).
+    /// Whether paths in rules are case-sensitive (`http`).
     pub path_case: PathCase,
-    /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
+    /// Session affinity; `None` for packet forwarding: `packets.sticky`.
     pub sticky: Option<AffinityConfig>,
     /// HTTP/2 towards clients (`http`).
     pub http2: ClientHttp2,
     /// HTTP/3 towards clients (`http`).
     pub http3: ClientHttp3,
-    /// Whose connections begin with a header of the PROXY protocol; `None`: nobody's.
+    /// Clients whose connections start with a PROXY protocol header; `None`: none.
     pub accept_proxy: Option<AcceptProxyConfig>,
-    /// Bodies that are read ahead (`http`).
+    /// Body buffering (`http`).
     pub buffer: BufferConfig,
-    /// Compressing of answers; `None`: they go as they come.
+    /// Response compression; `None`: off.
     pub compress: Option<CompressionConfig>,
-    /// Which class its requests have in the queue of a pool.
+    /// The priority class of its requests in the queue of a pool.
     pub priority: RequestPriority,
-    /// What users are promised; `None`: nothing.
+    /// The SLO; `None`: none.
     pub objective: Option<ServiceObjective>,
-    /// Fields that its clients may not write.
+    /// Header fields that its clients may not send.
     #[serde(skip)]
     pub reserved: ReservedFields,
 }
 
-/// Times on the client's side. `None` is off.
+/// Timeouts on the client's side. `None` means off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceTimeouts {
-    /// A whole head, from the connection's first byte or the previous exchange; default 10 s.
+    /// A whole request head, from the connection's start or the previous exchange; default 10 s.
     pub header: Duration,
     /// A keep-alive connection without a request; default 60 s.
     pub idle: Duration,
-    /// Between two bytes of a request body, and between two reads by a client of its answer; default 30 s.
+    /// Silence within a request body, and between a client's reads of its response; default 30 s.
     pub between_bytes: Duration,
     /// The whole exchange; default off.
     pub whole: Option<Duration>,
     /// How long exchanges of a removed or changed service may finish; default the global drain.
     pub drain: Duration,
-    /// A tunnel (`tcp`, upgrades) with no byte either way; default 1 h.
+    /// A tunnel (`tcp`, upgrades) without data in either direction; default 1 h.
     pub tunnel: Duration,
 }
 
-/// Limits of a service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceLimits {
-    /// Client connections at a time; `None`: the global limit alone.
+    /// Client connections; `None`: only the global limit.
     pub connections: Option<u32>,
-    /// The same of one client; `None`: above half of the limit at most as many as are free.
+    /// Connections of one client. `None`: once half of the limit is in use, at most as many as are free.
     pub connections_per_client: Option<u32>,
     /// Bytes of a head; default 32 KiB, at most 60 KiB.
     pub header_bytes: u32,
@@ -106,6 +102,6 @@ pub struct ServiceLimits {
     pub header_count: u16,
     /// Bytes of a request target; default 8 KiB.
     pub target_bytes: u32,
-    /// Bytes of ours that one connection may hold; default and at least 64 KiB.
+    /// Memory of the balancer for one connection, bytes; default and minimum 64 KiB.
     pub connection_bytes: u32,
 }

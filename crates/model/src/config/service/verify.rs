@@ -1,4 +1,4 @@
-//! Verifies a service: keys of another forwarding method, limits that contradict, and each of its tables.
+//! Verifies a service: keys of other forwarding methods, contradicting limits, and all its tables.
 
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
@@ -57,7 +57,7 @@ pub fn verify_service(
     }
 }
 
-/// Keys that the forwarding method of the service does not have.
+/// Reports keys that the service's forwarding method does not support.
 fn verify_forwarding_keys(
     service: &ConfigSection,
     path: &str,

@@ -18,7 +18,7 @@ pub fn build_socket_options(section: &ConfigSection) -> SocketOptions {
         congestion: section.text("congestion").map(str::to_owned),
         defer_accept: section.time("defer-accept"),
         fast_open: section.count("fast-open"),
-        // A pool has none of its own: the type's default stands.
+        // A pool has no backlog, so the type's default remains.
         backlog: section.count("backlog").unwrap_or(SocketOptions::default().backlog),
         mptcp: section.flag("mptcp"),
         transparent: section.flag("transparent"),

@@ -1,4 +1,4 @@
-//! Describes `socket`: what is set on the sockets of a service or of a pool.
+//! Describes `socket`: socket options of a service or of a pool.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
@@ -8,10 +8,10 @@ use crate::config::value::ConfigValue;
 /// One day, in milliseconds.
 const DAY: u64 = 86_400_000;
 
-/// Far above any window, and below what the kernel holds in an int after doubling it.
+/// Far above any window; the kernel doubles the value, which must fit an int.
 const BUFFER_MAX: u64 = 512 * 1_024 * 1_024;
 
-/// The keys of every `socket` table, and then its own.
+/// The common keys of all `socket` tables, then the table's own.
 macro_rules! with_common {
     ($($own:expr),*) => {
         &[NODELAY, KEEP_ALIVE, USER_TIMEOUT, MSS, CONGESTION, FAST_OPEN, MPTCP, TRANSPARENT, INTERFACE, MARK,
@@ -19,7 +19,7 @@ macro_rules! with_common {
     };
 }
 
-/// In `[global]`, for services and pools, and in a service.
+/// Options in `[global]`, for services and pools, and in a service.
 pub static ALL: TableSchema = TableSchema {
     description: "socket settings",
     exclusive_groups: &[],

@@ -1,21 +1,21 @@
-//! Socket settings of services and pools, resolved. It sets none: `l7` does.
+//! The checked configuration of socket options. `l7` sets them.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// What is set on the sockets of a service (its listeners and clients) or of a pool (its servers).
+/// Socket options of a service (its listeners and clients) or of a pool (its servers).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SocketOptions {
     /// TCP_NODELAY; default true.
     pub nodelay: bool,
-    /// SO_KEEPALIVE and its times; default 60 s idle, 10 s interval, 3 probes.
+    /// SO_KEEPALIVE and its parameters; default 60 s idle, 10 s interval, 3 probes.
     pub keep_alive: Option<KeepAlive>,
-    /// TCP_USER_TIMEOUT; unset leaves the kernel's.
+    /// TCP_USER_TIMEOUT; `None`: the kernel's default.
     pub user_timeout: Option<Duration>,
     /// TCP_MAXSEG in bytes, 88–65,495.
     pub mss: Option<u16>,
-    /// TCP_CONGESTION; unset leaves the system's.
+    /// TCP_CONGESTION; `None`: the system's default.
     pub congestion: Option<String>,
     /// TCP_DEFER_ACCEPT (services only).
     pub defer_accept: Option<Duration>,
@@ -27,17 +27,17 @@ pub struct SocketOptions {
     pub mptcp: bool,
     /// IP_TRANSPARENT: a service accepts for any address; a pool connects from the client's address.
     pub transparent: bool,
-    /// The address is shared with other machines: it is listened on while another one has it. No key of its own.
+    /// Whether the address is a VRRP address: the socket listens even while another machine has it. Not a key.
     pub shared: bool,
     /// SO_BINDTODEVICE.
     pub interface: Option<String>,
     /// SO_MARK.
     pub mark: Option<u32>,
-    /// SO_SNDBUF in bytes as asked for; unset leaves autotuning on.
+    /// SO_SNDBUF in bytes as requested; `None`: autotuning.
     pub send_buffer: Option<u64>,
-    /// SO_RCVBUF in bytes as asked for; unset leaves autotuning on.
+    /// SO_RCVBUF in bytes as requested; `None`: autotuning.
     pub receive_buffer: Option<u64>,
-    /// The rate and round trip that the operator expects here: only for warnings.
+    /// The rate and round trip that the operator expects, used only for warnings.
     pub path: Option<PathHint>,
 }
 
@@ -45,19 +45,19 @@ pub struct SocketOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct KeepAlive {
-    /// Silence before the first probe.
+    /// Silence before the first keep-alive probe.
     pub idle: Duration,
-    /// Between probes.
+    /// Interval between keep-alive probes.
     pub interval: Duration,
-    /// Unanswered probes until the connection is dead.
+    /// Unanswered keep-alive probes until the connection counts as dead.
     pub count: u32,
 }
 
-/// What a path is expected to carry: lets `check` name the rate that a set buffer allows.
+/// The expected capacity of a path, with which `check` reports the rate that a buffer size allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PathHint {
-    /// Wanted bits per second.
+    /// Expected bits per second.
     pub rate: u64,
     /// Round trip.
     pub round_trip: Duration,

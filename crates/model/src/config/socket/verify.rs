@@ -1,4 +1,4 @@
-//! Verifies socket settings: buffers against the path that they must fill.
+//! Verifies socket options: buffer sizes for the expected path.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unit::{ByteSize, Time, rounded_rate};
 
-/// A set buffer below rate × round trip gets a warning with the rate that it allows.
+/// Warns of a buffer size below rate × round trip, with the rate that it allows.
 pub fn verify_socket(socket: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(hint) = socket.table("path") else { return };
     let (Some(rate), Some(round_trip)) = (hint.count::<u64>("rate"), hint.time("round-trip"))
@@ -20,7 +20,7 @@ pub fn verify_socket(socket: &ConfigSection, path: &str, sink: &mut FindingColle
         else {
             continue;
         };
-        // What is inherited whole is verified where it is written.
+        // Inherited options are verified where they are written.
         if !(socket.is_written(key) || socket.is_written("path")) {
             continue;
         }
@@ -45,14 +45,14 @@ pub fn verify_socket(socket: &ConfigSection, path: &str, sink: &mut FindingColle
     }
 }
 
-/// Bits per second that a window of `bytes` allows over a round trip; `None`: no bound.
+/// Bits per second that a window of `bytes` allows with a round trip; `None`: no bound.
 pub fn achievable_rate(bytes: u64, round_trip: Duration) -> Option<u64> {
     let nanos = round_trip.as_nanos();
     let bits = u128::from(bytes) * 8 * 1_000_000_000;
     bits.checked_div(nanos).map(|rate| u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
-/// Bytes that must be in flight for a rate over a round trip, rounded up.
+/// Bytes in flight that a rate needs with a round trip, rounded up.
 pub fn needed_window(rate: u64, round_trip: Duration) -> u64 {
     let bytes = (u128::from(rate) * round_trip.as_nanos()).div_ceil(8 * 1_000_000_000);
     u64::try_from(bytes).unwrap_or(u64::MAX / 2)
@@ -74,7 +74,7 @@ fn group_digits(number: u64) -> String {
 mod tests {
     use super::*;
 
-    /// Study 'A Tale of Two Load Balancers': windows and the rates that they allow at 130 ms.
+    /// The study 'A Tale of Two Load Balancers': windows, and the rates that they allow at 130 ms.
     #[test]
     fn the_windows_of_the_study_at_130_ms() {
         let round_trip = Duration::from_millis(130);

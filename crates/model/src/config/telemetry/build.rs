@@ -3,7 +3,7 @@
 use super::types::TelemetryConfig;
 use crate::config::section::ConfigSection;
 
-/// A collector, if it says where.
+/// `None`: no collector is configured.
 pub fn build_telemetry(section: &ConfigSection) -> Option<TelemetryConfig> {
     Some(TelemetryConfig {
         collector: *section.sockets("collector").first()?,

@@ -1,4 +1,4 @@
-//! Describes the collector of OpenTelemetry.
+//! Describes the OpenTelemetry collector.
 
 use std::borrow::Cow;
 

@@ -1,26 +1,23 @@
-//! What others are shown of this process without asking the API: the Prometheus endpoint, and a collector that is told.
+//! The checked configuration of metrics and telemetry: the Prometheus endpoint, and an OpenTelemetry collector.
 
 use serde::Serialize;
 use std::net::SocketAddr;
 
-/// The Prometheus endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MetricsConfig {
-    /// Where it listens.
     pub listen: SocketAddr,
 }
 
-/// A collector of OpenTelemetry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TelemetryConfig {
-    /// Where it takes OTLP over HTTP.
+    /// The collector's address for OTLP over HTTP.
     pub collector: SocketAddr,
-    /// It is sent spans, and servers are told of traces.
+    /// Whether spans are exported and trace context is sent to servers.
     pub traces: bool,
-    /// It is sent events.
+    /// Whether events are exported.
     pub logs: bool,
-    /// What this process is called.
+    /// The service name of this process.
     pub name: String,
 }

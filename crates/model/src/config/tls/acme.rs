@@ -1,8 +1,8 @@
-//! Describes `tls.acme` of a service: a certificate that is ordered.
+//! Describes `tls.acme` of a service: certificates obtained by ACME.
 
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 
-/// Names of one certificate: what the largest authority takes.
+/// Limit for the names of one certificate: that of the largest authority.
 pub const NAMES: usize = 100;
 
 /// `tls.acme` of a service.

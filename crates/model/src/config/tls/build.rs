@@ -69,7 +69,6 @@ pub fn build_pool_tls(section: &ConfigSection) -> PoolTls {
     }
 }
 
-/// Lists of revoked certificates.
 pub fn build_revocation(section: &ConfigSection) -> RevocationConfig {
     RevocationConfig {
         files: file_paths(section, "crl"),

@@ -203,7 +203,7 @@ pub const CRL: KeySchema = KeySchema::new(
      but the root needs a list of who signed it, and is refused without.",
 );
 
-/// What an overdue one is worth.
+/// Handling of an expired revocation list.
 pub const EXPIRED_CRL: KeySchema = KeySchema::new(
     "expired-crl",
     ValueKind::Keyword(&[Keyword::new("refuse"), Keyword::new("accept")]),

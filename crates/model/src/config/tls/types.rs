@@ -1,140 +1,136 @@
-//! The configuration of TLS: towards clients (`ServiceTls`) and towards servers (`PoolTls`).
+//! The checked configuration of TLS: downstream (`ServiceTls`) and upstream (`PoolTls`).
 //!
-//! It names files and reads none: keys and certificates are the daemon's to load and the request plane's to use.
+//! It names files and reads none: the daemon loads keys and certificates, and the request plane uses them.
 
 use crate::config::matching::HostPattern;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// TLS towards clients.
+/// Downstream TLS, towards clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceTls {
-    /// Files and directories of certificates with their keys. The first one is the default.
+    /// Files and directories of certificates with their keys. The first certificate is the default.
     pub certificates: Vec<PathBuf>,
-    /// A certificate that is ordered; `None`: none, and there are files.
+    /// A certificate obtained by ACME; `None`: only files.
     pub acme: Option<AcmeConfig>,
-    /// What a client gets that asks for a name of no certificate.
+    /// Action for a server name without a certificate.
     pub unknown_name: UnknownSniAction,
-    /// The oldest version spoken.
+    /// The minimum TLS version.
     pub minimum: TlsVersion,
-    /// The ciphers and groups offered.
+    /// The offered ciphers and groups.
     pub policy: TlsPolicy,
-    /// How long one key seals session tickets; `None`: no tickets. Default 6 h.
+    /// Lifetime of a session ticket key; `None`: no tickets. Default 6 h.
     pub tickets: Option<Duration>,
-    /// From the connection's begin to the end of its handshake; default 10 s.
+    /// Time limit for the handshake, from the start of the connection; default 10 s.
     pub handshake: Duration,
-    /// Handshakes at a time per worker; default 1024.
+    /// Limit for concurrent handshakes per worker; default 1024.
     pub handshakes: u32,
-    /// The same of one client; `None`: above half of the limit at most as many as are free.
+    /// Handshakes of one client. `None`: once half of the limit is in use, at most as many as are free.
     pub handshakes_per_client: Option<u32>,
-    /// Certificates of clients; `None`: not asked for.
+    /// Client certificates; `None`: not requested.
     pub client: Option<ClientAuth>,
 }
 
-/// A certificate that is ordered by ACME (RFC 8555).
+/// A certificate obtained by ACME (RFC 8555).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AcmeConfig {
-    /// Its names, at least one.
+    /// Names of the certificate, at least one.
     pub names: Vec<String>,
-    /// The authority: the URL of its directory.
+    /// The URL of the authority's directory.
     pub directory: String,
-    /// Addresses that the authority may write to.
+    /// Contact addresses for the authority.
     pub contact: Vec<String>,
-    /// How it is shown that the names are ours.
+    /// The challenge that proves control of the names.
     pub challenge: AcmeChallengeType,
-    /// Who may have signed the authority's own certificate; `None`: whom the system trusts.
+    /// The authorities for the ACME server's own certificate; `None`: those of the system.
     pub ca: Option<PathBuf>,
-    /// From a first failure to the next attempt; each further failure doubles it. Default 5 min.
+    /// Delay from a first failure to the next attempt; each further failure doubles it. Default 5 min.
     pub retry: Duration,
 }
 
-/// How it is shown that a name is ours.
+/// The challenge that proves control of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AcmeChallengeType {
-    /// By an answer to a request on port 80 (RFC 8555 §8.3).
+    /// An HTTP request on port 80 (http-01, RFC 8555 §8.3).
     Http,
-    /// By a certificate in a handshake on port 443 (RFC 8737).
+    /// A TLS handshake on port 443 (tls-alpn-01, RFC 8737).
     Tls,
 }
 
-/// What a client gets that asks for a name of no certificate.
+/// Action for a server name without a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownSniAction {
-    /// The default certificate, as a client that names nothing.
+    /// Use the default certificate, as without a server name.
     Default,
-    /// The alert unrecognized_name (RFC 6066 §3).
+    /// Send the alert unrecognized_name (RFC 6066 §3).
     Refuse,
 }
 
-/// A version of TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum TlsVersion {
-    /// RFC 5246.
+    /// TLS 1.2 (RFC 5246).
     #[default]
     #[serde(rename = "1.2")]
     Tls12,
-    /// RFC 8446.
+    /// TLS 1.3 (RFC 8446).
     #[serde(rename = "1.3")]
     Tls13,
 }
 
-/// Ciphers by name.
+/// A named set of ciphers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlsPolicy {
-    /// TLS 1.3 alone.
+    /// TLS 1.3 only.
     Modern,
-    /// TLS 1.3, and of TLS 1.2 what has forward secrecy and authenticated encryption.
+    /// TLS 1.3, and TLS 1.2 ciphers with forward secrecy and authenticated encryption.
     Intermediate,
 }
 
-/// Certificates of clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientAuth {
-    /// Who may have signed them.
+    /// The certificate authorities.
     pub ca: PathBuf,
-    /// A client without one is refused.
+    /// Whether a client without a certificate is rejected.
     pub required: bool,
-    /// What the names of the headers that tell servers of it begin with; default `x-client-cert`.
+    /// Prefix of the header fields that report the certificate to servers; default `x-client-cert`.
     pub headers: String,
     /// Whether servers get the certificate itself.
     pub certificate_field: CertificateField,
-    /// Names whose connections are asked for one; none: all connections are.
+    /// Server names for which a certificate is requested; empty: all connections.
     pub names: Vec<HostPattern>,
-    /// What has been revoked; none: nothing is looked up.
+    /// Revocation lists; empty: revocation is not checked.
     pub revoked: RevocationConfig,
 }
 
-/// What servers get of a client's certificate itself (RFC 9440).
+/// Header fields with the client certificate itself (RFC 9440).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateField {
-    /// Nothing.
     Off,
     /// `Client-Cert`.
     Certificate,
-    /// `Client-Cert-Chain` too.
+    /// `Client-Cert` and `Client-Cert-Chain`.
     Chain,
 }
 
-/// Lists of revoked certificates.
+/// Certificate revocation lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RevocationConfig {
-    /// Files of lists.
     pub files: Vec<PathBuf>,
-    /// A list whose next one is overdue still counts.
+    /// Whether an expired list still counts.
     pub accept_expired: bool,
 }
 
 impl ClientAuth {
-    /// Whether a connection for this name is asked for a certificate; `None`: for no name.
+    /// Whether a connection for this server name gets a certificate request; `None`: without a server name.
     pub fn requests_certificate(&self, name: Option<&[u8]>) -> bool {
         if self.names.is_empty() {
             return true;
@@ -145,21 +141,21 @@ impl ClientAuth {
     }
 }
 
-/// TLS towards servers.
+/// Upstream TLS, towards servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PoolTls {
-    /// Asked for and verified; `None`: each server's own name or address.
+    /// The server name to send and verify; `None`: each server's own name or address.
     pub name: Option<String>,
-    /// Who may have signed their certificates; `None`: whom the system trusts.
+    /// Certificate authorities of the servers; `None`: those of the system.
     pub ca: Option<PathBuf>,
-    /// Whether certificates are verified at all.
+    /// Whether certificates are verified.
     pub verify: bool,
-    /// What has been revoked; none: nothing is looked up.
+    /// Revocation lists; empty: revocation is not checked.
     pub revoked: RevocationConfig,
-    /// Ours, with its key.
+    /// The client certificate with its key.
     pub certificate: Option<PathBuf>,
-    /// The oldest version spoken.
+    /// The minimum TLS version.
     pub minimum: TlsVersion,
 }
 

@@ -1,4 +1,4 @@
-//! Verifies `tls` of a service and of a pool: paths, what contradicts, what is dangerous. It looks into no file.
+//! Verifies `tls` of a service and of a pool: paths, contradictions and insecure settings. It reads no file.
 
 use super::acme::NAMES;
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -51,7 +51,8 @@ pub fn verify_service_tls(
     }
 }
 
-/// Verify what names begin with that tell servers of a client's certificate: what clients send under them is taken away.
+/// Verifies the prefix of header fields about client certificates, because fields with this prefix are removed from
+/// requests.
 fn verify_header_prefix(client: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let Some(prefix) = client.text("headers").filter(|prefix| !prefix.is_empty()) else { return };
     let taken = RESERVED_FIELDS.iter().filter(|name| {
@@ -71,7 +72,7 @@ fn verify_header_prefix(client: &ConfigSection, path: &str, sink: &mut FindingCo
     sink.error(client.span_of("headers"), &format!("{path}.headers"), trouble);
 }
 
-/// Fields that HTTP, browsers or we need in requests.
+/// Request header fields that HTTP, browsers or the balancer need.
 const RESERVED_FIELDS: [&str; 58] = [
     "accept",
     "accept-encoding",
@@ -133,7 +134,6 @@ const RESERVED_FIELDS: [&str; 58] = [
     "x-steelyard-",
 ];
 
-/// Verify lists of revoked certificates.
 fn verify_revocation(section: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if let Some(ConfigValue::Files(files)) = section.value("crl") {
         for file in files {
@@ -146,7 +146,7 @@ fn verify_revocation(section: &ConfigSection, path: &str, sink: &mut FindingColl
     }
 }
 
-/// Verify what is ordered.
+/// Verifies a certificate obtained by ACME.
 fn verify_acme(acme: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let (names, key) = (acme.texts("names"), format!("{path}.names"));
     let place = acme.span_of("names");
@@ -215,7 +215,7 @@ pub fn verify_pool_tls(pool: &ConfigSection, path: &str, sink: &mut FindingColle
     }
 }
 
-/// A path that means the same wherever the daemon was started.
+/// Requires an absolute path, which does not depend on the daemon's working directory.
 fn verify_absolute_path(
     section: &ConfigSection,
     key: &str,

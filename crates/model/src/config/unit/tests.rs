@@ -1,4 +1,4 @@
-//! Rows and properties of the quantities.
+//! Examples and properties of quantities.
 
 use proptest::prelude::*;
 

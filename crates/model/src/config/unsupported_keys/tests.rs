@@ -1,4 +1,4 @@
-//! Every key of a service and a pool with every method: it changes the configuration, or it is refused.
+//! Every key of a service and a pool with every forwarding method must change the configuration or be rejected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,9 @@ use crate::config::service::SERVICE;
 
 const METHODS: [&str; 5] = ["http", "tcp", "mac", "tunnel", "nat"];
 
-/// A key with what stands above it.
+/// A key with its outer tables.
 struct SchemaPath {
-    /// From the service or pool.
+    /// Keys from the service or pool down.
     keys: Vec<&'static KeySchema>,
 }
 
@@ -23,7 +23,7 @@ impl SchemaPath {
         self.keys.iter().map(|key| key.name).collect::<Vec<_>>().join(".")
     }
 
-    /// Whether a method can carry it, as the tables say.
+    /// Whether a method supports the key according to the schema.
     fn fits(&self, method: &str) -> bool {
         self.keys.iter().all(|key| match method {
             "http" => !key.packets_only,
@@ -33,7 +33,7 @@ impl SchemaPath {
     }
 }
 
-/// Every key that can be written below a table; conditions within conditions are left out.
+/// All keys below a table, without nested conditions.
 fn walk(
     table: &'static TableSchema,
     above: &[&'static KeySchema],
@@ -56,10 +56,10 @@ fn walk(
     all
 }
 
-/// The values that the full example has, by their path within a service or pool; of one path possibly several.
+/// The values in the full example, by their path within a service or pool; a path may have several.
 struct ExampleValues {
     own: BTreeMap<String, Vec<Value>>,
-    /// Of other tables, such as `[global]`.
+    /// Values of other tables, such as `[global]`.
     elsewhere: BTreeMap<String, Vec<Value>>,
 }
 
@@ -76,7 +76,8 @@ impl ExampleValues {
         ExampleValues { own, elsewhere }
     }
 
-    /// Values for a path; where this kind of table has none, those of the longest like ending elsewhere.
+    /// Values for a path. If this kind of table has none, the values of the path elsewhere with the longest common
+    /// ending.
     fn get(&self, path: &str) -> &[Value] {
         if let Some(values) = self.own.get(path) {
             return values;
@@ -112,7 +113,7 @@ fn collect(value: &Value, path: String, all: &mut BTreeMap<String, Vec<Value>>) 
     }
 }
 
-/// One service of the method and its pool, with `value` at a key of one of them and what that key cannot stand without.
+/// A service of the method and its pool, with `value` at a key of one of them and the settings that the key requires.
 fn text(
     method: &str,
     kind: &str,
@@ -146,7 +147,7 @@ fn put(
 ) {
     let Some((key, below)) = keys.split_first() else { return };
     if below.is_empty() {
-        // The one pool that there is.
+        // The only pool.
         let value = if key.name == "pool" { &Value::String("p".into()) } else { value };
         into.insert(key.name.into(), value.clone());
         return;
@@ -163,7 +164,7 @@ fn put(
             inner.insert(needed.name.into(), value);
         }
     }
-    // What a table cannot stand without, though no key of it is required by itself.
+    // Settings that a table requires although no single key is required.
     let beside = match path.as_str() {
         "sticky" => Some(("time", "1h")),
         "rule" if packets => Some(("pool", "p")),
@@ -178,7 +179,7 @@ fn put(
     into.insert(key.name.into(), inner);
 }
 
-/// Errors of a text at a key, without places in lists.
+/// Whether a text is rejected at a key; positions in lists are ignored.
 fn refused(text: &str, key: &str) -> bool {
     let Err(findings) = load(text, "test") else { return false };
     let plain = |key: &str| {
@@ -222,7 +223,7 @@ fn a_key_that_the_method_cannot_carry_is_refused() {
     assert_eq!(taken, BTreeSet::new());
 }
 
-/// With every method that can carry it a key makes another configuration, or is refused for what stands beside it.
+/// With every method that supports a key, the key changes the configuration or is rejected because of other settings.
 #[test]
 fn a_key_that_the_method_can_carry_changes_the_configuration() {
     let mut idle = BTreeSet::new();
@@ -236,12 +237,12 @@ fn a_key_that_the_method_can_carry_changes_the_configuration() {
                 let loaded = |value: &Value| {
                     load(&text(method, kind, &walked, value, &samples), "test").ok()
                 };
-                // The same with nothing at the key itself: the tables above it with what they need.
+                // The same without the key itself: the outer tables with their required settings.
                 let nothing = text_without(method, kind, &walked, &samples);
                 let without = load(&nothing, "test").ok().map(|checked| checked.config);
                 let acts = |value: &Value| match loaded(value) {
                     Some(checked) => Some(checked.config) != without,
-                    // Another key beside it contradicts this one: it is not without meaning.
+                    // Another setting contradicts this one, so the key is not without effect.
                     None => true,
                 };
                 let all: Vec<Value> = values.iter().cloned().chain(others(&walked)).collect();
@@ -256,7 +257,7 @@ fn a_key_that_the_method_can_carry_changes_the_configuration() {
     assert_eq!(idle, BTreeSet::new());
 }
 
-/// More values that the kind of the key allows, since an example may have the default.
+/// Further values of the key's type, because the example may contain the default.
 fn others(walked: &SchemaPath) -> Vec<Value> {
     match walked.keys.last().map(|key| &key.kind) {
         Some(ValueKind::Flag) => vec![Value::Boolean(true), Value::Boolean(false)],

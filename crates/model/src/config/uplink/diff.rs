@@ -1,10 +1,9 @@
-//! The keys of `[uplinks]` and of an uplink, as a difference names them.
+//! The keys of `[uplinks]` and of an uplink in a comparison.
 
 use super::types::{UplinkConfig, UplinksConfig};
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of `[uplinks]`.
     UplinksKey of UplinksConfig besides ():
     Inside = "inside" => inside,
     Translate = "translate" => translate,
@@ -14,7 +13,6 @@ changed_keys! {
 }
 
 changed_keys! {
-    /// A key of an uplink.
     UplinkKey of UplinkConfig besides (name):
     Interface = "interface" => interface,
     Via = "via" => via,

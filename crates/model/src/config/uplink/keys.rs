@@ -1,16 +1,16 @@
-//! Describes `[uplinks]` and `[uplink.NAME]`: several gateways out of this machine's network, used side by side.
+//! Describes `[uplinks]` and `[uplink.NAME]`: several gateways to the outside, used in parallel.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 
-/// Uplinks that one file may hold.
+/// Limit for the uplinks of one file.
 pub const UPLINKS: usize = 8;
 
-/// Targets of one uplink.
+/// Limit for the targets of one uplink.
 pub const TARGETS: usize = 16;
 
-/// Routing tables of the kernel: those below belong to the system by custom.
+/// The lowest routing table number; lower ones conventionally belong to the system.
 const TABLES: u64 = 256;
 
 pub static UPLINKS_TABLE: TableSchema = TableSchema {

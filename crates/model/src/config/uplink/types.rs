@@ -1,79 +1,76 @@
-//! The checked configuration of uplinks: several gateways, used side by side.
+//! The checked configuration of uplinks: several gateways, used in parallel.
 
 use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// What belongs to all uplinks.
+/// Settings common to all uplinks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UplinksConfig {
-    /// Where packets come in that are forwarded.
+    /// Interfaces that receive packets to forward.
     pub inside: Vec<String>,
-    /// Whose source address is translated.
+    /// Which source addresses are translated.
     pub translate: SourceNatMode,
-    /// The lowest of the marks' bits.
+    /// The lowest bit of the packet marks.
     pub mark_bit: u8,
-    /// The routing table of all; those of single uplinks follow.
+    /// The common routing table; those of single uplinks follow.
     pub table: u32,
-    /// The first rule's priority.
+    /// Priority of the first routing rule.
     pub rule: u32,
 }
 
-/// Whose source address is translated.
+/// Which source addresses are translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceNatMode {
-    /// Nobody's.
+    /// None.
     Off,
-    /// Connections of IPv4.
+    /// Those of IPv4 connections.
     Ipv4,
-    /// All.
+    /// Those of both families.
     Both,
 }
 
-/// An uplink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UplinkConfig {
-    /// Its name.
     pub name: String,
-    /// Where it begins.
     pub interface: String,
-    /// Its gateway, one of each family at most, one at least.
+    /// Gateways: at least one, and at most one of each family.
     pub via: Vec<IpAddr>,
-    /// What leaves by it has this address, one of each family at most; missing: the interface's own.
+    /// Source addresses of outgoing connections, at most one of each family; absent: the interface's own.
     pub source: Vec<IpAddr>,
-    /// Its share of new connections.
+    /// Share of new connections.
     pub weight: u16,
-    /// Its rank; the lowest that is up has all new connections.
+    /// The lowest priority that is up gets all new connections.
     pub priority: u8,
-    /// What is asked through it; `None`: only the carrier counts.
+    /// The health check through the uplink; `None`: only the carrier counts.
     pub probe: Option<UplinkProbe>,
 }
 
-/// What is asked through an uplink.
+/// The health check through an uplink.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UplinkProbe {
-    /// By ICMP echo.
+    /// Targets checked with ICMP echo.
     pub echo: Vec<IpAddr>,
-    /// By a connection of TCP.
+    /// Targets checked with a TCP connection.
     pub connect: Vec<SocketAddr>,
-    /// So many targets of a family must answer.
+    /// Number of targets of a family that must respond.
     pub need: u8,
-    /// Between two questions to a target; default 1 s.
+    /// Interval between checks of a target; default 1 s.
     pub every: Duration,
-    /// An answer that takes longer is none; default 1 s.
+    /// Time limit for a response; default 1 s.
     pub timeout: Duration,
-    /// Answers in a row after which a target is reached again; default 2.
+    /// Consecutive successes until a target counts as reachable; default 2.
     pub rise: u8,
-    /// Questions in a row without an answer after which it is not; default 3.
+    /// Consecutive failures until a target counts as unreachable; default 3.
     pub fall: u8,
 }
 
 impl SourceNatMode {
-    /// Whether connections of a family are.
+    /// Whether connections of a family are translated.
     pub const fn applies_to_family(self, v6: bool) -> bool {
         match self {
             SourceNatMode::Off => false,

@@ -1,4 +1,4 @@
-//! Verifies uplinks: what cannot be one, and what two of them cannot share.
+//! Verifies uplinks: invalid uplinks, and settings that two uplinks cannot share.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,7 +10,6 @@ use crate::config::section::{ConfigSection, SettingContent};
 use crate::config::source_text::SourceSpan;
 use crate::config::value::ConfigValue;
 
-/// Verify all of them.
 pub fn verify_uplink(
     uplinks: &[ConfigSection],
     all: &ConfigSection,
@@ -45,7 +44,7 @@ pub fn verify_uplink(
             }
         }
         if let Some(probe) = uplink.table("probe") {
-            // Where nothing is written of it the uplink is shown.
+            // If the setting is not written, the finding points to the uplink.
             let place = uplink.span_of("probe");
             verify_targets(probe, place, via, &format!("{path}.probe"), sink);
         }
@@ -70,7 +69,7 @@ pub fn verify_uplink(
     }
 }
 
-/// One address of each family, of some machine.
+/// Requires at most one unicast address of each family.
 fn verify_one_per_family(
     uplink: &ConfigSection,
     key: &str,

@@ -1,4 +1,4 @@
-//! Builds groups of VRRP.
+//! Builds VRRP groups.
 
 use super::types::{CompanionAddresses, LinkAddressMode, VrrpConfig};
 use crate::config::section::ConfigSection;

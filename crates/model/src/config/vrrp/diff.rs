@@ -1,10 +1,9 @@
-//! The keys of a group of shared addresses, as a difference names them.
+//! The keys of a VRRP group in a comparison.
 
 use super::types::VrrpConfig;
 use crate::config::changed_keys::changed_keys;
 
 changed_keys! {
-    /// A key of a group of shared addresses.
     VrrpKey of VrrpConfig besides (name):
     Interface = "interface" => interface,
     Id = "id" => id,

@@ -1,14 +1,14 @@
-//! Describes `[vrrp.NAME]`: an address that this machine shares with others.
+//! Describes `[vrrp.NAME]`: virtual IP addresses that this machine shares with others.
 
 use crate::config::schema::{
     DefaultValue, KeySchema, Keyword, TableSchema, TableShorthand, TextFormat, ValueKind,
 };
 use crate::config::value::ConfigValue;
 
-/// Groups that one file may hold.
+/// Limit for the groups of one file.
 pub const GROUPS: usize = 255;
 
-/// Shared addresses of one group: an advertisement counts them in a byte, and must fit a packet.
+/// Limit for the shared addresses of one group: an advertisement has one byte for their number, and must fit a packet.
 pub const ADDRESSES: usize = 64;
 
 pub static VRRP: TableSchema = TableSchema {

@@ -1,4 +1,4 @@
-//! Defaults of a group of shared addresses.
+//! Defaults of a VRRP group.
 
 use super::keys::VRRP;
 use crate::config::section::{ConfigSection, SettingOrigin};

@@ -1,58 +1,56 @@
-//! The checked configuration of shared addresses: groups of VRRP.
+//! The checked configuration of VRRP groups, which share virtual IP addresses.
 
 use crate::config::ip_prefix::IpPrefix;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// A group.
+/// A VRRP group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct VrrpConfig {
-    /// Its name, kebab-case.
     pub name: String,
-    /// Where it runs.
     pub interface: String,
-    /// The virtual router's number, 1–255.
+    /// The virtual router's number (VRID), 1–255.
     pub id: u8,
-    /// What is shared; at least one, all of one family.
+    /// The virtual IP addresses; at least one, all of one family.
     pub addresses: Vec<IpAddr>,
-    /// What moves with them and is not advertised.
+    /// Addresses that move with the group without being advertised.
     pub also: Vec<CompanionAddresses>,
-    /// 2 or 3.
+    /// VRRP version, 2 or 3.
     pub version: u8,
-    /// 1–255.
+    /// Priority, 1–255.
     pub priority: u8,
-    /// Between two advertisements; a multiple of 10 ms, of a second for version 2.
+    /// Advertisement interval; a multiple of 10 ms, for version 2 of a second.
     pub advertise: Duration,
-    /// Takes over from a lower priority.
+    /// Whether this member takes over from a member with lower priority.
     pub preempt: bool,
-    /// How long a lower priority is borne.
+    /// Delay before this member takes over from a member with lower priority.
     pub preempt_delay: Duration,
-    /// Members that are sent to; none: the multicast group.
+    /// Members for unicast advertisements; empty: the multicast group.
     pub peers: Vec<IpAddr>,
-    /// Who is heard; none: everybody.
+    /// Networks whose advertisements are accepted; empty: all.
     pub allow: Vec<IpPrefix>,
-    /// Our address; `None`: the interface's.
+    /// Source address of advertisements; `None`: the interface's.
     pub source: Option<IpAddr>,
-    /// Which link address the shared ones have.
+    /// The link address of the virtual addresses.
     pub link_address: LinkAddressMode,
-    /// The addresses are held so long without an advertisement; `None`: for ever.
+    /// The dead-man timer: without an advertisement for this time the addresses stop responding; `None`: off.
     pub dead_man: Option<Duration>,
-    /// While active, so often it is asked whether the addresses answer elsewhere; `None`: never.
+    /// Interval of duplicate address detection while active; `None`: off.
     pub self_check: Option<Duration>,
-    /// While active, so often the addresses are announced although nothing changed; `None`: never.
+    /// Interval of announcements (gratuitous ARP) while active; `None`: only on changes.
     pub announce_every: Option<Duration>,
 }
 
-/// Which link address the shared addresses of a group have.
+/// The link address of a group's virtual addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkAddressMode {
-    /// That of the interface: it changes with the member.
+    /// That of the interface, which changes with the active member.
     #[default]
     Own,
-    /// That of the virtual router (RFC 9568 §7.3): it stays the same.
+    /// That of the virtual router (RFC 9568 §7.3), which stays the same.
     Virtual,
 }
 
@@ -60,14 +58,13 @@ pub enum LinkAddressMode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CompanionAddresses {
-    /// One at least, of either family.
+    /// At least one address, of either family.
     pub addresses: Vec<IpAddr>,
-    /// Where they are.
     pub interface: String,
 }
 
 impl VrrpConfig {
-    /// Everything that moves with the group, each with its interface: what is advertised first.
+    /// All addresses that move with the group with their interfaces, the advertised ones first.
     pub fn floating_addresses(&self) -> impl Iterator<Item = (IpAddr, &str)> {
         let own = self.addresses.iter().map(|ip| (*ip, self.interface.as_str()));
         let also = self
@@ -77,19 +74,19 @@ impl VrrpConfig {
         own.chain(also)
     }
 
-    /// Whether it shares addresses of IPv6.
+    /// Whether the group has IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         self.addresses.first().is_some_and(IpAddr::is_ipv6)
     }
 
-    /// The link address of the virtual router (RFC 9568 §7.3), where the shared addresses have it.
+    /// The virtual router's link address (RFC 9568 §7.3), if the group uses it.
     pub fn virtual_mac(&self) -> Option<[u8; 6]> {
         let family = if self.is_ipv6() { 2 } else { 1 };
         let wanted = self.link_address == LinkAddressMode::Virtual;
         wanted.then_some([0, 0, 0x5e, 0, family, self.id])
     }
 
-    /// Whether an advertisement from there is heard.
+    /// Whether advertisements from this address are accepted.
     pub fn accepts_source(&self, source: IpAddr) -> bool {
         let allowed = self.allow.iter().any(|prefix| prefix.contains(source));
         allowed

@@ -1,4 +1,5 @@
-//! Verifies groups of VRRP: what the protocol cannot carry, what two groups cannot share, and what has to move together.
+//! Verifies VRRP groups: values that the protocol cannot carry, settings that two groups cannot share, and addresses
+//! that must move together.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -11,7 +12,6 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
-/// Verify all of them.
 pub fn verify_vrrp(effective: &EffectiveSettings, sink: &mut FindingCollector<'_, '_>) {
     let groups = &effective.vrrp;
     let mut ids: HashMap<(&str, u64, bool), &str> = HashMap::new();
@@ -38,15 +38,14 @@ pub fn verify_vrrp(effective: &EffectiveSettings, sink: &mut FindingCollector<'_
     }
 }
 
-/// Every address that moves with a group, with the key that says so.
+/// All addresses that move with a group, each with its key.
 fn floating_addresses(group: &ConfigSection) -> impl Iterator<Item = (&'static str, &IpAddr)> {
     let own = group.addresses("addresses").iter().map(|ip| ("addresses", ip));
     let also = group.list("also").iter().flat_map(|also| also.addresses("addresses"));
     own.chain(also.map(|ip| ("also", ip)))
 }
 
-/// Where answers of a service's servers come back must be where the service is: a group that moves without its return
-/// addresses leaves the connections behind.
+/// A service's return addresses must move with the service, otherwise its connections are lost at a takeover.
 pub fn verify_return_addresses(
     effective: &EffectiveSettings,
     service: &ConfigSection,
@@ -129,8 +128,8 @@ fn verify_addresses(group: &ConfigSection, path: &str, sink: &mut FindingCollect
     }
 }
 
-/// What has the virtual router's link address must be nobody's own, and switches must see it where the active member is:
-/// by its advertisements, which go to everybody.
+/// The virtual router's link address must belong to no interface, and switches must learn it from the active member's
+/// advertisements, which therefore must be multicast.
 fn verify_link_address(group: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     if group.text("link-address") != Some("virtual") {
         return;

@@ -1,4 +1,4 @@
-//! Planted settings, and the findings that they must cause.
+//! Constructed settings, and the findings that they must cause.
 
 use super::*;
 use crate::capacity::quantity::BitRate;

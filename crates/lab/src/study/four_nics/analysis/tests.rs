@@ -1,4 +1,4 @@
-//! Planted measurements, and what the report must say of them.
+//! Constructed measurements, and the report that they must produce.
 
 use super::*;
 use crate::study::four_nics::SPECS;
@@ -59,7 +59,7 @@ fn the_table_is_the_studys() {
     assert!(
         (gain.source.unwrap() - 13.10).abs() < 0.01 && (gain.ours.unwrap() - 13.0).abs() < 0.01
     );
-    // Per cent of the figure and points of processor time are two things.
+    // Per cent of the figure and percentage points of processor time are different units.
     let (before, after) = source::PROCESSOR;
     assert!((after - before - 3.56).abs() < 1e-9);
     assert!(((after / before - 1.0) * 100.0 - 3.724).abs() < 5e-4);

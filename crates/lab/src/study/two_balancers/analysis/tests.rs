@@ -1,4 +1,4 @@
-//! Planted measurements, and what the report must say of them.
+//! Constructed measurements, and the report that they must produce.
 
 use super::super::case::case_name;
 use super::super::transaction_trace::CaseFinding;
@@ -47,7 +47,7 @@ fn verdicts_follow_from_what_was_measured() {
     ];
     let report_of = |cases: &[TransactionCase]| build_report(&parameters, cases);
     assert_eq!(holds(&report_of(&good)), [Some(true); 4]);
-    // The scale is not broken, and the buffer limits nothing.
+    // The window scale is intact, and the buffer is not the limit.
     let mended = [
         case(Some(1 << 20), false, 1.0, None),
         case(None, false, 1.0, None),

@@ -1,4 +1,4 @@
-//! Planted measurements, and what the report must say of them.
+//! Constructed measurements, and the report that they must produce.
 
 use super::*;
 use crate::stream::client::StreamRun;

@@ -1,4 +1,4 @@
-//! A difference as people read it: a line each for what came, went or changed.
+//! Prints differences: a line for each object that was added, removed or changed.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for ConfigDiff {
     }
 }
 
-/// Objects that only have keys.
+/// Objects that have only keys.
 fn write_object_changes<K: fmt::Display>(
     to: &mut fmt::Formatter<'_>,
     what: &str,

@@ -1,4 +1,4 @@
-//! Verifies a heartbeat's witness: whether it can be asked, and whether groups can go by it.
+//! Verifies a heartbeat's witness: whether it can be reached, and whether groups can depend on it.
 
 use super::super::types::WitnessUrl;
 use crate::config::decode::key_path::quote_key;
@@ -6,10 +6,10 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
-/// Members of an etcd that are asked.
+/// Limit for the etcd members to query.
 const ETCD: usize = 9;
 
-/// The priority of an address' owner.
+/// The priority of the address owner (RFC 9568).
 const OWNER: u64 = 255;
 
 pub fn verify(

@@ -1,5 +1,5 @@
-//! Verifies what rules write: where a redirect leads, what a path becomes, fields, fixed answers. A template is held against
-//! what the rule's conditions can fill it with.
+//! Verifies the outputs of rules: redirect targets, rewritten paths, header fields, fixed responses. A template may use
+//! only values that the rule's conditions provide.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::matching::PathPattern;
@@ -7,7 +7,7 @@ use crate::config::pattern::Pattern;
 use crate::config::section::ConfigSection;
 use crate::config::template::Template;
 
-/// Answers that have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5).
+/// Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5).
 const STATUSES_WITHOUT_BODY: [u16; 3] = [204, 205, 304];
 
 pub fn verify_rule_actions(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
@@ -25,7 +25,7 @@ pub fn verify_rule_actions(rule: &ConfigSection, path: &str, sink: &mut FindingC
     }
 }
 
-/// A template, and what it can be filled from.
+/// Verifies a template, and that the conditions provide its values.
 fn verify_template(
     section: &ConfigSection,
     key: &str,
@@ -79,14 +79,14 @@ fn verify_template(
     }
 }
 
-/// Groups of the expression that has most of them, of those that must hold; `None`: there is none.
+/// The largest number of capture groups among the expressions that must match; `None`: no expression.
 fn max_capture_groups(when: &ConfigSection) -> Option<usize> {
     let own = when.texts("path-regex").iter();
     let own = own.map(|text| Pattern::new(text).map_or(0, |pattern| pattern.groups()));
     own.chain(when.list("all").iter().filter_map(max_capture_groups)).max()
 }
 
-/// Whether one of the paths that must hold ends in its only `*`.
+/// Whether one of the paths that must match ends in its only `*`.
 fn has_prefix_path(when: &ConfigSection) -> bool {
     let prefix = |text: &String| matches!(PathPattern::parse(text), Some(PathPattern::Prefix(_)));
     when.is_invalid("path")
@@ -94,7 +94,7 @@ fn has_prefix_path(when: &ConfigSection) -> bool {
         || when.list("all").iter().any(has_prefix_path)
 }
 
-/// What is taken off and put on, and the fields.
+/// Verifies removed and added prefixes, and header fields.
 fn verify_rewrite(rewrite: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     for key in ["strip", "prefix"] {
         if rewrite.text(key).is_some_and(|text| text.contains('?')) {
@@ -126,7 +126,7 @@ fn verify_rewrite(rewrite: &ConfigSection, path: &str, sink: &mut FindingCollect
     }
 }
 
-/// A fixed answer: what its status can carry.
+/// Verifies a fixed response: what its status allows.
 fn verify_fixed_answer(answer: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let status: u16 = answer.count_or_zero("status");
     let body = answer.text("body").is_some_and(|body| !body.is_empty());

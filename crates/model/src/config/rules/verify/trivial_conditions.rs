@@ -1,11 +1,11 @@
-//! Conditions that hold for nothing or for everything, whatever is asked for: empty ones, and expressions for what no path
-//! has. Nobody means them, and a rule that refuses would refuse nobody, or everybody.
+//! Reports conditions that match nothing or everything for any request: empty ones, and expressions that no path can
+//! match. They are always mistakes: a rule that rejects would reject no request, or all of them.
 
 use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::matching::NameValuePattern;
 use crate::config::section::{ConfigSection, SettingContent};
 
-/// Where a condition stands.
+/// The position of a condition.
 #[derive(Clone, Copy)]
 pub struct ConditionContext<'p> {
     pub path: &'p str,
@@ -14,12 +14,11 @@ pub struct ConditionContext<'p> {
     pub paths: PathComparison,
 }
 
-/// How a service compares paths.
 #[derive(Clone, Copy)]
 pub struct PathComparison {
-    /// As clients write them.
+    /// Without normalisation.
     raw_paths: bool,
-    /// Whatever their letter case.
+    /// Without regard to letter case.
     ignore_case: bool,
 }
 
@@ -32,7 +31,7 @@ impl PathComparison {
     }
 }
 
-/// Verify a condition, but not those within it.
+/// Verifies a condition, without the conditions inside it.
 pub fn verify_trivial_conditions(
     when: &ConfigSection,
     place: ConditionContext<'_>,
@@ -86,7 +85,7 @@ pub fn verify_trivial_conditions(
     }
 }
 
-/// What an expression looks for and no path has: paths are compared percent-encoded.
+/// A text in an expression that no path can contain, because paths are compared percent-encoded.
 fn find_unmatchable(expression: &str, paths: PathComparison) -> Option<FindingDetails> {
     let message = "paths are compared in their percent-encoded form, and none has";
     if let Some(character) = expression.chars().find(|c| !c.is_ascii()) {
@@ -96,7 +95,7 @@ fn find_unmatchable(expression: &str, paths: PathComparison) -> Option<FindingDe
         let trouble = FindingDetails::new(format!("{message} a `{character}`"));
         return Some(trouble.with_expected(format!("`{form}` instead of it")));
     }
-    // With flags in it letter case or blanks may mean something else.
+    // Flags in the expression may change the meaning of letter case or blanks.
     if paths.raw_paths || paths.ignore_case || expression.contains("(?") {
         return None;
     }
