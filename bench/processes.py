@@ -137,7 +137,7 @@ def _answers_http2(port):
         return False
 
 
-# A client of HTTP/3, in the environment that `tests/setup` makes for it.
+# The HTTP/3 client, in the Python environment that `tests/setup` creates.
 TOP = Path(__file__).resolve().parent.parent
 HTTP3 = [TOP / "target" / "tools" / "quic" / "bin" / "python3", TOP / "bench" / "http3_load.py"]
 

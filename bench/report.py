@@ -115,7 +115,7 @@ def write(readme, subject, rows, options):
     readme.write_text(f"{head}{BEGIN}\n{where}\n\n{text}\n{END}{tail}")
 
 
-# A day on which rows were measured, and on which machine.
+# The date of a measurement, and its machine.
 MACHINE = re.compile(r"^- (\d{4}-\d\d-\d\d): (.*)\.$", re.MULTILINE)
 
 

@@ -1,7 +1,7 @@
-//! Targets of the heartbeat: packets as they come by a path, and a member that hears anything at any time.
+//! Targets of the heartbeat: packets received on a path, and a member that receives any packets at any time.
 //!
-//! Beside never panicking: what is not signed with our keys is never read, what is read is what would be written, and a
-//! member believes nobody who cannot know its session.
+//! Properties besides not panicking: an incorrectly signed packet is rejected, a parsed packet is encoded unchanged,
+//! and a member accepts no peer that cannot know its session.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use ha::peer_link::{PeerLink, PeerLinkSettings};
 use ha::state_machine::VrrpState;
 use model::monotonic_time::MonotonicTime;
 
-/// A session that no input is long enough to guess.
+/// A session number that a fuzz input is too short to guess.
 const SESSION: u64 = 0x5eed_5eed_5eed_5eed;
 
 fn keys(letter: &str) -> ClusterKeys {
     ClusterKeys::parse(&format!("1 {}\n2 {}", letter.repeat(40), "s".repeat(32))).unwrap()
 }
 
-/// A packet: as it came, and as somebody who has the key would have signed it.
+/// A packet, as received and with a valid signature.
 pub fn packet(bytes: &[u8]) {
     let ours = keys("a");
     let others = keys("b");
@@ -39,7 +39,7 @@ pub fn packet(bytes: &[u8]) {
     }
 }
 
-/// A member that is told what the bytes say: time, beats with any numbers, rounds.
+/// A member whose events the bytes describe: passing time, heartbeats with any numbers, and rounds.
 pub fn run_member(bytes: &[u8]) {
     let settings = PeerLinkSettings {
         peer: "right".to_owned(),
@@ -52,7 +52,7 @@ pub fn run_member(bytes: &[u8]) {
     let mut sent = 0;
     for each in bytes.chunks_exact(6) {
         now = now + Duration::from_millis(u64::from(each[1]) * 4);
-        // One in four repeats our session; the others guess.
+        // One heartbeat in four repeats the member's session; the others guess it.
         let knows = each[2].is_multiple_of(4);
         let echo = HeartbeatEcho {
             session: if knows { SESSION } else { u64::from(each[2]) },
@@ -115,7 +115,7 @@ fn beat(kind: u8) -> PeerHeartbeat {
     }
 }
 
-/// Beats as they are, without their signatures, and what is none.
+/// Heartbeats with and without their signatures, and an invalid one.
 pub fn seeds() -> Vec<Vec<u8>> {
     let whole = emit(&beat(7), &keys("a"));
     let six = GroupClaim {
@@ -134,7 +134,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     vec![whole, bare, more, b"SYHB".to_vec()]
 }
 
-/// Talks: two begin, hear each other, and go on.
+/// Dialogues: two members start, receive each other's heartbeats, and continue.
 pub fn talk_seeds() -> Vec<Vec<u8>> {
     let round = [0, 25, 0, 0, 0, 2];
     let hears = |path: u8, newest: u8, number: u8| [2 + path, 1, 0, newest, 0, number];

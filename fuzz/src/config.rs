@@ -1,8 +1,8 @@
-//! Target of the configuration: any text is a configuration or a list of mistakes, and both can be shown.
+//! Target of the configuration: any text is either a configuration or a list of mistakes, and both can be displayed.
 
 use model::config;
 
-/// A text; bytes that are no UTF-8 are replaced, since a caller reads text.
+/// A text. Bytes that are not UTF-8 are replaced, because the parser's callers read text.
 pub fn load(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match config::load(&text, "fuzz.toml") {
@@ -17,7 +17,7 @@ pub fn load(bytes: &[u8]) {
     }
 }
 
-/// Every configuration of the examples.
+/// Every configuration below `examples`.
 pub fn seeds() -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let files = std::fs::read_dir(folder).unwrap();
@@ -26,7 +26,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).unwrap()).collect()
 }
 
-/// Words of the configuration.
+/// Tokens of the configuration language.
 pub const WORDS: &[&[u8]] = &[
     b"\n",
     b"=",

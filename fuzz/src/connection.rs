@@ -1,22 +1,23 @@
 //! Targets of whole connections: a worker between a client and servers that send any bytes, in virtual time.
 //!
-//! HTTP/1, HTTP/2 with its library, PROXY headers, hellos and bytes that pass through. What must hold is looked after by
-//! the simulation: the connection ends, every account closes, nothing is held.
+//! The targets cover HTTP/1, HTTP/2 with its library, PROXY protocol headers, ClientHellos and TCP bytes. The
+//! simulation checks the properties: the connection ends, all counters balance, and no memory stays held.
 
 use l7::simulation::hostile::play;
 
 use crate::corpus;
 
-/// How a connection begins that speaks HTTP/2.
+/// The connection preface of HTTP/2.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Any setting, as the first byte says.
+/// Any bytes. The first byte selects the settings.
 pub fn any(bytes: &[u8]) {
     play(bytes);
 }
 
-/// A client of HTTP/2 whose frames are as long as they say. Two bytes say how the worker is set and chance, and how many
-/// frames the client sends, servers send the others; each is kind, flags, stream and length in a byte, and its payload.
+/// An HTTP/2 client with consistent frame lengths. The first two bytes select the worker's settings and the random
+/// seed. The third byte is the number of frames from the client; servers send the others. Each frame has a byte each
+/// for kind, flags, stream and length, and then its payload.
 pub fn frames(bytes: &[u8]) {
     let Some(([bits, seed, count], rest)) = bytes.split_first_chunk::<3>() else { return };
     let mut client = PREFACE.to_vec();
@@ -39,7 +40,7 @@ fn case(bits: u8, seed: u8, client: &[u8], server: &[u8]) -> Vec<u8> {
     [&[bits, seed][..], &length, client, server].concat()
 }
 
-/// Requests and answers of the corpus of messages, under some settings, and what is no HTTP.
+/// Requests and responses of the message corpus under some settings, and bytes that are not HTTP.
 pub fn any_seeds() -> Vec<Vec<u8>> {
     let short = |kind| {
         let all = corpus::load(kind).into_iter().map(|case| case.sent);
@@ -60,12 +61,12 @@ pub fn any_seeds() -> Vec<Vec<u8>> {
     all
 }
 
-/// Settings, a request with a body, and what a server of HTTP/2 answers.
+/// SETTINGS, a request with a body, and the response of an HTTP/2 server.
 pub fn frames_seeds() -> Vec<Vec<u8>> {
     let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
         [&[kind, flags, stream, payload.len() as u8], payload].concat()
     };
-    // GET, http, a path and an authority of the static table and in full (RFC 7541, appendix A).
+    // GET, http, a path and an authority, from the static table and as literals (RFC 7541, appendix A).
     let get = b"\x82\x86\x84\x41\x01a";
     let post = b"\x83\x86\x44\x02/x\x41\x01a\x0f\x0d\x014";
     let settings = frame(4, 0, 0, &[0, 4, 0, 0, 0x10, 0]);

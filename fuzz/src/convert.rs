@@ -1,6 +1,7 @@
-//! Targets of conversion: any text as a configuration of another balancer.
+//! Targets of the converter: any text as the configuration of another balancer.
 //!
-//! Beside never panicking: what is written is a configuration that is accepted, and what is not carried over is counted.
+//! Properties besides not panicking: the written configuration is valid, and settings that are not converted are
+//! counted.
 
 use convert::dialect::Dialect;
 use convert::run::convert;
@@ -18,7 +19,7 @@ pub fn text(dialect: Dialect, bytes: &[u8]) {
     assert!(listed && converted.left_out < 1 << 40);
 }
 
-/// Configurations of this dialect that its tests convert.
+/// The configurations of this dialect from the converter's tests.
 pub fn seeds(dialect: Dialect) -> Vec<Vec<u8>> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/convert/tests");
     let mut files = Vec::new();

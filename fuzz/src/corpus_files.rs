@@ -1,38 +1,38 @@
-//! The kept corpus of each target and the inputs that once broke it, as text: one escaped input a line.
+//! The stored corpus of each target and its regressions, as text: one escaped input a line.
 //!
-//! `corpus/NAME.txt` is written by `tests/prove fuzz`; `regressions/NAME.txt` is written by hand, one `name = input` a line.
-//! It decides how much is kept, not what is worth it: libFuzzer has chosen.
+//! `tests/prove fuzz` writes `corpus/NAME.txt`; `regressions/NAME.txt` is written by hand, one `name = input` a line.
+//! This module limits the number of stored inputs. libFuzzer has selected them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::target::FuzzTarget;
 
-/// Inputs that are kept of a target.
+/// The limit of inputs stored per target.
 pub const MOST: usize = 300;
-/// Bytes of a target's file.
+/// The size limit of a target's file, in bytes.
 pub const BYTES: usize = 512 * 1024;
 
-/// An input that once broke a promise.
+/// An input that once violated a property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Regression {
-    /// What went wrong, as a name.
+    /// A name for the violation.
     pub name: String,
     pub input: Vec<u8>,
 }
 
-/// The kept corpus of a target; empty when there is none yet.
+/// The stored corpus of a target. Empty if there is none yet.
 ///
 /// # Panics
-/// When its file has a line that is no escaped input.
+/// The file has a line that is not an escaped input.
 pub fn corpus(name: &str) -> Vec<Vec<u8>> {
     lines(&path("corpus", name)).iter().map(|line| input(line)).collect()
 }
 
-/// What once broke a target.
+/// The regressions of a target.
 ///
 /// # Panics
-/// When its file has a line without a name, or one that is no escaped input.
+/// The file has a line without a name, or with an invalid escaped input.
 pub fn regressions(name: &str) -> Vec<Regression> {
     let split = |line: &String| {
         let (name, text) = line.split_once(" = ").unwrap_or_else(|| panic!("no name: {line}"));
@@ -41,13 +41,13 @@ pub fn regressions(name: &str) -> Vec<Regression> {
     lines(&path("regressions", name)).iter().map(split).collect()
 }
 
-/// Everything that a run begins with.
+/// All initial inputs of a run: seeds, corpus and regressions.
 pub fn initial_inputs(target: &FuzzTarget) -> Vec<Vec<u8>> {
     let broke = regressions(&target.name).into_iter().map(|one| one.input);
     target.seeds.iter().cloned().chain(corpus(&target.name)).chain(broke).collect()
 }
 
-/// The text of a corpus: each input once, shortest first, as many as the bounds allow.
+/// The text of a corpus: each input once, the shortest first, within the limits.
 pub fn write(mut inputs: Vec<Vec<u8>>) -> String {
     inputs.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     inputs.dedup();
@@ -62,13 +62,13 @@ pub fn write(mut inputs: Vec<Vec<u8>>) -> String {
     out
 }
 
-/// An input as a line, which is never taken for a comment.
+/// An input as a line. A leading `#` is escaped, because it would start a comment.
 pub fn escape(input: &[u8]) -> String {
     let line = input.escape_ascii().to_string();
     line.strip_prefix('#').map_or_else(|| line.clone(), |rest| format!("\\x23{rest}"))
 }
 
-/// A line as an input; `None` when it has what `escape` never writes.
+/// The input of a line. `None` if the line has an escape that `escape` never writes.
 pub fn unescape(line: &str) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = line.as_bytes();
@@ -91,7 +91,7 @@ pub fn unescape(line: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Where the corpus or the regressions of a target are.
+/// The file of a target's corpus or regressions.
 pub fn path(kind: &str, name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(kind).join(format!("{name}.txt"))
 }

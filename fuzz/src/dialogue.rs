@@ -1,6 +1,7 @@
-//! Targets of what probes and agents understand: any bytes, in any pieces, whatever the protocol.
+//! Targets of health check and agent dialogues: any bytes, in any pieces, for every protocol.
 //!
-//! Beside never panicking: a dialogue says little, gives up on endless talk, and its verdict is one short line.
+//! Properties besides not panicking: a dialogue sends little, gives up on endless input, and returns a short one-line
+//! result.
 
 use model::config::{AgentKind, HttpProbe, Pattern, ProbeKind, SendExpectProbe};
 use probe::agent;
@@ -8,18 +9,18 @@ use probe::context::ProbeContext;
 use probe::dialogue::{DialogueStep, ProbeResult};
 use probe::probe_plan::{ProbePlan, ProbeTransport};
 
-/// Bytes that a dialogue may say in answer to an input of the mutator.
+/// The limit of the bytes that a dialogue sends for one input.
 const SAID: usize = 64 * 1024;
-/// Bytes of a sentence of evidence.
+/// The limit of the text of evidence, in bytes.
 const SENTENCE: usize = 700;
 
-/// A kind of probe, with answers that it takes or nearly takes.
+/// A health check protocol, with responses that are valid or nearly valid.
 pub struct ProbeProtocol {
     pub kind: ProbeKind,
     pub seeds: Vec<Vec<u8>>,
 }
 
-/// Every protocol, by a name of its own.
+/// Every protocol, with its name.
 pub fn protocols() -> Vec<(String, ProbeProtocol)> {
     let mut all: Vec<(String, ProbeProtocol)> = Vec::new();
     for protocol in kinds() {
@@ -93,7 +94,7 @@ fn kinds() -> Vec<ProbeProtocol> {
     ]
 }
 
-/// Plays what a server says: as a whole, and in pieces whose lengths the bytes themselves decide.
+/// Plays a server's bytes: as a whole, and in pieces whose lengths depend on the bytes.
 pub fn talk(kind: &ProbeKind, bytes: &[u8]) {
     let plan = ProbePlan::new(kind, false);
     play(&plan, &[bytes]);
@@ -104,7 +105,7 @@ pub fn talk(kind: &ProbeKind, bytes: &[u8]) {
     }
 }
 
-/// What an agent says: the line of a text agent, and a load report in any form.
+/// An agent's bytes: the line of a text agent, or a load report in any format.
 pub fn agent(bytes: &[u8]) {
     if let Some(says) = agent::parse(bytes) {
         assert!(says.weight_share.is_none_or(|share| share >= 0.0), "{says:?}");
@@ -137,7 +138,7 @@ pub fn agent_seeds() -> Vec<Vec<u8>> {
     seeds.map(<[u8]>::to_vec).to_vec()
 }
 
-/// Words that lead deeper.
+/// Tokens that lead to deeper states.
 pub const WORDS: &[&[u8]] = &[
     b"\r\n",
     b"\n",
@@ -211,7 +212,7 @@ fn play(plan: &ProbePlan, pieces: &[&[u8]]) {
 
 fn describe_verdict(verdict: &ProbeResult) {
     let (Ok(text) | Err(text)) = verdict;
-    // An agent's line is taken apart before anybody sees it.
+    // An agent's line may be longer, because it is parsed before it is displayed.
     assert!(text.len() < 8 * SENTENCE, "{} bytes of evidence", text.len());
     assert!(verdict.is_ok() || (!text.is_empty() && text.len() < SENTENCE), "{text:?}");
     assert!(verdict.is_ok() || !text.contains(['\n', '\r']), "{text:?}");

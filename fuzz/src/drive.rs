@@ -1,18 +1,18 @@
-//! Runs a target with everything that it begins with and with blind mutations, and shows a failure so that one line repeats it.
+//! Runs a target with its initial inputs and with blind mutations. A failure prints a line that reproduces it.
 //!
-//! `STEELYARD_FUZZ_TIMES` multiplies how many mutations each target gets, `STEELYARD_FUZZ_RUNS` sets it for all alike;
-//! `STEELYARD_FUZZ_SEED` sets the first number of them.
+//! `STEELYARD_FUZZ_TIMES` multiplies the number of mutations of each target, and `STEELYARD_FUZZ_RUNS` sets it for all
+//! targets. `STEELYARD_FUZZ_SEED` is the number of the first mutation.
 
 use crate::corpus_files;
 use crate::mutate::{SplitMix, mutate};
 use crate::target::FuzzTarget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs a target with its seeds, its kept corpus and what once broke it, then with mutations of these.
+/// Runs a target with its seeds, its stored corpus and its regressions, and then with mutations of these.
 ///
 /// # Panics
 ///
-/// With the target's name, the number of the mutation and the escaped input, when the target does.
+/// The target panics. The message has the target's name, the number of the mutation and the escaped input.
 pub fn drive(target: &FuzzTarget) {
     let FuzzTarget { name, seeds, dictionary: words, runs, .. } = target;
     let runs = setting("STEELYARD_FUZZ_RUNS", runs * setting("STEELYARD_FUZZ_TIMES", 1));

@@ -1,14 +1,14 @@
-//! A number for the code that a target covers: it differs when the code does.
+//! A fingerprint of the code that a target covers: it changes with the code.
 //!
-//! It guards against mistakes, not against anybody.
+//! The fingerprint detects mistakes, not manipulation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The fingerprint of files and directories below the top of the repository, and of libraries in its lock file.
+/// The fingerprint of files and directories below the repository's top, and of libraries in its lock file.
 ///
 /// # Panics
-/// When one of them does not exist: what a target covers has moved.
+/// A covered path does not exist, because it has moved.
 pub fn fingerprint(top: &Path, covers: &[&str]) -> u64 {
     let mut hash = FnvHasher::new();
     for covered in covers {
@@ -26,7 +26,7 @@ pub fn fingerprint(top: &Path, covers: &[&str]) -> u64 {
     hash.0
 }
 
-/// Name and version of a library, as often as it is there.
+/// Name and version of a library, for each of its versions.
 fn locked(top: &Path, library: &str) -> String {
     let text = fs::read_to_string(top.join("Cargo.lock")).expect("a lock file");
     let name = format!("name = \"{library}\"");
@@ -48,7 +48,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     below.iter().flat_map(|path| files(path)).collect()
 }
 
-/// The hash of Fowler, Noll and Vo, of 64 bits.
+/// The 64-bit hash of Fowler, Noll and Vo.
 struct FnvHasher(u64);
 
 impl FnvHasher {
@@ -56,7 +56,7 @@ impl FnvHasher {
         FnvHasher(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Takes bytes and their number, so that what follows is told from them.
+    /// Hashes bytes and their number, so that their boundary affects the hash.
     fn take(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().copied().chain((bytes.len() as u64).to_le_bytes()) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

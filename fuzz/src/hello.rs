@@ -1,6 +1,7 @@
-//! Targets of the TLS hello that is read for a name: bytes as they come, and hellos whose lengths agree.
+//! Targets of the ClientHello parser for SNI: any bytes, and ClientHellos with consistent lengths.
 //!
-//! Beside never panicking: the outcome does not depend on where the bytes are cut, and a name that is taken is a host's.
+//! Properties besides not panicking: the result does not depend on how the bytes are split, and a returned name is a
+//! valid host name.
 
 use wire::client_hello::{ClientHelloPeek, parse_client_hello};
 
@@ -9,9 +10,10 @@ pub fn any(bytes: &[u8]) {
     parse_hello(bytes);
 }
 
-/// The bytes as the extensions of a hello: each has a kind, a length and a value, and all lengths around them agree.
+/// The bytes as the extensions of a ClientHello. Each extension has a kind, a length and a value, and all surrounding
+/// lengths are consistent.
 ///
-/// The first byte says how many of them a record has.
+/// The first byte sets the size of a record.
 pub fn extensions(bytes: &[u8]) {
     let Some((each, bytes)) = bytes.split_first() else { return };
     let bytes = &bytes[..bytes.len().min(16_000)];
@@ -49,7 +51,7 @@ fn parse_hello(bytes: &[u8]) -> ClientHelloPeek {
     whole
 }
 
-/// A hello with these extensions.
+/// A ClientHello with these extensions.
 fn message(extensions: &[u8]) -> Vec<u8> {
     let mut body = vec![3, 3];
     body.extend([7; 32]);
@@ -60,7 +62,7 @@ fn message(extensions: &[u8]) -> Vec<u8> {
     [&[1], &length[1..], &body[..]].concat()
 }
 
-/// A message in records of at most so many bytes.
+/// A message in records of at most `each` bytes.
 fn records(message: &[u8], each: usize) -> Vec<u8> {
     let record = |part: &[u8]| {
         let length = (part.len() as u16).to_be_bytes();
@@ -69,13 +71,13 @@ fn records(message: &[u8], each: usize) -> Vec<u8> {
     message.chunks(each.clamp(1, 1 << 14)).flat_map(record).collect()
 }
 
-/// An extension that asks for a name.
+/// The server_name extension with this host.
 fn name(host: &[u8]) -> Vec<u8> {
     let length = (host.len() + 3) as u8;
     [&[0, length + 2, 0, length, 0, 0, host.len() as u8][..], host].concat()
 }
 
-/// Extensions as the second target takes them.
+/// Extensions in the format of the target.
 pub fn extensions_seeds() -> Vec<Vec<u8>> {
     let name = name(b"shop.example");
     let versions = [43, 3, 2, 3, 4];
@@ -85,7 +87,7 @@ pub fn extensions_seeds() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Hellos in one record and in several.
+/// ClientHellos in one record and in several.
 pub fn any_seeds() -> Vec<Vec<u8>> {
     let host = b"Shop.example.";
     let list = [&[0, host.len() as u8 + 3, 0, 0, host.len() as u8], &host[..]].concat();

@@ -1,12 +1,13 @@
-//! Targets of the history on disk: damaged files, and records with any numbers whose checksums are right.
+//! Targets of the history on disk: damaged files, and records with any numbers but valid checksums.
 //!
-//! Beside never panicking: what is read is what was written, up to the damage, and its digest can be told.
+//! Properties besides not panicking: the records before the damage are read unchanged, and a summary can be built from
+//! them.
 
 use daemon::history::digest::build_history;
 use daemon::history::store::StoredRecords;
 use model::history::{HistoryRecord, MAGIC, MetricRow, encode_frame, read_records};
 
-/// A file of history as a crash or a broken disk left it.
+/// A history file after a crash or a disk error.
 pub fn file(bytes: &[u8]) {
     let reading = read_records(bytes, 0);
     assert!(reading.damaged_bytes <= bytes.len());
@@ -22,7 +23,7 @@ pub fn file(bytes: &[u8]) {
     check_history(reading.records, bytes.len() as u64);
 }
 
-/// Records made of the bytes: every number and name may be anything.
+/// Records built from the bytes, with any numbers and names.
 pub fn records(bytes: &[u8]) {
     let mut from = bytes.iter().copied();
     let mut records = Vec::new();
@@ -39,11 +40,11 @@ pub fn records(bytes: &[u8]) {
     check_history(records, 0);
 }
 
-/// What files are made of.
+/// Typical byte sequences of history files.
 pub const WORDS: &[&[u8]] =
     &[b"sthist\0\x01", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x80", b"server/"];
 
-/// Files with a record or two.
+/// Files with one or two records.
 pub fn seeds() -> Vec<Vec<u8>> {
     let row =
         |name: &str, numbers: usize| MetricRow { name: name.into(), numbers: vec![7; numbers] };
@@ -71,7 +72,7 @@ fn row(from: &mut impl Iterator<Item = u8>) -> MetricRow {
     MetricRow { name: kind.to_owned(), numbers: (0..many).map(|_| number(from)).collect() }
 }
 
-/// Small, large or anything between, as the first byte says.
+/// A number of a random size, which the first byte selects.
 fn number(from: &mut impl Iterator<Item = u8>) -> u64 {
     let length = from.next().unwrap_or(0) % 9;
     (0..length).fold(0, |value, _| value << 8 | u64::from(from.next().unwrap_or(u8::MAX)))

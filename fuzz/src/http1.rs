@@ -1,7 +1,7 @@
-//! Targets of the HTTP/1 codec: requests, answers, chunks.
+//! Targets of the HTTP/1 codec: requests, responses, chunked bodies.
 //!
-//! Beside never panicking: what is accepted is accepted again after it was written, where the bytes are cut changes
-//! nothing, and every offence has a name. What exactly an input means is the corpus's to say.
+//! Properties besides not panicking: an accepted message is accepted once more after it was written, the split of the
+//! bytes does not matter, and every defect has a name. The corpus defines the meaning of exact inputs.
 
 use crate::corpus;
 use crate::replay::{Replay, answer_line, answers, request_edits, request_line, requests};
@@ -11,14 +11,14 @@ use wire::http1::{
     parse_response,
 };
 
-/// For what we wrote ourselves: it is longer than what came by the fields that were added.
+/// Limits for heads that the codec wrote. They are longer than the received ones by the added fields.
 const ROOMY: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
-/// A stream of a client.
+/// The byte stream of a client.
 pub fn request(bytes: &[u8]) {
     let whole = requests(bytes, &HeadLimits::default());
-    // Everything that was passed on in full is a stream of requests that we take ourselves.
+    // A completely forwarded stream is a valid stream of requests itself.
     if whole.outcomes.iter().all(|outcome| outcome.starts_with("accepted")) {
         let again = requests(&whole.passed, &ROOMY);
         assert_eq!(again.outcomes.len(), whole.outcomes.len(), "requests appear or vanish");
@@ -41,7 +41,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// A stream of a server; its first byte says what was asked for.
+/// The byte stream of a server. The first byte selects the kind of request it answers.
 pub fn response(bytes: &[u8]) {
     let (asked, bytes) = match bytes.split_first() {
         Some((b'h', rest)) => (ResponseContext::Head, rest),
@@ -77,7 +77,7 @@ pub fn response(bytes: &[u8]) {
     });
 }
 
-/// A chunked body and what follows it.
+/// A chunked body and the bytes after it.
 pub fn chunked(bytes: &[u8]) {
     let mut out = Vec::new();
     let mut pieces = Vec::new();
@@ -109,7 +109,7 @@ fn cut_feed(
 ) -> Result<(usize, bool), Defect> {
     let mut at = 0;
     while at < bytes.len() {
-        // Piece lengths that the input itself decides, so that they differ and repeat.
+        // The input determines the lengths of the pieces, so that they vary reproducibly.
         let length = 1 + usize::from(bytes[at] & 7);
         let fed = decoder.feed(&bytes[at..bytes.len().min(at + length)], out)?;
         at += fed.consumed;
@@ -120,14 +120,14 @@ fn cut_feed(
     Ok((at, false))
 }
 
-/// The first answer other than "more bytes" is the same at whichever byte it comes.
+/// The first result other than "more bytes" is the same at every length at which it occurs.
 fn same_when_cut<T: PartialEq + std::fmt::Debug>(
     bytes: &[u8],
     parse: impl Fn(&[u8]) -> Result<Option<T>, Defect>,
 ) {
     let whole = parse(bytes);
     assert_ne!(whole, Err(Defect::Malformed), "an offence without a name");
-    // A walk over every offset is quadratic; short inputs get it nearly.
+    // Checking every offset is quadratic, so long inputs are checked at about 24 offsets.
     let step = 1 + bytes.len() / 24;
     let first =
         (0..bytes.len()).step_by(step).map(|end| parse(&bytes[..end])).find(|r| *r != Ok(None));
@@ -140,18 +140,18 @@ fn all_accepted(replay: &Replay) -> bool {
     replay.outcomes.iter().all(|outcome| outcome.starts_with("accepted"))
 }
 
-/// Streams of the corpus of messages that are not too long to be mutated.
+/// The streams of the message corpus that are short enough for mutation.
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::CorpusCase| (case.sent.len() < 4_000).then_some(case.sent);
     corpus::load(kind).into_iter().filter_map(short).collect()
 }
 
-/// Every request of the corpus of messages.
+/// Every request of the message corpus.
 pub fn request_seeds() -> Vec<Vec<u8>> {
     streams("requests")
 }
 
-/// Every answer, as one to some methods.
+/// Every response, as one to several methods.
 pub fn response_seeds() -> Vec<Vec<u8>> {
     let asked = |stream: &Vec<u8>| ["o", "h", "u"].map(|kind| [kind.as_bytes(), stream].concat());
     streams("answers").iter().flat_map(asked).collect()

@@ -1,25 +1,25 @@
-//! Targets of HTTP/2: heads as HTTP/1.1, and frames as they pass.
+//! Targets of HTTP/2: heads converted to HTTP/1.1, and observed frames.
 //!
-//! Input for heads is lines of `name: value` with any bytes, pseudo-header fields first: a head that crosses is one head
-//! for the parser behind, with nothing after it, and has the fields that came and no others.
+//! The input of heads is lines of `name: value` with any bytes, pseudo-header fields first. A converted head must be
+//! exactly one head for the HTTP/1 parser, with nothing after it and with no other fields than the input's.
 
 use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request, parse_response};
 use wire::http2::{
     FrameObserver, ObservedFrame, RequestHead, ResponseHead, write_request, write_response,
 };
 
-/// For what was written here.
+/// Limits for heads that the conversion wrote.
 const ROOMY: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
-/// Bytes as names and values.
+/// Splits the bytes into names and values.
 fn lines(bytes: &[u8]) -> Vec<(&[u8], &[u8])> {
     let split = |line: &'_ [u8]| -> (usize, usize) {
         let begin = usize::from(line.first() == Some(&b':'));
         let colon = line[begin..].iter().position(|byte| *byte == b':').map(|at| at + begin);
         colon.map_or((line.len(), line.len()), |at| (at, at + 1))
     };
-    // Lines end at a byte that stands for itself nowhere else, so that line ends may stand in values.
+    // Lines end at byte 0xff, which is valid nowhere else, so that values may contain line ends.
     bytes
         .split(|byte| *byte == 0xff)
         .filter(|line| !line.is_empty())
@@ -49,7 +49,7 @@ pub fn request(bytes: &[u8]) {
     let parsed = match parse_request(&out, &ROOMY, &mut slots) {
         Ok(Some(parsed)) => parsed,
         Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
-        // What both versions have in common is judged there.
+        // The HTTP/1 parser checks the rules that both versions share.
         Err(defect) => return assert_ne!(defect, Defect::Malformed),
     };
     assert_eq!(parsed.head_len, out.len(), "something stands behind the head");
@@ -64,7 +64,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// An answer's head; its first bytes are its status.
+/// The head of a response. The first bytes are the status.
 pub fn answer(bytes: &[u8]) {
     let (status, rest) = bytes.split_at(bytes.len().min(2));
     let status = status.iter().fold(0, |status, byte| status << 8 | u16::from(*byte)) % 1000;
@@ -89,7 +89,7 @@ pub fn answer(bytes: &[u8]) {
     }
 }
 
-/// Frames: the same however their bytes come.
+/// Observes frames. The result must not depend on how the bytes are split.
 pub fn frames(bytes: &[u8]) {
     let told = |size: usize| {
         let mut frames = Vec::<ObservedFrame>::new();
@@ -102,7 +102,7 @@ pub fn frames(bytes: &[u8]) {
     assert_eq!(told(7), whole);
 }
 
-/// Heads in the form of the target, with what may and may not stand in them.
+/// Heads in the format of the target, with valid and invalid fields.
 pub fn request_seeds() -> Vec<Vec<u8>> {
     let first = ":method: GET\u{ff}:scheme: https\u{ff}:authority: a.example\u{ff}:path: /x?y";
     let first = first.replace(": ", ":");
@@ -118,16 +118,16 @@ pub fn request_seeds() -> Vec<Vec<u8>> {
         "content_length:5",
     ];
     let seeds = more.iter().map(|more| format!("{first}\u{ff}{more}"));
-    // One byte ends a line.
+    // One byte per character, so that 0xff ends a line.
     seeds.map(|seed| seed.chars().map(|letter| letter as u8).collect()).collect()
 }
 
-/// The same as heads of answers.
+/// The request seeds as heads of responses.
 pub fn answer_seeds() -> Vec<Vec<u8>> {
     request_seeds().into_iter().map(|seed| [&[0, 200], &seed[..]].concat()).collect()
 }
 
-/// A frame of each kind that is watched.
+/// A frame of each observed kind.
 pub fn frames_seeds() -> Vec<Vec<u8>> {
     let frames: [&[u8]; 3] = [
         &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8],

@@ -1,21 +1,21 @@
-//! Targets of HTTP/3: a request's stream from its frames to a head in HTTP/1.1, and streams that go one way.
+//! Targets of HTTP/3: a request stream converted from frames to an HTTP/1.1 head, and unidirectional streams.
 //!
-//! A head that crosses is one head for the parser behind, with nothing after it; a stream says the same however its bytes
-//! are cut.
+//! A converted head must be exactly one head for the HTTP/1 parser, with nothing after it. The result of a stream must
+//! not depend on how its bytes are split.
 
 use wire::http1::{Defect, HeadLimits, HeaderSlots, parse_request};
 use wire::http3::{
     FrameEvent, FrameReader, Http3Error, UniStream, decode, write_request, write_trailer_lines,
 };
 
-/// For what was written here.
+/// Limits for heads that the conversion wrote.
 const ROOMY: HeadLimits =
     HeadLimits { head_bytes: 1 << 20, head_count: HeaderSlots::COUNT, target_bytes: 1 << 20 };
 
-/// What a head may come to.
+/// The size limit of a head, in bytes.
 const MOST: usize = 4_096;
 
-/// The head, the body and the trailers of a stream, cut into pieces of this size.
+/// The head, the body and the trailers of a stream that is split into pieces of this size.
 type StreamMessage = Result<(Vec<u8>, Vec<u8>, Vec<u8>), Http3Error>;
 
 fn decode_stream(bytes: &[u8], size: usize) -> StreamMessage {
@@ -59,7 +59,7 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// A head as QPACK codes it.
+/// A head in QPACK encoding.
 pub fn block(bytes: &[u8]) {
     let Ok(fields) = decode(bytes, MOST) else { return };
     let size: usize = fields.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
@@ -73,12 +73,12 @@ pub fn block(bytes: &[u8]) {
     match parse_request(&out, &ROOMY, &mut slots) {
         Ok(Some(parsed)) => assert_eq!(parsed.head_len, out.len(), "something stands behind it"),
         Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
-        // What all versions have in common is judged there.
+        // The HTTP/1 parser checks the rules that all versions share.
         Err(defect) => assert_ne!(defect, Defect::Malformed),
     }
 }
 
-/// A stream that goes one way.
+/// A unidirectional stream.
 pub fn one_way(bytes: &[u8]) {
     let said = |size: usize| {
         let mut uni = UniStream::new();
@@ -90,7 +90,7 @@ pub fn one_way(bytes: &[u8]) {
     }
 }
 
-/// A block that spells a request with the table, by name and in full, one of its strings coded.
+/// A header block with an indexed field, a name reference, a literal name, and a Huffman-coded string.
 const BLOCK: &[u8] =
     b"\x00\x00\xd1\xd7\x50\x09a.example\x51\x02/p\x21x\x01y\x23own\x86\xa8\xeb\x10\x64\x9c\xbf";
 
@@ -109,7 +109,7 @@ pub fn block_seeds() -> Vec<Vec<u8>> {
     vec![BLOCK.to_vec()]
 }
 
-/// A control stream, and both of QPACK.
+/// A control stream, and both QPACK streams.
 pub fn one_way_seeds() -> Vec<Vec<u8>> {
     vec![
         b"\x00\x04\x02\x06\x05\x0d\x01\x09\x07\x01\x00\x21\x03abc".to_vec(),

@@ -1,7 +1,8 @@
-//! Fuzz targets as plain functions of bytes, and what feeds them on stable Rust.
+//! Fuzz targets as plain functions of bytes, and their drivers on stable Rust.
 //!
-//! A target panics when a property does not hold. The tests of this package run each one with its kept corpus and with
-//! seeded mutations of it; the program `guided` hands the same function to libFuzzer, which is guided by coverage.
+//! A target panics when a property does not hold. The tests of this package run each target with its stored corpus and
+//! with seeded mutations of it. The program `guided` passes the same function to libFuzzer, which is guided by
+//! coverage.
 
 #![allow(
     clippy::unwrap_used,

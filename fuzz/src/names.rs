@@ -1,6 +1,7 @@
-//! Targets of names: any bytes as a query, over both transports.
+//! Targets of the name server: any bytes as a query, over both transports.
 //!
-//! Beside never panicking: what is answered is read by another parser, belongs to the query, and is no longer than it may be.
+//! Properties besides not panicking: another parser accepts the response, the response belongs to the query, and its
+//! length is within the limit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -36,7 +37,7 @@ addresses = ["10.0.0.3", "10.0.0.4"]
 policy = "sticky"
 "#;
 
-/// A query as it comes from the network.
+/// A query from the network.
 pub fn query(bytes: &[u8]) {
     let book = zone_data();
     for by in DnsTransport::ALL {
@@ -76,10 +77,10 @@ fn zone_data() -> Arc<ZoneData> {
     Arc::clone(BOOK.get_or_init(make))
 }
 
-/// What queries are made of.
+/// Typical byte sequences of queries.
 pub const WORDS: &[&[u8]] = &[b"\xc0\x0c", b"\0\0\x29", b"\0\x08", b"\0\x0a", b"\x3f", b"\xff\xff"];
 
-/// A query of each kind, without and with EDNS and its options.
+/// A query of each kind, without EDNS and with EDNS and its options.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     let names: [&[u8]; 5] = [b"\x01w", b"\x01a", b"\x01s", b"\x02ns", b""];

@@ -1,13 +1,13 @@
-//! The target of merge patches: a text and a patch of one of its objects, as the API takes them.
+//! The target of merge patches: a text and a patch of one of its objects, in the API's format.
 //!
-//! Beside never panicking: what is written is a text again, whose tree is what RFC 7396 makes of the old one, and a patch
-//! that is refused says why.
+//! Properties besides not panicking: the result is valid text, its tree is the merge by RFC 7396, and a rejected patch
+//! has a reason.
 
 use model::config::patch::{ConfigObject, apply_patch, read_object};
 use model::config::toml_tree::parse_tree;
 use serde_json::{Map, Value};
 
-/// What is patched when the input brings no text of its own.
+/// The text to patch when the input contains none.
 const TEXT: &str = r#"# A shop.
 [service.shop]
 listen = "127.0.0.1:8080" # in front
@@ -28,7 +28,7 @@ address = "10.0.0.4:25"
 next.balance = "random"
 "#;
 
-/// The first byte says which object; then comes the patch, and behind a byte 0xff the text.
+/// The first byte selects the object. The patch follows, and after a byte 0xff the text.
 pub fn merge(bytes: &[u8]) {
     let Some((which, rest)) = bytes.split_first() else { return };
     let (keys, text) = match rest.iter().position(|byte| *byte == 0xff) {
@@ -72,7 +72,7 @@ fn merged(target: &Value, patch: &Map<String, Value>) -> Value {
     Value::Object(out)
 }
 
-/// Without nulls, which TOML does not have; elements of lists keep their other keys.
+/// Removes nulls, which TOML lacks. Elements of lists keep their other keys.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Object(keys) => {
@@ -84,7 +84,7 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// What patches are made of.
+/// Tokens of patches.
 pub const WORDS: &[&[u8]] = &[
     b"{",
     b"}",

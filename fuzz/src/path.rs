@@ -1,13 +1,14 @@
-//! The target of paths as servers may read them.
+//! The target of paths with several possible readings.
 //!
-//! Beside never panicking: a plain path is read in one way, the form that is sent is its own, and readings are bounded.
+//! Properties besides not panicking: a plain path has one reading, the normal form is its own normal form, and the
+//! number of readings is bounded.
 
 use model::path::{
     MAX_READINGS, PathReadings, comparison_form, escapes_prefix, is_plain, normal_form,
     possible_readings, usual_form,
 };
 
-/// A path of a request.
+/// The path of a request.
 pub fn read(bytes: &[u8]) {
     let normal = normal_form(bytes);
     assert_eq!(normal_form(&normal), normal, "the normal form changes when it is made again");
@@ -23,7 +24,7 @@ pub fn read(bytes: &[u8]) {
     let _ = comparison_form(bytes);
 }
 
-/// What paths are made of.
+/// Tokens of paths.
 pub const WORDS: &[&[u8]] = &[
     b"/", b"//", b"/..", b"/../", b"/./", b"%2f", b"%2F", b"%252f", b"%5c", b"\\", b";", b";a=b",
     b"%2e", b"%", b"%00", b"%25", b"/a", b"%3b", b"\xff",

@@ -1,7 +1,7 @@
 //! The target of the PROXY protocol: bytes that may begin with a header.
 //!
-//! Beside never panicking: a whole header has no broken beginning, no beginning of it asks for more than it has, and what
-//! it says is read again from what we write of it.
+//! Properties besides not panicking: no prefix of a complete header is rejected or asks for more bytes than the header
+//! has, and a header that is written from the result is parsed to the same result.
 
 use wire::proxy_protocol::{
     LONGEST, ProxiedAddresses, ProxyHeaderResult, read_header, write_header,
@@ -33,7 +33,7 @@ pub fn header(bytes: &[u8]) {
     }
 }
 
-/// What headers are made of.
+/// Tokens of headers.
 pub const WORDS: &[&[u8]] = &[
     b"PROXY ",
     b"TCP4 ",

@@ -1,7 +1,7 @@
-//! Targets of replication: packets as they come, and a partner that hears anything at any time.
+//! Targets of replication: received packets, and a peer that receives any packets at any time.
 //!
-//! Beside never panicking: what is not signed with our keys is never read, a record that is read is what would be
-//! written, and a partner takes no record of anybody who cannot know both processes, nor one twice.
+//! Properties besides not panicking: an incorrectly signed packet is rejected, and a parsed record is encoded
+//! unchanged. A peer accepts no record from a sender that does not know both sessions, and accepts each packet once.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use ha::replica::seal::HashSecret;
 use ha::replica::send_window::WINDOW;
 use model::monotonic_time::MonotonicTime;
 
-/// Processes that no input is long enough to guess.
+/// Session numbers that a fuzz input is too short to guess.
 const OURS: u64 = 0x5eed_5eed_5eed_5eed;
 const THEIRS: u64 = 0xbead_bead_bead_bead;
 const SECRET: HashSecret = [7; 32];
@@ -22,7 +22,7 @@ fn keys(letter: &str) -> ClusterKeys {
     ClusterKeys::parse(&format!("1 {}\n2 {}", letter.repeat(40), "s".repeat(32))).unwrap()
 }
 
-/// A packet: as it came, and as somebody who has the key would have signed it.
+/// A packet, as received and with a valid signature.
 pub fn packet(bytes: &[u8]) {
     let ours = keys("a");
     let others = keys("b");
@@ -42,7 +42,8 @@ pub fn packet(bytes: &[u8]) {
     }
 }
 
-/// A partner that is told what the bytes say: time, packets of the other one or of strangers, batches to send.
+/// A peer whose events the bytes describe: passing time, packets of the other peer or of a stranger, and batches to
+/// send.
 pub fn run_partner(bytes: &[u8]) {
     let keys = keys("a");
     let mut ours = ReplicaPeer::default();
@@ -102,7 +103,7 @@ fn send(
     (from.may_send() && batch.push(place, &record)).then(|| from.send_batch(now, batch, keys))?
 }
 
-/// A packet of each kind, unsigned at the end as a target signs it again.
+/// A packet of each kind, without its signature, which the target adds.
 pub fn seeds() -> Vec<Vec<u8>> {
     let keys = keys("a");
     let mut partner = ReplicaPeer::default();
@@ -135,8 +136,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     all.map(|packet| packet[..packet.len() - ha::keys::TAG].to_vec()).collect()
 }
 
-/// What a partner is told.
+/// The events of a dialogue.
 pub fn talk_seeds() -> Vec<Vec<u8>> {
-    // Hello of the same secret, records, an acknowledgement, a copy, time.
+    // A hello with the same secret, records, an acknowledgement, a repeated packet, and passing time.
     vec![vec![0, 1, 1, 7, 2, 1, 1, 9, 1, 2, 1, 0, 3, 1, 1, 0, 4, 1, 1, 4, 5, 200, 1, 0, 2, 1, 4, 9]]
 }

@@ -1,33 +1,33 @@
-//! What is known of a target: its function, what feeds it, and the code whose changes call for a longer run of it.
+//! The description of a target: its function, its inputs, and the code whose changes require a longer run.
 
 use std::fmt;
 
 /// A function of bytes that panics when a property does not hold.
 pub type FuzzFunction = Box<dyn Fn(&[u8]) + Send + Sync>;
 
-/// What mutations insert when a target has no words of its own: numbers at their ends.
+/// Numbers at their limits, which mutations insert if a target has no dictionary.
 const NUMBERS: &[&[u8]] =
     &[b"\0", b"\x01", b"\x7f", b"\xff", b"\0\0\0\0", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"];
 
 pub struct FuzzTarget {
-    /// Its name: that of its corpus, its test and its row in the record.
+    /// The name of the target, of its corpus and of its test.
     pub name: String,
-    /// What judges an input.
+    /// The function that checks an input.
     pub function: FuzzFunction,
-    /// Files and directories of the code that it covers, from the top of the repository; `Cargo.lock#NAME` is the version
-    /// of a library.
+    /// Files and directories of the covered code, relative to the repository's top. `Cargo.lock#NAME` is the version of
+    /// a library.
     pub covers: &'static [&'static str],
-    /// Inputs that are written here: mutations begin with them and with the kept corpus.
+    /// Built-in inputs. Mutations start from these and from the stored corpus.
     pub seeds: Vec<Vec<u8>>,
     pub dictionary: &'static [&'static [u8]],
-    /// Blind mutations when nothing is set: about a second's worth in a debug build.
+    /// The default number of blind mutations, which take about a second in a debug build.
     pub runs: u64,
-    /// Bytes of the longest input that a guided run makes.
+    /// The length limit of inputs in a guided run, in bytes.
     pub max_bytes: usize,
 }
 
 impl FuzzTarget {
-    /// A target with its seeds; the rest has defaults.
+    /// A target with its seeds and default settings.
     pub fn new(
         name: &str,
         judge: impl Fn(&[u8]) + Send + Sync + 'static,
@@ -51,12 +51,10 @@ impl FuzzTarget {
         FuzzTarget { dictionary: words, ..self }
     }
 
-    /// With so many blind mutations.
     pub fn with_runs(self, runs: u64) -> FuzzTarget {
         FuzzTarget { runs, ..self }
     }
 
-    /// With inputs of at most so many bytes.
     pub fn with_max_bytes(self, longest: usize) -> FuzzTarget {
         FuzzTarget { max_bytes: longest, ..self }
     }

@@ -1,4 +1,4 @@
-//! The list of targets: each with the code that it covers and what feeds it.
+//! The list of targets, each with the covered code and its inputs.
 
 use ::convert::dialect::Dialect;
 
@@ -71,7 +71,7 @@ pub fn find(name: &str) -> Option<FuzzTarget> {
     all().into_iter().find(|target| target.name == name)
 }
 
-/// What clients and servers send.
+/// Bytes from clients and servers.
 fn requests() -> Vec<FuzzTarget> {
     let http = |target: FuzzTarget| target.with_dictionary(HTTP_WORDS);
     vec![
@@ -115,12 +115,12 @@ fn requests() -> Vec<FuzzTarget> {
     ]
 }
 
-/// What servers say to probes, by protocol, and agents.
+/// Responses of servers to health checks, by protocol, and of agents.
 fn probes() -> Vec<FuzzTarget> {
     let agents = FuzzTarget::new("agents", dialogue::agent, AGENT, dialogue::agent_seeds());
     let mut all = vec![agents.with_dictionary(dialogue::WORDS).with_runs(10_000)];
     for (name, protocol) in dialogue::protocols() {
-        // HTTP/2 takes a whole connection to say anything.
+        // Fewer runs, because HTTP/2 needs a whole connection before it responds.
         let runs = if matches!(protocol.kind.name(), "http2" | "grpc") { 300 } else { 2_000 };
         let kind = protocol.kind;
         let judge = move |bytes: &[u8]| dialogue::talk(&kind, bytes);
@@ -130,7 +130,7 @@ fn probes() -> Vec<FuzzTarget> {
     all
 }
 
-/// What is read from files and texts.
+/// Files and texts.
 fn files() -> Vec<FuzzTarget> {
     let capture = |name, seeds| {
         let target = FuzzTarget::new(name, trace::capture, TRACE, seeds);
@@ -166,7 +166,7 @@ fn files() -> Vec<FuzzTarget> {
     all
 }
 
-/// What members that share an address say to each other.
+/// Messages between members that share an address.
 fn members() -> Vec<FuzzTarget> {
     vec![
         FuzzTarget::new("vrrp_frames", vrrp::frame, VRRP, vrrp::seeds())

@@ -1,10 +1,11 @@
-//! Targets of the trace analysis: any bytes are a capture, or are refused with a reason; sums agree whatever comes.
+//! Targets of the trace analysis: any bytes are either a capture or rejected with a reason, and the sums are always
+//! consistent.
 
 use trace::analysis::{Analysis, AnalysisSettings};
 use trace::ingest::{ReadOutcome, ingest_capture};
 use trace::report_builder::{CaptureSource, build_report};
 
-/// A capture file. What is kept at once is held small, so that connections are judged in pieces too.
+/// A capture file. The limits are small, so that connections are analysed in parts too.
 pub fn capture(bytes: &[u8]) {
     let settings =
         AnalysisSettings { max_events: 64, max_connections: 16, ..AnalysisSettings::default() };
@@ -31,7 +32,7 @@ pub fn capture(bytes: &[u8]) {
     assert_eq!(told + report.capture.beyond_limit, report.capture.tcp_packets);
 }
 
-/// What captures are made of.
+/// Typical byte sequences of captures.
 pub const WORDS: &[&[u8]] = &[
     b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00",
     b"\xa1\xb2\x3c\x4d\x00\x02\x00\x04",
@@ -62,7 +63,7 @@ pub fn pcapng_seeds() -> Vec<Vec<u8>> {
     vec![pcapng(&first), pcapng(&first[..3_000])]
 }
 
-/// Packed: what is mutated is the packing, and what comes out of it.
+/// Compressed captures: mutations change the compressed bytes, and thus the capture.
 pub fn gzip_seeds() -> Vec<Vec<u8>> {
     let first = study();
     let packed = |bytes: &[u8], level: flate2::Compression| {
@@ -70,7 +71,7 @@ pub fn gzip_seeds() -> Vec<Vec<u8>> {
         std::io::Write::write_all(&mut packer, bytes).unwrap();
         packer.finish().unwrap()
     };
-    // What is stored as it is lets mutations of the capture itself through, up to the sum at the end.
+    // A stored block lets mutations reach the capture itself, up to the checksum at its end.
     let stored = packed(&first[..3_000], flate2::Compression::none());
     vec![packed(&first, flate2::Compression::fast()), stored]
 }
@@ -88,7 +89,7 @@ fn study() -> Vec<u8> {
     first
 }
 
-/// The packets of a classic file in enhanced blocks.
+/// The packets of a classic file as enhanced packet blocks of pcapng.
 fn pcapng(classic: &[u8]) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let mut body = body.to_vec();

@@ -1,6 +1,7 @@
-//! Targets of VRRP: frames as they come from the link, and members that hear anything at any time.
+//! Targets of VRRP: frames from the link, and members that receive any advertisements at any time.
 //!
-//! Beside never panicking: what is read is what would be written, and a member that is not active holds nothing.
+//! Properties besides not panicking: a parsed advertisement is encoded unchanged, and only an active member holds
+//! addresses.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use ha::settings::VrrpSettings;
 use ha::state_machine::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use model::monotonic_time::MonotonicTime;
 
-/// A frame of a link.
+/// A frame from the link.
 pub fn frame(bytes: &[u8]) {
     let Some((envelope, packet)) = parse_vrrp_frame(bytes) else { return };
     assert!(packet.len() < bytes.len());
@@ -21,7 +22,7 @@ pub fn frame(bytes: &[u8]) {
     }
 }
 
-/// A member that is told what the bytes say: time, advertisements, orders, ends.
+/// A member whose events the bytes describe: passing time, advertisements, orders, and stops.
 pub fn run_member(bytes: &[u8]) {
     let mut machine = VrrpStateMachine::new(settings());
     let mut now = MonotonicTime(1);
@@ -50,7 +51,7 @@ pub fn run_member(bytes: &[u8]) {
     }
 }
 
-/// Frames with an advertisement of each version and family, and what members hear.
+/// Frames with an advertisement of each version and family, and events of members.
 pub fn seeds() -> Vec<Vec<u8>> {
     let source: IpAddr = [192, 0, 2, 1].into();
     let advert = |version| VrrpAdvertisement { version, ..settings().advertisement(100) };

@@ -1,4 +1,5 @@
-//! The kept corpus: text and bytes are the same, bounds hold, files belong to targets, and fingerprints follow the code.
+//! The stored corpus: text and bytes convert losslessly, limits hold, each file belongs to a target, and fingerprints
+//! follow the code.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
@@ -34,7 +35,7 @@ fn what_is_kept_is_bounded_and_shortest_first() {
     assert!(!long.is_empty() && long.len() <= BYTES);
 }
 
-/// A file of a target that has another name now would never be read again.
+/// The file of a renamed target would never be read.
 #[test]
 fn every_file_belongs_to_a_target() {
     for kind in ["corpus", "regressions"] {
@@ -73,7 +74,7 @@ fn a_fingerprint_follows_files_names_and_versions() {
     assert_eq!(seen.len(), 4);
 }
 
-/// It fails when what a target covers has moved.
+/// Computing a fingerprint panics when a covered path has moved.
 #[test]
 fn every_target_has_a_fingerprint() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,11 +1,11 @@
-//! Every target on stable Rust: what once broke it, its seeds, its kept corpus, and seeded mutations of them.
+//! Every target on stable Rust: its regressions, its seeds, its stored corpus, and seeded mutations of these.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 use fuzz::drive::drive;
 use fuzz::targets::{all, find};
 
-/// A test for each target, so that they run beside each other and a failure has its name.
+/// One test for each target, so that targets run in parallel and a failure names its target.
 macro_rules! targets {
     ($($name:ident)*) => {
         const TESTED: &[&str] = &[$(stringify!($name)),*];

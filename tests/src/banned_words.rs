@@ -10,7 +10,7 @@ const HERE: &str = "tests/src/banned_words.rs";
 const UNFINISHED: [&str; 7] =
     ["TODO", "FIXME", "XXX", "todo!", "unimplemented!", "dbg!", "#[ignore"];
 
-/// In every text: the repository speaks of the product alone.
+/// Paths and names of development machines. No text in the repository may contain them.
 const WORKSHOP: [&str; 10] = [
     "/work/",
     "/root/",
@@ -24,7 +24,7 @@ const WORKSHOP: [&str; 10] = [
     "Claude",
 ];
 
-/// Lines with such a word.
+/// Lines that contain a forbidden word.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     // Inputs from a fuzzer are exempt.
@@ -47,7 +47,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Whether `word` is in `line` as a whole word.
+/// Whether `word` occurs in `line` as a whole word.
 fn contains_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c == '_' || c.is_alphanumeric();
     line.match_indices(word).any(|(at, _)| {

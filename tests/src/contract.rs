@@ -1,7 +1,7 @@
 //! The control API's contract, generated from source: an OpenAPI 3.1 document, and the types for the page.
 //!
-//! Types are read from `api` and `model` as serde sees them, routes from `api::table`. An unknown form is an error,
-//! never a guess.
+//! The types come from `api` and `model`, as serde serializes them. The routes come from `api::table`. An unknown form
+//! is an error, never a guess.
 
 pub mod check;
 pub mod document;

@@ -1,6 +1,6 @@
 //! Every counter is used: each counter, cause and defect has a user outside the file that lists it.
 //!
-//! By name in product code. Other tests check that each is counted at the right moment.
+//! Uses are found by name in product code. Other tests check that each counter increases at the right moment.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ const LISTS: [NameList; 3] = [
     },
 ];
 
-/// Names that nothing uses.
+/// Listed names that no product code uses.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     LISTS.iter().flat_map(|list| unused(tree, list)).collect()
 }
@@ -45,7 +45,7 @@ fn unused(tree: &SourceTree, list: &NameList) -> Vec<RuleBreach> {
     out
 }
 
-/// The words after `before` in a file's product code.
+/// The word after each occurrence of `before` in a file's product code.
 fn used_after<'t>(user: &'t SourceFile, before: &[&str]) -> Vec<&'t str> {
     let tokens = user.product_tokens();
     let after = |at: usize| spells(&tokens, at, before).then(|| tokens.get(at + before.len()));
@@ -57,7 +57,7 @@ fn names<'t>(tokens: &[RustToken<'t>], list: &str) -> Vec<RustToken<'t>> {
     for at in (0..tokens.len()).filter(|at| spells(tokens, *at, &[list, "!", "{"])) {
         let open = at + 2;
         for here in open..closing(tokens, open) {
-            // An attribute's words are followed by `=` too: `#[doc = …]`.
+            // `=` also follows the word of an attribute such as `#[doc = …]`.
             let in_attribute = tokens[here - 1].text == "[";
             if tokens[here].is_word() && spells(tokens, here + 1, &["="]) && !in_attribute {
                 out.push(tokens[here]);

@@ -1,8 +1,8 @@
 //! Names in backticks in the comments that document modules and items are names of something that exists.
 //!
-//! A name is a path with `::`, a file that ends in `.rs`, or a word in snake case or camel case; it exists when each of
-//! its words stands somewhere in code or in a literal. One word and names in capitals are left out: they are too often
-//! those of another program.
+//! A name is a path with `::`, a file that ends in `.rs`, or a word in snake case or camel case. The name exists when
+//! each of its words occurs in code or in a literal. Single words and names in capitals are left out, because they
+//! often belong to another program.
 
 use std::collections::{BTreeMap, BTreeSet};
 

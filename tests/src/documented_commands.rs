@@ -1,6 +1,6 @@
 //! Commands in the documentation: lines of fenced blocks without a language or with a shell's, and indented lines.
 //!
-//! Lines that begin with no known program are output or configuration. It runs nothing.
+//! A line that starts with no known program is output or configuration. This rule runs nothing.
 
 use crate::tree::SourceTree;
 
@@ -75,7 +75,7 @@ pub fn on_page(page: &str, text: &str) -> Vec<ShownCommand> {
     out
 }
 
-/// Whether a line begins with a program, behind variables that are set for it, or is a subshell.
+/// Whether a line begins with a program, possibly after variable assignments, or is a subshell.
 fn is_command(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let set = |word: &&str| {
@@ -88,7 +88,7 @@ fn is_command(line: &str) -> bool {
     first.is_some_and(|word| PROGRAMS.contains(&word) || word == "\\" || word.starts_with("(umask"))
 }
 
-/// The text up to two blanks outside of quotes: a description follows.
+/// The text before two blanks outside quotes, where a description begins.
 fn without_description(line: &str) -> &str {
     let mut quote = None;
     for (at, c) in line.char_indices() {

@@ -1,7 +1,7 @@
 //! Helpers for end-to-end tests: the built program, servers behind it, clients in front of it.
 //!
-//! Each test has its own directory, ports and processes, which are removed when it ends. Waits have deadlines; a
-//! failure panics with what was seen. The helpers assert nothing about the product.
+//! Each test has a separate directory, separate ports and separate processes, and removes them at its end. Every wait
+//! has a deadline. A failure panics with the observed state. The helpers assert nothing about the product.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,33 +1,33 @@
-//! Files and directories are made by the crate `files` alone, which trusts no name that another user could have put there;
-//! and it alone reads in the daemon, where a name may lead to a pipe, a device or a file without end.
+//! Only the crate `files` creates files and directories, because it trusts no name that another user could have
+//! created. Only `files` reads files in the daemon, because a name may lead to a pipe, a device or an endless file.
 //!
-//! By the names that such code cannot do without. Tests may write what they like into a directory of their own; how they
-//! come by one is the same for all.
+//! The rule finds the functions and types that such code needs, by name. Tests may write inside their directories, but
+//! must create those directories in the same way.
 
 use crate::lexer::RustToken;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// The crate that makes them.
+/// The only crate that may create files.
 const MAKER: &str = "crates/files/";
 
-/// Files that write to what the kernel made: settings below `/proc` and `/sys`.
+/// Files that write to kernel settings below `/proc` and `/sys`.
 pub const KERNELS: &[&str] = &[
     "crates/cli/src/doctor/cores/undo_file.rs",
     "crates/cli/src/doctor/host.rs",
     "crates/lab/src/net/namespace.rs",
 ];
 
-/// Crates of the daemon: what stops one of their threads stops a service or its operator.
+/// Crates of the daemon. A blocked thread there stops a service or the control API.
 const DAEMONS: [&str; 3] = ["crates/daemon/", "crates/l7/", "crates/model/"];
 
-/// Files that read what the kernel made, or directories, by names that nobody else sets.
+/// Files that read kernel files or directories, by names that no other user can set.
 pub const READERS: &[&str] = &[
     "crates/daemon/src/observability/alarms/utilization.rs",
     "crates/daemon/src/util/memory_footprint.rs",
     "crates/daemon/src/util/host_capacity.rs",
     "crates/daemon/src/util/orphan_reaper.rs",
     "crates/daemon/src/planes/packets/host_facts.rs",
-    // What tests have in the place of the system.
+    // Stand-ins for the system in tests.
     "crates/daemon/src/control/reconcile/fake.rs",
     "crates/daemon/src/observability/report/report_sources.rs",
     "crates/daemon/src/util/time_wait.rs",
@@ -40,10 +40,10 @@ pub const READERS: &[&str] = &[
     "crates/l7/src/rt/socket/listen_error.rs",
 ];
 
-/// Names of functions that read whatever a name leads to, each with what must stand before it.
+/// Functions that read any path, each with the token that must precede it.
 const READS: [(&str, &str); 3] = [("read", "fs"), ("read_to_string", "fs"), ("open", "File")];
 
-/// Names of functions and types that make files or directories, each with what must stand before it, if anything must.
+/// Functions and types that create files or directories, each with the token that must precede it, if any.
 const MAKES: [(&str, Option<&str>); 10] = [
     ("create_dir", None),
     ("create_dir_all", None),
@@ -57,10 +57,10 @@ const MAKES: [(&str, Option<&str>); 10] = [
     ("CREATE", Some("OFlags")),
 ];
 
-/// Places where everybody may make files.
+/// Directories in which every user may create files.
 const SHARED: [&str; 3] = ["\"/tmp", "\"/var/tmp", "\"/dev/shm"];
 
-/// Other ways to read, in the daemon.
+/// Calls in the daemon that read a path without the crate `files`.
 pub fn read_offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     let daemons = |file: &&SourceFile| DAEMONS.iter().any(|crate_| file.path.starts_with(crate_));
@@ -92,7 +92,8 @@ fn file_reads(file: &SourceFile) -> Vec<RuleBreach> {
         .collect()
 }
 
-/// Other ways to make files and directories, and predictable names where everybody may make files.
+/// Calls that create files or directories without the crate `files`, and predictable names in world-writable
+/// directories.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let others = || tree.rust().filter(|file| !file.path.starts_with(MAKER));
     let mut out: Vec<RuleBreach> = others().flat_map(temporary_paths).collect();

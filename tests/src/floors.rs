@@ -1,13 +1,13 @@
-//! Crates stand on floors and import only downwards.
+//! Crates are on floors, and import only from lower floors.
 //!
-//! Read from the manifests: normal and build dependencies count, those of tests do not. Loops between files are
-//! another rule's job (`imports`).
+//! The rule reads the manifests. Normal and build dependencies count, test dependencies do not. Cycles between files
+//! are the job of another rule (`imports`).
 
 use toml::{Table, Value};
 
 use crate::tree::{RuleBreach, SourceTree};
 
-/// Crate folders, lowest floor first. Names of crates to come stand here already: the house is planned.
+/// Crate folders, lowest floor first. The list may also name planned crates.
 pub const FLOORS: [&[&str]; 5] = [
     &["files"],
     &["wire", "model", "bpf"],

@@ -1,6 +1,7 @@
 //! The functions of a source file with their lengths, in Rust, in C and in TypeScript.
 //!
-//! It finds them by their tokens and matching braces and judges nothing. Closures count to the function around them.
+//! The extents come from tokens and matching braces. This module applies no limit. A closure counts towards the
+//! function around it.
 
 use crate::lexer::{self, RustToken, closing, spells};
 use crate::tree::SourceFile;
@@ -13,7 +14,7 @@ pub struct FunctionExtent {
     pub lines: usize,
 }
 
-/// Each function with a body; none in a file of another language.
+/// The functions that have a body. Empty for a file in another language.
 pub fn of_file(file: &SourceFile) -> Vec<FunctionExtent> {
     let is = |endings: &[&str]| endings.iter().any(|ending| file.path.ends_with(ending));
     if file.is_rust() {
@@ -38,7 +39,7 @@ fn of_rust(tokens: &[RustToken<'_>]) -> Vec<FunctionExtent> {
     named.filter_map(|at| Some(extent(tokens, at, rust_body(tokens, at)?))).collect()
 }
 
-/// The brace that opens the body of the function at `at`; `None` for a declaration.
+/// The opening brace of the body of the function at `at`; `None` for a declaration.
 fn rust_body(tokens: &[RustToken<'_>], mut at: usize) -> Option<usize> {
     while let Some(token) = tokens.get(at) {
         match token.text {
@@ -72,7 +73,7 @@ fn of_c(tokens: &[RustToken<'_>]) -> Vec<FunctionExtent> {
     out
 }
 
-/// `function name(…) {` and `const name = (…) => {`, wherever they stand.
+/// `function name(…) {` and `const name = (…) => {`, at any position.
 fn of_typescript(tokens: &[RustToken<'_>]) -> Vec<FunctionExtent> {
     let mut out = Vec::new();
     for at in 1..tokens.len() {
@@ -120,7 +121,7 @@ fn without_texts(text: &str) -> String {
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |end| end + 2),
             '`' => rest[1..].find('`').map_or(rest.len(), |end| end + 2),
-            // An apostrophe in the prose of an element closes nowhere on its line.
+            // An apostrophe in the text of an element has no closing quote on its line.
             '"' | '\'' => {
                 let line = rest.split('\n').next().unwrap_or(rest);
                 line[1..].find(first).map_or(1, |end| end + 2)

@@ -1,11 +1,11 @@
-//! Every file says its job first; `lib.rs` only declares; modules have names.
+//! Every file begins with its job, `lib.rs` only declares modules, and no file is called `mod.rs`.
 //!
-//! Whether the sentence is true is for the reviewer.
+//! The reviewer checks whether the sentence is true.
 
 use crate::lexer::RustToken;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// Words that begin an item with content of its own.
+/// Keywords that begin an item other than a module declaration.
 const CONTENT: [&str; 10] =
     ["fn", "struct", "enum", "union", "trait", "impl", "const", "static", "type", "macro_rules"];
 

@@ -1,16 +1,16 @@
 //! No import loops between the files of a crate.
 //!
-//! A graph of files by the paths they name (`uses`), and its strongly connected components: each must be a single
-//! file. An import that goes through a re-export leads to the file that re-exports, so importing from the crate's
-//! root where a sibling defines the thing shows up as the loop that it is. Declaring a module (`mod x;`) is no
-//! import. Code under `cfg(test)` does not count.
+//! The rule builds a graph of files from the paths they name (`uses`). Each strongly connected component must be a
+//! single file. An import through a re-export leads to the re-exporting file. Importing from the crate's root what a
+//! sibling defines is therefore reported as a cycle. Declaring a module (`mod x;`) is not an import. Code under
+//! `cfg(test)` does not count.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::path_uses;
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
-/// One offence for each set of files that import each other in circles.
+/// One breach for each set of files that import each other in a cycle.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
     crates.into_iter().flat_map(|name| offences_of_crate(tree, name)).collect()
@@ -30,7 +30,7 @@ fn offences_of_crate(tree: &SourceTree, name: &str) -> Vec<RuleBreach> {
     components(&graph).iter().map(|component| describe(&graph, component)).collect()
 }
 
-/// Names one shortest way around, and how many files hang together by such ways.
+/// Describes a shortest cycle, and the number of files in the component.
 fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     let ways = component.iter().filter_map(|from| way_around(graph, from));
     let ring = ways.min_by_key(Vec::len).unwrap_or_default();
@@ -47,7 +47,7 @@ fn describe(graph: &ImportGraph<'_>, component: &[&str]) -> RuleBreach {
     RuleBreach::new(from, line, text)
 }
 
-/// A shortest way from a file back to itself, both ends included.
+/// A shortest path from a file back to itself, both ends included.
 fn way_around<'t>(graph: &ImportGraph<'t>, start: &'t str) -> Option<Vec<&'t str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut next = VecDeque::from([start]);
@@ -83,7 +83,7 @@ fn module_of(path: &str) -> Vec<String> {
     stem.split('/').map(str::to_owned).collect()
 }
 
-/// The files that `file` imports, each with the first line that does.
+/// The files that `file` imports, each with the line of its first import.
 fn imports<'t>(
     file: &SourceFile,
     modules: &BTreeMap<Vec<String>, &'t str>,

@@ -1,9 +1,9 @@
 //! Rust text to tokens, well enough for rules about names and shapes.
 //!
-//! Comments vanish and literals keep only their kind, so that no rule trips over prose. It does not parse: an item
-//! is found by its keyword and matching braces.
+//! Comments are dropped and literals only have a kind, so that no rule matches prose. This module does not parse: an
+//! item is found by its keyword and matching braces.
 
-/// One token and where it stands.
+/// A token and its line number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RustToken<'t> {
     /// An identifier, a lifetime, one punctuation character, `::`, or `"` for any literal.
@@ -28,7 +28,7 @@ pub fn tokens(text: &str) -> Vec<RustToken<'_>> {
     out
 }
 
-/// Every word of a text outside its comments; those inside literals count.
+/// Every word of a text outside comments. Words inside literals count.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut lexer = Lexer { text, at: 0, line: 1 };
     let spans = std::iter::from_fn(move || lexer.next_span().map(|(span, _)| span));
@@ -206,7 +206,7 @@ fn string_literal(rest: &str) -> Option<usize> {
     Some(prefix.len() + escaped(body, '"'))
 }
 
-/// A character, a byte's character never reaches here with its `b`, or a lifetime.
+/// A character literal or a lifetime. Byte characters are handled before, because of their `b`.
 fn quote(rest: &str) -> (usize, bool) {
     let mut after = rest[1..].chars();
     let first = after.next();

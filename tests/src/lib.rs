@@ -1,7 +1,7 @@
-//! The house rules as functions over a source tree, and what tests of the whole share.
+//! The repository rules as functions over a source tree, and helpers shared by the end-to-end tests.
 //!
-//! Each rule takes a [`tree::SourceTree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
-//! to a small bad example each. They read text, never compiled code, and mend nothing.
+//! Each rule takes a [`tree::SourceTree`] and returns the breaches. `tests/tidy.rs` applies each rule to this
+//! repository and to a small bad example. The rules read source text, not compiled code, and change nothing.
 
 pub mod banned_words;
 pub mod contract;

@@ -1,7 +1,7 @@
 //! The licences of all dependencies allow use under this project's own, Apache-2.0 or MIT.
 //!
-//! Reads what `cargo metadata` prints and evaluates each SPDX expression against a short list. It does not read
-//! licence texts.
+//! The rule reads the output of `cargo metadata` and evaluates each SPDX expression against a short list. It does not
+//! read licence texts.
 
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ struct CargoPackage {
 ///
 /// # Errors
 ///
-/// When the text is not that output.
+/// The text is not the output of `cargo metadata`.
 pub fn offences(metadata: &str) -> serde_json::Result<Vec<RuleBreach>> {
     let metadata: CargoMetadata = serde_json::from_str(metadata)?;
     let judged = metadata.packages.iter().map(|package| (package, package.license.as_deref()));
@@ -59,7 +59,7 @@ pub fn offences(metadata: &str) -> serde_json::Result<Vec<RuleBreach>> {
         .collect())
 }
 
-/// Whether an SPDX expression can be met with licences of the list. `/` is the old way to write OR.
+/// Whether the listed licences satisfy an SPDX expression. `/` is the old way to write OR.
 pub fn is_free(expression: &str) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();

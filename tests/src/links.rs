@@ -1,4 +1,4 @@
-//! Links in Markdown to files of this repository lead somewhere, and so do the paths that the maps of it name.
+//! Relative links in Markdown lead to existing files, and so do the paths in the repository's maps.
 //!
 //! Links to the web are not followed, and anchors within a page are not checked.
 
@@ -23,7 +23,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Pages that are read as a map of the source.
+/// Pages that serve as a map of the source.
 const MAPS: [&str; 2] = ["ARCHITECTURE.md", "docs/glossary.md"];
 /// How a path in backticks begins.
 const FOLDERS: [&str; 3] = ["crates/", "tests/", "docs/"];
@@ -47,7 +47,7 @@ pub fn path_offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// The paths that a path with alternatives in braces stands for.
+/// Expands the alternatives in braces of a path.
 fn choices(path: &str) -> Vec<String> {
     let Some((before, rest)) = path.split_once('{') else { return vec![path.to_owned()] };
     let Some((inside, after)) = rest.split_once('}') else { return vec![path.to_owned()] };
@@ -61,7 +61,7 @@ fn leads_somewhere(tree: &SourceTree, path: &str) -> bool {
     tree.files.iter().any(|file| file.path == path || file.path.starts_with(&prefix))
 }
 
-/// The targets of `[text](target)` in a line, without those that leave the repository.
+/// The targets of `[text](target)` in a line, without external links.
 fn targets(line: &str) -> Vec<&str> {
     line.split("](")
         .skip(1)

@@ -1,7 +1,8 @@
-//! What the code's language and shape come to in figures, with a ratchet: a figure may only fall.
+//! Measures of the code's naming and structure, with a ratchet: a value may only fall.
 //!
-//! `tests/ratchet.toml` has the figures of the day, in `[measures]`. One that is worse offends; so does one that became
-//! better by more than a hundredth while its entry was not lowered, or else the next change could lose what was won.
+//! `tests/ratchet.toml` has the current values, in `[measures]`. A value that is worse is a breach. A value that is
+//! more than a hundredth better is a breach too until its entry is lowered. Otherwise the next change could lose the
+//! improvement.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ pub fn measure_tree(tree: &SourceTree) -> BTreeMap<String, usize> {
     all
 }
 
-/// Figures that are worse than the ratchet says, and entries that are out of date.
+/// Values above the ratchet, and entries that are out of date.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let text = tree.file(RATCHET).map_or("", |file| &file.text);
     let ratchet: MeasureRatchet = match toml::from_str(text) {
@@ -60,7 +61,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     judged.chain(gone).collect()
 }
 
-/// Source of a library or program of the product, without what only tests compile.
+/// Source of a library or program of the product, without test-only code.
 fn is_product(file: &SourceFile) -> bool {
     file.source_of().is_some() && !file.is_unit_tests()
 }

@@ -1,5 +1,5 @@
-//! What a monitoring system is given: the rules and the dashboard read, the expressions in them, and the metrics that
-//! a scrape, the page about them and the source know. It judges nothing: `tests/monitoring.rs` does.
+//! Inputs of a monitoring system: rules, dashboard and their expressions, and the metrics of a scrape, of the reference
+//! page and of the source. `tests/monitoring.rs` compares them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, which may fail")]
 

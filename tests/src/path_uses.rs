@@ -1,7 +1,7 @@
 //! Which paths a Rust file names: its `use` trees, spelled out, and paths written in the code.
 //!
-//! Paths come back absolute within their crate where they begin with `crate`, `self`, `super` or one of the file's
-//! own child modules; others point out of the crate and are left out. It does not know which files exist.
+//! A path that begins with `crate`, `self`, `super` or a child module of the file is returned as an absolute path in
+//! its crate. Other paths leave the crate and are dropped. This module does not check that the files exist.
 
 use crate::lexer::{RustToken, closing, spells};
 
@@ -12,7 +12,7 @@ pub struct NamedPath {
     pub line: usize,
 }
 
-/// Every path of the crate that `tokens`, standing in `module`, names. `children` are the file's own modules.
+/// Every path of the crate that `tokens` in `module` name. `children` are the file's child modules.
 pub fn named_paths(
     tokens: &[RustToken<'_>],
     module: &[String],
@@ -28,7 +28,7 @@ pub fn named_paths(
 }
 
 struct PathReader<'c> {
-    /// The file's module and the inline modules around the place that is read.
+    /// The file's module, and the inline modules around the current position.
     module: Vec<String>,
     children: &'c [String],
     /// Index of the token that closes each inline module.
@@ -37,7 +37,7 @@ struct PathReader<'c> {
 }
 
 impl PathReader<'_> {
-    /// Reads what stands at `at` and returns where to go on.
+    /// Reads the construct at `at` and returns the next position.
     fn step(&mut self, tokens: &[RustToken<'_>], at: usize) -> usize {
         if self.inline.last() == Some(&at) {
             self.inline.pop();
@@ -71,7 +71,7 @@ impl PathReader<'_> {
             path.push(tokens[end + 1].text);
             end += 2;
         }
-        // A macro is exported at the crate's root wherever it is defined: its path says nothing of files.
+        // An exported macro is always at the crate's root, so its path names no file.
         if !spells(tokens, end, &["!"]) {
             self.add(&path, tokens[at].line);
         }
@@ -134,7 +134,7 @@ fn tree<'t>(
                 return at + 1;
             }
             "as" => at += 2,
-            // `a::{self}` is `a`, `a::*` is everything of `a`.
+            // `a::{self}` means `a`, and `a::*` means everything in `a`.
             "self" if depth > 0 && prefix.len() == depth => {
                 out.push(prefix.clone());
                 at += 1;

@@ -1,16 +1,16 @@
 //! Promises in tables name tests that exist: each row of a table whose last column is headed `shown by`.
 //!
-//! A test is named as `path/of/file.rs::function` or, for what another program checks, as `path/of/file`. Whether the
-//! test proves the sentence is for its reader to judge. In the threat model no promise stands outside a table.
+//! A test is named as `path/of/file.rs::function`, or as `path/of/file` where another program runs it. A reader decides
+//! whether the test proves the sentence. In the threat model every promise is in a table.
 
 use crate::tree::{RuleBreach, SourceTree};
 
-/// The page all of whose promises are rows.
+/// The page on which every promise must be a row of a table.
 const THREAT_MODEL: &str = "docs/security.md";
 
 const PROMISING: [&str; 4] = ["always", "never", "refused", "rejected"];
 
-/// Rows without a test that exists, and promises of the threat model outside its tables.
+/// Rows that name no existing test, and promises of the threat model outside its tables.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -37,7 +37,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// What keeps a cell from naming tests; `None`: it does.
+/// The reason why a cell names no valid test; `None` if it does.
 fn missing_test(tree: &SourceTree, cell: &str) -> Option<String> {
     let named: Vec<&str> = cell.split('`').skip(1).step_by(2).collect();
     if named.is_empty() {

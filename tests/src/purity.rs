@@ -1,13 +1,14 @@
-//! The lowest crates neither read a clock nor touch a socket, file, thread or process.
+//! The lowest crates read no clock and use no socket, file, thread or process.
 //!
-//! By the names that such code cannot do without. `Duration` and addresses are values and welcome.
+//! The rule finds the types and functions that such code needs, by name. `Duration` and addresses are plain values and
+//! allowed.
 
 use crate::tree::{RuleBreach, SourceFile, SourceTree};
 
 /// Crates that must stay pure.
 const CRATES: [&str; 6] = ["wire", "model", "probe", "ha", "names", "convert"];
 
-/// Names of things that act on or ask the world.
+/// Names of types and modules that read or change the environment.
 const WORLD: [&str; 11] = [
     "Instant",
     "SystemTime",
@@ -22,7 +23,7 @@ const WORLD: [&str; 11] = [
     "env",
 ];
 
-/// Uses of such names in product code of those crates.
+/// Uses of such names in the product code of these crates.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let pure = |file: &&SourceFile| file.source_of().is_some_and(|name| CRATES.contains(&name));
     tree.files.iter().filter(pure).flat_map(file_offences).collect()

@@ -1,8 +1,9 @@
-//! Files of at most 400 lines and functions of at most 70, with a ratchet for what was longer before.
+//! Files have at most 400 lines and functions at most 70, with a ratchet for older, longer ones.
 //!
-//! Functions are those of Rust, of C and of the page's TypeScript. A shell that only calls one step after the other may
-//! have 100 lines where the ratchet lists it in `shells`, with the reason beside it. The ratchet (`tests/ratchet.toml`) names each exception with its length. An exception that grew offends, and so
-//! does one that shrank until its entry is lowered: lengths only go down.
+//! The rule covers functions in Rust, in C and in the page's TypeScript. A function that only calls one step after
+//! another may have 100 lines. The ratchet (`tests/ratchet.toml`) lists it in `shells`, with the reason beside it. The
+//! ratchet names each other exception with its length. An exception that grew is a breach, and so is one that shrank
+//! until its entry is lowered.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use crate::functions;
 use crate::tree::{RuleBreach, SourceTree};
 
-/// Where the ratchet lies.
+/// The ratchet's path in the repository.
 pub const RATCHET: &str = "tests/ratchet.toml";
 /// Lines of a source file.
 pub const FILE_LINES: usize = 400;
@@ -20,7 +21,7 @@ pub const FUNCTION_LINES: usize = 70;
 /// Lines of a function that the ratchet lists as a sequential shell.
 pub const SHELL_LINES: usize = 100;
 
-/// File name endings that the limit on files holds for.
+/// File name endings to which the limit applies.
 const SOURCES: [&str; 10] =
     [".rs", ".py", ".c", ".h", ".sh", ".ts", ".tsx", ".js", ".css", ".html"];
 
@@ -66,7 +67,7 @@ pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     out
 }
 
-/// Entries of the list that no function needs.
+/// Entries of the list that no function needs any longer.
 fn needless_shells(listed: &[String], shells: &[ItemLength]) -> Vec<RuleBreach> {
     let needed = |key: &&String| shells.iter().any(|s| s.key == **key && s.lines > FUNCTION_LINES);
     let needless = listed.iter().filter(|key| !needed(key));

@@ -1,13 +1,13 @@
-//! How a test says that it cannot run here.
+//! Skips a test that cannot run on this machine.
 //!
-//! At a desk that is a printed reason; under `CI=true` it is a failure, because a gate that skips proves nothing.
-//! It never decides whether something can run.
+//! The reason is printed. Under `CI=true` a skip is a failure, because a gate that skips proves nothing. The test
+//! itself decides whether it can run.
 
-/// Ends the calling test's attempt with a reason; the caller returns afterwards.
+/// Prints the reason for skipping. The calling test must return afterwards.
 ///
 /// # Panics
 ///
-/// When the environment says `CI=true`.
+/// The environment has `CI=true`.
 #[allow(clippy::panic, reason = "a skipped test must fail the gate")]
 #[allow(clippy::print_stdout, reason = "the reason is for the person at the terminal")]
 pub fn skip(reason: &str) {

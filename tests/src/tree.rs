@@ -1,7 +1,7 @@
-//! A source tree in memory: every text file of the repository with its path, or a made-up one for a rule's test.
+//! A source tree in memory: every text file of the repository with its path, or invented files for a rule's test.
 //!
-//! What `.gitignore` names at the top level is left out, as is `.git`. It follows no symbolic links and judges
-//! nothing: the rules do.
+//! `.git` and the top-level names of `.gitignore` are left out. Symbolic links are not followed. This module checks
+//! nothing; the rules do.
 
 use std::fmt;
 use std::fs;
@@ -17,28 +17,28 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Whether it is Rust source.
+    /// Whether the file is Rust source.
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
-    /// The crate that it is library or program source of: `model` for `crates/model/src/id.rs`.
+    /// The crate whose library or program contains this file: `model` for `crates/model/src/id.rs`.
     pub fn source_of(&self) -> Option<&str> {
         let (name, rest) = self.path.strip_prefix("crates/")?.split_once('/')?;
         (self.is_rust() && rest.starts_with("src/")).then_some(name)
     }
 
-    /// Whether the whole file is a module of unit tests, by the house's naming.
+    /// Whether the whole file is a module of unit tests, by the naming convention.
     pub fn is_unit_tests(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
 
-    /// Its Rust tokens, comments and the contents of literals left out.
+    /// The file's Rust tokens, without comments and the contents of literals.
     pub fn tokens(&self) -> Vec<RustToken<'_>> {
         lexer::tokens(&self.text)
     }
 
-    /// Its Rust tokens without modules and items that only tests compile.
+    /// The file's Rust tokens, without test-only modules and items.
     pub fn product_tokens(&self) -> Vec<RustToken<'_>> {
         if self.is_unit_tests() { Vec::new() } else { lexer::without_tests(self.tokens()) }
     }
@@ -64,7 +64,7 @@ impl SourceTree {
     ///
     /// # Errors
     ///
-    /// When a folder or file cannot be read.
+    /// A folder or file cannot be read.
     pub fn read(top: &Path) -> std::io::Result<SourceTree> {
         let ignore = fs::read_to_string(top.join(".gitignore")).unwrap_or_default();
         let ignored: Vec<PathBuf> = ignore
@@ -112,7 +112,7 @@ impl SourceTree {
 
     fn add(&mut self, top: &Path, path: &Path) -> std::io::Result<()> {
         let bytes = match fs::read(path) {
-            // Removed between listing and reading, as editors do.
+            // An editor may remove a file between listing and reading.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             read => read?,
         };
@@ -134,14 +134,14 @@ pub fn top() -> PathBuf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleBreach {
     pub path: String,
-    /// The line, from 1; 0 when the whole file is meant.
+    /// The line, from 1; 0 means the whole file.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// The mistake and its remedy.
     pub text: String,
 }
 
 impl RuleBreach {
-    /// An offence of `file`.
+    /// A breach in `file`.
     pub fn new(file: &str, line: usize, text: impl Into<String>) -> RuleBreach {
         RuleBreach { path: file.to_owned(), line, text: text.into() }
     }

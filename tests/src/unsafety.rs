@@ -1,7 +1,7 @@
-//! Unsafe code stands only in the files named here, each block with its reason.
+//! Unsafe code occurs only in the files listed here, and each block has a reason.
 //!
-//! The lint `unsafe_code` denies it everywhere else too; this rule is the list that one reads in review. It does
-//! not judge whether a reason holds.
+//! The lint `unsafe_code` denies unsafe code everywhere else too. This rule is the list to read in a review. It does
+//! not check whether a reason is valid.
 
 use crate::tree::{RuleBreach, SourceTree};
 
@@ -23,7 +23,7 @@ pub const FILES: &[&str] = &[
 /// How many lines above a block its SAFETY note may begin.
 const NOTE_LINES: usize = 8;
 
-/// Unsafe code elsewhere, blocks without a note, and entries that need no permission.
+/// Unsafe code in other files, blocks without a note, and listed files without unsafe code.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let mut out = Vec::new();
     for file in tree.rust() {

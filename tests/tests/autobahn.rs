@@ -1,8 +1,9 @@
-//! The Autobahn test suite for WebSockets through the balancer: the suite's client in front, an echo server by the same
-//! library behind.
+//! The Autobahn test suite for WebSockets through the balancer: the suite's client in front, and an echo server of the
+//! same library behind.
 //!
-//! It is written in Python 2, whose interpreter current systems do not have, and takes minutes, so it is run on request
-//! alone: `tests/prove autobahn`, which gets one and asks for the cases `*`. The gate has cases of its own in `tests/traffic/frames.rs`.
+//! The suite is written in Python 2, which current systems lack, and takes minutes. It therefore runs only on request:
+//! `tests/prove autobahn` installs an interpreter and runs the cases `*`. The gate runs the cases of
+//! `tests/traffic/frames.rs` instead.
 
 #![allow(
     clippy::unwrap_used,
@@ -57,7 +58,7 @@ fn every_case_ends_as_it_does_without_us() {
         "cases": cases, "exclude-cases": [], "exclude-agent-cases": {},
     });
     let file = dir.write("spec.json", spec.to_string());
-    // It goes when this test does.
+    // The fuzzing client ends together with this test.
     let mut command = Command::new(program("setpriv"));
     command.args(["--pdeathsig", "KILL"]).arg(tool("autobahn/bin/wstest"));
     let output = command.args(["-m", "fuzzingclient", "-s"]).arg(file).output().unwrap();

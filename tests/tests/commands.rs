@@ -1,4 +1,4 @@
-//! The reference of commands is what the built program says of itself.
+//! The reference of commands is generated from the built program's help.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
@@ -11,7 +11,7 @@ const PAGE: &str = "docs/reference/commands.md";
 const HEAD: &str =
     "# Commands\n\nWhat `--help` says, of every command. This page is written from the program.\n";
 
-/// The help of the command that these words call.
+/// The help text of a command.
 fn help(words: &[String]) -> String {
     let mut command = Command::new(program());
     command.args(words).arg("--help").env("COLUMNS", "120").env("NO_COLOR", "1");
@@ -20,7 +20,7 @@ fn help(words: &[String]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Commands that a help lists.
+/// The commands that a help text lists.
 fn listed(help: &str) -> Vec<String> {
     let after = help.split_once("\nCommands:\n").map_or("", |(_, after)| after);
     let lines = after.lines().take_while(|line| !line.is_empty());
@@ -31,7 +31,7 @@ fn listed(help: &str) -> Vec<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// Adds the section of a command, and those of the commands below it.
+/// Appends the sections of a command and its subcommands.
 fn write(words: &[String], page: &mut String) {
     let text = help(words);
     let name = std::iter::once("steelyard".to_owned()).chain(words.iter().cloned());

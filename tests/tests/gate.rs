@@ -1,4 +1,4 @@
-//! What the gate makes of a test program that fails once: it names the program, and it does not pass.
+//! The gate's handling of a test program that fails once: it names the program and fails.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use files::TemporaryDir;
 use tests::tree::top;
 
-/// `.ci/run test` in a directory where `make` fails as it does for one failed test program, and where `cargo` runs that
-/// program again with `second` as its exit code.
+/// Runs `.ci/run test` in a directory where `make` reports one failed test program. The rerun of that program by
+/// `cargo` exits with `second`.
 fn gate(second: u8) -> Output {
     let place = TemporaryDir::new("gate").unwrap();
     let path: &Path = place.path();
@@ -36,7 +36,7 @@ fn gate(second: u8) -> Output {
     Command::new(path.join(".ci/run")).arg("test").env("PATH", paths).output().unwrap()
 }
 
-// One test: a program that one thread writes cannot be run while another thread starts something.
+// A single test, because a program that one thread writes cannot be run while another thread starts a process.
 #[test]
 fn a_test_that_fails_once_fails_the_gate_and_is_named() {
     for (second, named) in [(0, true), (1, false)] {

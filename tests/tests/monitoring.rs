@@ -1,5 +1,5 @@
-//! The dashboard, the rules and the page about metrics against a running daemon and its source: whatever they name is
-//! there, and whatever the daemon exports is on the page.
+//! The dashboard, the rules and the page about metrics against a running daemon and its source: each name they use
+//! exists, and each exported metric is documented on the page.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ use tests::tree::{SourceTree, top};
 const DASHBOARD: &str = "packaging/grafana/steelyard.json";
 const RULES: &str = "packaging/prometheus/steelyard.rules.yml";
 const PAGE: &str = "docs/monitoring.md";
-/// Planes that need rights or links of their own, which this test does not run.
+/// Metrics of planes that this test does not run, because they need privileges or links.
 const ELSEWHERE: [&str; 10] = [
     "_packet",
     "_half_open",
@@ -40,7 +40,7 @@ const ELSEWHERE: [&str; 10] = [
     "_uplink",
     "_replication",
 ];
-/// Labels whose values have a row only once they happened.
+/// Labels whose values only have a row after their first occurrence.
 const HAPPENED: [(&str, &str); 4] = [
     ("steelyard_events_total", "what"),
     ("steelyard_server_causes_total", "cause"),
@@ -52,8 +52,8 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(top().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A scrape of a daemon with services of both kinds, a rule, kept clients and names, after traffic that went well and
-/// traffic that did not.
+/// A scrape of a daemon with services of both kinds, a rule, sticky sessions and DNS names, after successful and failed
+/// traffic.
 fn scrape() -> KnownMetrics {
     let web = origin("a");
     let [tcp, names, metrics, nobody] = [(); 4].map(|()| reserve_port());
@@ -131,7 +131,7 @@ fn the_page_has_every_metric_with_its_type_unit_and_labels() {
     }
 }
 
-/// What expressions may name.
+/// The names that an expression may use.
 struct ExpressionChecker {
     shown: KnownMetrics,
     page: KnownMetrics,
@@ -157,7 +157,7 @@ impl ExpressionChecker {
         }
     }
 
-    /// The labels of what an expression names; every name and value must exist.
+    /// The labels that an expression uses. Panics unless every name and value exists.
     fn labels(&self, text: &str) -> (ExpressionNames, BTreeSet<String>) {
         let found = parse_expression(text).unwrap_or_else(|error| panic!("{error}"));
         let mut labels: BTreeSet<String> = ["job", "instance"].map(String::from).into();
@@ -199,7 +199,7 @@ impl ExpressionChecker {
         Ok(labels)
     }
 
-    /// In the scrape; where it has no such row yet, in the source.
+    /// Looks for the value in the scrape, or in the source if the scrape has no such row yet.
     fn is_value(&self, name: &str, label: &str, value: &str) -> bool {
         let shown = find_family(&self.shown, name).and_then(|metric| metric.labels.get(label));
         let closed = !HAPPENED.iter().any(|(of, on)| *of == name && *on == label);
@@ -218,7 +218,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
-/// The words after `mark` in a text, up to what is no part of a word.
+/// The words after each `mark` in a text. A word ends at the first character that is not part of a name.
 fn after<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
     let end = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
     text.split(mark).skip(1).map(|rest| rest.split(end).next().unwrap_or_default()).collect()
@@ -330,7 +330,7 @@ fn the_dashboard_names_what_is_there() {
     assert!(seen.len() > 50, "{seen:?}");
 }
 
-/// Variables that an expression uses are those of the dashboard.
+/// Panics unless the dashboard defines every variable of the expression.
 fn given(expression: &str, names: &BTreeSet<&str>) {
     for variable in after(expression, "$") {
         assert!(

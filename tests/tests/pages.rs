@@ -1,7 +1,7 @@
-//! What the pages show must work: configurations in Markdown are checked as the program checks them, the commands
-//! that the README promises exist, and the API's document and the page's types are those of the source.
+//! The examples on the pages work: the program accepts the configurations in Markdown, and the commands in the README
+//! exist. The API's document and the page's types match the source.
 //!
-//! Links are the tidy test's.
+//! The test `tidy` checks links.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 

@@ -1,6 +1,7 @@
-//! Which processor does the network's work: named under real load, spread on request, and taken back.
+//! Network processing on several processors: a single busy one is reported under real load, spread on request, and
+//! restored.
 //!
-//! One test alone: packets are counted for the whole machine. It needs root and two processors.
+//! This program has a single test, because packets are counted for the whole machine. It needs root and two processors.
 
 #![allow(
     clippy::expect_used,
@@ -23,10 +24,10 @@ use tests::skip::skip;
 
 /// Flows of the load: enough for any hash to use two processors.
 const FLOWS: usize = 64;
-/// Packets of a flow at a time.
+/// Consecutive packets of one flow.
 const BURST: usize = 16;
 
-/// `steelyard doctor cores` inside, with a view of its own interfaces; its exit code and what it printed.
+/// Runs `steelyard doctor cores` inside the namespace. Returns its exit code and its output.
 fn cores(
     inside: &NetworkNamespace,
     kept: &std::path::Path,
@@ -35,7 +36,7 @@ fn cores(
     cores_of(inside, "eth0", kept, arguments)
 }
 
-/// The same of another interface.
+/// As `cores`, for another interface.
 fn cores_of(
     inside: &NetworkNamespace,
     interface: &str,
@@ -54,7 +55,7 @@ fn cores_of(
     (done.status.code(), printed)
 }
 
-/// What a file of the interface holds.
+/// The content of a file below the interface's `queues` directory.
 fn held(inside: &NetworkNamespace, file: &str) -> String {
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", inside.name(), "cat"]);
@@ -62,7 +63,7 @@ fn held(inside: &NetworkNamespace, file: &str) -> String {
     String::from_utf8_lossy(&done.expect("started").stdout).trim().to_owned()
 }
 
-/// Sends many flows from one processor until told to stop.
+/// Sends many flows from one processor until `stop`.
 fn send(inside: &NetworkNamespace, stop: &AtomicBool) {
     let sent = inside.run_inside(|| {
         let mut cpus = CpuSet::new();
@@ -73,7 +74,7 @@ fn send(inside: &NetworkNamespace, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             for socket in &sockets {
                 for _ in 0..BURST {
-                    // A full queue is what floods are about.
+                    // Ignored: a flood may fill the queue.
                     let _ = socket.send_to(&[0; 64], "10.77.0.2:9");
                 }
             }
@@ -102,7 +103,7 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     create_veth(beside(&source), beside(&sink), 1500, ChecksumMode::Offloaded).unwrap();
     source.ip("addr add 10.77.0.1/24 dev eth0\n").unwrap();
     sink.ip("addr add 10.77.0.2/24 dev eth0\n").unwrap();
-    // The flood's answers would be work too.
+    // ICMP errors caused by the flood would be network work too.
     sink.write_sysctls(&[("net/ipv4/icmp_ratelimit", "1000"), ("net/ipv4/icmp_ratemask", "8")])
         .unwrap();
     let dir = TestDir::new();

@@ -1,6 +1,6 @@
-//! The unit that is shipped, under a systemd of the test's own: each plane of packets stands with its drop-in, and not without.
+//! The shipped unit under a separate systemd: each packet plane works with its drop-in, and does not work without it.
 //!
-//! systemd runs as the first process of namespaces that go with it. It needs root, and systemd's package.
+//! systemd runs as the first process of separate namespaces. The test needs root, and systemd's package.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,12 +24,12 @@ use tests::skip::skip;
 
 const SYSTEMD: &str = "/lib/systemd/systemd";
 const UNIT: &str = "steelyard.service";
-/// Where the daemon's files are inside.
+/// The path of the daemon's program inside.
 const PROGRAM: &str = "/run/program/steelyard";
-/// Where cgroups of the test are, whatever else is mounted.
+/// The mount point of the test's cgroups, independent of other mounts.
 const GROUPS: &str = "/run/groups";
 
-/// A plane: its drop-in, what is configured, and where `status` says what is wrong with it.
+/// A plane: its drop-in, its configuration, and the problem that `status` reports.
 struct PlaneUnit {
     name: &'static str,
     config: &'static str,
@@ -82,7 +82,7 @@ fn text(of: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// A machine of its own with systemd; gone when dropped.
+/// A machine with systemd, which is removed on drop.
 struct SystemdMachine {
     systemd: ChildProcess,
     dir: TestDir,
@@ -113,7 +113,7 @@ impl SystemdMachine {
         SystemdMachine { systemd, dir, groups, _host: host, _far: far }
     }
 
-    /// The process of systemd, the first one inside.
+    /// The process ID of systemd, the first process inside.
     fn first(&self) -> Option<String> {
         let mut pid = self.systemd.pid().to_string();
         loop {
@@ -133,7 +133,7 @@ impl SystemdMachine {
         serde_json::from_slice(&done.stdout).ok()
     }
 
-    /// What the daemon and systemd have said.
+    /// The output of the daemon and of systemd.
     fn said(&self) -> String {
         let daemon = fs::read_to_string(self.dir.path().join("said")).unwrap_or_default();
         format!("{daemon}\n-- systemd:\n{}", self.systemd.output())
@@ -143,7 +143,7 @@ impl SystemdMachine {
 impl Drop for SystemdMachine {
     fn drop(&mut self) {
         if let Some(first) = self.first() {
-            // The first process of a namespace heeds nothing else.
+            // systemd, as the first process of its PID namespace, only ends on SIGKILL.
             let _ = Command::new("kill").args(["-KILL", &first]).status();
         }
         if std::thread::panicking() {
@@ -151,7 +151,7 @@ impl Drop for SystemdMachine {
             return;
         }
         wait::until("systemd is gone", || self.systemd.try_wait().is_some());
-        // What it started goes a moment later.
+        // Its child processes end a moment later.
         wait::until("its group is empty and removed", || {
             let remove = Command::new("sh").arg("-c").arg(empty_group(&self.groups)).output();
             remove.is_ok_and(|done| done.status.success())
@@ -159,7 +159,8 @@ impl Drop for SystemdMachine {
     }
 }
 
-/// What the test's systemd has left of its group; mounted once more, wherever that is here.
+/// A command that removes the remaining cgroups of the test's systemd. It mounts cgroup2 again, because the local mount
+/// point varies.
 fn empty_group(groups: &Path) -> String {
     let groups = groups.display();
     format!(
@@ -168,7 +169,7 @@ fn empty_group(groups: &Path) -> String {
     )
 }
 
-/// The unit as shipped, but for where its program and files are.
+/// The shipped unit, with changed paths of its program and files.
 fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/systemd");
     let unit = fs::read_to_string(shipped.join(UNIT)).unwrap();
@@ -182,7 +183,7 @@ fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
              StandardOutput=append:{said}\nStandardError=append:{said}"
         ),
     );
-    // systemd before 253 ignores this with a line of its own.
+    // systemd before 253 logs an unknown type and ignores the line.
     unit = unit.replace("Type=notify-reload\n", "");
     unit = unit.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n");
     let units = dir.path().join("units");
@@ -196,7 +197,7 @@ fn lay_units(dir: &TestDir, drop_ins: &[&str]) {
     }
 }
 
-/// Mounts of its own, a user as the package makes it, and systemd as the first process.
+/// A script that creates mounts and the package's user, and starts systemd as the first process.
 fn start_script(dir: &Path, groups: &Path) -> String {
     let dir = dir.display();
     let groups = groups.display();
@@ -298,6 +299,6 @@ fn systemd_understands_the_unit_with_every_drop_in() {
     assert!(done.status.success(), "{said}");
     let about: Vec<&str> = said.lines().filter(|line| line.contains("steelyard")).collect();
     assert!(about.is_empty(), "{said}");
-    // A drop-in that nobody reads would be verified as well.
+    // `systemd-analyze` also accepts a drop-in that systemd would not read.
     assert_eq!(fs::read_dir(unit.with_extension("service.d")).unwrap().count(), PLANES.len());
 }

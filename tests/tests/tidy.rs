@@ -1,6 +1,6 @@
-//! Applies every house rule to this repository, and to a small bad example that it must find.
+//! Applies every repository rule to this repository, and to a small bad example that the rule must find.
 //!
-//! The rules themselves are in the library of this package.
+//! The rules are in the library of this package.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
@@ -29,7 +29,7 @@ fn none(offences: &[RuleBreach]) {
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
 
-/// The rule finds exactly one offence in `bad` that says `says`, and none in `good`.
+/// The rule finds exactly one breach in `bad`, whose text contains `says`, and none in `good`.
 fn finds(rule: TidyRule, bad: &[(&str, &str)], says: &str, good: &[(&str, &str)]) {
     let found = rule(&SourceTree::from_files(bad));
     assert_eq!(found.len(), 1, "{found:?}");

@@ -1,6 +1,6 @@
-//! A daemon that dies without a word, under a service manager that keeps its listening sockets.
+//! A killed daemon under a service manager that holds its listening sockets.
 //!
-//! One test alone: descriptors that are handed over are inherited by whatever is started meanwhile.
+//! This program has a single test, because every process that starts meanwhile inherits the descriptors.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
 const OTHERS: usize = 9;
-/// The bar for the long run.
+/// The limit of the long run.
 const WITHIN: Duration = Duration::from_millis(50);
 
 #[test]
@@ -36,7 +36,7 @@ fn clients_that_come_while_no_daemon_runs_are_answered_by_the_next() {
     let store = FdStore::new(place.dir());
     let mut daemon = store.start(&place.command());
     wait::until("ready", || store.ready() == 1);
-    // From now on the ports belong to the daemon and to what keeps its sockets.
+    // From here on, only the daemon and the descriptor store hold the ports.
     drop(others);
 
     let mut took = Vec::new();
@@ -74,7 +74,7 @@ fn clients_that_come_while_no_daemon_runs_are_answered_by_the_next() {
     ));
     assert!(!is_long() || median <= WITHIN, "{took:?}");
 
-    // Stopped in order, nothing is kept.
+    // After a graceful stop, the store is empty.
     daemon.signal(Signal::TERM);
     assert!(daemon.wait().success(), "{}", daemon.output());
     wait::until("nothing is kept of a service that was stopped", || {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
-/* The one program of an interface: calls the first tenant. It looks at no packet. */
+/* The dispatcher, the only XDP program of an interface: it calls the first tenant and reads no packet. */
 #include "tenant.h"
 
 SEC("xdp.frags")

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
-/* The dead man's gate: an address that is shared with another machine is answered for only while its holder lives.
- * User space says until when; past that nothing to or from the address passes, neither packets nor ARP nor neighbour
- * discovery, although the kernel still has the address; nor anything with the link address of a virtual router. Other
- * addresses are no business of this program. */
+/* Fencing: the gate of the dead-man timer. User space leases a shared address or a virtual router's MAC address until a
+ * given time. After that time the gate drops all packets to or from the address, ARP and neighbour discovery included,
+ * although the kernel still has the address. It also drops packets sent from the MAC address. Addresses without a lease
+ * entry pass. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-/* `TCX_NEXT` and `TCX_DROP` of linux/bpf.h, which older headers do not have. */
+/* TCX_NEXT and TCX_DROP of linux/bpf.h, which older headers lack. */
 #define NEXT -1
 #define DROP 2
 
-/* The virtual router's link address begins with 00:00:5e:00 (RFC 9568 section 7.3). As an address it is its six bytes behind
- * ten of zero, which no host has. */
+/* The virtual router's MAC address begins with 00:00:5e:00 (RFC 9568 section 7.3). Its key in the map is ten zero bytes
+ * and the six bytes of the MAC address, which is the address of no host. */
 #define ROUTER_LOW 0x5e000000
 #define ROUTER_MASK 0xffff0000
 
-/* Offsets in a frame without tags: the kernel keeps them beside it. */
+/* Offsets in a frame without VLAN tags, which the kernel stores in the skb's metadata. */
 #define ARP_SENDER (ETH_HLEN + 14)
 #define ARP_TARGET (ETH_HLEN + 24)
 #define V4_SOURCE (ETH_HLEN + 12)
@@ -31,7 +31,7 @@
 #define SOLICITATION 135
 #define ADVERTISEMENT 136
 
-/* Indexes of `shut`, in the order of `bpf::gate::Shut`. */
+/* Indexes of `shut`, in the order of the fields of `bpf::gate::BlockedPackets`. */
 #define BLOCKED_RESOLUTION 0
 #define BLOCKED_INBOUND 1
 #define BLOCKED_OUTBOUND 2
@@ -42,7 +42,7 @@ struct address {
 	__u32 word[4];
 };
 
-/* Until when, in nanoseconds of CLOCK_MONOTONIC. */
+/* The end of each lease, in nanoseconds of CLOCK_MONOTONIC. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -78,7 +78,7 @@ static __always_inline int is_expired_v6(struct __sk_buff *skb, __u32 offset)
 	return !bpf_skb_load_bytes(skb, offset, &at, sizeof(at)) && is_expired(&at);
 }
 
-/* Whether it goes out in the name of a virtual router that another machine is by now. */
+/* Whether the source is a virtual router's MAC address whose lease has ended, so that another machine may use it. */
 static __always_inline int is_expired_router(struct __sk_buff *skb)
 {
 	struct address at = {.word = {0, 0, 0, 0}};
@@ -99,7 +99,7 @@ static __always_inline int count_and_drop(__u32 why)
 	return DROP;
 }
 
-/* Whether this is a question or an answer of this kind about an address that is not held any more. */
+/* Whether this is a neighbour discovery message of this type about an address whose lease has ended. */
 static __always_inline int is_expired_neighbour(struct __sk_buff *skb, __u8 kind)
 {
 	__u8 next, type;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
-/* An interface has one XDP program: the dispatcher. It calls the tenants in the order of their slots; a tenant that
- * has no business with a packet calls the next one. This header gives tenants the slots and nothing else. */
+/* The dispatcher is the only XDP program of an interface. It calls the tenants in the order of their slots; a tenant
+ * that does not handle a packet calls the next one. This header only defines the slots. */
 #ifndef STEELYARD_TENANT_H
 #define STEELYARD_TENANT_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* Slots in order of call. `bpf::Slot` has the same numbers, checked by a test. */
+/* Slots in the order of calls. They have the numbers of `bpf::attach::DispatcherSlot`. */
 #define SLOT_TAP 0
 #define SLOT_LINKS 1
 #define SLOT_BALANCE 2
@@ -21,7 +21,7 @@ struct {
 	__type(value, __u32);
 } slots SEC(".maps");
 
-/* Goes to the first tenant at or after slot `from`, a constant, and does not come back; without one the host has it. */
+/* Tail-calls the first tenant at or after the constant slot `from`. Without a tenant the packet passes to the host. */
 #define pass_on(ctx, from)                                   \
 	({                                                   \
 		_Pragma("unroll") for (int slot_ = 0; slot_ < SLOTS; slot_++) \

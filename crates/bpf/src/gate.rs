@@ -1,5 +1,5 @@
 //! Fencing: the gate of the dead-man timer. It passes packets for a shared address only until its lease ends. After
-//! that the kernel blocks them, whether or not a process lives.
+//! that the kernel blocks them, whether or not a process runs.
 //!
 //! Program, map and links are pinned under the home, so the gate works without any process. The caller decides the
 //! length of leases.
@@ -26,7 +26,7 @@ const VERSION: u32 = 1;
 const PROGRAMS: [(TcDirection, &str, &str); 2] =
     [(TcDirection::Ingress, "gate_in", "in"), (TcDirection::Egress, "gate_out", "out")];
 
-/// Why the gate cannot be loaded or attached.
+/// The reason why the gate cannot be loaded or attached.
 #[derive(Debug, Error)]
 pub enum GateError {
     /// The directory of the pins.

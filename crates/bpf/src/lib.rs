@@ -1,7 +1,7 @@
 //! Loads, pins and versions BPF objects, and shares one XDP program per interface among ordered tenants.
 //!
-//! Everything is pinned under one directory ([`PinDirectory`]), so packets flow while no process of ours lives. The
-//! maps belong to the tenants.
+//! Everything is pinned under one directory ([`PinDirectory`]), so that packets are forwarded without a running daemon.
+//! The maps belong to the tenants.
 
 pub mod attach;
 pub mod cgroup;

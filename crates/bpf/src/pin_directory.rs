@@ -62,7 +62,7 @@ pub enum PinDirectoryError {
 #[derive(Clone, Debug)]
 pub struct PinDirectory {
     root: PathBuf,
-    /// Locked while the directory is ours.
+    /// Locked while this process owns the directory.
     _lock: Option<Arc<File>>,
 }
 
@@ -124,7 +124,7 @@ impl PinDirectory {
         }
     }
 
-    /// Removes the directory and all its pins. A directory that another user made for us stays, empty.
+    /// Removes the directory and all its pins. A directory that another user created for the daemon stays, but empty.
     pub fn clear(&self) -> Result<(), PinDirectoryError> {
         let left = self.remove("");
         let is_empty = || std::fs::read_dir(&self.root).is_ok_and(|mut left| left.next().is_none());

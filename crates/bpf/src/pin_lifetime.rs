@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// The mark of a file system that we mounted: a dangling symbolic link.
+/// The mark of a file system that Steelyard mounted: a dangling symbolic link.
 const MARK: &str = "steelyard-mounted";
 /// The inode of the host's own PID namespace (`PROC_PID_INIT_INO`).
 const MACHINE: u64 = 0xefff_fffc;
@@ -20,7 +20,7 @@ struct MountVisibility {
     is_init: bool,
     /// This is the PID namespace of a container.
     container: bool,
-    /// A process of ours mounted it.
+    /// A Steelyard process mounted it.
     mounted_by_us: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn lifetime_warning(root: &Path) -> Option<&'static str> {
     let device = device_numbers(found.dev());
     let mounted = |of: &str| read_to_string(format!("/proc/{of}/mountinfo")).ok();
     let own = mount_of(&mounted("self")?, &device)?;
-    // Where the first process is hidden nothing is known.
+    // If the first process is hidden, the lifetime is unknown.
     let first = mounted("1")?;
     let namespace = std::fs::metadata("/proc/self/ns/pid").map_or(MACHINE, |found| found.ino());
     let sight = MountVisibility {
@@ -58,7 +58,7 @@ pub fn lifetime_warning(root: &Path) -> Option<&'static str> {
     sight.warning()
 }
 
-/// Marks a newly mounted file system as ours.
+/// Marks a newly mounted file system as Steelyard's.
 pub(crate) fn mark_mount(at: &Path) -> io::Result<()> {
     symlink("steelyard", at.join(MARK))
 }
@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn the_first_process_decides_the_lifetime_of_pins() {
-        // The first process has it, we are the first, in a container, mounted by us; whether a warning follows.
+        // Columns: the first process has the mount, this is the first process, in a container, mounted by Steelyard;
+        // and whether a warning follows.
         let rows = [
             ([true, false, false, false], false),
             ([true, false, false, true], false),

@@ -26,14 +26,14 @@ const ATTEMPTS: usize = 16;
 
 #[derive(Debug, Error)]
 pub enum ClaimError {
-    /// Another daemon owns it, and lives.
+    /// Another running daemon owns the directory.
     #[error(
         "`{}` is another daemon's, which runs: {holder}; give this one a place of its own by `packets.pins`, such as \
          \"/sys/fs/bpf/steelyard-2\", or stop the other one",
         path.display()
     )]
     Foreign { path: PathBuf, holder: OwnerRecord },
-    /// Another process of the same daemon owns it, or one without a record.
+    /// Another process of the same daemon owns the directory, or a process without a record.
     #[error(
         "another process writes to the packet plane in `{}`: stop it, or let this one take over",
         path.display()
@@ -145,7 +145,7 @@ pub(crate) fn claim(
         write_owner(root, owner).map_err(failed("mark"))?;
         if sharing == ClaimScope::Daemon {
             lock(&directory, FlockOperation::LockShared).map_err(failed("lock"))?;
-            // The kernel lets others in between two locks.
+            // Another process can get the lock between the two lock calls.
             if !is_owned_by(root, owner) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Conditions of requests and connections, as other dialects combine them, and how a rule's `when` says them.
+//! Conditions of requests and connections as other dialects combine them, and their form in a rule's `when`.
 
 use crate::notes::UnsupportedReason;
 use crate::value;
@@ -6,7 +6,7 @@ use crate::value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleCondition {
     Is(bool),
-    /// Over TLS: what that comes to depends on the listener.
+    /// The connection uses TLS. Whether that holds depends on the listener.
     Tls,
     /// It cannot be expressed, for this reason. Before it is written, `at_least` or `at_most` takes its place.
     Unknown(UnsupportedReason),
@@ -35,7 +35,7 @@ impl RuleCondition {
         RuleCondition::All(vec![self, other])
     }
 
-    /// Why a part of it cannot be expressed; `None`: all of it can.
+    /// The reason why a part of the condition cannot be expressed. `None` if all of it can.
     pub fn unknown(&self) -> Option<&UnsupportedReason> {
         match self {
             RuleCondition::Unknown(why) => Some(why),
@@ -47,12 +47,13 @@ impl RuleCondition {
         }
     }
 
-    /// A condition that holds wherever this one might: for what refuses.
+    /// A condition that holds wherever this one may hold. For rules that deny, so that they deny too much rather than
+    /// too little.
     pub fn at_least(self) -> RuleCondition {
         self.bound(true)
     }
 
-    /// A condition that holds only where this one surely does: for what lets through.
+    /// A condition that holds only where this one certainly holds. For rules that allow.
     pub fn at_most(self) -> RuleCondition {
         self.bound(false)
     }
@@ -62,7 +63,7 @@ impl RuleCondition {
             |parts: Vec<RuleCondition>| parts.into_iter().map(|part| part.bound(upper)).collect();
         match self {
             RuleCondition::Unknown(_) => RuleCondition::Is(upper),
-            // What widens the whole narrows what is negated.
+            // A wider condition needs a narrower negated part.
             RuleCondition::Not(inner) => inner.bound(!upper).negate(),
             RuleCondition::All(parts) => RuleCondition::All(each(parts)),
             RuleCondition::Any(parts) => RuleCondition::Any(each(parts)),
@@ -70,7 +71,7 @@ impl RuleCondition {
         }
     }
 
-    /// Without constants, for a listener that speaks TLS or does not.
+    /// Removes constants, for a listener with or without TLS.
     pub fn simplify(self, tls: bool) -> RuleCondition {
         match self {
             RuleCondition::Tls => RuleCondition::Is(tls),
@@ -81,7 +82,8 @@ impl RuleCondition {
         }
     }
 
-    /// `all`: a part that never holds decides; else one that always does.
+    /// Joins the parts. With `all`, a part that never holds decides the result. Otherwise a part that always holds
+    /// decides it.
     fn join(parts: Vec<RuleCondition>, tls: bool, all: bool) -> RuleCondition {
         let mut out = Vec::new();
         for part in parts {
@@ -103,7 +105,8 @@ impl RuleCondition {
         }
     }
 
-    /// As `when` writes it, settled; `None`: it always holds. What never holds is `Some` of nothing to write.
+    /// The value of `when` for a simplified condition. `None` if the condition always holds. A condition that never
+    /// holds has a `when` that no client fulfils.
     pub fn to_when(&self) -> Option<String> {
         match self {
             RuleCondition::Is(true) => None,
@@ -113,7 +116,7 @@ impl RuleCondition {
 
     fn pairs(&self) -> Vec<(&'static str, String)> {
         match self {
-            // A condition that cannot hold, in words that exist: no client has this network and not.
+            // The negation of all client networks never holds.
             RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Unknown(_) => {
                 let inner = value::table(&[(
                     "client",
@@ -137,7 +140,7 @@ impl RuleCondition {
     }
 }
 
-/// Keys that occur once stand side by side; further ones of the same key go into `all`.
+/// The first occurrence of each key becomes a key of the table. Further occurrences go into `all`.
 fn join_pairs(parts: &[RuleCondition]) -> Vec<(&'static str, String)> {
     let mut side: Vec<(&'static str, String)> = Vec::new();
     let mut rest = Vec::new();
@@ -168,7 +171,7 @@ pub fn escape_regex(text: &str) -> String {
     out
 }
 
-/// An expression that is searched for, as one that fits the whole path.
+/// Converts an unanchored search expression to one that matches the whole path.
 pub fn whole_path(expression: &str, ignore_case: bool) -> String {
     let plain = !expression.contains('|');
     let (body, start) = match expression.strip_prefix('^').filter(|_| plain) {

@@ -1,4 +1,4 @@
-//! Whose configuration a text is, told by its content.
+//! Detection of a configuration's dialect by its content.
 
 use serde::Serialize;
 
@@ -6,9 +6,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
-    /// HAProxy's `haproxy.cfg`.
     Haproxy,
-    /// nginx: `nginx.conf`, a file of it, or what `nginx -T` prints.
+    /// nginx: `nginx.conf`, a file that it includes, or the output of `nginx -T`.
     Nginx,
     /// keepalived: VRRP and IPVS.
     Keepalived,
@@ -34,7 +33,7 @@ impl Dialect {
         Dialect::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// Whose words begin most lines; `None`: nobody's, or two dialects' as often.
+    /// The dialect whose keywords score highest. `None` if no keyword is known, or if two dialects have the same score.
     pub fn recognise(text: &str) -> Option<Dialect> {
         let mut counts = [0u32; 4];
         for line in text.lines() {
@@ -54,7 +53,7 @@ impl Dialect {
     }
 }
 
-/// How much a line speaks for a dialect.
+/// The score of a line for a dialect.
 fn weight(dialect: Dialect, first: &str, second: Option<&str>, line: &str) -> u32 {
     let second = second.unwrap_or("");
     if second.starts_with('=') {

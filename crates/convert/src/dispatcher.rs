@@ -1,5 +1,5 @@
-//! Command files of `dscontrol`: each command is carried out on a picture of clusters, ports, servers and rules, and
-//! the picture is written at the end.
+//! Command files of `dscontrol`: each command is applied to a model of clusters, ports, servers and rules. The model is
+//! written at the end.
 
 mod command;
 mod config;
@@ -13,7 +13,7 @@ use crate::notes::ConversionNotes;
 use self::command::DispatcherCommand;
 use self::config::DispatcherConfig;
 
-/// Writes what `text` says into `document`.
+/// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let mut picture = DispatcherConfig::default();
     for (line, number) in text.lines().zip(1u32..) {

@@ -1,10 +1,10 @@
-//! The configuration that is being written: tables, their keys, and where each came from.
+//! The configuration that is written: tables, their keys, and the source line of each.
 //!
-//! It knows TOML's form and none of our keys. What may not stand is taken out again by `fit`.
+//! This module handles TOML syntax and does not know the configuration's keys. `validation` removes invalid entries.
 
 use crate::notes::shorten;
 
-/// Tables of one document; what comes beyond is refused.
+/// The limit of tables in one document. Further tables are dropped.
 pub const TABLES: usize = 20_000;
 
 /// Tables in their order.
@@ -20,10 +20,10 @@ pub struct TomlTable {
     pub path: String,
     /// One of several of this path: `[[…]]`.
     pub repeated: bool,
-    /// The line it came from; 0: of none.
+    /// The source line; 0 if there is none.
     pub line: u32,
     pub directive: String,
-    /// One mistake takes all of it out: a rule without its condition would take everything.
+    /// An invalid entry removes the whole table. A rule without its condition would match every request.
     pub atomic: bool,
     pub entries: Vec<TomlEntry>,
 }
@@ -32,9 +32,8 @@ pub struct TomlTable {
 pub struct TomlEntry {
     pub key: &'static str,
     pub value: TomlValue,
-    /// The line it came from.
     pub line: u32,
-    /// Without it the table may not stand: what protects must not be lost.
+    /// The table is removed if this entry is invalid, because the entry protects something.
     pub essential: bool,
 }
 
@@ -43,14 +42,14 @@ pub struct TomlEntry {
 pub enum TomlValue {
     /// On the key's line.
     Single(String),
-    /// A list with a line for each, and where each came from.
+    /// A list with one item a line, and the source line of each.
     List(Vec<(String, u32)>),
 }
 
-/// What stands on a line of the rendered text.
+/// The origin of a line of the rendered text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineContent {
-    /// Nothing that can be taken out.
+    /// A line that cannot be removed.
     Fixed,
     Table(usize),
     /// A key of a table.
@@ -124,7 +123,7 @@ impl Document {
         self.tables.iter_mut().find(|table| !table.repeated && table.path == path)
     }
 
-    /// The text, and what stands on each of its lines.
+    /// The text, and the origin of each of its lines.
     pub fn render(&self, file: &str) -> (String, Vec<LineContent>) {
         let mut page = TomlWriter::default();
         for (at, table) in self.tables.iter().enumerate() {

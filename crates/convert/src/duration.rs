@@ -1,4 +1,4 @@
-//! Times of other dialects in ours.
+//! Durations of other dialects, in Steelyard's format.
 
 /// A time in milliseconds as the configuration writes it.
 pub fn format_duration(ms: u64) -> String {
@@ -13,7 +13,8 @@ pub fn format_duration(ms: u64) -> String {
     }
 }
 
-/// `10`, `10s`, `1m30s`: a bare number counts `bare` milliseconds. `None`: it is none, or longer than a century.
+/// Parses `10`, `10s` or `1m30s`. A number without a unit counts `bare` milliseconds. `None` if the text is not a
+/// duration, or is longer than a century.
 pub fn parse_duration(text: &str, bare: u64) -> Option<u64> {
     /// No range of the configuration ends later; the bound keeps sums from overflow.
     const LONGEST: u64 = 100 * 366 * 86_400_000;

@@ -4,7 +4,7 @@ use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::value;
 
-/// Its name, which nothing else may take.
+/// The reserved name of this pool.
 pub const NAME: &str = "nowhere";
 
 pub fn reserve_name() -> UniqueNames {
@@ -13,7 +13,7 @@ pub fn reserve_name() -> UniqueNames {
     names
 }
 
-/// Writes it, unless it stands there already.
+/// Adds the pool to the document if it is not there yet.
 pub fn ensure_pool(document: &mut Document) {
     let path = format!("pool.{NAME}");
     if document.find(&path).is_some() {

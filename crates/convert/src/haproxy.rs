@@ -1,4 +1,4 @@
-//! HAProxy: sections are read one after the other; frontends become services, backends become pools.
+//! HAProxy: sections are read in order. Frontends become services, and backends become pools.
 //!
 //! A frontend with and without TLS on its `bind` lines becomes two services. It evaluates no `.if` and no variable.
 
@@ -30,11 +30,11 @@ use self::pools::BackendPools;
 use self::section::{HaproxySection, SectionKind};
 use self::settings::ProxySettings;
 
-/// Writes what `text` says into `document`.
+/// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let sections = section::sections(text, notes);
     let mut names = empty_pool::reserve_name();
-    // Names of backends first: frontends refer to ones that come later.
+    // Backends get their names first, because frontends refer to later backends.
     let mut pools = BackendPools::default();
     for section in
         sections.iter().filter(|one| matches!(one.kind, SectionKind::Backend | SectionKind::Listen))

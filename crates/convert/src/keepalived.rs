@@ -12,7 +12,7 @@ use crate::notes::ConversionNotes;
 
 use self::defaults::GlobalDefs;
 
-/// Writes what `text` says into `document`.
+/// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let nodes = tree::read(text, notes);
     let mut defaults = GlobalDefs { version: 2, ..GlobalDefs::default() };

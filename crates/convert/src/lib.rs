@@ -1,8 +1,8 @@
-//! Configurations of other balancers into Steelyard's, and a list of what could not be carried over.
+//! Converts configurations of other balancers to Steelyard's format, and lists the settings that are not converted.
 //!
-//! Pure: text in, text and notes out. One module a dialect, each with a reader of its own grammar; what they share is
-//! the document that is written (`document`), conditions (`condition`), and the judge that lets nothing out that
-//! `steelyard check` would refuse (`fit`). It opens no file and follows no include.
+//! The crate is pure: text in, text and notes out. Each dialect has a module with a parser for its grammar. The
+//! dialects share the written document (`document`) and conditions (`condition`). `validation` removes everything that
+//! `steelyard check` would reject. The crate opens no file and follows no include on disk.
 
 pub mod dialect;
 pub mod notes;

@@ -27,7 +27,7 @@ impl UniqueNames {
     }
 }
 
-/// Lower-case letters, digits and single `-` between them.
+/// Converts a text to kebab case: lower-case letters, digits, and single `-` between them.
 pub fn kebab(text: &str) -> String {
     let words: String = text
         .chars()

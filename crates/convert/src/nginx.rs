@@ -1,7 +1,7 @@
 //! nginx: upstreams become pools, servers that share a listening address become one service with rules by host and
 //! path, in the order in which nginx looks at them.
 //!
-//! Includes are followed within what `nginx -T` prints; no file is opened.
+//! Includes are only resolved within the output of `nginx -T`. No file is opened.
 
 mod accept_proxy;
 mod access;
@@ -33,7 +33,7 @@ use crate::{empty_pool, value};
 use self::pools::UpstreamPools;
 use self::tree::Directive;
 
-/// Writes what `text` says into `document`.
+/// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let directives = tree::read(text, notes);
     let mut globals = TomlTable::new("global", 0, "");

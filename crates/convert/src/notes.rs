@@ -1,17 +1,17 @@
-//! What is said about a conversion: what was left out, what means something else now, what is not needed.
+//! Notes about a conversion: left-out, changed and unneeded settings.
 //!
-//! Bounded: beyond `LISTED` notes are only counted. It decides nothing.
+//! The list is bounded: notes beyond `LISTED` are only counted. This module makes no decisions.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-/// Notes listed at most; further ones are counted.
+/// The limit of listed notes. Further notes are counted.
 pub const LISTED: usize = 1_000;
 /// Characters of a directive that a note shows.
 const SHOWN: usize = 120;
 
-/// What a note says.
+/// The kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
@@ -19,33 +19,31 @@ pub enum NoteKind {
     LeftOut,
     /// It is, and does not mean quite the same.
     Changed,
-    /// Nothing is missing without it.
+    /// The setting is not needed.
     NotNeeded,
 }
 
-/// One note.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionNote {
-    /// What it says.
+    /// The kind of the note.
     pub kind: NoteKind,
-    /// The file, as it was named.
+    /// The name of the source file.
     pub file: String,
     /// From 1; 0: the whole file.
     pub line: u32,
-    /// What stands there, shortened, without control characters.
+    /// The directive, shortened and without control characters.
     pub directive: String,
-    /// Why.
+    /// The reason of the note.
     pub reason: String,
-    /// What to use instead; empty where there is nothing to do.
+    /// The replacement; empty if nothing needs to be done.
     pub instead: String,
 }
 
-/// Why something cannot be carried over, and what to use instead.
+/// The reason why a setting cannot be converted, and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedReason {
     pub reason: String,
-    /// What to use instead.
     pub instead: String,
 }
 
@@ -77,13 +75,13 @@ impl ConversionNotes {
         self.add(NoteKind::LeftOut, line, directive, reason, instead);
     }
 
-    /// The file is damaged or not finished there: nothing is written of it.
+    /// The file is damaged or incomplete at this line, so nothing is written.
     pub fn unreadable(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
         self.unreadable = true;
         self.left_out(line, directive, reason, instead);
     }
 
-    /// Whether nothing may be written of the file.
+    /// Whether the file is unreadable, so that nothing may be written.
     pub fn is_unreadable(&self) -> bool {
         self.unreadable
     }
@@ -98,7 +96,7 @@ impl ConversionNotes {
         self.add(NoteKind::Changed, line, directive, reason, instead);
     }
 
-    /// Nothing is missing without it.
+    /// Adds a note that a setting is not needed.
     pub fn not_needed(&mut self, line: u32, directive: &str, reason: &str) {
         self.add(NoteKind::NotNeeded, line, directive, reason, "");
     }

@@ -12,19 +12,19 @@ use crate::{dispatcher, haproxy, keepalived, nginx};
 /// Bytes of a file that is converted.
 pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
 
-/// What came of it.
+/// The result of a conversion.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionResult {
     /// Whose configuration it was.
     pub from: Dialect,
-    /// The configuration, which `steelyard check` takes; `None`: nothing could be carried over.
+    /// The configuration, which `steelyard check` accepts. `None` if nothing could be converted.
     pub text: Option<String>,
-    /// What was left out, what changed and what is not needed, by line.
+    /// Notes about left-out, changed and unneeded settings, by line.
     pub notes: Vec<ConversionNote>,
     /// Directives left out, listed or not.
     pub left_out: u64,
-    /// Notes beyond those listed.
+    /// The number of notes that are not listed.
     pub unlisted: u64,
 }
 

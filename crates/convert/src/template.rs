@@ -1,9 +1,9 @@
-//! Whether a file is a template that a tool has still to fill in. It fills in none.
+//! Detects template files whose placeholders are not filled in yet.
 
-/// Where a placeholder stands.
+/// The position of a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplatePlaceholder {
-    /// From 1.
+    /// The line number, from 1.
     pub line: u32,
     /// The line, without blanks around it.
     pub text: String,
@@ -12,7 +12,7 @@ pub struct TemplatePlaceholder {
 /// Marks of Jinja, Go templates and Mustache, of Jinja's blocks, and of ERB. Each opens and closes on one line.
 const MARKS: [(&str, &str); 3] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>")];
 
-/// The first placeholder of a text. Comments after `#` count too: a tool would fill in what stands there.
+/// The first placeholder of a text. Comments after `#` count too, because a template tool would fill them in.
 pub fn find_placeholder(text: &str) -> Option<TemplatePlaceholder> {
     // Tables of Lua are written with the first mark.
     let lua = text.contains("_by_lua");

@@ -1,6 +1,6 @@
-//! Takes out of a document what `steelyard check` would refuse, with the judge's own reason as a note.
+//! Removes the parts of a document that `steelyard check` would reject, with the reason as a note.
 //!
-//! Nothing leaves this crate that the configuration's own reader does not take.
+//! The crate only returns configurations that the configuration's own parser accepts.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use model::config::{ConfigFinding, load};
 use crate::document::{Document, LineContent, TomlValue};
 use crate::notes::ConversionNotes;
 
-/// Rounds of taking out: what one takes away, others may have needed.
+/// The limit of removal rounds. A removal may invalidate other entries.
 const ROUNDS: usize = 64;
 
-/// The text that passes, or `None` when nothing of use is left.
+/// The valid text. `None` if no useful table is left.
 pub fn validate(mut document: Document, notes: &mut ConversionNotes) -> Option<String> {
     if document.dropped > 0 {
         let reason =
@@ -49,7 +49,7 @@ pub fn validate(mut document: Document, notes: &mut ConversionNotes) -> Option<S
     None
 }
 
-/// The service or the pool that a table is a part of; the table itself where it is none.
+/// The service or the pool that contains a table, or the table itself.
 fn owning_table(document: &Document, at: usize) -> usize {
     let path = &document.tables[at].path;
     let end = path.match_indices('.').nth(1).map_or(path.len(), |(end, _)| end);
@@ -115,7 +115,7 @@ impl RemovedItems {
     }
 
     fn remove_marked(&self, document: &mut Document) {
-        // A table takes what stands below it along.
+        // Removing a table also removes its subtables.
         let gone: Vec<String> = self
             .tables
             .iter()

@@ -18,7 +18,7 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// A string, or a list of them when there are several.
+/// A string, or a list of strings if there are several.
 pub fn quote_all<S: AsRef<str>>(texts: &[S]) -> String {
     match texts {
         [one] => quote(one.as_ref()),

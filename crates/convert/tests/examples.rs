@@ -1,6 +1,6 @@
-//! Whole configurations of each kind: what is written passes `check`, and is what stands beside the example.
+//! Whole configurations of each dialect: the output passes `check`, and equals the expected file beside the example.
 //!
-//! `UPDATE_EXPECT=1` writes what stands beside; look at it then.
+//! `UPDATE_EXPECT=1` overwrites the expected files. Review the changes afterwards.
 
 #![allow(
     clippy::unwrap_used,
@@ -75,7 +75,7 @@ fn all_of(dialect: Dialect) {
         if let Err(findings) = model::config::load(written, &name) {
             panic!("{name}: what was written is refused:\n{findings}");
         }
-        // A note says where, what and why; what is left out says what to do, where there is something.
+        // A note has a location and a reason.
         for note in &converted.notes {
             assert!(!note.reason.is_empty() && note.file == name, "{note:?}");
             assert!(note.line as usize <= text.lines().count(), "{note:?}");
@@ -106,7 +106,7 @@ fn dispatcher() {
 
 #[test]
 fn no_example_loses_a_directive_without_a_word() {
-    // Every line that says something is in the output or in a note.
+    // Every directive is in the output or in a note.
     for dialect in [Dialect::Haproxy, Dialect::Keepalived] {
         for (name, text) in examples(dialect) {
             let converted = convert(&text, &name, dialect);

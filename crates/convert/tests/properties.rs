@@ -1,4 +1,4 @@
-//! Whatever bytes come: no panic, a bounded list of notes, and nothing written that `check` refuses.
+//! For any bytes: no panic, a bounded list of notes, and no output that `check` rejects.
 
 #![allow(clippy::panic, reason = "the whole program is a test, which the lints cannot see")]
 
@@ -7,7 +7,7 @@ use convert::notes::LISTED;
 use convert::run::convert;
 use proptest::prelude::*;
 
-/// Words of all dialects, and what breaks readers.
+/// Tokens of all dialects, and tokens that challenge parsers.
 const WORDS: &[&str] = &[
     "\n",
     " ",

@@ -9,7 +9,7 @@
 use convert::dialect::Dialect;
 use convert::run::convert;
 
-/// What is written of it, which the loader takes, with nothing left out.
+/// The converted text, which must be valid and complete.
 fn written(text: &str, dialect: Dialect) -> String {
     let converted = convert(text, "x", dialect);
     assert_eq!(converted.left_out, 0, "{:?}", converted.notes);

@@ -1,4 +1,4 @@
-//! What single directives come to, one row each.
+//! Conversion of single directives, one row each.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ mod haproxy;
 #[path = "rows/nginx.rs"]
 mod nginx;
 
-/// What is put around a row's directives so that they stand somewhere.
+/// Wraps a row's directives in a complete configuration.
 fn around(dialect: Dialect, directives: &str) -> String {
     match dialect {
         Dialect::Haproxy => format!(
@@ -36,7 +36,7 @@ fn around(dialect: Dialect, directives: &str) -> String {
     }
 }
 
-/// Directives, what must be written, and whether something is left out.
+/// Directives, the expected output, and whether something is left out.
 type ConversionCase = (&'static str, &'static str, bool);
 
 fn rows(dialect: Dialect, rows: &[ConversionCase]) {
@@ -184,7 +184,7 @@ fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
             false,
         ),
         (server(www, ""), server(admin, &crl), "crl = \"/crl.pem\"", "optional", false),
-        // Who asks for no name of any would be the first one's.
+        // Connections without a known name would reach the first server, which requires a certificate.
         (server(www, on), server(admin, ""), "ca = \"/ca.pem\"", "names", true),
         (server(www, ""), server("server_name ~^a;", on), "ca = \"/ca.pem\"", "names", true),
         (server(www, on), server(admin, other), "ca = \"/ca.pem\"", "other.pem", true),

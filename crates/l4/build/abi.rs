@@ -1,4 +1,4 @@
-//! Parses the subset of C in the ABI headers. Anything outside the subset is an error, so that nothing is lost.
+//! Parses the subset of C in the ABI headers. Anything outside the subset is an error, so that no declaration is lost.
 
 /// One item of the headers.
 pub enum AbiItem {

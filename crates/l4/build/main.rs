@@ -1,4 +1,4 @@
-//! Compiles the BPF programs and generates `l4::abi` from the C headers. It loads nothing.
+//! Compiles the BPF programs and generates `l4::abi` from the C headers. This script loads nothing into the kernel.
 
 #![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 

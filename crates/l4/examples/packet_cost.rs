@@ -1,6 +1,6 @@
-//! Nanoseconds of the datapath for a packet, measured by the kernel's test run: hits among 1, 100,000 and a million
-//! flows for each method, SYNs, hits at a shared address, and hits with replication. Prints JSON. It needs root, and
-//! sends nothing.
+//! The datapath's cost per packet in nanoseconds, by the kernel's test run. Measures hits among 1, 100,000 and a
+//! million flows for each method, SYNs, hits at a shared address, and hits with replication. Prints JSON. It needs
+//! root, and sends nothing.
 //!
 //! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. With many flows each call runs one packet; the cost
 //! of the call itself (a packet that matches no service) is subtracted. Caches are as cold as that many flows make
@@ -21,7 +21,7 @@ use l4::{PacketDatapath, TableSizes};
 const SERVERS: u32 = 16;
 /// Packets timed for each row.
 const SAMPLES: u32 = 200_000;
-/// SYNs timed for each row: all of them together are fewer than there are ports.
+/// SYNs timed for each row. All rows together need fewer ports than exist.
 const SYNS: u32 = 80_000;
 
 fn main() -> Result<(), Box<dyn Error>> {

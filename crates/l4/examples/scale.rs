@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     if limits_met.contains(&false) { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
-/// All services. `less`: one service has lost a server. `own`: each service has its own servers, else all share them.
+/// All services. `less`: one service has lost a server. `own`: each service has its own servers, otherwise all services
+/// share the same servers.
 fn config(method: &str, own: bool, less: bool) -> Result<CheckedConfig, Box<dyn Error>> {
     let mut text = String::from("[packets]\nreturn = [\"10.0.0.254\"]\n");
     for at in 0..SERVICES {

@@ -1,7 +1,8 @@
-//! Until when packets of shared addresses are forwarded: the map `holds` of a running plane, opened by its pin.
+//! The leases of shared addresses, until which their packets are forwarded: the map `holds` of a running plane, opened
+//! by its pin.
 //!
-//! The holder of the addresses writes here, independently of the plane and before the plane is open. The caller decides
-//! the times.
+//! The process that holds the addresses writes here, independently of the plane and even before the plane is open. The
+//! caller decides the times.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -22,7 +23,7 @@ pub enum AddressLeaseError {
     /// The map differs from what this build expects.
     #[error(transparent)]
     Table(#[from] MapError),
-    /// The kernel does not give it.
+    /// The kernel cannot open the pin.
     #[error("the map `holds` of the packet plane cannot be opened at `{}`", path.display())]
     Pin {
         path: PathBuf,
@@ -35,12 +36,12 @@ pub enum AddressLeaseError {
 #[derive(Debug)]
 pub struct AddressLeases {
     table: TypedMap<Address, u64>,
-    /// The pin, as it was opened.
+    /// The inode of the pin when it was opened.
     inode: u64,
 }
 
 impl AddressLeases {
-    /// Opens the map of the plane under a pin directory; `None`: there is no plane.
+    /// Opens the map of the plane under a pin directory. `None` if there is no plane.
     ///
     /// # Errors
     /// The map exists and cannot be used.
@@ -52,12 +53,12 @@ impl AddressLeases {
         Ok(Some(AddressLeases { table: TypedMap::new("holds", map)?, inode }))
     }
 
-    /// Whether the map still belongs to the plane there, which may have been removed or recreated.
+    /// Whether the map still belongs to the plane in this directory. The plane may have been removed or recreated.
     pub fn is_current(&self, pins: &Path) -> bool {
         map_inode(&map_path(pins)) == Some(self.inode)
     }
 
-    /// From now on packets of an address are forwarded until then: ns of CLOCK_MONOTONIC. 0 shuts it at once.
+    /// Forwards packets of an address until this time, in nanoseconds of CLOCK_MONOTONIC. 0 stops forwarding at once.
     ///
     /// # Errors
     /// The map refuses.
@@ -65,7 +66,7 @@ impl AddressLeases {
         self.table.set(&address_key(ip), &until)
     }
 
-    /// The end of the address's lease; `None`: the address is not shared.
+    /// The end of the address's lease. `None` if the address is not shared.
     ///
     /// # Errors
     /// The map cannot be read.
@@ -73,7 +74,7 @@ impl AddressLeases {
         self.table.get(&address_key(ip))
     }
 
-    /// No others than these are shared any more.
+    /// Removes every address that is not in `shared`.
     ///
     /// # Errors
     /// The map refuses.

@@ -1,4 +1,4 @@
-//! Carries writes out in batches, and reads the maps back. It decides nothing.
+//! Applies writes in batches, and reads the maps back. This module makes no decisions.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
@@ -128,7 +128,7 @@ impl<'a> WriteBatches<'a> {
                 plane.gauges.set(at, &abi::Gauge::default())?;
                 plane.service_counts.set_each_cpu(at, &abi::ServiceCount::default())
             }
-            // The other writes go in batches.
+            // The other writes are batched.
             _ => Ok(()),
         }
     }
@@ -160,7 +160,7 @@ fn add_many<V: MapValue + Copy>(
 /// Carries writes out in their order.
 ///
 /// # Errors
-/// A map refused a write; earlier ones are carried out.
+/// A map rejected a write. Earlier writes were applied.
 pub fn apply(plane: &PacketDatapath, writes: &[MapWrite]) -> Result<(), MapError> {
     let mut batches = WriteBatches::new(plane);
     writes.iter().try_for_each(|write| batches.write(write))?;
@@ -219,7 +219,7 @@ pub fn read_maps(plane: &PacketDatapath) -> Result<RecoveredMaps, MapError> {
             found.rules.push(region);
         }
     }
-    // A pool without servers has its index as long as a service names it.
+    // A pool without servers keeps its index while a service refers to it.
     let used = |(at, pool): &(u32, abi::Pool)| pool.length > 0 || named.contains(at);
     found.pools = pools.into_iter().filter(used).collect();
     Ok(found)

@@ -1,4 +1,4 @@
-//! The number of connections of each client, recounted by the sweep: the datapath adds new ones and removes none. Pure,
+//! The number of connections of each client, recounted by the sweep, because the datapath only adds new ones. Pure,
 //! except for the table in shared memory.
 
 use bpf::MappedArray;
@@ -7,7 +7,7 @@ use crate::abi;
 
 /// Words of a bucket: as many hashes as words.
 const BUCKET: usize = 2 * abi::WAYS_IN_BUCKET as usize;
-/// Ticks that an entry with connections stays without an update: several sweeps.
+/// Ticks after which an entry without an update expires even if it has connections: several sweeps.
 const RETENTION_TICKS: u32 = 40;
 /// Attempts at an entry that the datapath changes at the same time: bounds the wait.
 const TRIES: u32 = 8;
@@ -17,13 +17,13 @@ const PLACE: u32 = 0xf_ffff;
 /// Clients with their counts when the sweep began, and the connections found since.
 #[derive(Debug, Default)]
 pub struct ClientConnections {
-    /// By entry: the place of the word, its value, and the connections found; `None` for free entries.
+    /// By entry: the position of the word, its value, and the connections found. `None` for free entries.
     clients: Vec<Option<(usize, u32, u32)>>,
     any: bool,
 }
 
 impl ClientConnections {
-    /// Reads who is there.
+    /// Reads the clients in the table.
     pub fn from_table(table: &MappedArray) -> ClientConnections {
         let mut clients = ClientConnections::default();
         for bucket in (0..table.word_count()).step_by(BUCKET) {
@@ -62,7 +62,7 @@ impl ClientConnections {
     }
 }
 
-/// The new word of a client that had `before` connections at the start of the sweep and has `held` by the count.
+/// The new word of a client with `before` connections at the start of the sweep and `held` counted connections.
 fn corrected_word(old: u64, before: u32, held: u32, tick: u32) -> u64 {
     let entered = (old as u32).wrapping_sub(before);
     // Less than before: the entry has become another client's.

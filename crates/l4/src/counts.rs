@@ -51,7 +51,7 @@ pub struct PlaneCounters {
     pub events_lost: u64,
     /// Live connections evicted for new ones.
     pub evicted: u64,
-    /// Packets of removed services and servers: the caller adds the last counters of each one that it removes.
+    /// Packets of removed services and servers. The caller adds the last counters of each removed one.
     pub removed_servers: PacketOutcomes,
     /// Packets of services and servers removed before this process started; their outcomes are unknown.
     pub removed_before: u64,

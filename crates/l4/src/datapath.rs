@@ -85,7 +85,7 @@ pub struct PacketDatapath {
 pub struct OversizedRing {
     /// The ring of packets.
     pub ring: libbpf_rs::MapHandle,
-    /// The tick of the last sign of life of the fragmenting thread; 0: none runs.
+    /// The tick of the fragmenting thread's last report; 0 if no such thread runs.
     pub alive_tick: TypedMap<u32, u32>,
 }
 

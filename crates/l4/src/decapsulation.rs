@@ -1,7 +1,7 @@
 //! The decapsulator on servers: loads it on an interface, removes it, and reads its counters.
 //!
-//! It is a tenant of the dispatcher with its own pins, so it continues without any process of ours. `model::preflight`
-//! checks whether a server is otherwise ready.
+//! The decapsulator is a tenant of the dispatcher with its own pins, so it continues without a running process.
+//! `model::preflight` checks whether a server is otherwise ready.
 
 use std::net::IpAddr;
 use std::path::Path;

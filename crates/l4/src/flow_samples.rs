@@ -21,7 +21,7 @@ pub struct FlowSampler {
     watched: MappedArray,
 }
 
-/// What became of sampled connections.
+/// Counters of the sampling table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamplingCounters {
     /// Begun to be watched.
@@ -50,7 +50,7 @@ impl FlowSampler {
         entries.filter_map(|at| self.read_entry(at)).map(|watch| to_sample(&watch)).collect()
     }
 
-    /// One entry; `None` where it is free or was reused during the read.
+    /// One entry. `None` if it is free, or was reused during the read.
     fn read_entry(&self, at: usize) -> Option<Watch> {
         let fingerprint = self.watched.load(at);
         if fingerprint <= CLAIM {
@@ -79,7 +79,7 @@ impl FlowSampler {
     }
 }
 
-/// The threshold out of 2^31 for sampling one connection in `sample`; `None`: no sampling.
+/// The threshold out of 2^31 for sampling one connection in `sample`. `None` turns sampling off.
 pub fn threshold(sample: Option<u32>) -> u32 {
     sample.map_or(0, |sample| (1u32 << 31).div_ceil(sample.max(1)))
 }
@@ -107,7 +107,7 @@ pub fn set_sampling(
     Ok(true)
 }
 
-/// What became of sampled connections, over all processors.
+/// The counters of the sampling table, over all CPUs.
 ///
 /// # Errors
 /// The map cannot be read.

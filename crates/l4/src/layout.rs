@@ -1,6 +1,6 @@
 //! Allocates the indexes of the maps. Pure: it touches no map.
 //!
-//! An index is not reused while something may still refer to it: the caller releases it only when nothing does.
+//! An index is not reused while something may still refer to it. The caller releases it once no reference is left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-/// Why nothing more fits.
+/// The reason why a table is full.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the packet plane has room for {limit} {what} and no more")]
 pub struct CapacityError {

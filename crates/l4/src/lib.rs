@@ -1,6 +1,6 @@
 //! The packet plane: an XDP datapath in C (`bpf/`), and the user space code for it.
 //!
-//! It decides nothing about configurations or health: snapshots come in, and writes to the maps come out.
+//! The crate does not decide configurations or health: snapshots come in, and writes to the maps come out.
 
 pub mod abi;
 pub mod address_leases;

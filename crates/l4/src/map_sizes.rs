@@ -1,7 +1,7 @@
 //! The sizes of the tables, from the configuration where it defines them, and the memory for them. Pure except for the
 //! number of processors.
 //!
-//! Tables are made once, when nothing is pinned. Their sizes leave room for the configuration to grow.
+//! Tables are created once, when nothing is pinned. Their sizes leave room for the configuration to grow.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::abi::{
 };
 use crate::plan::schedule::{TURNS, level_length};
 
-/// Entries of a flow table for each connection of `mac` and `tunnel`: half of them stay free, so that a bucket is seldom
+/// Slots of a flow table for each connection of `mac` and `tunnel`. Half of them stay free, so that buckets are rarely
 /// full.
 const FLOW_SLOTS: u32 = 2;
 /// Slots for each `nat` connection. Those connections are never evicted, so there is more room.

@@ -1,5 +1,5 @@
-//! One change of one map, and the order in which changes are safe: new entries before references to them, removals
-//! last. It carries nothing out.
+//! One change of one map, and the safe order of changes: new entries before references to them, removals last. This
+//! module applies no changes.
 
 use crate::abi;
 
@@ -12,7 +12,7 @@ pub enum MapWrite {
     NextHop(u32, abi::NextHop),
     /// Ports of a return address towards a server.
     Share(u32, abi::Share),
-    /// Which share an answer belongs to.
+    /// The share that a server's replies belong to.
     Share4(abi::Share4, u32),
     /// A share of an IPv6 server.
     Share6(abi::Share6, u32),
@@ -36,15 +36,15 @@ pub enum MapWrite {
     /// An address of a service or a return address.
     Address(abi::Address, u32),
     Flags(u32),
-    /// An address and port are no service any more.
+    /// Removes a listened IPv4 address and port.
     DropVip4(abi::Vip4),
     /// Removes a listened IPv6 address.
     DropVip6(abi::Vip6),
-    /// An address is nothing to us any more.
+    /// Removes a service address or a return address.
     DropAddress(abi::Address),
     /// A guard is gone.
     DropGuard(abi::GuardKey),
-    /// Answers do not belong to a share any more.
+    /// Removes a share of an IPv4 server.
     DropShare4(abi::Share4),
     /// Removes a share of an IPv6 server.
     DropShare6(abi::Share6),

@@ -17,7 +17,7 @@ use crate::abi;
 pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a reply may take before the address is requested by broadcast. Below the second between confirmations.
 pub const REPLY_TIMEOUT: Duration = Duration::from_millis(800);
-/// Attempts without an answer after which a link address counts for nothing.
+/// Attempts without a reply after which a link address is discarded.
 pub const MAX_ATTEMPTS: u32 = 4;
 /// Requests to the kernel in one tick: bounds the burst after a change.
 /// At a tick of 200 ms, 1,280 a second.
@@ -138,7 +138,7 @@ pub struct NextHopTable {
     hops: BTreeMap<IpAddr, NextHop>,
     neighbours: HashMap<NeighbourKey, NeighbourEntry>,
     links: HashMap<u32, NextHopLink>,
-    /// Some neighbour may be no next hop any more.
+    /// Some neighbours may not be next hops any longer.
     has_stale_neighbours: bool,
     /// Some next hop may differ from the last write.
     has_changes: bool,
@@ -171,7 +171,7 @@ impl NextHopTable {
         self.has_changes = true;
     }
 
-    /// Requests every route again, because routes, addresses or interfaces have changed.
+    /// Requests every route anew, because routes, addresses or interfaces have changed.
     pub fn reroute(&self) -> Vec<NextHopRequest> {
         self.hops.keys().map(|ip| NextHopRequest::Route(*ip)).collect()
     }
@@ -210,7 +210,7 @@ impl NextHopTable {
                 };
             }
             NeighbourUpdate::Stale(link) => {
-                // A changed address counts even before it is confirmed; the same one changes nothing.
+                // A changed link address is used even before it is confirmed. An unchanged one has no effect.
                 if neighbour.link != Some(link) {
                     neighbour.link = Some(link);
                     neighbour.confirmed_at = None;
@@ -245,7 +245,7 @@ impl NextHopTable {
             if fresh {
                 continue;
             }
-            // The owner is asked first, by unicast; after that everybody, by broadcast.
+            // The first request goes to the neighbour by unicast, further requests are broadcast.
             let request = match (one.link, one.asked_since) {
                 (Some(_), None) => NextHopRequest::Confirm(*ifindex, *next),
                 (Some(_), Some(_)) => NextHopRequest::Renew(*ifindex, *next),

@@ -1,5 +1,5 @@
-//! Packets that exceed a tunnel's MTU and whose senders allow fragments: takes them out of the datapath's ring, and
-//! builds the outer packets that carry their fragments (RFC 2003 §3.1, RFC 791 §3.2). The caller has the sockets.
+//! Packets that exceed a tunnel's MTU and whose senders allow fragments. This module takes them from the datapath's
+//! ring, and builds the outer packets with their fragments (RFC 2003 §3.1, RFC 791 §3.2). The caller has the sockets.
 //!
 //! The inner packet is fragmented, not the outer one. Each outer packet is whole and must not be fragmented on its way,
 //! so the decapsulator needs no memory. The server reassembles by the sender's identification.
@@ -105,7 +105,7 @@ struct InnerPacket<'a> {
     first: Vec<u8>,
     later: Vec<u8>,
     payload: &'a [u8],
-    /// Of the packet itself, in units of eight bytes.
+    /// The fragment offset of the packet itself, in units of eight bytes.
     offset: usize,
     more: u16,
     /// The reserved bit, preserved.
@@ -139,7 +139,7 @@ impl<'a> InnerPacket<'a> {
     }
 }
 
-/// The options of later fragments, padded to whole words; empty from an unreadable option on.
+/// The options of later fragments, padded to whole words. Empty after an unreadable option.
 fn copied_options(options: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = options;
@@ -198,7 +198,7 @@ fn outer_headers(head: &Oversized, inner: usize) -> Vec<u8> {
         Some(Wrap::Gre) => 47,
         _ => 4,
     };
-    // All of it is within the MTU.
+    // The sum fits, because the packet is within the MTU.
     let behind = (wrap_bytes(head) + inner) as u16;
     let mut out = Vec::with_capacity(outer_bytes(head) + inner);
     if is_v4(head) {

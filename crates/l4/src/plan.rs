@@ -1,7 +1,7 @@
 //! The writes that bring the maps from one snapshot to the next. Pure: snapshots go in, ordered writes come out; only
 //! changed services are compared.
 //!
-//! Removed servers have their index until no flow refers to it; the sweep calls `reclaim_drained`.
+//! A removed server keeps its index until no flow refers to it. The sweep calls `reclaim_drained`.
 
 mod change;
 mod draining_servers;

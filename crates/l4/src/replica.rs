@@ -1,7 +1,7 @@
 //! The connection tables for replication to and from another machine: read and written through shared memory while the
 //! datapath works on them.
 //!
-//! It does not decide what is replicated. Entries use the indexes that servers have on this machine.
+//! This module does not decide what is replicated. Entries contain the server indexes of this host.
 
 mod hash_table;
 mod nat_connection;
@@ -168,9 +168,9 @@ impl ReplicaTables {
         )
     }
 
-    /// Connections are hashed with another secret from now on: removes those known only by their hash, and enters
-    /// translated ones again. `preserved_server`: the address and port of the server of a connection that preserves its client's
-    /// address.
+    /// Changes the secret of the connection hashes. Connections that are known only by their hash are removed, and
+    /// translated connections are entered anew. `preserved_server`: the server's address and port of a connection that
+    /// preserves its client's address.
     pub fn change_secret(
         &self,
         secret: &FlowHashSecret,

@@ -1,5 +1,6 @@
-//! Scans the connection tables once: connections of each server and service, half-open ones among them, and connections
-//! of each limited client. It frees no entry: the datapath reuses expired ones when it needs room.
+//! Scans the connection tables once. Counts the connections of each server and service, half-open ones included, and
+//! the connections of each limited client. It frees no entry, because the datapath reuses expired ones when it needs
+//! room.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -79,7 +80,7 @@ impl TableSweeper {
             if word & 0xff <= State::Claimed as u64 {
                 continue;
             }
-            // The share and the server are in the sixth and seventh word.
+            // The share and the server are in the sixth and seventh words.
             let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
             if !tally.count_record(word, server, tick) {
                 continue;
@@ -134,7 +135,7 @@ impl TableSweeper {
     }
 }
 
-/// Ticks until the deadline of an entry's word, times 256; not positive: expired.
+/// Ticks until the deadline of an entry's word, times 256. Zero or less means expired.
 fn remaining_ticks(word: u64, tick: u32) -> i32 {
     (((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32
 }

@@ -1,6 +1,7 @@
-//! HAProxy's agent-check protocol: one line with a server's load and wishes.
+//! HAProxy's agent-check protocol: one line with a server's load and requested state.
 //!
-//! Words are separated by blanks, tabs or commas; text after `#` is a reason for people. The parser decides nothing.
+//! Words are separated by blanks, tabs or commas. The text after `#` is a reason for people. The parser does not act on
+//! the reply.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult, printable_text};
 use crate::lines::LineBuffer;
@@ -31,7 +32,7 @@ pub enum AgentCommand {
     Maintenance,
 }
 
-/// Parses a line; `None`: an empty line.
+/// Parses a line. `None` if the line is empty.
 pub fn parse(line: &[u8]) -> Option<AgentReply> {
     let text = String::from_utf8_lossy(line);
     let (words, reason) = text.split_once('#').unwrap_or((&text, ""));
@@ -86,7 +87,7 @@ impl ProbeDialogue for AgentQuery {
     }
 
     fn handle_close(&mut self) -> ProbeResult {
-        // A last line without its end counts too.
+        // A last line without a line end counts too.
         match self.lines.partial_line() {
             [] => Err("closed without saying anything".to_owned()),
             rest => Ok(String::from_utf8_lossy(rest).into_owned()),

@@ -1,21 +1,21 @@
 //! The interface of every dialogue: it starts, takes bytes, and ends with a result.
 //!
-//! Over a stream `take` gets bytes as they arrive; over datagrams each call gets one datagram. A dialogue knows no
-//! time: on a timeout the daemon's message names `awaited`.
+//! Over a stream, `receive` gets bytes as they arrive. Over datagrams, each call gets one datagram. A dialogue has no
+//! clock: on a timeout the daemon's message names `awaited`.
 
 use std::fmt::Write;
 
 /// The result of a probe: what was seen, or why it failed, for people.
 pub type ProbeResult = Result<String, String>;
 
-/// Characters of a peer's text in evidence at most: keeps a log line readable.
+/// The limit of characters of a peer's text in evidence, which keeps log lines readable.
 const MAX_SHOWN: usize = 100;
 
 /// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DialogueStep {
     Wait,
-    /// The probe is over. Bytes in the output may still be sent.
+    /// The health check is over. Bytes in the output may still be sent.
     Done(ProbeResult),
 }
 

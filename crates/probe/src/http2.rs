@@ -29,7 +29,7 @@ async fn run_request(
     let mut body = wanted.begin_body();
     while let Some(part) = stream.data().await {
         let part = part.map_err(|error| describe_error(&error))?;
-        // Ignored: a window that does not open again shows as a timeout.
+        // Ignored: a failure shows as a timeout, because the window stays closed.
         let _ = stream.flow_control().release_capacity(part.len());
         if let DialogueStep::Done(verdict) = wanted.check_body_part(&mut body, &part, status) {
             return verdict;

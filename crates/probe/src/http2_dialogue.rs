@@ -15,9 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
 
-/// Our bytes that may wait to be sent.
+/// The limit of outgoing bytes that wait to be sent.
 const WAITING_BYTES: usize = 64 * 1_024;
-/// The window of the stream and of the connection: bytes that a server may send before we read them.
+/// The window of the stream and of the connection: bytes that a server may send before the dialogue has read them.
 const WINDOW_BYTES: u32 = 64 * 1_024 - 1;
 /// Bytes of a response's header fields at most.
 const FIELDS_BYTES: u32 = 16 * 1_024;

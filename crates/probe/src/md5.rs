@@ -1,12 +1,10 @@
-//! MD5 (RFC 1321) and HMAC-MD5 (RFC 2104), because RADIUS requires them. For nothing else: MD5 protects nothing any
-//! more.
+//! MD5 (RFC 1321) and HMAC-MD5 (RFC 2104), because RADIUS requires them. Nothing else may use MD5, which is insecure.
 
 /// Shifts by round (RFC 1321 §3.4).
 const SHIFTS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 /// Bytes of a block.
 const BLOCK: usize = 64;
 
-/// The digest of some bytes.
 pub fn md5(bytes: &[u8]) -> [u8; 16] {
     let mut message = bytes.to_vec();
     message.push(0x80);

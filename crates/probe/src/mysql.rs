@@ -1,5 +1,6 @@
-//! MySQL and MariaDB: the server's handshake, then a login without password whose refusal is good enough. A dialogue
-//! that stopped after the handshake would count towards max_connect_errors of MySQL, and the server would block us.
+//! MySQL and MariaDB: the server's handshake, then a login without password. A refusal of that login is a success. A
+//! dialogue that stopped after the handshake would count towards MySQL's max_connect_errors, and the server would block
+//! this host.
 
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 

@@ -1,5 +1,5 @@
-//! RADIUS Status-Server (RFC 5997): a signed request, and a reply that only a holder of the secret can sign. It
-//! authenticates nobody.
+//! RADIUS Status-Server (RFC 5997): a signed request, and a reply that only a holder of the secret can sign. The check
+//! authenticates no user.
 
 use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue};

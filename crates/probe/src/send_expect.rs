@@ -51,7 +51,8 @@ impl ProbeDialogue for StreamExpectation {
         let room = STREAM_BYTES - self.received.len();
         self.received.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let full = self.received.len() == STREAM_BYTES;
-        // Few bytes are searched on each arrival, more only after they have grown by half.
+        // While the text is short, it is searched on each arrival. Later it is only searched after it has grown by
+        // half.
         let grown =
             self.received.len() < 256 || self.received.len() >= self.searched + self.searched / 2;
         if (full || grown)

@@ -1,4 +1,4 @@
-//! SIP over UDP (RFC 3261 §11): OPTIONS answered with a good final status. It registers and calls nobody.
+//! SIP over UDP (RFC 3261 §11): OPTIONS answered with a good final status. The check neither registers nor calls.
 
 use crate::context::ProbeContext;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
@@ -7,7 +7,7 @@ use crate::http_response::{format_ranges, is_in_ranges};
 #[derive(Debug)]
 pub struct SipProbe {
     request: String,
-    /// The Call-ID of our request, which a reply repeats.
+    /// The Call-ID of the request, which a reply repeats.
     call: String,
     status: Vec<(u16, u16)>,
 }

@@ -1,4 +1,4 @@
-//! SNMPv2c GET of one object (RFC 3416 §4.2.1). It walks nothing and sets nothing.
+//! SNMPv2c GET of one object (RFC 3416 §4.2.1). The check reads no other objects and sets none.
 
 use std::net::Ipv4Addr;
 

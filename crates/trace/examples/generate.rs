@@ -1,6 +1,7 @@
 //! Writes a large capture for measuring: `cargo run -p trace --example generate FILE [CONNECTIONS [EXCHANGES]]`.
 //!
-//! Connections with requests and answers of real lengths, interleaved as on a busy server's link; nothing random.
+//! Connections with requests and responses of realistic lengths, interleaved as on a busy server's link. Nothing is
+//! random.
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};

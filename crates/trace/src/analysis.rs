@@ -1,8 +1,8 @@
 //! Analyses a capture frame by frame and collects its connections.
 //!
 //! Memory is bounded: stored packets have a budget over all connections, and connections have a maximum number. Beyond
-//! the limits connections are analysed in pieces or only counted, and the capture facts report that. It reads no file
-//! and decides nothing about causes.
+//! the limits, connections are analysed in pieces or only counted, and the capture facts report that. This module reads
+//! no file and determines no causes.
 
 use crate::attribution::scale::ScaleOverrides;
 use crate::connection_table::ConnectionTable;
@@ -25,7 +25,7 @@ pub struct AnalysisSettings {
     pub only: Option<u32>,
     /// Packets stored at once over all connections; 40 bytes each.
     pub max_events: usize,
-    /// Connections in the report; packets of further ones are only counted.
+    /// The limit of connections in the report. Packets of further connections are only counted.
     pub max_connections: usize,
 }
 
@@ -178,7 +178,7 @@ impl Analysis {
         }
     }
 
-    /// A place for a new connection; `None`: the maximum is reached.
+    /// The index of a new connection. `None` if the maximum is reached.
     fn open_connection(&mut self, packet: &TcpPacket<'_>) -> Option<usize> {
         let place = self.connections.len();
         if place >= self.settings.max_connections {
@@ -240,7 +240,7 @@ impl Analysis {
         sizes.map(|(place, (conversation, _))| (conversation.events.len(), place)).collect()
     }
 
-    /// The data to draw the connection with this number; `None`: there is none.
+    /// The data to draw the connection with this number. `None` if there is no such connection.
     pub fn scene(mut self, number: u32) -> Option<ConnectionScene> {
         let place = usize::try_from(number).ok()?.checked_sub(1)?;
         if place >= self.connections.len() {

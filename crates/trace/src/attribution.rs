@@ -1,7 +1,7 @@
-//! From a connection's packets to findings: what happened when, who owned the time, and what limited.
+//! From a connection's packets to findings: the events, the owner of each time, and the limits.
 //!
-//! Pure: stored packets and counters go in, transactions with shares of time come out. It runs when a connection is
-//! over, or when too many packets are stored; it stores nothing itself.
+//! Pure: stored packets and counters go in, transactions with shares of time come out. The analysis runs at a
+//! connection's end, or when too many packets are stored. This module stores nothing.
 
 pub mod bands;
 pub mod path;
@@ -117,7 +117,7 @@ const SMALLEST_SEGMENT: u32 = 536;
 /// The segment size of a usual link; larger segments were merged by the capturing host.
 const LARGEST_SEGMENT: u32 = 1_460;
 
-/// From the first SYN to when the client may send, as the client sees it.
+/// The time from the first SYN until the client may send, from the client's side.
 fn setup_time(conversation: &Conversation, path: &PathTiming) -> i64 {
     let shake = &conversation.handshake;
     let (Some(syn), Some(answer)) = (shake.syn_ns, shake.syn_ack_ns) else { return 0 };

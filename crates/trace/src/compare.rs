@@ -1,6 +1,7 @@
 //! Compares two reports: where the slow one loses time against the fast one, by phase and by cause.
 //!
-//! Per transaction, so that captures of different length are comparable. Plain differences; nothing is analysed again.
+//! Values are per transaction, so that captures of different length are comparable. Only differences are computed,
+//! without another analysis.
 
 use std::collections::BTreeMap;
 

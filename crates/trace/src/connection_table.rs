@@ -1,4 +1,4 @@
-//! Finds a packet's connection: a flat table by both ends and the path, whichever of them sent.
+//! Finds a packet's connection: a flat table by both ends and the path, in either direction.
 //!
 //! The hash is keyed at random for each run, so that no capture can be made to collide.
 

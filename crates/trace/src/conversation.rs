@@ -1,7 +1,7 @@
 //! One connection from its packets: both directions, the handshake, the decoded payload, and the packets stored for
 //! analysis.
 //!
-//! It takes packets in the order of the capture and attributes nothing. Analysed packets are freed.
+//! Packets are recorded in the order of the capture, without attribution. Analysed packets are freed.
 
 use crate::direction::{DirectionState, WindowScaleOption};
 use crate::event::{ConnectionSide, FILLS, PARTLY, PROBE, PacketEvent, REPEAT};
@@ -96,12 +96,12 @@ impl Conversation {
         self.talk = PayloadDecoder::default();
     }
 
-    /// Stops storing packets; stored ones stay.
+    /// Stops storing packets. Packets that are already stored stay.
     pub fn stop_recording(&mut self) {
         self.recording = false;
     }
 
-    /// The index of a packet among the stored ones, by its number.
+    /// The index of a packet among the stored packets, by its number.
     pub fn index_of(&self, number: u32) -> usize {
         self.events.partition_point(|event| event.number < number)
     }
@@ -211,7 +211,7 @@ impl Conversation {
         }
     }
 
-    /// The shift of a side's windows; `None`: unknown, because a SYN is missing (RFC 7323, 2.2).
+    /// The shift of a side's windows. `None` if it is unknown because a SYN is missing (RFC 7323, 2.2).
     pub fn window_shift(&self, side: ConnectionSide) -> Option<u8> {
         let own = self.directions[side.index()].scale;
         let other = self.directions[side.peer().index()].scale;

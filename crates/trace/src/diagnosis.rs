@@ -1,6 +1,6 @@
-//! From sums to findings: the most significant bottleneck, and the next ones until they are insignificant.
+//! From sums to findings: the most significant bottleneck, and the next ones down to the insignificant.
 //!
-//! Decides which findings are reported and what a change would save; `sentence` has the words.
+//! This module decides which findings are reported and what a change would save. `sentence` writes the text.
 
 use model::limit::{Limit, TimeOwner};
 
@@ -21,7 +21,7 @@ const INSIGNIFICANT: i64 = 50;
 const SHORTEST_NS: i64 = 10_000_000;
 /// Findings in a report at most, so that it stays readable.
 const MAX_FINDINGS: usize = 8;
-/// Turns from which the path's latency is a finding of its own.
+/// The number of turns from which the path's latency is a separate finding.
 const CHATTY: u64 = 10;
 /// Bytes in flight in one round trip without window scaling, which any receiver should allow.
 const USUAL_WINDOW: i64 = 65_536;
@@ -78,7 +78,7 @@ fn is_significant(cell: &LimitCell, tally: &LimitTally) -> bool {
     }
 }
 
-/// Nothing that any side could change would save a tenth.
+/// Whether no change at any side would save a tenth.
 fn is_healthy(first: &BottleneckFinding) -> bool {
     first.owner == TimeOwner::Network && first.saving_seconds < first.seconds / 10.0
 }
@@ -146,7 +146,7 @@ fn build_finding<C: ConnectionLookup + ?Sized>(
     }
 }
 
-/// What a change would save in nanoseconds; may be negative where it would save nothing.
+/// The time in nanoseconds that a change would save. Negative if a change would save nothing.
 fn possible_saving_ns(cell: &LimitCell) -> i64 {
     let round_trip_ns = cell.round_trip_ns;
     match cell.limit {

@@ -6,7 +6,7 @@ use crate::duplicate::RecentPackets;
 use crate::packet::{FIN, RST, SYN, TcpPacket};
 use crate::ranges::OffsetRanges;
 
-/// What is known of a side's window scale option.
+/// The state of a side's window scale option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowScaleOption {
     /// Its SYN was not captured.
@@ -31,7 +31,7 @@ pub struct DirectionCounts {
     pub retransmitted_bytes: u64,
     /// Packets that filled a hole.
     pub out_of_order_packets: u64,
-    /// Packets with neither payload nor SYN, FIN, RST.
+    /// Packets without payload, SYN, FIN and RST.
     pub pure_acks: u64,
     /// Probes of a closed window or a quiet connection.
     pub probes: u64,
@@ -50,7 +50,7 @@ pub struct DirectionState {
     pub recent: RecentPackets,
     /// The window scale option.
     pub scale: WindowScaleOption,
-    /// Largest segment that it accepts, as announced; 0: not seen.
+    /// The maximum segment size that this side announced; 0 if not seen.
     pub mss: u16,
     /// Whether it announced selective acknowledgements.
     pub sack_permitted: bool,
@@ -58,11 +58,11 @@ pub struct DirectionState {
     pub raw_window: Option<(u16, u16)>,
     /// Window of its SYN, never scaled.
     pub syn_window: Option<u16>,
-    /// Largest payload seen, and the largest that was seen more than once.
+    /// The largest payload, and the largest one that occurred more than once.
     pub largest: (u32, u32),
     /// Most bytes sent and not acknowledged, acknowledgements as they passed the capture.
     pub max_in_flight: i64,
-    /// How far it acknowledged the other direction.
+    /// The acknowledged offset of the other direction.
     pub acked: i64,
     /// Sequence number of the stream's first byte.
     base: Option<u32>,
@@ -113,7 +113,7 @@ impl DirectionState {
         self.next_offset + i64::from(delta)
     }
 
-    /// Counts a packet of this direction; `closed`: the other side's last window was zero.
+    /// Counts a packet of this direction. `closed`: the other side's last window was zero.
     #[inline]
     pub fn record_packet(&mut self, packet: &TcpPacket<'_>, closed: bool) -> SegmentPlacement {
         let counts = &mut self.counts;
@@ -199,7 +199,7 @@ impl DirectionState {
         SegmentPlacement { from, new, below_highest: below, is_probe: probe }
     }
 
-    /// The largest segment that it sends, by the other side's wish.
+    /// The largest segment that this side sends, given the other side's announced MSS.
     pub fn max_segment(&self, wished: u16) -> u32 {
         let wished = u32::from(wished);
         match self.largest {

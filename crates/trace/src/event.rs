@@ -41,7 +41,7 @@ pub struct PacketEvent {
     pub time_ns: i64,
     /// Offset of its first payload byte.
     pub seq: i64,
-    /// How far it acknowledges the other direction.
+    /// The acknowledged offset of the other direction.
     pub ack: i64,
     /// Number in the capture.
     pub number: u32,

@@ -57,7 +57,7 @@ impl CaptureFilter {
         Ok(())
     }
 
-    /// Adds a condition: one of these ends must be an end of the packet. An empty list lets nothing pass.
+    /// Adds a condition: one of these ends must be an end of the packet. With an empty list no packet passes.
     pub fn add_one_of(&mut self, ends: impl IntoIterator<Item = SocketAddr>) {
         let end = |at: SocketAddr| (address::bytes(at.ip()), at.port());
         self.groups.push(ends.into_iter().map(end).collect());

@@ -38,7 +38,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(CaptureReader { blocks, format })
     }
 
-    /// The next frame; `None` at the file's end.
+    /// The next frame. `None` at the file's end.
     pub fn frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureDamage> {
         match &mut self.format {
             CaptureFormat::Pcap(pcap) => pcap.next(&mut self.blocks),

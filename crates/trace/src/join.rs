@@ -1,9 +1,9 @@
 //! Joins captures of both sides of a balancer. The server's time in the client's view is divided into the balancer's,
 //! that of the path behind it, and the server's.
 //!
-//! Both captures must share a clock, as those of the balancer's own interfaces do; one capture may have both sides. A
-//! request in front is joined with the nearest request behind that begins during it, goes to another server, and has
-//! the same first line.
+//! Both captures must share a clock, as those of the balancer's own interfaces do. One capture may have both sides. A
+//! client-side request is joined with the nearest server-side request that begins during it, goes to another server,
+//! and has the same first line.
 
 use std::collections::BTreeSet;
 
@@ -166,7 +166,7 @@ fn join_transaction(
     let scale = if known > 0.0 { between / known } else { 0.0 };
     let server = behind.server_seconds * scale;
     let network = between - server;
-    // Where the balancer had nothing to send, the server had not delivered yet.
+    // While the balancer had nothing to send, the server had not delivered its data yet.
     let starved: f64 = front
         .response
         .iter()

@@ -40,7 +40,7 @@ pub struct ConnectionLedger {
 /// Which part of a connection to analyse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnalysisExtent {
-    /// All of it, because the connection is over.
+    /// The whole connection, because it has ended.
     All,
     /// The complete part; its packets are freed.
     Complete,
@@ -95,7 +95,7 @@ impl ConnectionLedger {
     }
 }
 
-/// Keeps the slowest `most` in their order and returns how many were dropped.
+/// Keeps the slowest `most` in their order, and returns the number of dropped ones.
 pub fn keep_slowest(transactions: &mut Vec<TracedTransaction>, most: usize) -> u64 {
     if transactions.len() <= most {
         return 0;
@@ -109,7 +109,7 @@ pub fn keep_slowest(transactions: &mut Vec<TracedTransaction>, most: usize) -> u
     (before - transactions.len()) as u64
 }
 
-/// Keeps the slowest `most` of all connections together; of equally slow ones, the first.
+/// Keeps the slowest `most` of all connections together. Among equally slow ones, the first are kept.
 pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)], most: usize) {
     let all = connections.iter().flat_map(|(_, ledger)| &ledger.transactions);
     let Some((bound, mut equal)) =
@@ -130,8 +130,8 @@ pub fn keep_slowest_overall(connections: &mut [(Conversation, ConnectionLedger)]
     }
 }
 
-/// The least of the `most` largest, and how many of exactly that value are among them; `None`: there are no more than
-/// that.
+/// The smallest of the `most` largest values, and how many of exactly that value are among them. `None` if there are no
+/// more values than `most`.
 fn slowest_threshold(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
     let more = totals.len().checked_sub(most).filter(|more| *more > 0)?;
     if most == 0 {

@@ -1,4 +1,4 @@
-//! Removes link layers and tunnels from a frame until TCP is found.
+//! Strips link layers and tunnels from a frame down to TCP.
 //!
 //! VLAN tags, PPPoE sessions, tunnels and their keys are folded into one number that is the same in both directions. So
 //! equal addresses on different paths are distinct. MPLS labels differ by direction and are skipped. Fragments other
@@ -89,7 +89,7 @@ fn ethertype_layer(
     }
 }
 
-/// A stack of MPLS labels (RFC 3032): the first half-byte behind it shows what follows.
+/// A stack of MPLS labels (RFC 3032). The first half-byte after the stack shows the next layer.
 fn mpls_layer(bytes: &[u8]) -> Result<(FrameLayer, usize), NonTcpFrame> {
     let bottom = bytes.chunks_exact(4).take(MAX_LAYERS).position(|label| label[2] & 1 == 1);
     let skip = bottom.ok_or(NonTcpFrame::Broken)? * 4 + 4;

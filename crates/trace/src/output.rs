@@ -1,13 +1,13 @@
 //! Writes pcapng files: one section with a comment, one interface of bare IP packets, packets with optional comments.
 //!
-//! Source: draft-ietf-opsawg-pcapng. Everything is written in order, so a truncated file is readable up to its end. The
+//! Source: draft-ietf-opsawg-pcapng. Blocks are written in order, so a truncated file is readable up to its end. The
 //! caller decides what to write.
 
 use std::io::{self, Write};
 
 /// Bare IPv4 and IPv6 (LINKTYPE_RAW).
 const RAW: u16 = 101;
-/// Bytes of a comment at most; longer ones are cut.
+/// The limit of a comment in bytes. Longer comments are cut.
 pub const COMMENT_BYTES: usize = 1_024;
 
 /// Types of blocks and the byte-order magic of pcapng (draft-ietf-opsawg-pcapng, section 4).
@@ -33,7 +33,7 @@ pub struct OutputPacket<'a> {
     pub bytes: &'a [u8],
     /// Bytes that there were.
     pub original: u32,
-    /// The comment; empty: none.
+    /// The comment; empty if there is none.
     pub comment: &'a str,
 }
 
@@ -123,7 +123,7 @@ impl<W: Write> PcapngWriter<W> {
     }
 }
 
-/// The comment of a file's first section, as `begin` writes it; `None`: there is none.
+/// The comment of a file's first section, as `begin` writes it. `None` if there is none.
 pub fn read_comment(bytes: &[u8]) -> Option<String> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if word(0)? != SECTION || word(8)? != ORDER {

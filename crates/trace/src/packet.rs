@@ -24,7 +24,7 @@ pub struct TcpEndpoint {
 pub struct IpSegment<'a> {
     pub source: [u8; 16],
     pub destination: [u8; 16],
-    /// The IP identification; `None` with version 6.
+    /// The IP identification. `None` with IPv6.
     pub ip_id: Option<u16>,
     /// VLANs, sessions and tunnels of the packet, folded into a number; the same in both directions.
     pub path: u64,

@@ -121,7 +121,7 @@ impl PayloadDecoder {
         self.speaking = Some(Box::new(ActiveDecoder { needs, decoder: words }));
     }
 
-    /// Decodes the available bytes; `None`: they are not of the protocol.
+    /// Decodes the available bytes. `None` if the bytes are not of the protocol.
     fn decode_available(&mut self, side: ConnectionSide) -> Option<()> {
         let speaking = self.speaking.as_mut()?;
         let need = &mut speaking.needs[side.index()];

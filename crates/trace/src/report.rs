@@ -29,7 +29,7 @@ pub struct TraceReport {
     pub capture: CaptureReport,
     /// How many connections there are.
     pub connections_total: usize,
-    /// How many of them are not in `connections`.
+    /// The number of connections that are not in `connections`.
     pub connections_left_out: usize,
     /// How many transactions there are.
     pub transactions_total: u64,
@@ -42,7 +42,7 @@ pub struct TraceReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct CaptureReport {
     pub frames: u64,
-    /// Bytes captured of them.
+    /// The captured bytes of these frames.
     pub captured_bytes: u64,
     /// TCP packets, copies included.
     pub tcp_packets: u64,

@@ -1,4 +1,4 @@
-//! Findings in words: the owner of the time, the cause, the evidence, and what to change.
+//! Findings as text: the owner of the time, the cause, the evidence, and what to change.
 //!
 //! One sentence for each limit; it computes no figures.
 
@@ -13,7 +13,7 @@ pub struct SentenceFacts<'a> {
     pub cell: &'a LimitCell,
     pub window: Option<i64>,
     pub segment: u32,
-    /// What a change would save in nanoseconds.
+    /// The time in nanoseconds that a change would save.
     pub saving_ns: i64,
     /// Share of all that users waited.
     pub share: f64,

@@ -1,6 +1,7 @@
-//! What a guided run needs beside the fuzzer: the list of targets, and the kept corpus as files and back.
+//! Helpers of a guided run besides the fuzzer: the list of targets, and the conversion of the stored corpus to files
+//! and back.
 //!
-//! It runs no target.
+//! This program runs no target.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::print_stdout, reason = "a tool of developers")]
 

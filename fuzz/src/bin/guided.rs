@@ -1,4 +1,4 @@
-//! libFuzzer around one target: `STEELYARD_FUZZ_TARGET` names it, the arguments are libFuzzer's.
+//! libFuzzer for one target: `STEELYARD_FUZZ_TARGET` names the target, and the arguments are libFuzzer's.
 
 #![no_main]
 #![allow(clippy::panic, reason = "a tool of developers")]

@@ -1,11 +1,11 @@
 //! Compares a response with its schema: a value of another kind, a missing key and an undocumented key are each a
 //! breach.
 //!
-//! It supports the part of JSON Schema that the document uses, and is stricter: unknown keys are always wrong.
+//! The check supports the part of JSON Schema that the document uses. It is stricter: unknown keys are always breaches.
 
 use serde_json::Value;
 
-/// Every breach, each with its place.
+/// Every breach, with its path.
 pub fn breaches(document: &Value, name: &str, value: &Value) -> Vec<String> {
     let mut out = Vec::new();
     let schema = &document["components"]["schemas"][name];

@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document: every route of `api::table` with its schemas.
 //!
-//! Everything in it comes from the table or from a type.
+//! Every value comes from the route table or from a type.
 
 use api::table::{ALL, ApiRoute, RouteBody};
 use api::types::Role;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::schema::SchemaSet;
 use super::source::TypeIndex;
 
-/// Where names in the table are looked for first.
+/// The file from which names in the table are resolved first.
 const WITHIN: &str = "crates/api/src/types/status.rs";
 /// Types of data in streams.
 const STREAMED: [&str; 3] = ["Scene", "Event", "Lost"];
@@ -109,11 +109,11 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     if route.query.is_empty() {
         return Ok(parameters);
     }
-    // The query's type is split into parameters and is no schema of its own.
+    // The query's type is split into parameters, so it does not become a schema.
     let mut apart = SchemaSet::new(schemas.source());
     apart.reference(route.query, WITHIN)?;
     let query = apart.schemas.remove(route.query).unwrap_or_default();
-    // Schemas that it refers to are added to all others.
+    // The schemas that the query refers to are added to the document.
     schemas.schemas.append(&mut apart.schemas);
     let needed = query["required"].as_array().cloned().unwrap_or_default();
     for (name, schema) in query["properties"].as_object().cloned().unwrap_or_default() {
@@ -131,7 +131,7 @@ fn parameters(route: &ApiRoute, schemas: &mut SchemaSet<'_>) -> Result<Vec<Value
     Ok(parameters)
 }
 
-/// The fields of a change.
+/// The header fields of a request that changes state.
 fn fields(route: &ApiRoute) -> Vec<Value> {
     let field = |name: &str, required: bool, pattern: &str, text: &str| {
         let schema = json!({ "type": "string", "pattern": pattern });
@@ -150,7 +150,7 @@ fn fields(route: &ApiRoute) -> Vec<Value> {
     fields
 }
 
-/// In a query an absent key is the default, and there is no null.
+/// In a query, an absent key means the default, so null is not allowed.
 fn not_null(mut schema: Value) -> Value {
     if let Some(kind) = schema["type"].as_array().and_then(|kinds| kinds.first()).cloned() {
         schema["type"] = kind;

@@ -1,4 +1,4 @@
-//! Converts a type's definition into a JSON Schema (2020-12) as serde writes it, with its documentation.
+//! Converts a type's definition to a JSON Schema (2020-12) of its serde format, with its documentation.
 //!
 //! Only the attributes that the contract uses are supported.
 
@@ -36,7 +36,7 @@ impl<'s> SchemaSet<'s> {
         SchemaSet { source, schemas: BTreeMap::new() }
     }
 
-    /// Where types are looked for.
+    /// The source of the types.
     pub fn source(&self) -> &'s TypeIndex {
         self.source
     }
@@ -44,11 +44,11 @@ impl<'s> SchemaSet<'s> {
     /// A reference to the schema of the type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// The type is not found, or has an unknown form.
+    /// The type does not exist, or its form is unknown.
     pub fn reference(&mut self, name: &str, within: &str) -> Result<Value, String> {
         let found = self.source.find(name, within)?.clone();
         if !self.schemas.contains_key(&found.name) {
-            // Inserted first, so that a type may contain itself.
+            // Inserted before its definition, because a type may contain itself.
             self.schemas.insert(found.name.clone(), Value::Null);
             let schema = self.define(&found)?;
             self.schemas.insert(found.name.clone(), schema);
@@ -115,7 +115,7 @@ impl<'s> SchemaSet<'s> {
         Ok(with_doc(object, attributes))
     }
 
-    /// The properties of a flattened object, and which of them are required.
+    /// The properties of a flattened object, and the names of the required ones.
     fn flat(&self, reference: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
         let name = reference["$ref"].as_str()?.rsplit('/').next()?;
         let schema = self.schemas.get(name)?;
@@ -156,7 +156,7 @@ impl<'s> SchemaSet<'s> {
                 }
                 _ => self.object(&fields, &plain, told.kebab_fields, &variant.attrs, path)?,
             };
-            // The variant's name is beside the fields, or around them.
+            // The variant's name is a key beside the fields, or the key around them.
             if let Some(tag) = &told.tag {
                 form["properties"][tag] = json!({ "const": name });
                 let mut needs = form["required"].as_array().cloned().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Finds the serialised types: structs and enums with serde's derives, by name, in the source of `api` and `model`.
 //!
-//! It reads the definitions and does not interpret them.
+//! This module reads the definitions without interpreting them.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,30 @@ use syn::{Attribute, Item, UseTree};
 
 use crate::tree::SourceTree;
 
-/// A type with its place.
+/// A type and its definition.
 #[derive(Clone)]
 pub struct SerdeType {
-    /// Its name in the document.
+    /// The type's name in the document.
     pub name: String,
     /// The file that defines it.
     pub path: String,
     pub item: Item,
 }
 
-/// All types that travel.
+/// All serialised types.
 #[derive(Default)]
 pub struct TypeIndex {
-    /// Types by name; the file distinguishes those of the same name.
+    /// Types by name. Types of the same name are distinguished by their file.
     types: BTreeMap<String, Vec<SerdeType>>,
-    /// What each file imports: name to path.
+    /// The imports of each file, by name and path.
     imports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 impl TypeIndex {
-    /// Reads both crates.
+    /// Reads the types of both crates.
     ///
     /// # Errors
-    /// A file is no Rust.
+    /// A file is not valid Rust.
     pub fn read(tree: &SourceTree) -> Result<TypeIndex, String> {
         let mut source = TypeIndex::default();
         let travels = |path: &str| {
@@ -66,7 +66,7 @@ impl TypeIndex {
     /// The type that `name` means in the file `within`.
     ///
     /// # Errors
-    /// There is none, or several match.
+    /// No type matches, or several types match.
     pub fn find(&self, name: &str, within: &str) -> Result<&SerdeType, String> {
         let all = self.types.get(name).map_or(&[][..], Vec::as_slice);
         let import = self.imports.get(within).and_then(|imports| imports.get(name));
@@ -90,14 +90,14 @@ impl TypeIndex {
         }
     }
 
-    /// A type of `model` with the name of one of `api` gets its file's name as a prefix.
+    /// If several types have the same name, those outside `api` get their file's name as a prefix.
     fn rename(&mut self) {
         for found in self.types.values_mut().filter(|found| found.len() > 1) {
             let own = |found: &SerdeType| crate_of(&found.path) == "api";
             let contested = found.iter().any(own) || found.len() > 1;
             for one in found.iter_mut().filter(|one| contested && !own(one)) {
                 let stem = one.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-                // `Finding` of `finding.rs` is the type that this name means.
+                // `Finding` in `finding.rs` needs no prefix.
                 if pascal(stem) != one.name {
                     one.name = format!("{}{}", pascal(stem), one.name);
                 }
@@ -121,7 +121,7 @@ fn pascal(kebab: &str) -> String {
 fn derives_serde(attributes: &[Attribute]) -> bool {
     let mut found = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        // Ignored: an attribute that is no list of paths derives nothing of serde.
+        // Ignored: an attribute that is not a list of paths cannot derive a serde trait.
         let _ = attribute.parse_nested_meta(|meta| {
             let last = meta.path.segments.last().map(|last| last.ident.to_string());
             found |= matches!(last.as_deref(), Some("Serialize" | "Deserialize"));
@@ -131,11 +131,11 @@ fn derives_serde(attributes: &[Attribute]) -> bool {
     found
 }
 
-/// The public name of a type where a serde attribute changes it.
+/// The public name of a type, if a serde attribute changes it.
 fn public_name(attributes: &[Attribute]) -> Option<String> {
     let mut name = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // Ignored: other serde settings end the walk, and `rename` has an attribute of its own.
+        // Ignored: other serde settings end the walk, and `rename` is always an attribute alone.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("rename") {
                 name = Some(meta.value()?.parse::<syn::LitStr>()?.value());

@@ -1,6 +1,7 @@
 //! The built program with a test's configuration, and its queries.
 //!
-//! The program is the one in `STEELYARD`, else the newest that was built here. It does not decide what is right.
+//! `STEELYARD` names the program; by default it is the newest local build. This module asserts nothing about the
+//! product's behaviour.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -31,31 +32,31 @@ pub struct TestBalancer {
     api: api::ApiClient,
     runtime: Runtime,
     stop_sent: Cell<bool>,
-    // Dropped last, when no process writes there any more.
+    // Dropped last, after every process that writes to the directory has ended.
     dir: TestDir,
 }
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct BalancerExit {
-    /// The exit code; `None`: ended by a signal.
+    /// The exit code. `None` means that a signal ended the process.
     pub code: Option<i32>,
     pub signal: Option<i32>,
     pub output: String,
 }
 
 impl TestBalancer {
-    /// Runs it and waits until it answers on its control socket.
+    /// Starts the program, and waits until it answers on its control socket.
     pub fn start(setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, Command::new)
     }
 
-    /// Starts it inside a namespace.
+    /// Starts the program inside a namespace.
     pub fn start_in(namespace: &TestNamespace, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| namespace.command(&program))
     }
 
-    /// Starts it inside a namespace of the lab.
+    /// Starts the program inside a namespace of the lab.
     pub fn start_at(
         namespace: &lab::net::NetworkNamespace,
         setup: &BalancerConfig,
@@ -63,7 +64,7 @@ impl TestBalancer {
         TestBalancer::start_command(setup, |program| namespace.command(program))
     }
 
-    /// Starts it with a limit of open descriptors.
+    /// Starts the program with a limit of open descriptors.
     pub fn start_with_descriptors(descriptors: u32, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| {
             let mut command = Command::new("sh");
@@ -73,7 +74,7 @@ impl TestBalancer {
         })
     }
 
-    /// Starts it in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
+    /// Starts the program in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
     pub fn start_in_zone(zone: &str, setup: &BalancerConfig) -> TestBalancer {
         TestBalancer::start_command(setup, |program| {
             let mut command = Command::new(program);
@@ -90,7 +91,7 @@ impl TestBalancer {
         let file = dir.write("steelyard.toml", setup.text(dir.path()));
         let mut command = command(program());
         command.args(["run", "-c"]).arg(file);
-        // A test is not run by systemd.
+        // A test must not inherit systemd's variables.
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }
@@ -110,7 +111,7 @@ impl TestBalancer {
         balancer
     }
 
-    /// Where its first listener is.
+    /// The address of the first listener.
     pub fn front(&self) -> SocketAddr {
         self.setup.fronts()[0]
     }
@@ -147,12 +148,12 @@ impl TestBalancer {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
 
-    /// How often this kind of event was logged.
+    /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
         self.events().events.iter().filter(|event| event.what == what).count()
     }
 
-    /// Counts, as Prometheus reads them.
+    /// The metrics in Prometheus' text format.
     pub fn metrics(&self) -> String {
         let socket = self.dir.join("sock");
         let arguments =
@@ -160,7 +161,7 @@ impl TestBalancer {
         tools::curl_text(&arguments)
     }
 
-    /// The last refused requests.
+    /// The recent rejected requests.
     pub fn refused(&self) -> RefusedRequests {
         self.runtime
             .block_on(self.api.refused(None))
@@ -178,7 +179,7 @@ impl TestBalancer {
         wait::until_some(what, || Some(self.report()).filter(&so))
     }
 
-    /// A report of when no exchange and no connection is open any more.
+    /// The report once no request and no connection is open.
     pub fn report_when_settled(&self) -> Report {
         self.report_when("nothing under way", |report| {
             let total = &report.total;
@@ -199,7 +200,7 @@ impl TestBalancer {
         server.unwrap_or_else(|| panic!("no server {name} in {status:?}")).clone()
     }
 
-    /// Orders something of a server of the pool `web`.
+    /// Sends a command for a server of the pool `web`.
     pub fn order_server(&self, name: &str, action: ServerAction) {
         let done = self.runtime.block_on(self.api.server("web", name, action));
         done.unwrap_or_else(|error| panic!("web/{name}: {error}"));
@@ -254,10 +255,10 @@ impl TestBalancer {
         self.process.signal(Signal::KILL);
     }
 
-    /// Waits for its end after a stop order.
+    /// Waits until the program has ended after a stop.
     pub fn wait_for_exit(mut self) -> BalancerExit {
         let status = self.process.wait();
-        // The last output is read a moment after the end.
+        // The last output arrives a moment after the process has ended.
         let clean = status.success();
         if clean {
             wait::until("its last words", || self.process.output().contains("left"));
@@ -276,13 +277,14 @@ impl Drop for TestBalancer {
     }
 }
 
-/// The built program.
+/// The path of the built program.
 ///
 /// # Panics
-/// There is none.
+/// The program does not exist.
 pub fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("STEELYARD") {
-        // Cargo runs tests in their package; a relative path is written where cargo is called, at the top.
+        // Cargo runs tests in their package's folder. A relative path is relative to the repository's top, where cargo
+        // is called.
         let named = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(named);
         assert!(named.is_file(), "STEELYARD names {named:?}, which is not there");
         return named;

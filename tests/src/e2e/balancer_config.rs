@@ -1,6 +1,6 @@
 //! The configuration of a test's balancer: one service and one pool unless more is added.
 //!
-//! It builds text and reserves ports; `balancer` runs it.
+//! This module builds text and reserves ports; `balancer` runs the program.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use lab::port::ReservedPort;
 
 use super::servers;
 
-/// A configuration that can be changed and written again.
+/// A configuration file that a test can change and write once more.
 #[derive(Clone, Debug)]
 pub struct BalancerConfig {
     forward: &'static str,
@@ -27,7 +27,7 @@ pub struct BalancerConfig {
 }
 
 impl BalancerConfig {
-    /// An `http` service `shop` on a port of the loopback, before a pool `web` of these servers: `a`, `b`, …
+    /// An `http` service `shop` on a port of the loopback, with a pool `web` of these servers: `a`, `b`, …
     pub fn http(servers: &[SocketAddr]) -> BalancerConfig {
         BalancerConfig::new("http", servers)
     }
@@ -70,7 +70,7 @@ impl BalancerConfig {
         self
     }
 
-    /// Further keys of `global.control`, such as `, audit = "1MiB"`; `DIR` stands for the test's directory.
+    /// Further keys of `global.control`, such as `, audit = "1MiB"`. `DIR` is replaced by the test's directory.
     pub fn control(mut self, keys: &str) -> BalancerConfig {
         keys.clone_into(&mut self.control);
         self
@@ -91,19 +91,19 @@ impl BalancerConfig {
         self
     }
 
-    /// Whole tables after those.
+    /// Whole tables, appended after the generated ones.
     pub fn with_tables(mut self, tables: &str) -> BalancerConfig {
         tables.clone_into(&mut self.extra_tables);
         self
     }
 
-    /// Logs nothing: for load.
+    /// Turns logging off, for tests under load.
     pub fn quiet(mut self) -> BalancerConfig {
         self.log = None;
         self
     }
 
-    /// Logs every request there.
+    /// Logs every request to this file.
     pub fn log_to(mut self, path: &'static str) -> BalancerConfig {
         self.log = Some(path);
         self

@@ -1,4 +1,4 @@
-//! Records the packets between two hosts over a long line, at both ends, with tcpdump.
+//! Captures the packets between two hosts over an emulated long link, at both ends, with tcpdump.
 //!
 //! Headers and the first bytes of payload are recorded. Other modules interpret them.
 
@@ -17,15 +17,15 @@ use super::wait::{self, DEADLINE};
 
 #[derive(Debug)]
 pub struct RecordedCaptures {
-    /// At the client's end.
+    /// The capture at the client's end.
     pub client: PathBuf,
-    /// At the server's end.
+    /// The capture at the server's end.
     pub server: PathBuf,
     _dir: TestDir,
 }
 
-/// Records one connection of a client to a server at both ends of a line, until both have closed it; `control`: the
-/// congestion control of both.
+/// Records one connection from a client to a server at both ends of a link, until both sides have closed it. `control`
+/// is the congestion control of both.
 ///
 /// # Panics
 /// A program or a host fails.
@@ -37,7 +37,8 @@ pub fn record(
 ) -> RecordedCaptures {
     let dir = TestDir::new();
     let listener = line.server.run_inside(|| TcpListener::bind((SERVER, 0)).unwrap()).unwrap();
-    // A namespace may refuse it as its default; a socket of root may use it, and so do the sockets that it accepts.
+    // A namespace may not allow this congestion control as its default. A root socket may use it, and accepted sockets
+    // inherit it.
     set_tcp_congestion(&listener, control).unwrap();
     let address = listener.local_addr().unwrap();
     let files = [dir.join("client.pcap"), dir.join("server.pcap")];
@@ -65,7 +66,7 @@ pub fn record(
 
 fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
     let mut command = host.command(tools::program("tcpdump"));
-    // What the kernel keeps for it holds more packets than a test sends, since only their beginning is kept.
+    // Only the beginning of each packet is captured, so the kernel's buffer holds more packets than a test sends.
     command.args([
         "-i",
         "eth0",
@@ -84,7 +85,7 @@ fn begin(host: &NetworkNamespace, file: &Path, port: u16) -> ChildProcess {
     recorder
 }
 
-/// Waits until both directions are closed on the tape.
+/// Waits until the capture shows that both directions are closed.
 fn end(recorder: &mut ChildProcess, file: &Path) {
     wait::until("the recording holds both ends of the talk", || fins(file) >= 2);
     recorder.signal(Signal::INT);

@@ -1,6 +1,6 @@
-//! Certificates for one test: an authority and what it signs, as PEM files.
+//! Certificates for one test: a certificate authority and the certificates it signs, as PEM files.
 //!
-//! Keys are new for each; they must not be trusted outside a test.
+//! Each certificate has a new key. Do not trust these certificates outside a test.
 
 use std::path::{Path, PathBuf};
 
@@ -39,13 +39,13 @@ pub fn certificate_for<'a>(names: &'a [&'a str]) -> CertificateRequest<'a> {
 }
 
 impl<'a> CertificateRequest<'a> {
-    /// With an RSA key.
+    /// Uses an RSA key.
     pub fn rsa(mut self) -> Self {
         self.rsa = true;
         self
     }
 
-    /// For a client of this common name.
+    /// Makes a client certificate with this common name.
     pub fn client(mut self, name: &'a str) -> Self {
         self.client = Some(name);
         self
@@ -61,13 +61,13 @@ impl<'a> CertificateRequest<'a> {
         self.until(2001)
     }
 
-    /// Of this serial number.
+    /// Sets the serial number.
     pub fn serial(mut self, serial: u64) -> Self {
         self.serial = Some(serial);
         self
     }
 
-    /// Good until this year begins.
+    /// Sets the end of validity to the start of this year.
     pub fn until(mut self, year: i32) -> Self {
         self.until = year;
         self
@@ -75,7 +75,7 @@ impl<'a> CertificateRequest<'a> {
 }
 
 impl CertificateAuthority {
-    /// A new authority of this name.
+    /// A new authority with this name.
     pub fn new(name: &str) -> CertificateAuthority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -84,7 +84,7 @@ impl CertificateAuthority {
         CertificateAuthority { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
     }
 
-    /// Its own certificate as a file.
+    /// Writes the authority's certificate to a file.
     pub fn write(&self, path: PathBuf) -> PathBuf {
         replace(&path, &self.issuer.pem());
         path
@@ -145,7 +145,7 @@ impl CertificateAuthority {
     }
 }
 
-/// Writes a file that only we may read, atomically.
+/// Writes a file atomically, readable by its owner only.
 pub fn replace(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let beside = path.with_extension("new");

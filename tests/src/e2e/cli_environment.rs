@@ -1,6 +1,6 @@
 //! One configuration file and one control socket for several processes, in sequence or at once.
 //!
-//! `balancer` is one process from beginning to end; here a test starts, replaces and kills processes itself.
+//! `balancer` runs one process for the whole test. Here a test starts, replaces and kills processes itself.
 
 use std::cell::RefCell;
 use std::fs;
@@ -35,7 +35,7 @@ pub struct CliEnvironment {
     dir: TestDir,
 }
 
-/// How a verb of the program ended.
+/// The result of a command.
 #[derive(Clone, Debug)]
 pub struct CommandOutput {
     pub code: i32,
@@ -73,7 +73,7 @@ impl CliEnvironment {
         &self.dir
     }
 
-    /// `steelyard run` with that file.
+    /// `steelyard run` with the configuration file.
     pub fn command(&self) -> Command {
         self.command_of(program())
     }
@@ -93,7 +93,7 @@ impl CliEnvironment {
         self.start_command(self.command())
     }
 
-    /// Starts this and waits until it answers.
+    /// Starts a command, and waits until the daemon answers.
     pub fn start_command(&self, command: Command) -> ChildProcess {
         let mut process = ChildProcess::start(command);
         wait::until("steelyard run answers", || {
@@ -104,12 +104,12 @@ impl CliEnvironment {
         process
     }
 
-    /// The process that answers on the control socket.
+    /// The ID of the process that answers on the control socket.
     pub fn pid(&self) -> Option<u32> {
         self.runtime.block_on(self.api.status()).ok().map(|status| status.pid)
     }
 
-    /// Waits until another process than this answers.
+    /// Waits until another process answers.
     pub fn wait_for_other_pid(&self, pid: u32) -> SpawnedDaemon {
         SpawnedDaemon(wait::until_some("another process answers", || {
             self.pid().filter(|now| *now != pid)
@@ -128,18 +128,18 @@ impl CliEnvironment {
         self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
     }
 
-    /// How often this kind of event was logged.
+    /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
         self.events().events.iter().filter(|event| event.what == what).count()
     }
 
-    /// How often an exchange or connection ended with this cause.
+    /// The number of exchanges and connections that ended with this cause.
     pub fn count_of(&self, cause: &str) -> u64 {
         let causes = self.report().total.causes;
         causes.iter().find(|it| it.cause == cause).map_or(0, |it| it.count.total)
     }
 
-    /// Runs a verb of the program that speaks to the daemon here.
+    /// Runs a command of the program against this test's daemon.
     pub fn run_verb(&self, arguments: &[&str]) -> CommandOutput {
         let mut command = Command::new(program());
         command.args(arguments).env("STEELYARD_SOCKET", self.dir.join("sock"));
@@ -164,7 +164,7 @@ pub fn run_command(mut command: Command) -> CommandOutput {
     CommandOutput { code, stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// A daemon that another one started: killed when dropped, if it is still running.
+/// A daemon that another daemon started. It is killed on drop.
 #[derive(Debug)]
 pub struct SpawnedDaemon(u32);
 
@@ -178,13 +178,13 @@ impl SpawnedDaemon {
         kill_process(pid, signal).unwrap_or_else(|error| panic!("process {}: {error}", self.0));
     }
 
-    /// Whether it has ended.
+    /// Whether the process has ended.
     pub fn is_gone(&self) -> bool {
-        // The entry of an unreaped process stays but leads nowhere.
+        // An unreaped process keeps its entry in /proc, but the link to its program is gone.
         fs::read_link(format!("/proc/{}/exe", self.0)).is_err()
     }
 
-    /// SIGTERM, and its end.
+    /// Sends SIGTERM, and waits for the end.
     pub fn end(self) {
         self.signal(Signal::TERM);
         wait::until("the last process gone", || self.is_gone());

@@ -1,4 +1,4 @@
-//! A client that speaks bytes: for requests that no decent client sends, and for watching a connection itself.
+//! A client that sends raw bytes: for malformed requests, and for observing the connection itself.
 //!
 //! Every read has a deadline.
 
@@ -20,7 +20,7 @@ impl HttpClient {
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
     }
 
-    /// To this address, which may refuse.
+    /// Connects to an address that may refuse the connection.
     pub fn try_connect(address: SocketAddr) -> io::Result<HttpClient> {
         let stream = TcpStream::connect_timeout(&address, DEADLINE)?;
         stream.set_nodelay(true)?;
@@ -29,7 +29,7 @@ impl HttpClient {
         Ok(HttpClient::from_stream(stream))
     }
 
-    /// Over a connection that was made already, with deadlines.
+    /// Uses an existing connection, with deadlines.
     pub fn from_stream(stream: TcpStream) -> HttpClient {
         HttpClient { reader: HttpReader::new(stream) }
     }
@@ -43,7 +43,7 @@ impl HttpClient {
         self
     }
 
-    /// Sends what the other side still takes; it may have closed.
+    /// Sends bytes; fails without a panic when the peer has closed the connection.
     pub fn try_send(&self, bytes: &[u8]) -> io::Result<()> {
         self.stream().write_all(bytes)
     }
@@ -69,7 +69,7 @@ impl HttpClient {
         self.read_answer()
     }
 
-    /// The next answer, informational ones included, to anything but HEAD.
+    /// The next response, informational ones included. Not for the response to a HEAD request, which has no body.
     pub fn read_answer(&mut self) -> ReceivedMessage {
         let mut answer = self.read_answer_head();
         let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
@@ -79,19 +79,19 @@ impl HttpClient {
         answer
     }
 
-    /// The next answer's head alone.
+    /// The head of the next response, without its body.
     pub fn read_answer_head(&mut self) -> ReceivedMessage {
         let head = self.reader.head().unwrap_or_else(|error| panic!("no answer: {error}"));
         head.unwrap_or_else(|| panic!("the connection ended where an answer was expected"))
     }
 
-    /// The body that follows this head, if it comes whole.
+    /// The body that follows this head, if all of it arrives.
     pub fn read_body(&mut self, mut answer: ReceivedMessage) -> io::Result<Vec<u8>> {
         self.reader.body(&mut answer, ExpectedBody::DeclaredOrUntilEnd)?;
         Ok(answer.body)
     }
 
-    /// The next answer, or `None` where the connection ends instead, in order or not.
+    /// The next response, or `None` when the connection ends first, in order or by a reset.
     pub fn answer_or_end(&mut self) -> Option<ReceivedMessage> {
         let mut answer = self.reader.head().ok().flatten()?;
         let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
@@ -105,22 +105,22 @@ impl HttpClient {
         self.reader.read_exactly(bytes).unwrap()
     }
 
-    /// So many bytes, or what came in the way.
+    /// Reads exactly `bytes` bytes, or returns the error.
     pub fn try_read_exactly(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         self.reader.read_exactly(bytes)
     }
 
-    /// What came after the last message and nobody has looked at yet; it is forgotten here.
+    /// Takes the bytes that were read after the last message, and empties the buffer.
     pub fn take_buffered(&mut self) -> Vec<u8> {
         self.reader.take_buffered()
     }
 
-    /// Everything to the end, which must come in order.
+    /// Reads to the end of the connection, which must be closed in order.
     pub fn read_to_end(&mut self) -> Vec<u8> {
         self.reader.read_to_end().unwrap()
     }
 
-    /// Everything to the end, in order or by a reset.
+    /// Reads to the end of the connection, which may be reset.
     pub fn read_to_end_or_reset(&mut self) -> io::Result<Vec<u8>> {
         self.reader.read_to_end()
     }
@@ -130,12 +130,12 @@ impl HttpClient {
         self
     }
 
-    /// Goes away without an end: a reset.
+    /// Closes the connection with a reset instead of a FIN.
     pub fn reset(self) {
         rustix::net::sockopt::set_socket_linger(self.stream(), Some(Duration::ZERO)).unwrap();
     }
 
-    /// Whether the other side has ended, without waiting.
+    /// Whether the peer has closed the connection. Does not wait.
     pub fn has_ended(&self) -> bool {
         self.stream().set_nonblocking(true).unwrap();
         let peeked = self.stream().peek(&mut [0]);
@@ -144,7 +144,7 @@ impl HttpClient {
     }
 }
 
-/// Reads a stream to its end and counts, without keeping.
+/// Reads a stream to its end and counts the bytes without storing them.
 pub fn drain(mut stream: impl Read) -> io::Result<u64> {
     let mut piece = vec![0; 256 * 1024];
     let mut total = 0;

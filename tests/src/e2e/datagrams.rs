@@ -1,6 +1,6 @@
-//! Servers that send every datagram back with their name before it, and a client that counts who answered.
+//! Servers that return every datagram with their name in front, and a client that counts the responses by server.
 //!
-//! Each address has a socket of its own, so that answers leave from where they were asked.
+//! Each address has a separate socket, so that a response leaves from the address that received the request.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use lab::net::NetworkNamespace;
 
-/// Between two looks at whether to stop.
+/// The interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a client waits for an answer before it asks again, as those who use datagrams must.
+/// A client waits this long for a response before it resends, because datagrams may be lost.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How often it asks.
+/// The number of datagrams that a client sends before it gives up.
 const TRIES: usize = 8;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct DatagramServer {
 }
 
 impl DatagramServer {
-    /// On these addresses of a namespace.
+    /// Starts a server on these addresses of a namespace.
     pub fn start(
         inside: &NetworkNamespace,
         name: &str,
@@ -56,14 +56,15 @@ impl Drop for DatagramServer {
 fn echo(socket: &UdpSocket, name: &str, stop: &AtomicBool) {
     let mut bytes = vec![0; 65_536];
     while !stop.load(Ordering::Relaxed) {
-        // A time-out, or an error that an earlier answer met.
+        // A time-out, or an ICMP error caused by an earlier response.
         let Ok((length, from)) = socket.recv_from(&mut bytes) else { continue };
         let answer = [name.as_bytes(), b":", &bytes[..length]].concat();
         let _ = socket.send_to(&answer, from);
     }
 }
 
-/// Asks so often from a namespace, each time from another port, and counts the answers by name; each must be whole.
+/// Sends `times` requests from a namespace, each from another port, and counts the responses by server. Panics when a
+/// response is incomplete.
 pub fn send_datagrams(
     inside: &NetworkNamespace,
     service: SocketAddr,

@@ -1,6 +1,6 @@
-//! A directory of a test's own, removed with everything in it.
+//! A temporary directory of one test, removed with everything in it.
 //!
-//! Paths are short, because a Unix socket's may have only 107 bytes.
+//! Paths are short, because a Unix socket's path is limited to 107 bytes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use files::TemporaryDir;
 pub struct TestDir(TemporaryDir);
 
 impl TestDir {
-    /// A new one, empty.
+    /// A new, empty directory.
     pub fn new() -> TestDir {
         let made = TemporaryDir::new("e2e");
         let made = made.unwrap_or_else(|error| panic!("cannot make a directory: {error}"));
-        // Servers of other users have their own files in it.
+        // Servers that run as another user have files in this directory.
         std::fs::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         TestDir(made)
     }
@@ -24,12 +24,12 @@ impl TestDir {
         self.0.path()
     }
 
-    /// A path in it.
+    /// A path in the directory.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// Writes a file in it; a new one is private, as secrets must be.
+    /// Writes a file in the directory. A new file is private, because it may be a secret.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
         let written = files::create::write(&path, bytes, 0o600);

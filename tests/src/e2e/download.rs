@@ -1,6 +1,6 @@
-//! A download that takes as long as a test wants: slow until it is told to finish.
+//! A download that lasts as long as a test needs: slow until the test calls `finish`.
 //!
-//! The server must send `-` throughout, as `lab::origin` does at `/bytes/N`; every byte is looked at.
+//! The server must send `-` throughout, as `lab::origin` does at `/bytes/N`. Every byte is checked.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub struct Download {
 }
 
 impl Download {
-    /// Begins one of so many bytes.
+    /// Starts a download of `bytes` bytes.
     pub fn start(front: SocketAddr, bytes: u64) -> Download {
         let mut client = HttpClient::connect(front);
         client.send(format!("GET /bytes/{bytes} HTTP/1.1\r\nHost: shop.example\r\n\r\n"));
@@ -63,12 +63,12 @@ impl Download {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Whether it has ended, whole or not.
+    /// Whether the download has ended, complete or not.
     pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Reads as fast as bytes come from now on; returns what went wrong.
+    /// Reads the rest at full speed, and returns the error if the download failed.
     pub fn finish(self) -> Option<String> {
         self.full_speed.store(true, Ordering::Relaxed);
         match self.thread.join().unwrap() {

@@ -1,7 +1,8 @@
-//! A stand-in for systemd's socket handling: receives notifications, stores descriptors, passes them at a start.
+//! A stand-in for systemd's socket handling: it receives notifications, stores descriptors, and passes them to a
+//! started process.
 //!
-//! sd_notify(3) and sd_listen_fds(3). Its descriptors are inherited by every process that is started meanwhile, so a
-//! test that uses this must be alone in its program.
+//! See sd_notify(3) and sd_listen_fds(3). Every process that starts meanwhile inherits the stored descriptors, so a
+//! test that uses this module must be alone in its program.
 
 use std::collections::BTreeMap;
 use std::io::IoSliceMut;
@@ -21,11 +22,11 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::dir::TestDir;
 use super::process::ChildProcess;
 
-/// Moves the descriptors in KEPT to where sd_listen_fds(3) expects them, from 3 on.
+/// Moves the descriptors in `KEPT` to the numbers that sd_listen_fds(3) expects, from 3 on.
 const START: &str = r#"n=3; for k in $KEPT; do eval "exec $n<&$k $k<&-"; n=$((n+1)); done
 unset KEPT; export LISTEN_PID=$$; exec "$@""#;
 
-/// Numbers that are free in the new process.
+/// Descriptor numbers from here on are free in the new process.
 const HIGH: i32 = 500;
 
 /// Time between two checks of the stop flag.
@@ -46,7 +47,7 @@ struct NotifyState {
 }
 
 impl FdStore {
-    /// Listens on a socket in this directory, without stored descriptors, all the time as systemd does.
+    /// Listens on a socket in this directory permanently, as systemd does, without stored descriptors.
     pub fn new(dir: &TestDir) -> FdStore {
         let path = dir.join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
@@ -112,7 +113,7 @@ impl NotifyState {
         let name = value("FDNAME=").unwrap_or_default().to_owned();
         if value("FDSTORE=").is_some() {
             let kept = self.stored.entry(name).or_default();
-            // A socket is stored once, however often it is sent.
+            // Each socket is stored once, even if it is sent several times.
             let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
             let had: Vec<u64> = kept.iter().map(number).collect();
             kept.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));
@@ -123,7 +124,7 @@ impl NotifyState {
     }
 }
 
-/// The next message and what came with it, if there is one soon.
+/// The next message and its descriptors, if one arrives before the read times out.
 fn receive(socket: &UnixDatagram) -> Option<(String, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

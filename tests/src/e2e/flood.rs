@@ -1,4 +1,4 @@
-//! Clients that connect and then do nothing, from one address of the loopback network or from many, over TCP or QUIC.
+//! Idle clients that connect over TCP or QUIC, from one address of the loopback network or from many.
 
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -15,16 +15,16 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use super::target::tool;
 use super::wait::DEADLINE;
 
-/// Where a crowd comes from.
+/// The source addresses of the clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceAddresses {
     One,
-    /// So many, in turn.
+    /// This many addresses, used in turn.
     Many(usize),
 }
 
 impl SourceAddresses {
-    /// The address of the client of this number.
+    /// The address of the client with this number.
     pub fn address_of(self, number: usize) -> Ipv4Addr {
         match self {
             SourceAddresses::One => Ipv4Addr::new(127, 9, 9, 9),
@@ -36,7 +36,7 @@ impl SourceAddresses {
     }
 }
 
-/// A connection from this address.
+/// Connects from this address.
 ///
 /// # Errors
 /// The kernel's error.
@@ -58,8 +58,8 @@ pub struct ConnectionFlood {
 }
 
 impl ConnectionFlood {
-    /// Opens `many` connections at first, and then some new ones a second, each of which sends only `word`. It closes
-    /// none while it has less than four times as many as at first.
+    /// Opens `first` connections, then `each_second` new ones a second; each sends only `word`. Closes the oldest
+    /// connection only when four times `first` are open.
     pub fn start(
         to: SocketAddr,
         sources: SourceAddresses,
@@ -115,11 +115,11 @@ impl Drop for ConnectionFlood {
     }
 }
 
-/// Clients that begin QUIC handshakes and complete none, until it is dropped.
+/// Clients that begin QUIC handshakes and complete none, until this value is dropped.
 pub struct QuicFlood(Child);
 
 impl QuicFlood {
-    /// So many at first, and then so many new ones a second.
+    /// Starts `first` handshakes, then `each_second` new ones a second.
     pub fn start(
         to: SocketAddr,
         sources: SourceAddresses,
@@ -143,7 +143,7 @@ impl QuicFlood {
 
 impl Drop for QuicFlood {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Ignored: the process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

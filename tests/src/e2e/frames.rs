@@ -1,7 +1,7 @@
-//! A client that sends single HTTP/2 frames (RFC 9113 §4.1): for input that no correct client sends.
+//! A client that sends single HTTP/2 frames (RFC 9113 §4.1), for input that no correct client sends.
 //!
-//! Field blocks are written without compression (RFC 7541 §6.2.2), so that a test sees what it sends. Every read has a
-//! deadline. It tracks no streams and checks nothing.
+//! Field blocks are sent without compression (RFC 7541 §6.2.2), so that a test sees the bytes it sends. Every read has
+//! a deadline. This module tracks no streams and checks nothing.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -49,12 +49,12 @@ pub struct FrameClient {
 }
 
 impl FrameClient {
-    /// To this address; the preface and empty settings are sent.
+    /// Connects to this address, and sends the preface and empty settings.
     pub fn connect(address: SocketAddr) -> FrameClient {
         FrameClient::connect_with(address, &[])
     }
 
-    /// To this address; the preface and these settings are sent.
+    /// Connects to this address, and sends the preface and these settings.
     pub fn connect_with(address: SocketAddr, settings: &[(u16, u32)]) -> FrameClient {
         let mut frames = FrameClient::connect_bare(address);
         let mut payload = Vec::new();
@@ -66,7 +66,7 @@ impl FrameClient {
         frames
     }
 
-    /// To this address; nothing is sent.
+    /// Connects to this address without sending a preface.
     pub fn connect_bare(address: SocketAddr) -> FrameClient {
         let stream = TcpStream::connect_timeout(&address, DEADLINE)
             .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
@@ -80,7 +80,7 @@ impl FrameClient {
         self.stream.local_addr().unwrap()
     }
 
-    /// Sends bytes; the other side may have closed.
+    /// Sends bytes. Errors are ignored, because the peer may have closed the connection.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut FrameClient {
         // Ignored: the peer's reaction is read later.
         let _ = self.stream.write_all(bytes);
@@ -96,7 +96,7 @@ impl FrameClient {
         self.send(kind::HEADERS, END | WHOLE, stream, &head("GET", path, &[]))
     }
 
-    /// The next frame; `None`: the connection ended, in order or not.
+    /// The next frame. `None` means that the connection ended, in order or by an error.
     pub fn next_frame(&mut self) -> Option<Http2Frame> {
         match self.try_next() {
             Ok(frame) => Some(frame),
@@ -119,7 +119,8 @@ impl FrameClient {
         Ok(Http2Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// The next frame of this kind; the others before it are dropped. `None`: the connection ended first.
+    /// The next frame of this kind; earlier frames of other kinds are dropped. `None` means that the connection ended
+    /// first.
     pub fn next_of(&mut self, kind: u8) -> Option<Http2Frame> {
         while let Some(frame) = self.next_frame() {
             if frame.kind == kind && !(kind == kind::SETTINGS && frame.flags & END == END) {
@@ -139,7 +140,7 @@ impl FrameClient {
         None
     }
 
-    /// Reads to the end of the connection; the frames that came.
+    /// Reads to the end of the connection and returns the frames.
     pub fn read_to_end(&mut self) -> Vec<Http2Frame> {
         std::iter::from_fn(|| self.next_frame()).collect()
     }
@@ -168,7 +169,7 @@ pub fn fields<'a>(fields: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> V
     out
 }
 
-/// The same of any bytes.
+/// As `fields`, for names and values of any bytes.
 pub fn byte_fields(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {

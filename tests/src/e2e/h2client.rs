@@ -1,6 +1,6 @@
 //! A correct HTTP/2 client from a library: many requests at once on one connection.
 //!
-//! Without TLS, by prior knowledge. Everything has a deadline. It checks nothing.
+//! The client uses HTTP/2 by prior knowledge, without TLS. Every operation has a deadline. It checks nothing.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -17,22 +17,22 @@ use super::wait::DEADLINE;
 pub struct H2Request {
     pub method: &'static str,
     pub path: String,
-    /// The request's body; `None`: the stream ends with the headers.
+    /// The request's body. `None` means that the headers end the stream.
     pub body: Option<Vec<u8>>,
     /// Trailers after the body.
     pub trailers: Vec<(&'static str, &'static str)>,
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// An answer, or how its stream ended.
+/// A response, or the error of its stream.
 #[derive(Clone, Debug, Default)]
 pub struct H2Response {
-    /// The response's status; 0: none arrived.
+    /// The response's status; 0 means that no response arrived.
     pub status: u16,
     pub fields: HeaderMap,
     pub body: Vec<u8>,
     pub trailers: HeaderMap,
-    /// Why it was not whole.
+    /// The reason why the response is incomplete.
     pub error: Option<String>,
 }
 
@@ -95,7 +95,7 @@ async fn exchange(
     }
     let mut send = send.ready().await?;
     let (answer, body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
-    // Both directions at once: an answer may begin before its request has ended.
+    // Both directions run at once, because a response may begin before its request has ended.
     let (gave, got) = tokio::join!(send_body(body, asked), read_response(answer, into));
     got.and(gave)
 }

@@ -1,8 +1,9 @@
-//! A server that speaks HTTP/2 without TLS, by the library, in a thread of its own: for a balancer in front of it.
+//! An HTTP/2 server without TLS, based on the `h2` library, on a separate thread: a backend for the balancer.
 //!
-//! Every answer says in `x-host` which field `host` came. `/` answers its name; `/echo` sends the request's body back as it comes, with its trailers; `/refuse` refuses the
-//! stream until it was asked `refusals` times; `/goaway` answers and then ends its connection in order; `/leave` drops
-//! the connection in the middle of an answer; `CONNECT` with `:protocol` is a tunnel that echoes.
+//! Every response repeats the request's `host` field as `x-host`. `/` responds with the server's name. `/echo` returns
+//! the request's body and trailers. `/refuse` refuses the first `refusals` streams. `/goaway` responds and then closes
+//! the connection in order. `/leave` drops the connection in the middle of a response. `CONNECT` with `:protocol` opens
+//! a tunnel that echoes.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -22,18 +23,18 @@ use tokio::sync::Notify;
 pub struct H2OriginCounts {
     pub connections: AtomicU64,
     pub requests: AtomicU64,
-    /// Streams that it refused.
+    /// Streams that the server refused.
     pub refused: AtomicU64,
 }
 
-/// What may be wrong with it.
+/// The fault that the server simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum H2Fault {
     None,
     /// Every answer is 500.
     StreamError,
-    /// Streams are taken and never answered.
+    /// Streams are accepted and never answered.
     Hang,
     /// Streams are reset with INTERNAL_ERROR.
     Reset,
@@ -51,14 +52,14 @@ pub struct H2Origin {
 #[derive(Clone, Copy, Debug)]
 pub struct H2Behaviour {
     pub name: &'static str,
-    /// Streams at a time.
+    /// Concurrent streams of a connection.
     pub streams: u32,
-    /// How often `/refuse` is refused.
+    /// How many requests to `/refuse` are refused first.
     pub refusals: u64,
 }
 
 impl H2Origin {
-    /// On a port of the loopback.
+    /// Starts on a port of the loopback.
     pub fn start(manner: H2Behaviour) -> H2Origin {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -92,7 +93,7 @@ impl H2Origin {
         self.address
     }
 
-    /// From now on this is wrong with it.
+    /// Sets the fault from now on.
     pub fn fault(&self, fault: H2Fault) {
         self.fault.store(fault as u8, Ordering::Relaxed);
     }
@@ -143,7 +144,7 @@ async fn serve(
     }
 }
 
-/// What a bad server does with a stream; one that hangs keeps it until its peer has enough.
+/// Handles a stream of a server with a fault. A server that hangs holds the stream until its peer resets it.
 async fn fail(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, fault: u8) {
     if fault == H2Fault::StreamError as u8 {
         let _ = respond.send_response(Response::builder().status(500).body(()).unwrap(), true);
@@ -170,7 +171,7 @@ async fn answer(
     };
     if parts.extensions.get::<h2::ext::Protocol>().is_some() || parts.uri.path() == "/echo" {
         let Ok(send) = respond.send_response(head(200).body(()).unwrap(), false) else { return };
-        // The peer may leave in the middle.
+        // Ignored: the peer may disconnect at any time.
         let _ = echo(body, send).await;
         return;
     }
@@ -190,7 +191,7 @@ async fn answer(
     }
 }
 
-/// Every byte back, as it comes, and then the trailers.
+/// Echoes every chunk of the body, and then the trailers.
 async fn echo(mut body: RecvStream, mut send: SendStream<Bytes>) -> Result<(), h2::Error> {
     while let Some(piece) = body.data().await {
         let mut piece = piece?;

@@ -1,6 +1,6 @@
-//! haproxy with a configuration of a test's own: one process, so that killing it kills all of it.
+//! HAProxy with a test's configuration, as one process, so that killing that process stops all of it.
 //!
-//! What it listens on and forwards to is the test's.
+//! The test chooses the addresses that HAProxy listens on and forwards to.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,7 +17,7 @@ pub struct Haproxy {
 }
 
 impl Haproxy {
-    /// Starts it with these sections, and waits until it accepts at `front`.
+    /// Starts HAProxy with these sections, and waits until it accepts connections at `front`.
     pub fn start(sections: &str, front: SocketAddr) -> Haproxy {
         let dir = TestDir::new();
         let file = dir.write(

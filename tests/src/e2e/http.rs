@@ -1,14 +1,14 @@
-//! A small independent HTTP/1.1 reader for tests, so that the product's codec is not checked by itself.
+//! A small independent HTTP/1.1 reader for tests, so that the product's codec is not tested against itself.
 //!
-//! It accepts only well-formed messages, and reports the error of any other.
+//! The reader accepts only well-formed messages, and returns an error for any other.
 
 use std::io::{self, Read};
 
-/// A request or an answer.
+/// A request or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedMessage {
     pub start: String,
-    /// Fields in order, names as they came.
+    /// Fields in order, with names as received.
     pub fields: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -20,7 +20,7 @@ impl ReceivedMessage {
         status.unwrap_or_else(|| panic!("no status in {:?}", self.start))
     }
 
-    /// The value of a field; several are joined by a comma.
+    /// The value of a field. Several values are joined by a comma.
     pub fn field(&self, name: &str) -> Option<String> {
         let found = self.fields.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
         let values: Vec<&str> = found.map(|(_, value)| value.as_str()).collect();
@@ -36,15 +36,15 @@ impl ReceivedMessage {
 /// How much of a body follows a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedBody {
-    /// None, whatever the fields say: HEAD, 1xx, 204, 304.
+    /// No body, even if the fields declare one: HEAD, 1xx, 204, 304.
     NoBody,
-    /// As the fields say; a request without any has none.
+    /// As the fields declare. A request without a length has no body.
     AsDeclared,
-    /// As the fields say; an answer without any lasts until the end.
+    /// As the fields declare. A response without a length lasts until the connection closes.
     DeclaredOrUntilEnd,
 }
 
-/// Reads messages from a stream and keeps what follows them.
+/// Reads messages from a stream and buffers the bytes that follow them.
 #[derive(Debug)]
 pub struct HttpReader<S> {
     stream: S,
@@ -60,7 +60,7 @@ impl<S: Read> HttpReader<S> {
         &self.stream
     }
 
-    /// A head, without its body; `None`: the stream ended between messages.
+    /// Reads a head without its body. `None` means that the stream ended between messages.
     pub fn head(&mut self) -> io::Result<Option<ReceivedMessage>> {
         let end = loop {
             if let Some(at) = self.buffered.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -114,13 +114,13 @@ impl<S: Read> HttpReader<S> {
         Ok(self.buffered.drain(..length).collect())
     }
 
-    /// Everything to the end.
+    /// Reads to the end of the stream.
     pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
         while self.fill_buffer()? {}
         Ok(std::mem::take(&mut self.buffered))
     }
 
-    /// What was read beyond the last message; it is forgotten here.
+    /// Takes the bytes that were read after the last message, and empties the buffer.
     pub fn take_buffered(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.buffered)
     }
@@ -130,7 +130,7 @@ impl<S: Read> HttpReader<S> {
             let line = self.line()?;
             let size = usize::from_str_radix(&line, 16).map_err(io::Error::other)?;
             if size == 0 {
-                // Trailers, to the empty line.
+                // Skips trailers up to the empty line.
                 while !self.line()?.is_empty() {}
                 return Ok(());
             }
@@ -169,7 +169,7 @@ impl<S: Read> HttpReader<S> {
     }
 }
 
-/// Bytes without a pattern that a mix-up would keep: the same for the same length.
+/// Pseudo-random bytes, so that reordered or repeated pieces are detected. The same length gives the same bytes.
 pub fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15 ^ length as u64;
     let step = || {

@@ -1,15 +1,15 @@
-//! The listening sockets of a process, by the number that the kernel gives each.
+//! The listening sockets of a process, identified by their inode numbers.
 //!
-//! From /proc; a process of another user is not seen.
+//! The sockets are read from /proc. Sockets of other users' processes are not visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 
-/// Numbers of sockets by the port they listen on.
+/// Inode numbers of sockets by port.
 pub type SocketsByPort = BTreeMap<u16, BTreeSet<u64>>;
 
-/// All that this process has.
+/// All listening sockets of this process.
 pub fn listening(pid: u32) -> SocketsByPort {
     let own: BTreeSet<u64> = links(pid).iter().filter_map(|link| number(link)).collect();
     let mut found = SocketsByPort::new();
@@ -24,7 +24,7 @@ pub fn listening(pid: u32) -> SocketsByPort {
     found
 }
 
-/// Those at one address.
+/// The sockets of a process that listen on this address.
 pub fn listening_at(pid: u32, address: SocketAddr) -> BTreeSet<u64> {
     listening(pid).remove(&address.port()).unwrap_or_default()
 }
@@ -39,7 +39,7 @@ fn number(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// Port and number of a listening socket's row (proc(5), /proc/net/tcp: state 0A).
+/// Port and inode number of a listening socket's row (proc(5), /proc/net/tcp: state 0A).
 fn row(line: &str) -> Option<(u16, u64)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     if *fields.get(3)? != "0A" {

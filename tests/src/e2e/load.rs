@@ -1,6 +1,6 @@
-//! Load on a balancer while a test does something to what is behind it.
+//! Load on a balancer while a test changes its servers.
 //!
-//! The generator and its figures are the lab's.
+//! The generator and its figures are in the crate `lab`.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn post_plan(front: SocketAddr, connections: usize, first_id: u64) -> LoadPl
     plan(front, LoadProtocol::Http(http), connections)
 }
 
-/// Messages of this size that must come back.
+/// Messages of this size, which the server must echo.
 pub fn echo_plan(front: SocketAddr, bytes: usize, connections: usize) -> LoadPlan {
     plan(front, LoadProtocol::Echo { bytes }, connections)
 }

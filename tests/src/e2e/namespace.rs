@@ -1,6 +1,7 @@
-//! A network namespace of one test, with its own hosts file.
+//! A network namespace of one test, with a separate hosts file.
 //!
-//! Needs root; tests without it must report that with `skip`. Its loopback is up, and there is nothing else.
+//! Needs root; a test without root must report that with `skip`. The loopback interface is up, and no other interface
+//! exists.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -13,14 +14,14 @@ use super::tools::program;
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// The namespace; gone with its files when dropped.
+/// A namespace, which is removed with its files on drop.
 #[derive(Debug)]
 pub struct TestNamespace {
     name: String,
 }
 
 impl TestNamespace {
-    /// Makes a new one, or reports why it cannot.
+    /// Creates a namespace, or returns the reason why that is impossible.
     pub fn new() -> Result<TestNamespace, String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("steelyard-{}-{number}", std::process::id());
@@ -43,7 +44,8 @@ impl TestNamespace {
         std::fs::write(self.files().join("hosts"), hosts).unwrap();
     }
 
-    /// Runs this on a thread inside: with everything that it starts, it sees no other network.
+    /// Runs a function on a thread inside the namespace. The processes that the function starts are in the namespace
+    /// too.
     pub fn run_inside<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         let place = std::fs::File::open(Path::new("/run/netns").join(&self.name)).unwrap();
         let inside = || {
@@ -59,7 +61,7 @@ impl TestNamespace {
         TestNamespace::command_in(&self.name, program)
     }
 
-    /// A program inside the namespace of this name.
+    /// Runs a program inside the namespace of this name.
     pub fn command_in(name: &str, inside: &Path) -> Command {
         let mut command = Command::new(program("ip"));
         command.args(["netns", "exec", name]).arg(inside);

@@ -1,6 +1,6 @@
-//! A real nginx in a directory of a test's own: one process, so that killing it kills all of it.
+//! A real nginx in a test's directory, as one process, so that killing that process stops all of it.
 //!
-//! It serves `/` (its name), `/page` (a page of some size), `/upload/` (PUT), and keeps no log.
+//! It serves `/` (its name), `/page` (`PAGE` bytes) and `/upload/` (PUT), and writes no access log.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,39 +27,39 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts it and waits until it accepts.
+    /// Starts nginx, and waits until it accepts connections.
     pub fn start(name: &str) -> Nginx {
         Nginx::with(name, "")
     }
 
-    /// The same with further directives in its `server` block.
+    /// As `start`, with further directives in the `server` block.
     pub fn with(name: &str, directives: &str) -> Nginx {
         let mut nginx = Nginx::prepare(name, directives, None);
         nginx.revive();
         nginx
     }
 
-    /// The same behind TLS; `directives` name its certificate.
+    /// As `with`, behind TLS. `directives` name the certificate.
     pub fn tls(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl")
     }
 
-    /// The same with HTTP/2.
+    /// As `tls`, with HTTP/2.
     pub fn http2(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl http2")
     }
 
-    /// The same with HTTP/2 and without TLS.
+    /// As `with`, with HTTP/2 and without TLS.
     pub fn prior_knowledge(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "http2")
     }
 
-    /// The same behind TLS, whose connections begin with a header of the PROXY protocol.
+    /// As `tls`, where connections begin with a PROXY protocol header.
     pub fn tls_proxied(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl proxy_protocol")
     }
 
-    /// The same, whose connections begin with a header of the PROXY protocol.
+    /// As `with`, where connections begin with a PROXY protocol header.
     pub fn proxied(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "proxy_protocol")
     }
@@ -73,12 +73,12 @@ impl Nginx {
         nginx
     }
 
-    /// The same inside a namespace, where this process cannot see whether it accepts.
+    /// As `with`, inside a namespace. This process cannot check there whether nginx accepts connections.
     pub fn within(namespace: &TestNamespace, name: &str, address: SocketAddr) -> Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")
     }
 
-    /// The same inside the namespace of this name; what follows `listen`, and further directives.
+    /// As `with`, inside the namespace of this name. `listen` is the value of the `listen` directive.
     pub fn inside(namespace: &str, name: &str, listen: &str, directives: &str) -> Nginx {
         let mut nginx = Nginx::prepare(name, directives, Some((namespace, listen)));
         nginx.process = Some(nginx.run());
@@ -93,29 +93,28 @@ impl Nginx {
         std::fs::read(self.dir.join("root/page")).unwrap()
     }
 
-    /// A file below its root; empty: there is none yet.
+    /// A file below the document root. Empty if the file does not exist yet.
     pub fn file(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.dir.join("root").join(name)).unwrap_or_default()
     }
 
-    /// What was PUT to `/upload/NAME`.
+    /// The body of the PUT request to `/upload/NAME`.
     pub fn uploaded(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.dir.join("root/upload").join(name)).unwrap()
     }
 
-    /// The same; `None`: there is no such file.
+    /// As `uploaded`, but `None` if the file does not exist.
     pub fn uploaded_if_any(&self, name: &str) -> Option<Vec<u8>> {
         std::fs::read(self.dir.join("root/upload").join(name)).ok()
     }
 
-    /// SIGKILL; its port stays reserved.
+    /// Sends SIGKILL. The port stays reserved.
     pub fn kill(&mut self) {
         let mut process = self.process.take().unwrap();
         process.signal(Signal::KILL);
         process.wait();
     }
 
-    /// Stops or continues it, or whatever the signal means.
     pub fn signal(&self, signal: Signal) {
         self.process.as_ref().unwrap().signal(signal);
     }

@@ -1,7 +1,7 @@
-//! A site with servers that answer, a daemon between them and its client, and its queries.
+//! A site with servers, a client and a daemon between them, and queries to the daemon.
 //!
-//! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has its own BPF file
-//! system. It does not decide what is right.
+//! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has a separate BPF file
+//! system. This module asserts nothing about the product's behaviour.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -27,10 +27,10 @@ use super::{tools, wait};
 /// The port of services and servers.
 pub const PORT: u16 = 80;
 
-/// Bytes of the headers around an IPv4 segment: its own, an outer one of IPv6 and GUE's.
+/// Bytes of the headers around an encapsulated IPv4 segment: inner IPv4 and TCP (40), outer IPv6 (40) and GUE (8).
 const OUTER: u32 = 40 + 40 + 8;
 
-/// A version of the Internet protocol.
+/// A version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpVersion {
     V4,
@@ -67,7 +67,7 @@ pub struct PacketBalancer {
 }
 
 impl PacketBalancer {
-    /// Builds the site, starts servers and the daemon, and waits until every server is up.
+    /// Builds the site, starts the servers and the daemon, and waits until every server is up.
     pub fn open(layout: &SiteLayout, words: PacketConfig) -> PacketBalancer {
         let mut plane = PacketBalancer::open_without_daemon(layout, words);
         plane.serve();
@@ -76,7 +76,7 @@ impl PacketBalancer {
         plane
     }
 
-    /// Builds the site without servers' programs and without the daemon.
+    /// Builds the site without the servers' programs and without the daemon.
     pub fn open_without_daemon(layout: &SiteLayout, words: PacketConfig) -> PacketBalancer {
         let site = TestSite::open(layout).unwrap_or_else(|error| panic!("no site: {error:?}"));
         let pins = BpfFs::mount().unwrap_or_else(|error| panic!("no pins: {error:?}"));
@@ -96,7 +96,7 @@ impl PacketBalancer {
         plane
     }
 
-    /// Starts a program for HTTP and one for datagrams on every server.
+    /// Starts an HTTP server and a datagram server on every server.
     pub fn serve(&mut self) {
         for number in 0..self.site.servers.len() {
             self.origins.push(None);
@@ -105,7 +105,7 @@ impl PacketBalancer {
         }
     }
 
-    /// Starts a program for HTTP on the balancer itself.
+    /// Starts an HTTP server on the balancer's host.
     pub fn serve_here(&self) -> TestOrigin {
         let options = OriginOptions {
             listen: SocketAddr::from(([0u16; 8], PORT)),
@@ -119,7 +119,7 @@ impl PacketBalancer {
         &self.dir
     }
 
-    /// Starts a server's programs again.
+    /// Restarts a server's programs.
     pub fn revive(&mut self, number: usize) {
         let node = &self.site.servers[number];
         let name = format!("server{number}");
@@ -134,13 +134,13 @@ impl PacketBalancer {
         self.datagrams[number] = Some(DatagramServer::start(node, &name, &sockets));
     }
 
-    /// Ends a server's programs; its kernel refuses what comes.
+    /// Ends a server's programs; the server's kernel then refuses connections.
     pub fn end(&mut self, number: usize) {
         self.origins[number] = None;
         self.datagrams[number] = None;
     }
 
-    /// Loads decapsulators on every server, and lets their segments leave room for an outer header.
+    /// Loads decapsulators on every server, and limits the servers' segment size to leave room for the outer headers.
     pub fn load_decapsulators(&self) {
         for server in &self.site.servers {
             let pins = self.pins.path().join(server.name());
@@ -158,14 +158,14 @@ impl PacketBalancer {
         self.start_command(balancer);
     }
 
-    /// The same by a program that starts it with the words that follow.
+    /// As `start`, but through `program`, which runs the daemon; `words` are its first arguments.
     pub fn start_by(&mut self, program: &str, words: &[&str]) {
         let mut command = self.site.balancer.command(tools::program(program));
         command.args(words).arg(super::balancer::program());
         self.start_command(command);
     }
 
-    /// Another process takes over from the daemon, which ends.
+    /// Another process takes over from the daemon, which then ends.
     pub fn take_over(&mut self) {
         let mut command = self.site.balancer.command(program());
         command.arg("run").arg("--takeover");
@@ -178,7 +178,7 @@ impl PacketBalancer {
         });
     }
 
-    /// With its configuration, and without what belongs to whoever runs the tests.
+    /// Adds the test's configuration, and removes variables inherited from the environment of the test run.
     fn with_environment(&self, mut command: Command) -> Command {
         command.arg("-c").arg(self.dir.join("steelyard.toml"));
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
@@ -203,14 +203,14 @@ impl PacketBalancer {
         self.daemon.as_ref().unwrap()
     }
 
-    /// SIGKILL, and its end.
+    /// Sends SIGKILL to the daemon, and waits for its end.
     pub fn kill9(&mut self) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(Signal::KILL);
         daemon.wait();
     }
 
-    /// `steelyard stop` with these words, and its end.
+    /// Runs `steelyard stop` with these arguments, and waits until the daemon has ended.
     pub fn stop(&mut self, words: &[&str]) {
         let mut daemon = self.daemon.take().unwrap();
         let said = self.run_verb(&[&["stop"], words].concat());
@@ -250,7 +250,7 @@ impl PacketBalancer {
         self.dir.write("steelyard.toml", text);
     }
 
-    /// Where its bpf file system is.
+    /// The path of the BPF file system.
     pub fn pins(&self) -> &std::path::Path {
         self.pins.path()
     }
@@ -286,19 +286,20 @@ impl PacketBalancer {
         wait::until_some("packets are counted", || self.report().packets)
     }
 
-    /// Waits until both of two servers answer: verdicts about them may be a moment old.
+    /// Waits until both of two servers answer, because health verdicts may be outdated for a moment.
     pub fn wait_for_both_servers(&self, version: IpVersion) {
         wait::until("both servers answer", || self.curl(version, 8).len() == 2);
     }
 
-    /// How often this kind of event was logged.
+    /// The number of events of this kind.
     pub fn count_events(&self, what: &str) -> usize {
         let events = self.runtime.block_on(self.api.events());
         let events = events.unwrap_or_else(|error| panic!("no events: {error}")).events;
         events.iter().filter(|event| event.what == what).count()
     }
 
-    /// Waits until every server of every pool is up, and the plane stands before its links and knows its servers' ones.
+    /// Waits until every server of every pool is up, the programs are attached to the interfaces, and every neighbour
+    /// is resolved.
     pub fn wait_until_all_up(&self) {
         wait::until("every server up", || {
             let status = self.status();
@@ -318,7 +319,7 @@ impl PacketBalancer {
         });
     }
 
-    /// Load from the client: HTTP over so many connections, with a pause after each answer.
+    /// HTTP load from the client over this many connections, with a pause after each response.
     pub fn load(
         &self,
         version: IpVersion,
@@ -338,14 +339,14 @@ impl PacketBalancer {
         started.unwrap_or_else(|error| panic!("no load: {error}"))
     }
 
-    /// So many requests by curl, a connection each; answers counted by the server that gave them.
+    /// Sends requests with curl, each on a new connection, and counts the responses by server.
     pub fn curl(&self, version: IpVersion, requests: usize) -> BTreeMap<String, usize> {
         let (by_name, answers) = self.curl_counts(version, requests);
         assert!(!by_name.contains_key(""), "{answers:?}\n{}", self.daemon_output());
         by_name
     }
 
-    /// The same where requests may fail; those are counted without a name.
+    /// As `curl`, where requests may fail; failed requests are counted under an empty name.
     pub fn curl_any(&self, version: IpVersion, requests: usize) -> BTreeMap<String, usize> {
         self.curl_counts(version, requests).0
     }
@@ -370,7 +371,7 @@ impl PacketBalancer {
         (by_name, answers)
     }
 
-    /// So many datagrams of this size, each from a port of its own; answers counted by server.
+    /// Sends datagrams of this size, each from another port, and counts the responses by server.
     pub fn datagrams(
         &self,
         version: IpVersion,

@@ -1,6 +1,6 @@
-//! The configuration of a plane's daemon: one service a version of the Internet protocol, before one pool each.
+//! The configuration of a packet-forwarding daemon: for each IP version one service with one pool.
 //!
-//! It writes text; `plane` runs it.
+//! This module writes text; `packet_balancer` runs the daemon.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,24 +14,24 @@ pub struct PacketConfig {
     pub forward: &'static str,
     /// Numbers of the servers in the pools.
     pub servers: Vec<usize>,
-    /// How many return addresses of each version.
+    /// The number of return addresses of each IP version.
     pub returns: usize,
-    /// Where packets are taken; none: the balancer's links.
+    /// Interfaces that receive the packets. Empty: the balancer's interfaces.
     pub links: Vec<&'static str>,
-    /// Whether a return address is named that is nobody's: 10.10.0.77.
+    /// Whether to configure a return address that no host has: 10.10.0.77.
     pub foreign_return: bool,
-    /// Lines of `[packets]` besides.
+    /// Further lines of `[packets]`.
     pub packets: String,
     /// Lines of the services.
     pub service: String,
     /// Lines of the pools.
     pub pool: String,
-    /// Whole tables after those.
+    /// Whole tables, appended after the generated ones.
     pub extra_tables: String,
 }
 
 impl PacketConfig {
-    /// Forwarding by this method to these servers.
+    /// Forwards by this method to these servers.
     pub fn new(forward: &'static str, servers: &[usize]) -> PacketConfig {
         PacketConfig {
             forward,
@@ -46,31 +46,31 @@ impl PacketConfig {
         }
     }
 
-    /// Packets are taken there.
+    /// Receives packets on these interfaces.
     pub fn links(mut self, links: &[&'static str]) -> PacketConfig {
         self.links = links.to_vec();
         self
     }
 
-    /// With these lines in the services.
+    /// Adds these lines to the services.
     pub fn service(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.service);
         self
     }
 
-    /// With these lines in the pools instead of a probe.
+    /// Sets these lines in the pools in place of the health check.
     pub fn pool(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.pool);
         self
     }
 
-    /// With these lines in `[packets]`.
+    /// Adds these lines to `[packets]`.
     pub fn packets(mut self, lines: &str) -> PacketConfig {
         lines.clone_into(&mut self.packets);
         self
     }
 
-    /// With these tables after the others.
+    /// Appends these tables.
     pub fn with_tables(mut self, tables: &str) -> PacketConfig {
         tables.clone_into(&mut self.extra_tables);
         self
@@ -117,7 +117,7 @@ impl PacketConfig {
     }
 }
 
-/// A server as it stands in a pool; beyond the site's servers stands the balancer itself.
+/// A pool's entry for a server. A number beyond the site's servers means the balancer itself.
 fn server(site: &TestSite, version: IpVersion, number: usize) -> String {
     let (name, node) = match site.servers.get(number) {
         Some(node) => (format!("server{number}"), node),

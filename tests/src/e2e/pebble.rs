@@ -1,5 +1,5 @@
-//! An authority that issues certificates by ACME and really looks whether names are ours: Pebble, with a name server that
-//! says that every name is this machine. Both are programs in Go that `tests/setup test` builds.
+//! Pebble: an ACME authority that really validates names. Its name server resolves every name to this machine. Both are
+//! Go programs that `tests/setup test` builds.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::target::tool;
 use super::tools::curl_text;
 use super::wait;
 
-/// The authority with its name server.
+/// Pebble with its name server.
 #[derive(Debug)]
 pub struct Pebble {
     process: ChildProcess,
@@ -23,18 +23,18 @@ pub struct Pebble {
     dir: TestDir,
 }
 
-/// Where it looks, and how long its certificates are good.
+/// The validation ports, and the validity of certificates.
 #[derive(Clone, Copy, Debug)]
 pub struct PebbleOptions {
-    /// The port that it asks by HTTP.
+    /// The port of its HTTP-01 requests.
     pub http: SocketAddr,
-    /// The port that it shakes hands with.
+    /// The port of its TLS-ALPN-01 handshakes.
     pub tls: SocketAddr,
     pub validity: u32,
 }
 
 impl Pebble {
-    /// Starts both and waits until they answer.
+    /// Starts both programs, and waits until they answer.
     pub fn start(terms: PebbleOptions) -> Pebble {
         let dir = TestDir::new();
         let [asked, managed, names, names_managed] = [(); 4].map(|()| servers::reserve_port());
@@ -66,7 +66,7 @@ impl Pebble {
         let file = dir.write("pebble.json", config.to_string());
         let mut command = Command::new(tool("pebble"));
         command.arg("-config").arg(file).args(["-dnsserver", &names.address().to_string()]);
-        // Without its own pause before each look.
+        // Without Pebble's pause before each validation.
         command.env("PEBBLE_VA_NOSLEEP", "1");
         let mut process = ChildProcess::start(command);
         for address in [asked.address(), managed.address()] {
@@ -84,17 +84,17 @@ impl Pebble {
         }
     }
 
-    /// The URL of its directory.
+    /// The URL of the ACME directory.
     pub fn directory(&self) -> &str {
         &self.directory
     }
 
-    /// The file of who signed its own certificate.
+    /// The certificate that signed Pebble's TLS certificate.
     pub fn ca(&self) -> PathBuf {
         self.dir.join("ca.pem")
     }
 
-    /// The file of who signs what it issues.
+    /// The root certificate of the certificates that Pebble issues.
     pub fn root(&self) -> PathBuf {
         let ca = self.ca();
         let text = curl_text(&["--cacert", ca.to_str().unwrap(), &self.roots]);

@@ -1,6 +1,6 @@
-//! A child process that is watched: what it says is kept, and it is gone with its group when this is dropped.
+//! A child process whose output is recorded. Dropping the value ends the process with its process group.
 //!
-//! It knows nothing of what it runs; facts about a process come from /proc.
+//! This module does not depend on the program it runs. Facts about a process come from /proc.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,7 @@ use rustix::process::{kill_process_group, test_kill_process_group};
 use super::tools::program;
 use super::wait;
 
-/// A running child, leader of a process group of its own.
+/// A running child process, the leader of a new process group.
 #[derive(Debug)]
 pub struct ChildProcess {
     name: String,
@@ -23,7 +23,8 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts it; its standard output and error are kept. It dies with the test even where that is interrupted.
+    /// Starts the process and records its standard output and error. The process also ends when the test is
+    /// interrupted.
     pub fn start(command: Command) -> ChildProcess {
         let what = format!("{command:?}");
         let mut command = die_with_parent(&command);
@@ -40,7 +41,7 @@ impl ChildProcess {
         self.child.id()
     }
 
-    /// What it has written so far, both streams.
+    /// The output so far, both streams together.
     pub fn output(&self) -> String {
         self.output.lock().unwrap().clone()
     }
@@ -49,7 +50,7 @@ impl ChildProcess {
         kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
-    /// How it ended, if it has.
+    /// The exit status, if the process has ended.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().unwrap();
@@ -57,7 +58,7 @@ impl ChildProcess {
         self.ended
     }
 
-    /// Waits for its end.
+    /// Waits until the process has ended.
     pub fn wait(&mut self) -> ExitStatus {
         let what = format!("the end of {}", self.name);
         wait::until_some(&what, || self.try_wait())
@@ -67,7 +68,7 @@ impl ChildProcess {
         self.memory("VmRSS:")
     }
 
-    /// Resident memory without pages of files: of the program's own file more or fewer are mapped each time.
+    /// Resident memory without file-backed pages, because the number of mapped pages of the program's file varies.
     pub fn private_bytes(&self) -> u64 {
         self.memory("RssAnon:")
     }
@@ -98,14 +99,14 @@ impl Drop for ChildProcess {
             println!("-- {} said:\n{}--", self.name, self.output());
             return;
         }
-        // Children of the child go a moment later.
+        // Child processes end a moment after their parent.
         wait::until(&format!("everything of {} gone", self.name), || {
             test_kill_process_group(group).is_err()
         });
     }
 }
 
-/// The same command, killed when the thread that starts it ends.
+/// The same command, which is killed when the starting thread ends.
 fn die_with_parent(command: &Command) -> Command {
     let mut tied = Command::new(program("setpriv"));
     tied.args(["--pdeathsig", "KILL"]).arg(command.get_program()).args(command.get_args());
@@ -121,7 +122,7 @@ fn die_with_parent(command: &Command) -> Command {
     tied
 }
 
-/// Appends every line to `said`, from a thread that ends with the stream.
+/// Appends every line to `said`, on a thread that ends with the stream.
 fn collect_lines(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
     let said = Arc::clone(said);
     std::thread::spawn(move || {
@@ -134,7 +135,7 @@ fn collect_lines(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) 
     });
 }
 
-/// Makes sure that this process and those it starts may open so many descriptors.
+/// Raises the descriptor limit of this process and its children to at least `wanted`.
 pub fn descriptors_for(wanted: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|now| now >= wanted) {
@@ -145,7 +146,7 @@ pub fn descriptors_for(wanted: u64) {
     raised.unwrap_or_else(|error| panic!("{wanted} descriptors may not be opened: {error}"));
 }
 
-/// The same program, which may open so many descriptors.
+/// The same program with a descriptor limit of `most`.
 pub fn with_descriptors(most: u64, command: &Command) -> Command {
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &most.to_string()]);

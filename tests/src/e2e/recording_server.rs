@@ -1,6 +1,6 @@
-//! Servers that do exactly what a test says, and one that keeps every byte it gets.
+//! Servers whose behaviour a test scripts, and one that records every byte it receives.
 //!
-//! A thread for each connection, blocking, with deadlines. `lab::origin` is for load; these are for looking closely.
+//! Each connection has a blocking thread with deadlines. For load, use `lab::origin`.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::http::{ExpectedBody, HttpReader, ReceivedMessage};
 use super::wait::{self, DEADLINE};
 
-/// A server whose connections are handled by a function of the test's.
+/// A server with a test's function as its connection handler.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -20,12 +20,12 @@ pub struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// Calls `serve` with each connection, on a thread of its own.
+    /// Calls `serve` with each connection, on a separate thread.
     pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> ScriptedServer {
         ScriptedServer::start_at("127.0.0.1:0".parse().unwrap(), serve)
     }
 
-    /// The same on this address.
+    /// As `start`, at this address.
     pub fn start_at(
         address: SocketAddr,
         serve: impl Fn(TcpStream) + Send + Sync + 'static,
@@ -63,7 +63,7 @@ impl ScriptedServer {
         server
     }
 
-    /// Answers every connection's first bytes with these, and closes.
+    /// Sends these bytes after the first bytes of each connection, and closes.
     pub fn answering(bytes: &'static [u8]) -> ScriptedServer {
         ScriptedServer::start(move |stream| {
             let mut reader = HttpReader::new(&stream);
@@ -92,21 +92,21 @@ impl ScriptedServer {
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // So that `accept` returns and looks.
+        // Wakes up `accept`, so that the thread sees the stop flag.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-/// What a recorder has got.
+/// The requests and bytes that a server received.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedTraffic {
-    /// Whole requests in the order in which they ended.
+    /// Complete requests, in the order of their ends.
     pub requests: Vec<ReceivedMessage>,
     /// Every byte of each connection.
     pub connections: Vec<Vec<u8>>,
 }
 
-/// Answers every request with `200` and its own `ok`, and keeps what came.
+/// Responds to every request with `200` and the body `ok`, and records the traffic.
 #[derive(Debug)]
 pub struct RecordingServer {
     server: ScriptedServer,
@@ -114,12 +114,12 @@ pub struct RecordingServer {
 }
 
 impl RecordingServer {
-    /// On a port of its own.
+    /// Starts on a free port.
     pub fn start() -> RecordingServer {
         let record = Arc::new(Mutex::new(RecordedTraffic::default()));
         let kept = record.clone();
         let server = ScriptedServer::start(move |stream| {
-            // A connection that breaks off is what some tests are about.
+            // Ignored: some tests break off a connection on purpose.
             let _ = serve(&stream, &kept);
         });
         RecordingServer { server, record }
@@ -129,8 +129,8 @@ impl RecordingServer {
         self.server.address()
     }
 
-    /// What came on so many connections since the start, as far as it was not taken before. Waits for them, and
-    /// until none is open.
+    /// Takes the traffic recorded since the last call. First waits until this many connections were accepted since the
+    /// start, and until none is open.
     pub fn take_after(&self, connections: u64) -> RecordedTraffic {
         wait::until("the recorder's connections accepted", || {
             self.server.accepted() as u64 >= connections
@@ -138,13 +138,13 @@ impl RecordingServer {
         self.take()
     }
 
-    /// What came so far, which is forgotten. Waits until no connection is open.
+    /// Takes the traffic recorded so far, and empties the record. First waits until no connection is open.
     pub fn take(&self) -> RecordedTraffic {
         wait::until("the recorder's connections closed", || self.server.open() == 0);
         std::mem::take(&mut self.record.lock().unwrap())
     }
 
-    /// What came so far.
+    /// A copy of the traffic recorded so far.
     pub fn so_far(&self) -> RecordedTraffic {
         self.record.lock().unwrap().clone()
     }
@@ -169,7 +169,7 @@ fn serve(stream: &TcpStream, record: &Mutex<RecordedTraffic>) -> io::Result<()> 
     Ok(())
 }
 
-/// A stream whose bytes are kept as they are read.
+/// A stream that records the bytes as they are read.
 struct RecordingStream<'a> {
     stream: &'a TcpStream,
     record: &'a Mutex<RecordedTraffic>,

@@ -1,13 +1,13 @@
-//! The lab's origins in short, and addresses where nobody listens.
+//! Short constructors for the lab's origins, and reserved addresses without a listener.
 //!
-//! What an origin answers is documented at `lab::origin`.
+//! `lab::origin` documents the responses of an origin.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use lab::origin::{OriginKind, OriginOptions, TestOrigin};
 use lab::port::ReservedPort;
 
-/// An HTTP origin; its answer to `/` has 128 bytes and each answer names it in `x-origin`.
+/// An HTTP origin. Its response to `/` has 128 bytes, and every response has the name in `x-origin`.
 pub fn origin(name: &str) -> TestOrigin {
     start_with(OriginOptions::new(name, OriginKind::Http { body: 128 }))
 }
@@ -22,12 +22,12 @@ pub fn start_with(options: OriginOptions) -> TestOrigin {
     TestOrigin::start(options).unwrap_or_else(|error| panic!("no origin: {error}"))
 }
 
-/// A port of the IPv4 loopback that is kept free for whoever listens there on purpose.
+/// A reserved port of the IPv4 loopback. Only the test itself may listen on it.
 pub fn reserve_port() -> ReservedPort {
     reserve_port_at(Ipv4Addr::LOCALHOST.into())
 }
 
-/// The same on another address.
+/// As `reserve_port`, at another address.
 pub fn reserve_port_at(ip: IpAddr) -> ReservedPort {
     ReservedPort::new(ip).unwrap_or_else(|error| panic!("no port of {ip}: {error}"))
 }

@@ -1,6 +1,6 @@
-//! Traffic of every kind at once, none of which may notice what happens to the balancer.
+//! Traffic of every kind at once, which must not fail whatever a test does to the balancer.
 //!
-//! It tells what each kind felt and judges nothing.
+//! This module reports the failures of each kind, and asserts nothing.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -29,18 +29,18 @@ pub struct SteadyTraffic {
 
 #[derive(Clone, Debug)]
 pub struct TrafficFailures {
-    /// Those that keep their connection.
+    /// Load over persistent connections.
     pub keep_alive: LoadReport,
-    /// Those that connect for each request.
+    /// Load with a connection for each request.
     pub connect_each: LoadReport,
     /// Messages that WebSockets echoed.
     pub echoes: u64,
-    /// What broke: requests, WebSockets, the download.
+    /// Failures of requests, WebSockets and the download.
     pub failures: Vec<String>,
 }
 
 impl SteadyTraffic {
-    /// Starts it and waits until all of it flows.
+    /// Starts all kinds and waits until each makes progress.
     pub fn start(front: SocketAddr) -> SteadyTraffic {
         let steady = SteadyTraffic {
             keep_alive: keep_alive_load(front),
@@ -52,7 +52,7 @@ impl SteadyTraffic {
         steady
     }
 
-    /// Waits until every kind has got further than it is now.
+    /// Waits until every kind has made progress.
     pub fn wait_for_progress(&self) {
         let kept = self.keep_alive.report().answered + 50;
         let fresh = self.connect_each.report().answered + 10;
@@ -66,7 +66,7 @@ impl SteadyTraffic {
         });
     }
 
-    /// Ends it in order.
+    /// Ends all kinds in order.
     pub fn stop(self) -> TrafficFailures {
         let echoes = self.websockets.echoes();
         let mut broken = self.websockets.stop();
@@ -79,17 +79,17 @@ impl SteadyTraffic {
     }
 }
 
-/// Requests over connections that are kept.
+/// Requests over persistent connections.
 pub fn keep_alive_load(front: SocketAddr) -> LoadRun {
     load(front, "/", ConnectionReuse::KeepAlive, KEEP_ALIVE_CONNECTIONS, Duration::from_millis(4))
 }
 
-/// A connection for each request.
+/// Requests with a connection each.
 pub fn connect_each_load(front: SocketAddr) -> LoadRun {
     load(front, "/", ConnectionReuse::PerRequest, 4, Duration::from_millis(8))
 }
 
-/// Requests for a target over so many connections, each with a pause after its answer.
+/// Requests for a target over this many connections, with a pause after each response.
 pub fn load(
     front: SocketAddr,
     target: &str,
@@ -109,7 +109,7 @@ pub fn load(
     LoadRun::start(plan).unwrap_or_else(|error| panic!("no load: {error}"))
 }
 
-/// Ends a load in order: what is under way has its time.
+/// Ends a load in order: open requests may finish.
 pub fn stop_load(load: LoadRun) -> LoadReport {
     load.stopper().stop();
     load.wait()

@@ -1,13 +1,13 @@
-//! Where this build's products are: the folder `target/`, and the tools that `tests/setup test` puts there.
-//! It builds and installs nothing.
+//! Paths of this build's products: the folder `target/`, and the tools that `tests/setup test` installs there. This
+//! module builds and installs nothing.
 
 use std::path::{Path, PathBuf};
 
-/// The build's folder: test programs stand in `target/PROFILE/deps/`.
+/// The build's folder. Test programs are in `target/PROFILE/deps/`.
 ///
 /// # Panics
 ///
-/// When this program stands elsewhere.
+/// The test program is not in a `target/` folder.
 pub fn target() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let folder = here.ancestors().nth(3).map(Path::to_owned);
@@ -18,7 +18,7 @@ pub fn target() -> PathBuf {
 ///
 /// # Panics
 ///
-/// When it is not there.
+/// The tool is not installed.
 pub fn tool(name: &str) -> PathBuf {
     let tool = target().join("tools").join(name);
     assert!(tool.is_file(), "{tool:?} is not there: run tests/setup test");

@@ -1,4 +1,4 @@
-//! Clients of others: curl, ab and wrk, run with a deadline and their figures read.
+//! Third-party clients: curl, ab and wrk, run with a deadline, and their parsed figures.
 //!
 //! A tool that is not installed fails the test: `tests/setup test` installs them.
 
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// Where a program is; `PATH` and the places for administrators are searched.
+/// The path of a program, found in `PATH` and in the administrators' folders.
 pub fn program(name: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -15,7 +15,7 @@ pub fn program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not installed: tests/setup test"))
 }
 
-/// Runs curl quietly and returns what it printed; it must succeed.
+/// Runs curl quietly and returns its output. Panics if curl fails.
 pub fn curl<A: AsRef<OsStr>>(arguments: &[A]) -> Vec<u8> {
     let mut command = Command::new(program("curl"));
     run_ok(command.args(["-sS", "--max-time", "60"]).args(arguments)).stdout
@@ -29,15 +29,15 @@ pub fn curl_text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AbResult {
     pub complete: u64,
-    /// Of those, answered wrongly.
+    /// Requests that failed.
     pub failed: u64,
-    /// Of those, with another status than 2xx.
+    /// Responses with a status other than 2xx.
     pub not_2xx: u64,
-    /// Of those, on a kept connection.
+    /// Requests on a persistent connection.
     pub keep_alive: u64,
 }
 
-/// Runs ab: so many requests over so many connections.
+/// Runs ab with `requests` requests over `connections` connections.
 pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: bool) -> AbResult {
     let mut command = Command::new(program("ab"));
     command.args(["-q", "-s", "60", "-n", &requests.to_string(), "-c", &connections.to_string()]);
@@ -61,11 +61,11 @@ pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: boo
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WrkResult {
     pub requests: u64,
-    /// Lines that tell of errors: sockets, time-outs, other statuses than 2xx and 3xx.
+    /// Lines that report errors: sockets, time-outs, statuses other than 2xx and 3xx.
     pub errors: usize,
 }
 
-/// Runs wrk for so many seconds.
+/// Runs wrk for `seconds` seconds.
 pub fn wrk(at: SocketAddr, path: &str, connections: u32, seconds: u32) -> WrkResult {
     let mut command = Command::new(program("wrk"));
     command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);

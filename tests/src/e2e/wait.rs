@@ -1,19 +1,20 @@
-//! Waiting for something to become so, with a deadline.
+//! Waits for a condition, with a deadline.
 //!
-//! It looks again every few milliseconds: the things that tests wait for happen in other processes and tell nobody.
+//! The condition is polled every few milliseconds, because the awaited events happen in other processes and send no
+//! notification.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a busy machine before it counts as never.
+/// The longest duration of any operation on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
 const LOOK: Duration = Duration::from_millis(4);
 
-/// Looks until there is something, and returns it.
+/// Polls until there is a value, and returns it.
 ///
 /// # Panics
 ///
-/// When the deadline has passed, with `what` was waited for.
+/// The deadline passed; the message names `what`.
 pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -25,7 +26,7 @@ pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Looks until it is so.
+/// Polls until the condition holds.
 ///
 /// # Panics
 ///
@@ -34,7 +35,7 @@ pub fn until(what: &str, mut look: impl FnMut() -> bool) {
     until_some(what, || look().then_some(()));
 }
 
-/// Looks until it is so or the deadline has passed; which of them, for tests that say more than "never".
+/// Polls until the condition holds (`true`) or the deadline passes (`false`), for tests with a more precise message.
 pub fn reached(mut look: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !look() {
@@ -46,7 +47,7 @@ pub fn reached(mut look: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Lets time pass: for slowness that is planted, never for something to become so.
+/// Sleeps. Only for simulated slowness, never to wait for a condition.
 pub fn linger(time: Duration) {
     let until = Instant::now() + time;
     while let Some(left) = until.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {

@@ -1,6 +1,6 @@
-//! WebSockets that stay open and are used all the time, so that a break is noticed when it happens.
+//! WebSockets that stay open and in constant use, so that a break is noticed when it occurs.
 //!
-//! The other end must echo frames, as `lab::origin` does at `/ws`. Only as much of RFC 6455 as that needs.
+//! The peer must echo frames, as `lab::origin` does at `/ws`. Implements only the part of RFC 6455 that an echo needs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use super::client::HttpClient;
 
-/// Between two messages on one connection.
+/// The pause between two messages on one connection.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A request for one, with the key of RFC 6455 §1.3.
+/// An upgrade request with the key of RFC 6455 §1.3.
 pub const REQUEST: &str = "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\n\
      Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-/// The answer to that key.
+/// The `Sec-WebSocket-Accept` value for that key.
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-/// Opens one; panics unless the other end agrees.
+/// Opens a WebSocket. Panics unless the peer accepts the upgrade.
 pub fn open(front: SocketAddr) -> HttpClient {
     let mut client = HttpClient::connect(front);
     client.send(REQUEST);
@@ -32,10 +32,10 @@ pub fn open(front: SocketAddr) -> HttpClient {
 /// Sends a message of eight bytes and waits for its echo.
 ///
 /// # Errors
-/// What came instead.
+/// The error, or the bytes received instead of the echo.
 pub fn echo(client: &mut HttpClient, number: u64) -> Result<(), String> {
     let payload = number.to_be_bytes();
-    // Final, binary, masked with zeros.
+    // The final fragment, binary, masked with zeros.
     let mut frame = vec![0x82, 0x80 | 8, 0, 0, 0, 0];
     frame.extend_from_slice(&payload);
     client.try_send(&frame).map_err(|error| format!("message {number} not sent: {error}"))?;
@@ -47,7 +47,7 @@ pub fn echo(client: &mut HttpClient, number: u64) -> Result<(), String> {
     }
 }
 
-/// Some that are in use from threads of their own.
+/// WebSockets that exchange messages on separate threads.
 #[derive(Debug)]
 pub struct WebSockets {
     stop: Arc<AtomicBool>,
@@ -78,12 +78,12 @@ impl WebSockets {
         WebSockets { stop, echoes, threads }
     }
 
-    /// Messages that came back so far.
+    /// The number of echoed messages so far.
     pub fn echoes(&self) -> u64 {
         self.echoes.load(Ordering::Relaxed)
     }
 
-    /// Closes them all; returns what broke before.
+    /// Closes all WebSockets, and returns the failures so far.
     pub fn stop(self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         let ends = self.threads.into_iter().map(|thread| thread.join().unwrap());

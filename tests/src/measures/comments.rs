@@ -1,14 +1,14 @@
-//! Comments of documentation that are too short to say more than the name does.
+//! Documentation comments that are too short to say more than the name.
 
 use std::collections::BTreeMap;
 
 use crate::measures::thousandths;
 use crate::tree::SourceFile;
 
-/// Words that a comment needs to say something.
+/// The words that a documentation comment needs at least.
 const WORDS: usize = 4;
 
-/// The share of short ones, in thousandths.
+/// The share of short comments, in thousandths.
 pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut all = 0;
     let mut short = 0;
@@ -19,7 +19,7 @@ pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     BTreeMap::from([("doc-comments-of-three-words".to_owned(), thousandths(short, all))])
 }
 
-/// Words of each comment of documentation.
+/// The number of words in each documentation comment.
 fn lengths(text: &str) -> Vec<usize> {
     let mut out = Vec::new();
     let mut open: Option<usize> = None;

@@ -1,6 +1,7 @@
-//! Modules that import each other in circles: those at the top of each crate, and the children of each folder below.
+//! Import cycles between modules: between the top modules of each crate, and between the children of each folder.
 //!
-//! A folder and the file beside it are one module. An import counts at the level where the two modules part.
+//! A folder and the file beside it are one module. An import counts at the level where the paths of the two modules
+//! diverge.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use crate::measures::is_product;
 use crate::path_uses;
 use crate::tree::{SourceFile, SourceTree};
 
-/// Modules that stand in some circle, by crate, at the top and below; crates without one are left out.
+/// The number of modules in cycles, by crate, at the top level and below. Crates without cycles are left out.
 pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
     let crates: BTreeSet<&str> = tree.files.iter().filter_map(SourceFile::source_of).collect();
     let mut out = BTreeMap::new();
@@ -22,7 +23,7 @@ pub fn measure(tree: &SourceTree) -> BTreeMap<String, usize> {
     out
 }
 
-/// The modules of a crate, at every level, from which a path of imports among siblings leads back.
+/// The modules of a crate, at every level, that import themselves through siblings.
 pub fn in_circles(tree: &SourceTree, name: &str) -> BTreeSet<Vec<String>> {
     let files: Vec<&SourceFile> =
         tree.files.iter().filter(|f| f.source_of() == Some(name) && is_product(f)).collect();
@@ -53,7 +54,7 @@ fn module_of(path: &str) -> Vec<String> {
     stem.split('/').map(str::to_owned).collect()
 }
 
-/// The module that a file is; the root of a library or program is none.
+/// The module of a file. `None` for the root of a library or program.
 fn product_module(path: &str) -> Option<Vec<String>> {
     Some(module_of(path)).filter(|module| module[0] != "lib" && module[0] != "main")
 }

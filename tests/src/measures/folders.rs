@@ -1,15 +1,15 @@
-//! How many files and folders lie at the root of the largest crates, where a reader begins.
+//! The number of files and folders at the root of the largest crates, where readers start.
 
 use std::collections::BTreeSet;
 
 use crate::tree::{RuleBreach, SourceTree};
 
-/// Crates so large that their root must be an overview.
+/// Large crates, whose root must give an overview.
 const LARGE: [&str; 2] = ["daemon", "l7"];
-/// Files and folders at the root of each: as many as a reader takes in at one look.
+/// The limit of files and folders at each root, for an overview.
 pub const ROOT_ENTRIES: usize = 12;
 
-/// Large crates with a crowded root; a folder and the file beside it are one entry.
+/// Large crates with too many root entries. A folder and the file beside it count as one entry.
 pub fn offences(tree: &SourceTree) -> Vec<RuleBreach> {
     let breaches = LARGE.iter().filter_map(|name| {
         let root = format!("crates/{name}/src/");

@@ -1,6 +1,6 @@
-//! Whether a name can stand for a thing: a participle, a verb or a word of grammar alone cannot.
+//! Whether a name is a noun. A participle, a verb or a function word alone is not.
 
-/// Words of grammar and verbs that names were made of, in small letters.
+/// Function words and verbs that occurred as names, in lower case.
 const NOT_NOUNS: &str = "
     again ahead also aside at behind below beside better beyond by due for from how instead last me mine more most new
     next no nobody nothing of off on once one other others out over own own same second short since slow such that then
@@ -13,14 +13,15 @@ const NOT_NOUNS: &str = "
     take taken takes tell told took tried undone use uses wake want was went woken would written wrote answers carries
     differs eject emit expect fail follow operate receive replicate rewrite serve wait waits watch compress fold";
 
-/// Participles and verbs in form, nouns in use: the result set, the test run, message framing, a content coding (RFC 9110).
+/// Words with the form of participles or verbs that are used as nouns: result set, test run, message framing, content
+/// coding (RFC 9110).
 const NOUNS: &str = "
     string ring king thing wing spring listing setting heading timing routing binding mapping encoding reading feed seed
     speed need bed padding warning finding header greeting building meeting drawing rating spelling wiring bearing
     scheduling balancing limiting monitoring tracing logging sampling pacing ping set run use uses coding framing grouping
     parsing rewrite mean means meaning ending opening watch wait offer answers";
 
-/// Whether the last of a name's words is a noun, as far as its form tells.
+/// Whether the last word of a name is a noun, judging by its form.
 pub fn is_noun(words: &[String]) -> bool {
     let Some(last) = words.last().map(|word| word.to_lowercase()) else { return false };
     let listed = |list: &str| list.split_whitespace().any(|word| word == last);

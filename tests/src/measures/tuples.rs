@@ -1,11 +1,11 @@
-//! Tuples where names belong: several values bound or set at once, and parameters without names of their parts.
+//! Tuples in place of named values: several values bound or set at once, and tuple parameters.
 
 use std::collections::BTreeMap;
 
 use crate::lexer::{RustToken, closing};
 use crate::tree::SourceFile;
 
-/// In a hundred thousand lines, and the number of functions.
+/// Tuples per hundred thousand lines, and the number of functions.
 pub fn measure(files: &[&SourceFile]) -> BTreeMap<String, usize> {
     let mut lines = 0;
     let mut found = TupleCounts::default();
@@ -48,7 +48,7 @@ fn sets_several(tokens: &[RustToken<'_>], at: usize) -> bool {
         && tuple(tokens, end + 2).is_some_and(|end| is(end + 1, ";"))
 }
 
-/// The bracket that closes the tuple at `at`, one of two parts at least.
+/// The bracket that closes the tuple at `at`, if it has at least two parts.
 fn tuple(tokens: &[RustToken<'_>], at: usize) -> Option<usize> {
     let open = tokens.get(at).filter(|token| token.text == "(");
     open?;
@@ -71,7 +71,7 @@ fn takes_a_tuple(tokens: &[RustToken<'_>], at: usize) -> bool {
     if !tokens.get(at + 1).is_some_and(RustToken::is_word) {
         return false;
     }
-    // The parameters of types, if there are any, have no brackets before those of the function.
+    // Generic parameters, if there are any, have no brackets before the function's parameters.
     let Some(open) = (at..tokens.len().min(at + 200)).find(|at| tokens[*at].text == "(") else {
         return false;
     };

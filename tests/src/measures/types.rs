@@ -1,11 +1,11 @@
-//! Names of types: of one word, not nouns, and given to more than one type.
+//! Type names that consist of one word, are not nouns, or belong to more than one type.
 
 use std::collections::BTreeMap;
 
 use crate::measures::{nouns, thousandths};
 use crate::tree::SourceFile;
 
-/// Names that mean the same wherever they stand.
+/// Names that have the same meaning in every crate.
 const IDIOMS: [&str; 4] = ["Error", "Config", "State", "Args"];
 
 /// Shares of all types, in thousandths.
@@ -38,7 +38,7 @@ fn declared(file: &SourceFile) -> Vec<String> {
     named.map(|pair| pair[1].text.to_owned()).collect()
 }
 
-/// The words of a name in camel case; a run of capitals is one.
+/// The words of a camel-case name; a run of capitals is one word.
 pub fn words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut out: Vec<String> = Vec::new();

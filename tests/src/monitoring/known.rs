@@ -1,27 +1,27 @@
-//! Metrics as a scrape shows them, as the page's tables have them, and as the daemon's source names them.
+//! Metrics in a scrape, in the page's tables, and in the daemon's source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tree::{SourceFile, SourceTree};
 
-/// Where the daemon writes its metrics.
+/// The folder of the daemon's metrics.
 const SOURCE: &str = "crates/daemon/src/observability/metrics";
-/// Units that end a name, as the format has them.
+/// Units that are suffixes of metric names.
 const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownMetric {
     /// `counter`, `gauge`, `histogram` or `info`.
     pub kind: String,
-    /// Its unit; empty: a number of things.
+    /// The unit; empty for a number of things.
     pub unit: String,
-    /// Labels, without a histogram's `le`; values are those that were seen, and none on a page.
+    /// Labels, without a histogram's `le`. The values come from a scrape; a page lists none.
     pub labels: BTreeMap<String, BTreeSet<String>>,
-    /// Whether it has a row.
+    /// Whether the metric has a row.
     pub has_row: bool,
 }
 
-/// Metrics by the name that is asked for: a counter's ends in `_total`, a histogram's has no ending yet.
+/// Metrics by the name that a query uses. A counter ends in `_total`; a histogram has no suffix here.
 pub type KnownMetrics = BTreeMap<String, KnownMetric>;
 
 /// The metric of a row's name.
@@ -33,7 +33,7 @@ pub fn find_family<'m>(all: &'m KnownMetrics, name: &str) -> Option<&'m KnownMet
     plain.or_else(|| ends.find_map(of_histogram))
 }
 
-/// What a scrape shows.
+/// The metrics of a scrape.
 pub fn parse_scrape(text: &str) -> KnownMetrics {
     let mut out = KnownMetrics::new();
     let mut current = String::new();
@@ -75,7 +75,7 @@ pub fn parse_scrape(text: &str) -> KnownMetrics {
     out
 }
 
-/// What the tables of a page say: name, type, unit, labels, rows, meaning.
+/// The metrics in the tables of a page: name, type, unit, labels, rows, meaning.
 pub fn parse_page(page: &str) -> KnownMetrics {
     let mut out = KnownMetrics::new();
     for line in page.lines().filter(|line| line.starts_with("| `steelyard_")) {
@@ -99,14 +99,14 @@ pub fn parse_page(page: &str) -> KnownMetrics {
     out
 }
 
-/// The name without what the format adds to it.
+/// The name without the suffixes that the format adds.
 pub fn stem<'n>(name: &'n str, metric: &KnownMetric) -> &'n str {
     let name = name.strip_suffix("_total").or_else(|| name.strip_suffix("_info")).unwrap_or(name);
     let unit = UNITS.iter().find(|unit| **unit == metric.unit);
     unit.and_then(|unit| name.strip_suffix(*unit)?.strip_suffix('_')).unwrap_or(name)
 }
 
-/// Names that the source writes whole, and the file of each.
+/// Names that occur in full in the source, with the file of each.
 pub fn metric_names_in_source(tree: &SourceTree) -> BTreeMap<&str, &SourceFile> {
     let mut out = BTreeMap::new();
     for file in

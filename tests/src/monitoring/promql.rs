@@ -1,23 +1,23 @@
-//! Which metrics, labels and values an expression of PromQL names. It evaluates nothing, and finds no mistakes but
-//! names that stand where none can.
+//! The metrics, labels and values that a PromQL expression names. This module evaluates nothing, and reports only names
+//! where no name may occur.
 
 use std::collections::BTreeSet;
 
-/// A metric that is asked for.
+/// A metric that an expression selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricSelector {
     pub name: String,
-    /// Labels and the values they are compared with, one by one for `a|b`.
+    /// Labels and the values they are compared with. `a|b` gives two values.
     pub matchers: Vec<(String, Vec<String>)>,
 }
 
-/// What an expression names.
+/// The names in an expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpressionNames {
     pub selectors: Vec<MetricSelector>,
-    /// Labels that it sums by: those that are left.
+    /// Labels of an aggregation's `by`; the result keeps only these.
     pub by: BTreeSet<String>,
-    /// Labels that it joins on.
+    /// Labels in `on`, by which the expression joins.
     pub on: BTreeSet<String>,
 }
 
@@ -44,11 +44,11 @@ const CALLS: [&str; 17] = [
 const WORDS: [&str; 5] = ["and", "or", "unless", "offset", "bool"];
 const JOINS: [&str; 4] = ["on", "ignoring", "group_left", "group_right"];
 
-/// What `text` names.
+/// Parses an expression and returns its names.
 ///
 /// # Errors
 ///
-/// The place that is not understood.
+/// The part that is not understood.
 pub fn parse_expression(text: &str) -> Result<ExpressionNames, String> {
     let mut out = ExpressionNames::default();
     let mut rest = text;
@@ -93,7 +93,7 @@ pub fn parse_expression(text: &str) -> Result<ExpressionNames, String> {
     if depth == 0 { Ok(out) } else { Err(format!("brackets are not in pairs: {text}")) }
 }
 
-/// A selector for every name that `__name__` may be.
+/// A selector for each name that `__name__` matches.
 fn named_selectors(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<MetricSelector>, String> {
     let at =
         all.iter().position(|(label, _)| label == "__name__").ok_or("a selector without a name")?;
@@ -101,7 +101,8 @@ fn named_selectors(mut all: Vec<(String, Vec<String>)>) -> Result<Vec<MetricSele
     Ok(names.into_iter().map(|name| MetricSelector { name, matchers: all.clone() }).collect())
 }
 
-/// What stands between brackets, and what follows; brackets within quotes count too, where none are expected.
+/// The text between the brackets, and the rest. A bracket inside quotes ends the text too, where no quotes are
+/// expected.
 fn inside(text: &str, open: char, close: char) -> Result<(&str, &str), String> {
     let wrong = || format!("{open} is missing or not closed: {text}");
     text.strip_prefix(open).ok_or_else(wrong)?.split_once(close).ok_or_else(wrong)

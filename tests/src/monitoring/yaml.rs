@@ -1,15 +1,15 @@
-//! A strict reader of the YAML that rules files are written in: block mappings and sequences, plain and double-quoted
-//! scalars, literal blocks, comments. Everything else is refused, so that no file means two things to two readers.
+//! A strict parser of the YAML in rules files: block mappings and sequences, plain and double-quoted scalars, literal
+//! blocks, comments. Everything else is rejected, so that no two parsers read a file differently.
 //!
-//! Scalars are strings, whatever they look like.
+//! Scalars are always strings.
 
 use serde_json::{Map, Value};
 
-/// What a text says, or the first line that is not understood.
+/// The parsed document, or the first line that is not understood.
 ///
 /// # Errors
 ///
-/// The line's number and what is wrong there.
+/// The line's number and the mistake on that line.
 pub fn read(text: &str) -> Result<Value, String> {
     let lines = text.lines().map(str::to_owned).collect();
     let mut reader = YamlReader { lines, at: 0 };
@@ -37,7 +37,7 @@ impl YamlReader {
         Err(format!("line {}: {why}: {line}", self.at + 1))
     }
 
-    /// Passes blank lines and comments.
+    /// Skips blank lines and comments.
     fn skip(&mut self) -> Result<(), String> {
         while let Some(line) = self.lines.get(self.at) {
             let text = line.trim_start_matches(' ');
@@ -52,7 +52,7 @@ impl YamlReader {
         Ok(())
     }
 
-    /// The line that is next and how far it is indented.
+    /// The next line and its indentation.
     fn peek(&self) -> Option<(usize, &str)> {
         self.lines.get(self.at).map(|line| (indent(line), line.trim_start_matches(' ')))
     }
@@ -71,7 +71,7 @@ impl YamlReader {
             if depth != at || !text.starts_with("- ") {
                 break;
             }
-            // What follows the dash stands as if it were a line of its own, two further in.
+            // The text after the dash is treated as a line of its own, indented by two more.
             let rest = text[2..].to_owned();
             if rest.starts_with(' ') || key(&rest).is_none() {
                 return self.wrong("an item that is no mapping");
@@ -119,7 +119,7 @@ impl YamlReader {
         Ok(Value::Object(out))
     }
 
-    /// Lines further in than `at`, as they are.
+    /// The lines that are indented further than `at`, unchanged.
     fn literal(&mut self, at: usize) -> Result<Value, String> {
         let first = self.lines.get(self.at).map_or(0, |line| indent(line));
         if first <= at {
@@ -138,7 +138,7 @@ impl YamlReader {
     }
 }
 
-/// A key and what follows its colon.
+/// A key and the text after its colon.
 fn key(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once(':')?;
     let word = !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_lowercase());
@@ -148,7 +148,7 @@ fn key(text: &str) -> Option<(&str, &str)> {
 
 fn scalar(text: &str) -> Option<String> {
     if text.starts_with('"') {
-        // A string of JSON is one of YAML.
+        // A JSON string is also a YAML string.
         return serde_json::from_str(text).ok();
     }
     let special = text.starts_with(|c: char| "&*!|>%@`{}[]'#,?-:".contains(c));

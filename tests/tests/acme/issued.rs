@@ -1,4 +1,5 @@
-//! A certificate is issued by either challenge, shown at once, kept for nobody else to read, and renewed in time.
+//! Either challenge issues a certificate. The status shows it, only the daemon's user may read its file, and it is
+//! renewed in time.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -48,7 +49,7 @@ fn by_a_request_that_no_rule_can_refuse_and_again_before_it_ends() {
     let issued = "steelyard_acme_orders_total{name=\"shop.example\",end=\"issued\"}";
     let count = metrics.lines().find_map(|line| line.strip_prefix(issued)?.trim().parse().ok());
     assert!(count.is_some_and(|count: u64| count >= 2), "{metrics}");
-    // What nobody waits for goes the way of all requests.
+    // A challenge path without a pending order is routed like any other request.
     let url = format!("http://{}/.well-known/acme-challenge/nobody", http.address());
     let status = ["-o", "/dev/null", "-w", "%{http_code}", &url];
     assert_eq!(tests::e2e::tools::curl_text(&status), "403");
@@ -67,7 +68,7 @@ fn by_a_handshake_that_only_the_authority_gets() {
     wait::until("a certificate", || !shown(&balancer).is_empty());
     let root = pebble.root();
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");
-    // Whoever takes its file away is told, and the certificate stays in force.
+    // A deleted certificate file is reported, and the certificate stays active.
     std::fs::remove_file(&shown(&balancer)[0].file).unwrap();
     wait::until("the file is missed", || shown(&balancer)[0].trouble.is_some());
     assert_eq!(over_tls(&balancer, NAMES[1], &root), "200");

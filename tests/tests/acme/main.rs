@@ -1,5 +1,5 @@
-//! Certificates that are ordered: issued, shown, renewed, and what happens when that fails. The authority is Pebble, which
-//! looks whether names are ours.
+//! Certificates ordered by ACME: issued, shown, renewed, and the failures of an order. The authority is Pebble, which
+//! validates every name.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::pebble::Pebble;
 use tests::e2e::tools::curl_text;
 
-/// `tls.acme` of a service.
+/// The `tls.acme` setting of a service.
 fn acme(pebble: &Pebble, names: &[&str], more: &str) -> String {
     let directory = pebble.directory();
     let ca = pebble.ca();
@@ -27,7 +27,7 @@ fn acme(pebble: &Pebble, names: &[&str], more: &str) -> String {
     )
 }
 
-/// A service without TLS whose rules refuse everything.
+/// A service without TLS whose rules deny everything.
 fn plain(at: SocketAddr) -> String {
     format!(
         "[service.plain]\nlisten = \"{at}\"\nforward = \"http\"\npool = \"web\"\n\
@@ -42,7 +42,7 @@ fn shown(balancer: &TestBalancer) -> Vec<CertificateStatus> {
     shop.certificates.clone()
 }
 
-/// The status of an answer over TLS, asked under this name, of whoever proves it by these authorities.
+/// The status of a response over TLS, with this name as SNI, verified against this root certificate.
 fn over_tls(balancer: &TestBalancer, name: &str, root: &Path) -> String {
     let front = balancer.front();
     let to = format!("{name}:{}:{}", front.port(), front.ip());

@@ -1,5 +1,5 @@
-//! No certificate is issued: the authority does not answer, finds nothing, refuses a name, or there is no room to keep it.
-//! What was in force stays, everybody is told why, and it is tried again.
+//! Failed ACME orders: an unreachable authority, a failed validation, a rejected name, or a full disk. The active
+//! certificate stays, the failure is reported, and the order is retried.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use tests::e2e::wait;
 
 use super::{acme, over_tls, plain, shown};
 
-/// Until the failure is told with these words, by an event and by the status.
+/// Waits until an event and the status report the failure with these words.
 fn fails(balancer: &TestBalancer, words: &[&str]) {
     wait::until("the failure is told", || {
         let has = |text: &str| words.iter().all(|word| text.contains(word));
@@ -39,7 +39,7 @@ fn what_was_active_stays_until_the_authority_finds_what_it_looks_for() {
     let tls = format!("tls = {{ certificates = {file:?}, {order} }}\n");
     let setup = setup.service(&tls);
     let mut balancer = TestBalancer::start(&setup);
-    // Nobody listens where it looks.
+    // No listener exists at the address that the authority validates.
     fails(&balancer, &["shop.example", "connection refused", "next attempt in"]);
     assert_eq!(shown(&balancer).len(), 1);
     assert_eq!(over_tls(&balancer, "shop.example", &ca), "200");
@@ -63,7 +63,7 @@ fn a_name_that_the_authority_does_not_take_is_reported_in_its_own_words() {
         setup.service(&format!("tls = {{ {order} }}\n")).with_tables(&plain(http.address()));
     let balancer = TestBalancer::start(&setup);
     fails(&balancer, &["forbidden.example", "rejectedIdentifier", "a new order"]);
-    // Clients learn that there is no certificate, and others are served.
+    // Handshakes fail without a certificate.
     let refused = Command::new("curl").args(["-sk", &format!("https://{front}/")]).status();
     assert!(!refused.unwrap().success());
     wait::until("it is tried again and again", || balancer.count_events("acme-failed") >= 3);
@@ -114,7 +114,7 @@ fn a_full_disk_keeps_what_is_there() {
     assert_eq!(over_tls(&balancer, "shop.example", &pebble.root()), "200");
 }
 
-/// A file system of one page: there is room for an account and for nothing else.
+/// A file system of one page, with room for an ACME account and for nothing else.
 struct SmallFilesystem(std::path::PathBuf);
 
 impl SmallFilesystem {
@@ -135,7 +135,7 @@ fn mount(arguments: &[&str]) {
 
 impl Drop for SmallFilesystem {
     fn drop(&mut self) {
-        // Whoever still has a file open there does not keep the directory.
+        // A lazy unmount succeeds even if a process still has a file open there.
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }

@@ -1,4 +1,5 @@
-//! Headers of the PROXY protocol that go out: servers see the client, each client its own connection.
+//! PROXY protocol headers to servers: servers see the client's address, and each client has a separate server
+//! connection.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -16,7 +17,7 @@ use tests::e2e::wait;
 const WHO: &str = "location = /who { return 200 \"$proxy_protocol_addr:$proxy_protocol_port \
                    $proxy_protocol_server_addr:$proxy_protocol_server_port\"; }";
 
-/// What nginx says of who asked.
+/// Checks that nginx reports the client's own address.
 fn who(client: &mut HttpClient, front: SocketAddr) {
     let near = client.stream().local_addr().unwrap();
     let answer = client.get("/who");
@@ -42,7 +43,7 @@ fn nginx_sees_each_client_on_a_connection_of_its_own() {
         let report = balancer.report_when_idle();
         let server = &report.pools[0].servers[0];
         assert_eq!((server.connects.total, server.reused.total), (2, 4), "{version}");
-        // What nobody can use any more is closed without waiting for its time.
+        // A server connection is closed with its client, without waiting for the idle timeout.
         drop((one, two));
         balancer.report_when("no connection is kept", |report| {
             report.pools[0].servers[0].connections == 0

@@ -1,4 +1,4 @@
-//! Bodies that are read ahead: slow clients hold no server, kept requests are sent again, and nothing is kept without limit.
+//! Request buffering: a slow client occupies no server, a buffered request can be retried, and buffers are limited.
 
 use std::io::Write;
 
@@ -35,10 +35,10 @@ fn no_server_is_taken_before_the_body_is_whole() {
     client.send(put(body.len(), "Expect: 100-continue\r\n"));
     assert_eq!(client.read_answer().status(), 100, "told by us");
     client.send(&body[..200_000]);
-    // A second client is answered meanwhile, and nothing of the first has reached the server.
+    // Meanwhile a second client is answered, and no byte of the first request has reached the server.
     assert_eq!(balancer.client().get("/").status(), 200);
     assert_eq!(recorder.so_far().requests.len(), 1);
-    // What comes behind the body is the next request.
+    // The bytes after the body are the next request.
     client.send([&body[200_000..], b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n"].concat());
     assert_eq!((client.read_answer().status(), client.read_answer().status()), (200, 200));
     let got = recorder.so_far().requests;
@@ -46,7 +46,7 @@ fn no_server_is_taken_before_the_body_is_whole() {
     assert!(first.body == body && first.field("expect").is_none(), "{:?}", first.fields);
     assert!(got.iter().any(|request| request.start.starts_with("GET /next")));
     drop(client);
-    // In chunks, and in HTTP/2.
+    // The request uses chunked encoding, HTTP/2 or HTTP/1.0.
     let data = format!("@{}", balancer.dir().write("data", &body).display());
     let ways = [&["-H", "Transfer-Encoding: chunked"][..], &["--http2-prior-knowledge"], &["-0"]];
     for (at, how) in ways.into_iter().enumerate() {
@@ -67,7 +67,7 @@ fn no_server_is_taken_before_the_body_is_whole() {
 fn a_kept_request_goes_to_another_server_where_the_first_one_fails() {
     let failing = ScriptedServer::start(|stream| {
         let mut reader = HttpReader::new(&stream);
-        // Takes the head and some of the body, and goes.
+        // Reads the head and a part of the body, and then closes.
         let _ = reader.head();
         let _ = reader.read_exactly(100_000);
     });
@@ -123,7 +123,7 @@ fn longer_bodies_are_refused_or_go_on_as_was_said() {
             assert_eq!((answer.status(), said.as_deref()), (status, cause), "{buffer} {head}");
         }
         assert_eq!(count(&balancer, counter), 2, "{buffer}");
-        // One that fits is kept: what others had was given back.
+        // A body that fits is buffered, because the earlier requests released their memory.
         let mut client = balancer.client();
         assert_eq!(client.post("/z", &body[..30_000]).status(), 200, "{buffer}");
     }
@@ -151,7 +151,7 @@ fn a_client_that_stops_or_lies_has_its_cause_and_no_server() {
     assert!(recorder.so_far().requests.is_empty());
 }
 
-/// Asks for a page and reads none of it.
+/// Requests a page and does not read the response.
 fn lazy(balancer: &TestBalancer) -> HttpClient {
     let client = balancer.client();
     rustix::net::sockopt::set_socket_recv_buffer_size(client.stream(), 64 * 1024).unwrap();
@@ -181,7 +181,7 @@ fn a_server_is_free_before_a_slow_client_has_its_answer() {
     assert_eq!(page.len(), 3_000_000);
     drop(slow);
     assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
-    // Without it, and where there is no memory for it, the second client waits in vain.
+    // Without response buffering, or without memory for it, the second client waits in vain.
     for buffer in ["response = \"off\"", "response = \"8MiB\", memory = \"64KiB\""] {
         let balancer = started(buffer);
         let slow = lazy(&balancer);

@@ -1,4 +1,5 @@
-//! Compressed answers: whole for every client and coding, never where they must not be, never cut unseen, never stalled.
+//! Compressed responses: complete for every client and coding, omitted where not allowed, never truncated unnoticed,
+//! never stalled.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +21,7 @@ fn text() -> String {
     (0..6_000).map(|at| format!("line {} of a page that says little\n", at % 977)).collect()
 }
 
-/// A server whose answer is told by the target.
+/// A server whose response depends on the target.
 fn server() -> ScriptedServer {
     ScriptedServer::start(|stream| {
         let mut reader = HttpReader::new(&stream);
@@ -36,7 +37,7 @@ fn server() -> ScriptedServer {
     })
 }
 
-/// `None`: the connection is closed behind it.
+/// `None` means that the server closes the connection after the response.
 fn answer(mut to: &TcpStream, target: &str) -> Option<()> {
     let (text, html) = (text(), "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
     let length = text.len();
@@ -61,7 +62,7 @@ fn answer(mut to: &TcpStream, target: &str) -> Option<()> {
         }
         "/endless" => {
             write!(to, "{html}\r\n{text}").ok()?;
-            // Until the balancer has had enough.
+            // Waits until the balancer closes the connection.
             let _ = to.read(&mut [0]);
             None
         }
@@ -70,7 +71,7 @@ fn answer(mut to: &TcpStream, target: &str) -> Option<()> {
             None
         }
         _ => {
-            // Fields may be told in the target, `;` between them.
+            // The target's query may list response fields, separated by `;`.
             let told = target.split_once('?').map_or("", |(_, told)| told);
             let told: String =
                 told.split(';').filter(|line| !line.is_empty()).fold(String::new(), |all, line| {
@@ -170,7 +171,8 @@ fn what_must_stay_as_it_is_does_and_validators_become_weak() {
     }
     client.send(format!("HEAD /page-head HTTP/1.1\r\nHost: a\r\n{gzip}\r\n"));
     let head = client.read_answer_head();
-    // As for GET, but that nothing was coded: a length would be another one than GET tells.
+    // The fields are those of GET, without the coding. The server's length is dropped, because it is not the length of
+    // the compressed body.
     assert_eq!((head.field("content-encoding"), head.field("content-length")), (None, None));
     assert_eq!(head.field("vary").as_deref(), Some("Accept-Encoding"));
     let mut old = balancer.client();
@@ -213,7 +215,7 @@ fn a_body_that_was_cut_is_an_error_for_the_client() {
     balancer.wait_for_log_line("the cause", |line| line["cause"] == "server-cut");
 }
 
-/// One chunk of an answer.
+/// Reads one chunk of a response.
 fn chunk(client: &mut HttpClient) -> Vec<u8> {
     let mut size = Vec::new();
     while !size.ends_with(b"\r\n") {
@@ -225,7 +227,7 @@ fn chunk(client: &mut HttpClient) -> Vec<u8> {
     bytes
 }
 
-/// As much as can be read of the beginning of a compressed body.
+/// Decodes as much as possible of a compressed body's start.
 fn so_far(coded: &[u8]) -> String {
     let mut reader = flate2::read::GzDecoder::new(coded);
     let mut out = Vec::new();
@@ -290,7 +292,7 @@ fn no_more_are_compressed_at_a_time_than_was_said() {
     });
 }
 
-/// Caches keep one answer of each coding: whatever tells of an answer without its body names Accept-Encoding too.
+/// A cache stores one response per coding. A response without a body must therefore name Accept-Encoding in Vary too.
 #[test]
 fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
     let rows = [
@@ -321,7 +323,7 @@ fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
                 "{method} {accept}: {told}"
             );
             assert!(!told.contains("content-encoding"), "{told}");
-            // The compressed answer has neither this length nor these ranges.
+            // The length and the ranges do not apply to the compressed response.
             for field in ["content-length: 5000", "accept-ranges: bytes"] {
                 assert_eq!(told.contains(field), accept == "identity", "{method} {accept}: {told}");
             }

@@ -1,5 +1,4 @@
-//! What goes before bodies and what is done with them: headers of the PROXY protocol, compressed
-//! answers, bodies that are read ahead.
+//! PROXY protocol headers before a body, and the handling of bodies: compression and request buffering.
 
 #![allow(
     clippy::unwrap_used,

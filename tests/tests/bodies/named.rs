@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol that come in: from whom they are believed, and what follows from them.
+//! PROXY protocol headers from clients: which senders are trusted, and the effect of the header.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -13,12 +13,12 @@ use tests::e2e::recording_server::RecordingServer;
 use tests::e2e::servers::{echo, origin, reserve_port};
 use tests::e2e::tools::{curl, curl_text};
 
-/// From the loopback, where the tests are.
+/// Accepts headers from the loopback, which the tests use.
 const OURS: &str = "accept-proxy = { from = \"127.0.0.0/8\", time = \"400ms\" }\n";
 
 const LINE: &[u8] = b"PROXY TCP4 203.0.113.9 198.51.100.1 4444 80\r\n";
 
-/// `203.0.113.9:4444` to `198.51.100.1:80`, with a value that nobody knows.
+/// `203.0.113.9:4444` to `198.51.100.1:80`, with a TLV of an unknown type.
 const BINARY: &[u8] =
     b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x10\xcb\0\x71\x09\xc6\x33\x64\x01\x11\x5c\0\x50\xee\0\x01x";
 
@@ -36,14 +36,14 @@ fn whoever_a_header_names_is_the_client_everywhere() {
         client.send([header, ASK, ASK].concat());
         assert_eq!((client.read_answer().status(), client.read_answer().status()), (200, 200));
     }
-    // In pieces of one byte.
+    // The header arrives one byte at a time.
     let mut slow = balancer.client();
     slow.stream().set_nodelay(true).unwrap();
     for byte in [LINE, ASK].concat() {
         slow.send([byte]);
     }
     assert_eq!(slow.read_answer().status(), 200);
-    // A connection of the proxy's own has the proxy's address.
+    // A LOCAL connection of the proxy itself has the proxy's address.
     let mut own = balancer.client();
     own.send([b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", ASK].concat());
     assert_eq!(own.read_answer().status(), 200);
@@ -84,7 +84,7 @@ fn who_is_not_believed_or_does_not_keep_to_it_is_reset_with_a_cause() {
     let from_elsewhere = OURS.replace("127.0.0.0/8", "10.0.0.0/8");
     let strict =
         TestBalancer::start(&BalancerConfig::http(&[origin.address()]).service(&from_elsewhere));
-    // The reset may come before the client knows that it is connected.
+    // The reset may arrive before `connect` has returned.
     if let Ok(mut client) = HttpClient::try_connect(strict.front()) {
         let _ = client.try_send(&[LINE, ASK].concat());
         assert!(client.read_to_end_or_reset().unwrap_or_default().is_empty());
@@ -164,7 +164,7 @@ fn bytes_that_pass_through_begin_behind_the_header() {
     balancer.wait_for_log_line("the client", |line| line["client"] == "203.0.113.9:4444");
 }
 
-/// Checks of a load balancer in front that only connects are no failures.
+/// Health checks that only connect, from a load balancer in front, do not count as failures.
 #[test]
 fn who_leaves_without_a_word_is_no_failure() {
     let origin = origin("a");

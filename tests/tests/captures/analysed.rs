@@ -1,4 +1,4 @@
-//! Analyses a file with the library, and reads what came out as JSON.
+//! Analyses a capture file with the library, and returns the report as JSON.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

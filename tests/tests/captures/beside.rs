@@ -1,4 +1,4 @@
-//! Counts beside tshark's and tcptrace's.
+//! Comparison of counts with tshark and tcptrace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::analysed::{analysed, study};
 
-/// Whether both programs are here; says so if not.
+/// Whether the tools are installed. Reports a skip otherwise.
 pub fn have_tools() -> bool {
     let missing: Vec<&str> = ["tshark", "tcptrace", "tcpdump"]
         .into_iter()
@@ -20,7 +20,7 @@ pub fn have_tools() -> bool {
     missing.is_empty()
 }
 
-/// Frames and connections as tshark counts them.
+/// The numbers of frames and connections, as tshark counts them.
 fn tshark(file: &Path) -> (u64, u64) {
     let mut tshark = Command::new(lab::net::find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
@@ -30,7 +30,7 @@ fn tshark(file: &Path) -> (u64, u64) {
     (streams.len() as u64, streams.iter().max().map_or(0, |last| last + 1))
 }
 
-/// What tcptrace says of each connection: columns by name.
+/// The columns that tcptrace prints for each connection, by name.
 fn tcptrace(file: &Path) -> Vec<BTreeMap<String, String>> {
     let mut tcptrace = Command::new(lab::net::find("tcptrace"));
     let said = lab::net::run_command(tcptrace.args(["-n", "-l", "--csv", "-W"]).arg(file)).unwrap();
@@ -40,7 +40,7 @@ fn tcptrace(file: &Path) -> Vec<BTreeMap<String, String>> {
     rows.map(|row| names.iter().cloned().zip(row).collect()).collect()
 }
 
-/// Both sides of a connection beside tcptrace's a and b.
+/// Compares both sides of a connection with tcptrace's a and b.
 fn compare(one: &Value, theirs: &BTreeMap<String, String>, clean: bool) {
     let is_a = |end: &Value| {
         end["address"].as_str() == Some(&theirs["host_a"])
@@ -63,7 +63,8 @@ fn compare(one: &Value, theirs: &BTreeMap<String, String>, clean: bool) {
             assert_eq!(ours(name), said(column), "{name} of {direction} in {one}");
         }
         assert_eq!(ours("retransmitted_bytes"), ours("bytes") - ours("unique_bytes"), "{one}");
-        // Far from the sender tcptrace forgets what was sent twice into a closed window: then its own bytes do not add up.
+        // Far from the sender, tcptrace does not count bytes that were sent twice into a closed window. Its byte counts
+        // then do not add up.
         let twice = said("actual_data_bytes") - said("unique_bytes_sent");
         if said("rexmt_data_bytes") == twice {
             let packets = said("rexmt_data_pkts");
@@ -75,12 +76,12 @@ fn compare(one: &Value, theirs: &BTreeMap<String, String>, clean: bool) {
         let scale = &end["window"]["scale"];
         if scale["provenance"] == "syn" {
             assert_eq!(end["window"]["max"].as_i64().unwrap(), said("max_win_adv"), "{end}");
-            // A window of zero is none to tcptrace.
+            // tcptrace ignores windows of zero.
             let closed = ours("zero_windows") > 0;
             let least = end["window"]["min"].as_i64().unwrap();
             assert!(least == said("min_win_adv") || (closed && least == 0), "{end}");
         }
-        // tcptrace counts one too many; and nothing of a direction without data.
+        // tcptrace's count is one too high, and it counts nothing in a direction without data.
         if clean && ours("data_packets") > 0 {
             assert_eq!(
                 ours("max_in_flight_captured"),
@@ -91,7 +92,7 @@ fn compare(one: &Value, theirs: &BTreeMap<String, String>, clean: bool) {
     }
 }
 
-/// A capture's counts beside both programs'; `clean`: nothing was lost or sent twice.
+/// Compares the counts of a capture with both programs. `clean` means that nothing was lost or retransmitted.
 pub fn agrees(file: &Path, clean: bool) {
     let found = analysed(file);
     let (frames, streams) = tshark(file);
@@ -112,7 +113,7 @@ fn the_study_s_counts_are_exact() {
     }
     let dir = tests::e2e::dir::TestDir::new();
     for packed in study() {
-        // tcptrace unpacks by another program's help, which may be missing.
+        // tcptrace needs an external program to decompress, which may be missing.
         let mut whole = Vec::new();
         let mut file = flate2::read::GzDecoder::new(std::fs::File::open(&packed).unwrap());
         std::io::Read::read_to_end(&mut file, &mut whole).unwrap();

@@ -1,7 +1,7 @@
-//! Trace analysis beside other programs: counts against tshark and tcptrace on the recreated study and on real
-//! connections with planted causes, and the verb.
+//! Trace analysis compared with other programs: counts against tshark and tcptrace, on the recreated study and on real
+//! connections with planted causes. Also the command `explain trace`.
 //!
-//! Without tshark and tcptrace the former says so, and in the gate it fails.
+//! Without tshark and tcptrace the comparison is skipped, which fails in the gate.
 
 #![allow(
     clippy::unwrap_used,

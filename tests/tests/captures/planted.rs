@@ -1,7 +1,7 @@
-//! Causes planted in real connections of Linux over a long line, each recorded at both ends: the first cause is the
-//! planted one, counts are tshark's and tcptrace's, and both ends tell the same story.
+//! Causes planted in real TCP connections over an emulated long link, recorded at both ends. The first reported cause
+//! is the planted one, the counts equal those of tshark and tcptrace, and both ends agree.
 //!
-//! They need root for namespaces.
+//! The tests need root for namespaces.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,11 +22,11 @@ const fn ms(ms: u64) -> Duration {
 
 /// A connection to record.
 struct PlantedCase {
-    /// How far it is in one direction.
+    /// The one-way delay.
     delay: Duration,
-    /// What answers meet beside that.
+    /// The shape of the link that carries the responses, besides the delay.
     downlink: LinkShape,
-    /// Bytes that the client takes at most; 0: plenty.
+    /// The client's receive buffer in bytes; 0 for a large one.
     receive_buffer: u32,
     controls: &'static [&'static str],
     server: ServerScript,
@@ -47,7 +47,7 @@ impl PlantedCase {
         }
     }
 
-    /// Both ends' recordings under this congestion control; `None`: not here.
+    /// Both ends' captures under this congestion control. `None` means that the kernel lacks it or a tool is missing.
     fn record(&self, control: &str) -> Option<RecordedCaptures> {
         if !have_tools() {
             return None;
@@ -77,17 +77,17 @@ impl PlantedCase {
     }
 }
 
-/// What is expected: one of these codes, owner, phase.
+/// The expected cause: one of these codes, its owner and its phase.
 type ExpectedCause = (&'static [&'static str], &'static str, &'static str);
 
-/// Whether nothing was lost on purpose: then bytes in flight are exact too.
+/// Whether packets are lost on purpose. Without loss, bytes in flight are exact too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LossMode {
     Lossless,
     Lossy,
 }
 
-/// Congestion controls of this kernel among these.
+/// The congestion controls among these that the kernel supports.
 fn controls(wanted: &[&'static str]) -> Vec<&'static str> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let known = std::fs::read_to_string(file).unwrap();
@@ -99,16 +99,16 @@ fn controls(wanted: &[&'static str]) -> Vec<&'static str> {
     all
 }
 
-/// One that fills queues, and one that paces itself, where the kernel has it.
+/// A congestion control that fills queues, and one with pacing where the kernel supports it.
 const BOTH: &[&str] = &["cubic", "bbr"];
-/// Bursts of the former make the line itself lose packets, or wait for it.
+/// Bursts of the former overflow or fill the link's queue by themselves.
 const PACED: &[&str] = &["bbr"];
 
-/// Recordings of a case: on a busy machine the line itself is late, and both ends wait for the processor. One of three
-/// has to show what was planted.
+/// Captures of one case. On a busy machine the emulated link is late and both ends wait for the processor, so one of
+/// three captures must show the planted cause.
 const TRIES: usize = 3;
 
-/// Records a case and finds the planted cause at both ends, under each congestion control.
+/// Records a case, and finds the planted cause at both ends under each congestion control.
 fn check_planted(
     case: &PlantedCase,
     way: LossMode,
@@ -138,13 +138,14 @@ fn check_planted(
     all
 }
 
-/// A recording's report, whose counts are those of others.
+/// A capture's report, after its counts were compared with the other programs.
 fn diagnose(tape: &Path, way: LossMode) -> Value {
     agrees(tape, way == LossMode::Lossless);
     analysed(tape)
 }
 
-/// Both ends' phases: within 2 % of the whole, or 5 ms; on a busy machine, where the line itself is late, 50 ms.
+/// The phases at both ends agree within 2 % of the total or 5 ms. On a busy machine, where the emulated link is late,
+/// 50 ms.
 fn alike([client, server]: &[Value; 2]) {
     let of = |report: &Value| report["connections"][0]["transactions"].as_array().unwrap().clone();
     let near = of(client);
@@ -157,7 +158,7 @@ fn alike([client, server]: &[Value; 2]) {
             ("server", &near["server_seconds"], &far["server_seconds"]),
         ];
         let seconds = |value: &Value| value.as_f64().unwrap();
-        // Near the server the end of the answer has its queue still before it.
+        // Near the server, the end of the response has not passed the queue yet.
         let response =
             |of: &Value| seconds(&of["response"]["seconds"]) + seconds(&of["tail_seconds"]);
         let pairs = pairs.map(|(name, a, b)| (name, seconds(a), seconds(b)));
@@ -180,7 +181,8 @@ fn a_receive_window_smaller_than_the_path() {
 
 #[test]
 fn a_send_buffer_smaller_than_the_path() {
-    // The buffer counts only once the congestion window is larger: Linux adds to what is not sent yet without asking.
+    // The send buffer only matters once the congestion window is larger, because Linux enlarges the buffer for unsent
+    // data.
     let case = PlantedCase::of(
         ms(10),
         ServerScript { send_buffer: 16 * 1024, ..ServerScript::of(4_000_000) },
@@ -197,7 +199,7 @@ fn a_client_that_stops_reading() {
     check_planted(&case, LossMode::Lossless, (&["ZERO_WINDOW"], "client", "response"));
 }
 
-/// Whether its window closes or only stays full is a matter of moments.
+/// Whether the window closes or stays nearly full depends on timing.
 #[test]
 fn a_client_that_reads_slowly() {
     let ask = ClientScript { reads: ms(20), ..ClientScript::once() };
@@ -241,7 +243,7 @@ fn a_link_that_is_full() {
     full_link(16_000_000, ms(10), 2_000_000);
 }
 
-/// Near the receiver packets come some 150 us apart, and no machine keeps times as steadily as that.
+/// Packets arrive about 150 µs apart at the receiver, and no machine has timestamps that precise.
 #[test]
 fn a_fast_link_that_is_full() {
     full_link(80_000_000, ms(15), 6_000_000);

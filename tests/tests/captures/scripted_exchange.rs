@@ -1,4 +1,4 @@
-//! What both ends of a recorded connection do: servers that answer, clients that ask, each as quick as it is told.
+//! Both ends of a recorded connection: scripted servers and clients with configurable delays.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,23 +11,23 @@ use tests::e2e::wait::linger;
 pub struct ServerScript {
     /// Bytes of the body.
     pub bytes: usize,
-    /// Before it says anything.
+    /// The pause before the response.
     pub think: Duration,
-    /// After each piece of 16 KiB.
+    /// The pause after each piece of 16 KiB.
     pub interval: Duration,
-    /// Head and body in a write of their own: two small segments, the second of which Nagle's algorithm holds back.
+    /// Head and body are written separately, as two small segments. Nagle's algorithm holds back the second one.
     pub separate_head: bool,
-    /// Bytes that its socket keeps unacknowledged, about twice as many with their bookkeeping; 0: as many as it likes.
+    /// The size of the socket's send buffer in bytes; Linux doubles it for bookkeeping. 0 means the kernel's default.
     pub send_buffer: usize,
 }
 
 impl ServerScript {
-    /// A server that is quick, and answers with so many bytes.
+    /// A server that responds at once with `bytes` bytes.
     pub fn of(bytes: usize) -> ServerScript {
         ServerScript { bytes, ..ServerScript::default() }
     }
 
-    /// Answers requests until the client has no more.
+    /// Answers requests until the client closes the connection.
     pub fn serve(self, mut stream: TcpStream) {
         if self.send_buffer > 0 {
             rustix::net::sockopt::set_socket_send_buffer_size(&stream, self.send_buffer).unwrap();
@@ -51,30 +51,30 @@ impl ServerScript {
     }
 }
 
-/// How a client asks.
+/// The timing of a client's requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientScript {
-    /// How often, one after the other.
+    /// The number of requests, one after the other.
     pub times: usize,
     /// Pieces of the request's body, of 20,000 bytes.
     pub pieces: usize,
-    /// Before each of them.
+    /// The pause before each piece.
     pub each: Duration,
-    /// After so many bytes of the answer it stops reading for so long.
+    /// After this many bytes of the response the client stops reading for this time.
     pub stop: (usize, Duration),
-    /// After each piece of 16 KiB of the answer it rests so long.
+    /// The pause after each 16 KiB of the response.
     pub reads: Duration,
-    /// It acknowledges late from the first packet on, as clients do in a dialogue.
+    /// The client delays its acknowledgements from the first packet on, as interactive clients do.
     pub delays: bool,
 }
 
 impl ClientScript {
-    /// Once, without a body, reading as quickly as it can.
+    /// One request without a body, read as fast as possible.
     pub fn once() -> ClientScript {
         ClientScript { times: 1, ..ClientScript::default() }
     }
 
-    /// Asks, and closes when all answers have come.
+    /// Sends the requests, and closes after the last response.
     pub fn ask(self, mut stream: TcpStream) {
         for _ in 0..self.times {
             let length = self.pieces * PIECE;
@@ -87,7 +87,8 @@ impl ClientScript {
                 stream.write_all(&[b'u'; PIECE]).unwrap();
             }
             if self.delays {
-                // Whatever is acknowledged at once makes Linux quick for the next ones: it is told each time.
+                // An immediate acknowledgement turns quick ACKs back on in Linux, so they are turned off before each
+                // response.
                 rustix::net::sockopt::set_tcp_quickack(&stream, false).unwrap();
             }
             let mut left = head(&mut stream).unwrap();
@@ -110,7 +111,7 @@ impl ClientScript {
 /// Bytes of a piece.
 const PIECE: usize = 20_000;
 
-/// Reads a head; the length of its body. `None`: the other side has no more.
+/// Reads a head and returns the length of its body. `None` means that the peer has closed the connection.
 fn head(stream: &mut TcpStream) -> Option<usize> {
     let mut head = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! The verb: exit codes, the screen, JSON, the page, comparing.
+//! The command `explain trace`: exit codes, text output, JSON, the page, and comparisons.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! Requests to the control socket with any method and any fields. It judges nothing.
+//! Requests to the control socket with any method and any fields. This module asserts nothing.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -25,13 +25,13 @@ impl ApiAnswer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The kind of a refusal.
+    /// The type of an error response.
     pub fn problem(&self) -> String {
         self.json()["type"].as_str().unwrap().trim_start_matches("/problems/").to_owned()
     }
 }
 
-/// A socket to ask at.
+/// A control socket for requests.
 #[derive(Clone, Debug)]
 pub struct ApiSocket(PathBuf);
 
@@ -40,7 +40,7 @@ impl ApiSocket {
         ApiSocket(path.to_owned())
     }
 
-    /// Asks; an error when the daemon goes before it has answered.
+    /// Sends a request. Returns an error if the daemon ends before it has answered.
     pub fn try_ask(
         &self,
         line: &str,
@@ -66,12 +66,12 @@ impl ApiSocket {
         Ok(ApiAnswer { status, fields, body: body.to_owned() })
     }
 
-    /// The same, which must be answered.
+    /// As `try_ask`, for requests that must be answered.
     pub fn ask(&self, line: &str, fields: &[(&str, &str)], body: &str) -> ApiAnswer {
         self.try_ask(line, fields, body).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// The text in force and its tag.
+    /// The text of the active configuration and its entity tag.
     pub fn config(&self) -> (String, String) {
         let answer = self.ask("GET /v1/config?written=true", &[], "");
         let tag = answer.field("etag").unwrap().to_owned();

@@ -1,7 +1,8 @@
-//! The daemon killed at each system call by which a change reaches the disk or opens a listener: afterwards the old
-//! configuration is in force or the new one, whole, in memory and on disk.
+//! The daemon is killed at each system call by which a change reaches the disk or opens a listener. Afterwards either
+//! the old or the new configuration is active, complete, in memory and on disk.
 //!
-//! strace kills it on entering the n-th such call after the change was asked for, n = 1, 2, … until none is left.
+//! strace kills the daemon at the n-th such call after the change was requested, for n = 1, 2, … until the change
+//! finishes.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -18,9 +19,9 @@ use tests::skip::skip;
 
 use crate::client::{ApiSocket, TOML};
 
-/// What a change does that outlives the process, or that others see.
+/// System calls whose effect outlives the process or is visible to other processes.
 const CALLS: &str = "openat,rename,renameat,renameat2,unlink,unlinkat,mkdir,fsync,fdatasync,fchmod,fchown,bind,listen";
-/// More calls than a change makes.
+/// An upper bound of the calls that a change makes.
 const MOST: usize = 400;
 
 #[test]
@@ -62,7 +63,7 @@ enum CrashOutcome {
     NotKilled,
 }
 
-/// A change with the daemon killed at its n-th call.
+/// Makes a change, during which the daemon is killed at its n-th call.
 fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let control = format!(", write-back = \"{how}\"");
     let before = BalancerConfig::http(&at[..1]).control(&control);
@@ -73,7 +74,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let mut process = place.start();
     let socket = ApiSocket::at(&place.dir().join("sock"));
     let old = before.text(place.dir().path());
-    // Another server, and a listener that is opened.
+    // The change replaces a server and opens a listener.
     let new = old.replace(&at[0].to_string(), &at[1].to_string())
         + &format!("[service.two]\nlisten = \"{second}\"\nforward = \"tcp\"\npool = \"web\"\n");
     let pid = place.pid().unwrap();
@@ -104,7 +105,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     let who = HttpClient::connect(front).get("/").field("x-origin");
     assert_eq!(who.as_deref(), Some(if is_new { "b" } else { "a" }), "call {n}");
     assert_eq!(HttpClient::try_connect(second).is_ok(), is_new, "call {n}");
-    // Nothing that was left behind is in the way of the next change.
+    // Files left by the crash do not prevent the next change.
     let done = socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], &new);
     assert_eq!(done.status, 200, "call {n}: {done:?}");
     assert_eq!(socket.config().0, new);
@@ -112,7 +113,7 @@ fn crash(how: &str, at: &[SocketAddr], n: usize) -> CrashOutcome {
     if is_new { CrashOutcome::New } else { CrashOutcome::Old }
 }
 
-/// Attached to every thread.
+/// Attaches strace to every thread.
 fn strace(pid: u32, n: usize) -> ChildProcess {
     let mut command = Command::new("strace");
     command.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
@@ -130,7 +131,7 @@ fn strace(pid: u32, n: usize) -> ChildProcess {
 
 fn stop(mut strace: ChildProcess) {
     if strace.try_wait().is_none() {
-        // It lets go of the daemon first.
+        // On SIGTERM, strace detaches from the daemon before it ends.
         strace.signal(Signal::TERM);
         wait::until("strace is gone", || strace.try_wait().is_some());
     }

@@ -1,4 +1,4 @@
-//! The configuration changed over the API: by many at once, once and not twice, and through a crash at any point.
+//! Configuration changes over the API: many at once, idempotent, and with a crash at any point.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Heads that several readers would understand differently: refused by the API over the unix socket and over TCP.
+//! Ambiguous request heads: the API rejects them over the Unix socket and over TCP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,10 +11,10 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
-/// Patience for an answer.
+/// The timeout of an answer.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Everything that comes until the connection ends; what is unread when it is closed may reset it.
+/// Reads until the connection ends. A close with unread bytes may reset the connection.
 fn answer(mut stream: impl Read + Write, bytes: &str) -> String {
     stream.write_all(bytes.as_bytes()).unwrap();
     let mut got = Vec::new();
@@ -54,7 +54,7 @@ fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
         (head("Host: a, b\r\n"), "not a host"),
         (head("Host: user@127.0.0.1\r\n"), "not a host"),
         (post("Transfer-Encoding: gzip, chunked\r\n"), "`chunked` alone"),
-        // The library's own refusals.
+        // Requests that the HTTP library rejects.
         (head(&format!("{host}X-A: b\r\n c\r\n")), ""),
         (head(&format!("{host}X-A : b\r\n")), ""),
         (post("Content-Length: 5\r\nContent-Length: 6\r\n"), ""),
@@ -66,7 +66,7 @@ fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
             assert_eq!(got.matches("HTTP/1.1 ").count(), 1, "{bytes}\n{got}");
         }
     }
-    // What comes behind such a request is not read, and neither is what comes behind a chunked body.
+    // Bytes after such a request are not read, and neither are bytes after a chunked body.
     let behind = format!("GET /v1/status HTTP/1.1\r\n{host}Connection: close\r\n\r\n");
     for (fields, status) in [
         ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "400 "),
@@ -83,7 +83,7 @@ fn a_head_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection() {
         .lines()
         .find(|line| line.contains("steelyard_api_refused_total{why=\"malformed\"}"));
     assert!(counted.is_some_and(|line| line.ends_with(" 18")), "{counted:?}");
-    // What is as it must be goes on.
+    // Well-formed requests still succeed.
     for got in over_both(&socket, tcp, &behind) {
         assert!(got.starts_with("HTTP/1.1 200 "), "{got}");
     }

@@ -1,4 +1,4 @@
-//! What stands around a change: the generation it asks for, keys that make it happen once, objects and refusals.
+//! Preconditions of a change: the expected generation, idempotency keys, and rejected requests.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -19,7 +19,7 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
     let json = ("content-type", "application/json");
     let first = socket.ask("POST /v1/servers/web/c", &[json, key("\"one\"")], add);
     assert_eq!((first.status, first.field("idempotency-replayed")), (200, None), "{first:?}");
-    // With or without the quotes it is the same key.
+    // The key is the same with or without quotes.
     let again = socket.ask("POST /v1/servers/web/c", &[json, key("one")], add);
     assert_eq!((again.status, &again.body), (200, &first.body));
     assert_eq!(again.field("idempotency-replayed"), Some("true"));
@@ -28,7 +28,7 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
     assert_eq!((without.status, without.problem().as_str()), (409, "server-exists"));
     let other = socket.ask("POST /v1/servers/web/d", &[json, key("one")], add);
     assert_eq!((other.status, other.problem().as_str()), (422, "idempotency-key"));
-    // A refusal is an answer too.
+    // An error response is replayed too.
     let bad = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
     let same = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
     assert_eq!((bad.status, same.status, &bad.body), (422, 422, &same.body));
@@ -40,7 +40,7 @@ fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
             "{wrong}"
         );
     }
-    // Many at once with one key: it happens once, whatever each of them is told.
+    // Concurrent requests with the same key: the change happens once. Each answer is 200 or 409.
     let weight = "{\"action\": \"weight\", \"weight\": 9}";
     let told: Vec<u16> = std::thread::scope(|scope| {
         let ask = || socket.ask("POST /v1/servers/web/a", &[json, key("three")], weight).status;
@@ -78,7 +78,7 @@ fn a_change_asks_for_the_generation_it_began_with() {
     assert_eq!(mistake.json()["findings"][0]["file"], "x.toml");
     assert_eq!(socket.config(), (more, "\"2\"".to_owned()));
     assert_eq!(put(&[("if-match", "*")], &text).field("etag"), Some("\"3\""));
-    // What was in force once can be read.
+    // Earlier generations can be read.
     let old = socket.ask("GET /v1/config?generation=2", &[], "");
     assert!(old.status == 200 && old.body.contains("[pool.more]"), "{old:?}");
     assert_eq!(socket.ask("GET /v1/config?generation=99", &[], "").problem(), "no-generation");
@@ -104,7 +104,8 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
     }
     assert_eq!(socket.config(), before);
     assert_eq!(balancer.client().get("/").status(), 200);
-    // What is the file's alone stays: nobody finds a daemon whose socket went elsewhere.
+    // Settings that only the file may change stay as they are, because a moved control socket would make the daemon
+    // unreachable.
     let put = |text: &str| socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], text);
     let elsewhere = put("[global]\n");
     assert_eq!((elsewhere.status, elsewhere.problem().as_str()), (403, "program-not-allowed"));
@@ -113,7 +114,7 @@ fn an_empty_text_is_no_configuration_unless_it_says_so() {
     let done = put(&global);
     assert_eq!((done.status, done.json()["generation"].as_u64()), (200, Some(2)), "{done:?}");
     assert_eq!(socket.config().0, global);
-    // Back is the way that it always is.
+    // A rollback still works as usual.
     assert_eq!(socket.ask("POST /v1/rollback", &[], "").status, 200);
     assert_eq!(balancer.client().get("/").status(), 200);
 }
@@ -165,7 +166,7 @@ fn objects_are_read_as_written_and_patched_alone() {
     assert_eq!(socket.ask("PATCH /v1/config", &[kind], "{}").status, 200, "in any case");
     let kind = socket.ask("PATCH /v1/config", &[("content-type", "text/plain")], "{}");
     assert_eq!(kind.status, 415);
-    // The same words as the program's.
+    // The API reports the same findings as the program.
     let said = balancer.dir().write("bad.toml", "[service.x]\nlisten = 1\n");
     let said = std::process::Command::new(tests::e2e::balancer::program())
         .args(["apply", "--socket"])

@@ -1,4 +1,4 @@
-//! Two hundred who change the configuration at once, each by its own request to the running daemon.
+//! Two hundred clients change the configuration of the running daemon at once, each by its own request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,9 +9,9 @@ use tests::e2e::servers::{addresses, origin};
 
 use crate::client::{ApiSocket, PATCH, TOML};
 
-/// Those that send a patch, which needs no generation.
+/// Clients that send a patch, which needs no generation.
 const PATCHING: usize = 160;
-/// Those that replace the whole, if it is still what they have read.
+/// Clients that replace the whole configuration if it is still the one they have read.
 const REPLACING: usize = 40;
 
 #[test]
@@ -49,7 +49,7 @@ fn of_two_hundred_writers_none_is_lost_and_none_mixes_two() {
     figure(format!("writers: {} at once, {again} refused and repeated", PATCHING + REPLACING));
 }
 
-/// One pool more; its generation.
+/// Adds a pool, and returns the new generation.
 fn write(socket: &ApiSocket, writer: usize, again: &AtomicUsize) -> u64 {
     let address = format!("10.1.0.1:{}", 1000 + writer);
     if writer < PATCHING {

@@ -1,6 +1,6 @@
-//! Clients of the ways that examples are reached, and the stand-in that says its name.
+//! Clients for each protocol of the examples, and the stand-in server that responds with its name.
 //!
-//! Every read has a deadline; it judges nothing.
+//! Every read has a deadline. This module asserts nothing.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -25,20 +25,20 @@ pub struct ProxyRequest {
     pub front: usize,
     pub protocol: RequestProtocol,
     pub method: &'static str,
-    /// Its host, or the name in TLS.
+    /// The host, or the SNI of TLS.
     pub host: &'static str,
     pub path: &'static str,
-    /// More fields, as lines.
+    /// Further fields, as lines.
     pub more: &'static str,
 }
 
-/// What a client sees of who answered.
+/// The parts of a response that a client sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyAnswer {
-    /// The status; 0 where there is none.
+    /// The status; 0 if there is none.
     pub status: u16,
     pub server: Option<String>,
-    /// Where it is sent, as a browser resolves it.
+    /// The redirect target, as a browser resolves it.
     pub location: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct ProxyClient {
 }
 
 impl ProxyClient {
-    /// One that trusts this authority.
+    /// A client that trusts this authority.
     pub fn new(ca: &Path) -> ProxyClient {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(ca).unwrap()).unwrap();
@@ -59,7 +59,7 @@ impl ProxyClient {
         ProxyClient { tls: Arc::new(config), ca: ca.to_owned() }
     }
 
-    /// Asks on a connection of its own.
+    /// Sends a request on a new connection.
     pub fn ask(&self, front: SocketAddr, question: &ProxyRequest) -> ProxyAnswer {
         match question.protocol {
             RequestProtocol::Plain => {
@@ -142,7 +142,7 @@ fn seen(
     let Some(answer) = answer else {
         return ProxyAnswer { status: 0, server: None, location: None };
     };
-    // nginx writes whole addresses of itself where others write the path; a browser goes to the same place.
+    // nginx writes absolute URLs of itself where others write the path. A browser resolves both to the same URL.
     let scheme = if question.protocol == RequestProtocol::Plain { "http" } else { "https" };
     let own = format!("{scheme}://{}:{}", question.host.to_lowercase(), front.port());
     let whole = format!("{scheme}://{}/", question.host.to_lowercase());
@@ -168,7 +168,7 @@ fn said(front: SocketAddr, bytes: &[u8]) -> ProxyAnswer {
     ProxyAnswer { status: 0, server, location: None }
 }
 
-/// A server of bytes that says its name, and `+PONG` to `PING`, and ends.
+/// A TCP server that responds to `PING` with `+PONG` and to anything else with its name, and then closes.
 pub struct NamingServer {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -176,7 +176,7 @@ pub struct NamingServer {
 }
 
 impl NamingServer {
-    /// On a port of the loopback.
+    /// Starts on a port of the loopback.
     pub fn start(name: &'static str) -> NamingServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -208,12 +208,12 @@ impl Drop for NamingServer {
     }
 }
 
-/// Checks go away before they say anything, which is no fault.
+/// A health check may close the connection before it sends anything.
 fn says(mut stream: TcpStream, name: &str) {
     let mut piece = [0; 4096];
     let _ = stream.set_read_timeout(Some(DEADLINE));
     let mut read = stream.read(&mut piece);
-    // A header of the PROXY protocol may come alone before what is said.
+    // A PROXY protocol header may arrive alone, before the first data.
     if let Ok(length) = read
         && piece.starts_with(b"PROXY ")
         && piece[..length].ends_with(b"\r\n")

@@ -1,34 +1,34 @@
-//! Which examples of the converter run side by side, how, and what is asked of them.
+//! The converter's examples that run side by side, and the requests that are compared.
 //!
-//! A table: `stage` runs it. What is written otherwise than in the example's file is written so for both sides, each
-//! with its reason. Parts that the converter says it leaves out are not asked for.
+//! `stage` runs this table. Each replacement in an example's file has a reason and applies to both sides. Parts that
+//! the converter reports as left out are not tested.
 
 /// One example of `crates/convert/tests/data`.
 pub struct ConvertExample {
     pub file: &'static str,
-    /// What is written otherwise for both; DIR is the test's own directory.
+    /// Replacements for both sides. DIR is the test's directory.
     pub replacements: &'static [(&'static str, &'static str)],
-    /// Where it listens, and the same with PORT for a free port of the loopback.
+    /// The listen addresses in the file, and their replacements with PORT for a free port of the loopback.
     pub fronts: &'static [(&'static str, &'static str)],
-    /// Addresses of its servers, and their names as `pool/server`.
+    /// Addresses of the servers, and their names as `pool/server`.
     pub servers: &'static [(&'static str, &'static str)],
-    /// What its servers speak.
+    /// The protocol of the servers.
     pub origin_protocol: OriginProtocol,
     pub requests: &'static [RequestMatrix],
-    /// How each pool's requests are shared out.
+    /// The expected balancing of each pool.
     pub balance_checks: &'static [(&'static str, BalanceComparison)],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginProtocol {
     Http,
-    /// HTTP/1.1, but HTTP/2 without TLS where they are of this pool.
+    /// HTTP/1.1, but HTTP/2 without TLS for the servers of this pool.
     Http2Of(&'static str),
-    /// They say their name to whoever sends a byte.
+    /// Servers respond with their name to any byte.
     Bytes,
 }
 
-/// How a client comes.
+/// The protocol of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestProtocol {
     Plain,
@@ -36,30 +36,30 @@ pub enum RequestProtocol {
     Tls2,
     /// HTTP/2 by prior knowledge.
     Http2,
-    /// The beginning of TLS, with the host as its name.
+    /// A ClientHello with the host as SNI.
     Hello,
     Bytes,
 }
 
-/// How two balancers may differ in sharing out the same requests.
+/// How the distribution of the same requests may differ between the balancers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalanceComparison {
-    /// Not: as many for each server, give or take who is first in turn for each of the workers.
+    /// No difference: equal shares, with a tolerance for the first turn of each worker.
     RoundRobin,
-    /// By a key: the same question always finds the same server, and all servers are found.
+    /// By a key: the same request always reaches the same server, and all servers are used.
     ByKey,
-    /// By what is in progress, which is nothing with one client: all servers are found.
+    /// By requests in progress, which are always none with one client: all servers are used.
     LeastLoaded,
 }
 
-/// Questions to one listener: every host with every path and every kind of request, so many times.
+/// Requests to one listener: every host with every path and every method, `times` times.
 pub struct RequestMatrix {
-    /// Which of the fronts.
+    /// The index of the frontend.
     pub front: usize,
     pub protocol: RequestProtocol,
     pub hosts: &'static [&'static str],
     pub paths: &'static [&'static str],
-    /// Methods and more fields.
+    /// Methods and further fields.
     pub methods: &'static [(&'static str, &'static str)],
     pub times: usize,
 }
@@ -69,12 +69,12 @@ const GET: &[(&str, &str)] = &[("GET", "")];
 pub const HAPROXY_SHOP: ConvertExample = ConvertExample {
     file: "haproxy-shop.cfg",
     replacements: &[
-        // Where the machine's own HAProxy lives.
+        // Paths and users of an installed HAProxy.
         ("chroot /var/lib/haproxy", "chroot /"),
         ("user haproxy", ""),
         ("group haproxy", ""),
         ("log /dev/log local0", ""),
-        // So many descriptors a test has not.
+        // A test has fewer descriptors.
         ("maxconn 20000", "maxconn 200"),
         ("/run/haproxy/admin.sock", "DIR/admin.sock"),
         ("/etc/haproxy/certs", "DIR"),
@@ -172,11 +172,11 @@ pub const HAPROXY_SNI: ConvertExample = ConvertExample {
 pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
     file: "haproxy-database.cfg",
     replacements: &[
-        // Stand-ins speak no database and have ports of their own.
+        // Stand-ins implement no database protocol and have ports of their own.
         ("option pgsql-check user haproxy", ""),
         ("option mysql-check user monitor", ""),
         ("check port 3306", "check"),
-        // Left out: it speaks through a file.
+        // Left out, because this server has a Unix socket.
         ("server q3 /run/rabbit.sock check", ""),
     ],
     fronts: &[
@@ -231,7 +231,7 @@ pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
             times: 80,
         },
     ],
-    // One client has one address: `rabbit` always finds one server, which need not be the same on both sides.
+    // With one client address, `rabbit` always selects one server, which may differ between both sides.
     balance_checks: &[
         ("postgres", BalanceComparison::RoundRobin),
         ("redis", BalanceComparison::RoundRobin),
@@ -242,11 +242,11 @@ pub const HAPROXY_DATABASE: ConvertExample = ConvertExample {
 pub const HAPROXY_LIMITS: ConvertExample = ConvertExample {
     file: "haproxy-limits.cfg",
     replacements: &[
-        // Left out by the converter, and they would decide.
+        // Left out by the converter, and they would affect the result.
         ("lua-load /etc/haproxy/x.lua", ""),
         ("http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }", ""),
         ("use_backend %[req.hdr(host),lower,map(/etc/haproxy/hosts.map,web)]", ""),
-        // Stand-ins speak no TLS, have one page for checks, and no name server tells of them.
+        // Stand-ins have no TLS and one page for health checks, and no name server resolves them.
         (" ssl verify none sni str(web.internal)", ""),
         ("uri /up", "uri /healthz"),
         (
@@ -273,7 +273,7 @@ pub const HAPROXY_LIMITS: ConvertExample = ConvertExample {
 const LIMITS: RequestMatrix = RequestMatrix {
     front: 0,
     protocol: RequestProtocol::Plain,
-    // Not SHOP.example: HAProxy tells it from shop.example where nothing is said, and names have no case with us.
+    // `SHOP.example` is left out: HAProxy compares hosts case-sensitively by default, Steelyard does not.
     hosts: &["www.shop.example", "shop.example", "web.internal"],
     paths: &["/", "/x", "/ping", "/haproxy", "/haproxy/x", "/old/a?b=c", "/ping/x"],
     methods: &[
@@ -324,7 +324,7 @@ pub const HAPROXY_GRPC: ConvertExample = ConvertExample {
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/rooms/12", "/rooms/x", "/login"],
             methods: &[
-                // The first one is answered before any server is asked.
+                // The first request is answered without a server.
                 ("GET", "Cookie: session=1\r\n"),
                 ("GET", ""),
                 ("POST", "Cookie: session=1\r\n"),

@@ -1,7 +1,7 @@
-//! Side by side: HAProxy and nginx run a configuration, Steelyard what `convert` made of it, and the same requests
-//! reach the same servers.
+//! Side by side: HAProxy or nginx runs a configuration, Steelyard the converted one, and the same requests must reach
+//! the same servers.
 //!
-//! The converter's own rows and examples are in its crate.
+//! The converter's own tests and examples are in its crate.
 
 #![allow(
     clippy::unwrap_used,
@@ -121,7 +121,7 @@ const MORE: [(&str, &str); 4] = [
     ("GET", "User-Agent: A Mobile one\r\n"),
 ];
 
-/// What a client sees of who answered: the status, the server's name, where it is sent.
+/// The parts of a response that are compared: the status, the server's name and the redirect target.
 type AnswerSummary = (u16, Option<String>, Option<String>);
 
 fn ask(front: SocketAddr, method: &str, host: &str, path: &str, more: &str) -> AnswerSummary {
@@ -170,7 +170,7 @@ fn side_by_side(template: &str, file: &str, start: impl Fn(&TestDir, &str) -> Co
     }
     let text = std::fs::read_to_string(dir.join("converted.toml")).unwrap();
     assert!(differ.is_empty(), "{} differ:\n{}\n{text}", differ.len(), differ.join("\n"));
-    // Every server and the balancer itself had to answer, or the requests show nothing.
+    // The requests only prove something if every server and the balancer itself answered.
     assert!(by_server.len() == 5 && by_server.values().all(|count| *count >= 8), "{by_server:?}");
     tests::e2e::balancer::figure(format!("convert {file}: 320 requests, {by_server:?}"));
 }

@@ -1,6 +1,6 @@
-//! The same table for nginx.
+//! The table of nginx examples.
 //!
-//! What the fields mean is told in `examples`.
+//! `examples` documents the fields.
 
 use super::examples::{
     BalanceComparison, ConvertExample, OriginProtocol, RequestMatrix, RequestProtocol,
@@ -12,7 +12,7 @@ const GET: &[(&str, &str)] = &[("GET", "")];
 pub const NGINX_SHOP: ConvertExample = ConvertExample {
     file: "nginx-shop.conf",
     replacements: &[
-        // Where the machine's own nginx lives.
+        // Paths and users of an installed nginx.
         ("user www-data;", ""),
         ("/run/nginx.pid", "DIR/pid"),
         ("/var/log/nginx", "DIR"),
@@ -82,7 +82,7 @@ pub const NGINX_SHOP: ConvertExample = ConvertExample {
 pub const NGINX_HOSTS: ConvertExample = ConvertExample {
     file: "nginx-hosts.conf",
     replacements: &[
-        // nginx has it in what is sold only.
+        // Only the commercial nginx has this parameter.
         (" slow_start=30s", ""),
         ("/etc/nginx", "DIR"),
     ],
@@ -106,7 +106,7 @@ pub const NGINX_HOSTS: ConvertExample = ConvertExample {
             "old.example",
             "unknown.example",
         ],
-        // Below /ghost/ and /secret stand-ins would need TLS and a password.
+        // Paths below /ghost/ and /secret are left out: the stand-ins have no TLS and no password.
         paths: &[
             "/",
             "/page",
@@ -126,7 +126,7 @@ pub const NGINX_HOSTS: ConvertExample = ConvertExample {
         methods: BOTH,
         times: 2,
     }],
-    // One client has one address: `wiki` always finds one server, which need not be the same on both sides.
+    // With one client address, `wiki` always selects one server, which may differ between both sides.
     balance_checks: &[("blog", BalanceComparison::RoundRobin)],
 };
 
@@ -172,9 +172,9 @@ pub const NGINX_REWRITES: ConvertExample = ConvertExample {
 pub const NGINX_DUMP: ConvertExample = ConvertExample {
     file: "nginx-dump.conf",
     replacements: &[
-        // nginx has it in what is sold only.
+        // Only the commercial nginx has this directive.
         ("sticky cookie srv_id expires=1h;", ""),
-        // As it was written before 1.25.
+        // The syntax before nginx 1.25.
         ("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
         ("/etc/ssl/private", "DIR"),
         ("/etc/ssl", "DIR"),
@@ -195,7 +195,7 @@ pub const NGINX_DUMP: ConvertExample = ConvertExample {
             methods: BOTH,
             times: 10,
         },
-        // As many as go at once.
+        // As many requests as the rate limit allows at once.
         RequestMatrix {
             front: 0,
             protocol: RequestProtocol::Plain,
@@ -222,9 +222,9 @@ pub const NGINX_DUMP: ConvertExample = ConvertExample {
 pub const NGINX_STREAM: ConvertExample = ConvertExample {
     file: "nginx-stream.conf",
     replacements: &[
-        // Left out: datagrams are forwarded as packets.
+        // Left out: Steelyard forwards datagrams as packets.
         ("server { listen 53 udp; proxy_pass dns; }", ""),
-        // Where clients of the test come from.
+        // The addresses of the test's clients.
         ("allow 10.0.0.0/8;", "allow 127.0.0.0/8;"),
     ],
     fronts: &[
@@ -278,8 +278,8 @@ pub const NGINX_STREAM: ConvertExample = ConvertExample {
             times: 40,
         },
     ],
-    // One client has one address: `web` always finds one server, which need not be the same on both sides. With
-    // nothing in progress the heavier one of `apps` is always the least loaded with us; nginx takes turns then.
+    // With one client address, `web` always selects one server, which may differ between both sides. Without requests
+    // in progress, Steelyard always selects the heavier server of `apps`, and nginx takes turns.
     balance_checks: &[
         ("blog", BalanceComparison::RoundRobin),
         ("db", BalanceComparison::RoundRobin),

@@ -1,6 +1,6 @@
-//! Runs one example beside what was made of it, and compares what clients see.
+//! Runs one example beside its conversion, and compares the responses.
 //!
-//! What is asked stands in `examples`, how in `ask`.
+//! `examples` lists the requests; `ask` sends them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,7 +20,7 @@ use tests::e2e::wait;
 use super::client::{NamingServer, ProxyAnswer, ProxyClient, ProxyRequest};
 use super::examples::{BalanceComparison, ConvertExample, OriginProtocol};
 
-/// Where the converter's examples are.
+/// The folder of the converter's examples.
 pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/convert/tests/data")
 }
@@ -61,7 +61,7 @@ pub fn run(example: &ConvertExample, start: impl Fn(&TestDir, &str) -> Command) 
     }
 }
 
-/// What one balancer answered.
+/// The responses of one balancer.
 struct ComparedBalancer<'a> {
     client: &'a ProxyClient,
     fronts: Vec<ReservedPort>,
@@ -79,7 +79,7 @@ impl ComparedBalancer<'_> {
         }
     }
 
-    /// The answer without the server's own name, which is counted.
+    /// The response without the server's name, which is counted.
     fn ask(&mut self, question: &ProxyRequest) -> ProxyAnswer {
         let mut seen = self.client.ask(self.fronts[question.front].address(), question);
         if let Some(server) = seen.server.take() {
@@ -98,7 +98,7 @@ impl ComparedBalancer<'_> {
     }
 }
 
-/// How the same requests were shared out on both sides.
+/// Compares the distribution of the same requests on both sides.
 fn check_balance(
     file: &str,
     pool: &str,
@@ -123,7 +123,7 @@ fn check_balance(
     }
 }
 
-/// What taking turns may be off by: workers take turns each on its own.
+/// The allowed difference in round robin, because each worker has its own turn.
 const TURN: u32 = 4;
 
 fn questions(example: &ConvertExample) -> Vec<ProxyRequest> {
@@ -144,7 +144,7 @@ fn questions(example: &ConvertExample) -> Vec<ProxyRequest> {
     all
 }
 
-/// Waits until each listener's first question is answered by both.
+/// Waits until both sides answer each listener's first request.
 fn wait_until_ready(sides: &[ComparedBalancer<'_>; 2], questions: &[ProxyRequest]) {
     let mut known = BTreeSet::new();
     for question in questions.iter().filter(|question| known.insert(question.front)) {
@@ -161,7 +161,7 @@ fn wait_until_ready(sides: &[ComparedBalancer<'_>; 2], questions: &[ProxyRequest
     }
 }
 
-/// Waits until every server that is probed was: until then those that were go before the others.
+/// Waits until every checked server has a health verdict. Until then, servers with a verdict are preferred.
 fn check_known(dir: &TestDir) {
     let text = std::fs::read_to_string(dir.join("converted.toml")).unwrap();
     if !text.contains("probe = ") {
@@ -239,7 +239,7 @@ fn write(
     dir.write(example.file, text);
 }
 
-/// Files that examples name; the authority's certificate is returned.
+/// Writes the files that the examples name, and returns the authority's certificate.
 fn files(dir: &TestDir) -> PathBuf {
     let authority = CertificateAuthority::new("test authority");
     let names = ["shop.example", "*.shop.example", "*.example"];
@@ -266,8 +266,8 @@ fn files(dir: &TestDir) -> PathBuf {
     authority.write(dir.join("ca.pem"))
 }
 
-/// What nginx itself runs: one process in the foreground, with all it writes in the test's directory. The files that
-/// `nginx -T` printed are files again.
+/// The configuration that nginx itself runs: one process in the foreground, with all files in the test's directory. The
+/// parts of the output of `nginx -T` become files.
 pub fn for_nginx(dir: &TestDir, text: &str) -> String {
     let at = dir.path().display();
     let mut parts = text.split("# configuration file ").skip(1);
@@ -301,10 +301,10 @@ pub fn for_nginx(dir: &TestDir, text: &str) -> String {
 
 const ALONE: &str = "daemon off; master_process off; error_log stderr crit;\n";
 
-/// Where Debian has nginx's `stream`; others build it in.
+/// Debian's file of nginx's `stream` module. Other builds include the module.
 const STREAM: &str = "/usr/lib/nginx/modules/ngx_stream_module.so";
 
-/// Runs `steelyard convert` and then what it wrote.
+/// Runs `steelyard convert` and then the converted configuration.
 pub fn converted(dir: &TestDir, file: &str, front: SocketAddr) -> ChildProcess {
     let output = dir.join("converted.toml");
     let mut command = Command::new(program());

@@ -1,5 +1,5 @@
-//! A machine of its own for what the pages say: a network, and folders that lie over the machine's `/etc`, `/run`,
-//! `/var/lib`, `/var/log` and `/tmp`, so that commands run as they are written. What they make goes with it.
+//! A separate machine for the documented commands: a network namespace, and bind mounts over `/etc`, `/run`,
+//! `/var/lib`, `/var/log` and `/tmp`. Commands therefore run as written, and their files are removed with the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,14 +12,14 @@ use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::start_with;
 use tests::e2e::{tools, wait};
 
-/// Folders of the machine that have another one over them: where, and what of this machine is copied into it.
+/// Folders that are covered by a bind mount, and the local files that are copied into them.
 const FOLDERS: [(&str, &str); 5] =
     [("/etc", "/etc/."), ("/run", ""), ("/var/lib", ""), ("/var/log", ""), ("/tmp", "")];
-/// Where commands are typed.
+/// The working directory of the commands.
 pub const HERE: &str = "/tmp/here";
-/// The home of whoever types them.
+/// The home directory of the user who runs the commands.
 pub const HOME: &str = "/tmp/home";
-/// What addresses of the pages stand for this machine's, those of servers among them.
+/// Addresses that the pages use for this machine and for its servers.
 const ADDRESSES: [&str; 8] = [
     "203.0.113.10/24",
     "203.0.113.53/24",
@@ -41,7 +41,7 @@ pub struct DocumentHost {
 }
 
 impl DocumentHost {
-    /// A new one, or why there can be none here.
+    /// Creates the machine, or returns the reason why that is impossible.
     pub fn new() -> Result<DocumentHost, String> {
         let namespace = TestNamespace::new()?;
         let dir = TestDir::new();
@@ -71,7 +71,7 @@ impl DocumentHost {
             balancer::program().display(),
             place(&dir, "/tmp/bin/steelyard").display()
         );
-        // The one that the others lie in comes last.
+        // `/tmp` is mounted last, because the sources of the other mounts are in it.
         for (over, _) in FOLDERS {
             script += &format!("mount --rbind {} {over}\n", place(&dir, over).display());
         }
@@ -88,25 +88,25 @@ impl DocumentHost {
         Ok(DocumentHost { keeper, _servers: servers.into(), _namespace: namespace, dir })
     }
 
-    /// Where a path of that machine is on this one.
+    /// The local path of a file on the machine.
     pub fn place(&self, path: &str) -> PathBuf {
         place(&self.dir, path)
     }
 
-    /// Writes a file of that machine; a path without a folder is where commands are typed.
+    /// Writes a file on the machine. A relative path is in the working directory.
     pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.place(&absolute(path));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    /// A line of a shell on that machine, which is ended after a minute.
+    /// A shell command on the machine, which is killed after a minute.
     pub fn shell(&self, line: &str, socket: Option<&str>) -> Command {
         let limited = Command::new(tools::program("timeout"));
         self.inside(limited, &["-s", "KILL", "60", "nsenter"], line, socket)
     }
 
-    /// The same with nothing between who starts it and the shell.
+    /// As `shell`, without a timeout around the command.
     fn inside(
         &self,
         mut command: Command,
@@ -132,7 +132,7 @@ impl DocumentHost {
         command
     }
 
-    /// A line on a terminal of that machine, where `q` is pressed once this is seen.
+    /// A command on a terminal of the machine. `q` is pressed once the screen shows `sees`.
     pub fn screen(&self, line: &str, socket: Option<&str>, sees: &str) -> Command {
         let seen = format!("grep -q '{sees}' seen");
         let press = format!("for n in $(seq 400); do {seen} && break; sleep 0.05; done; printf q");
@@ -140,17 +140,17 @@ impl DocumentHost {
         self.shell(&format!(": > seen && {{ {press}; }} | {script}"), socket)
     }
 
-    /// Runs a line to its end, which must be good.
+    /// Runs a command, which must succeed.
     pub fn done(&self, line: &str) -> Output {
         done(&mut self.shell(line, None))
     }
 
-    /// Whether a line comes to a good end.
+    /// Whether a command succeeds.
     pub fn well(&self, line: &str) -> bool {
         self.shell(line, None).output().is_ok_and(|output| output.status.success())
     }
 
-    /// Starts one program that goes on, and waits until it said this.
+    /// Starts a program that keeps running, and waits until its output contains `says`.
     pub fn start(&self, line: &str, socket: Option<&str>, says: &str) -> ChildProcess {
         let mut process = ChildProcess::start(self.inside(
             Command::new(tools::program("nsenter")),

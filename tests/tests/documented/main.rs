@@ -1,7 +1,7 @@
-//! Every command of the README and the pages below `docs/` is run, on a machine of its own, as it is written.
+//! Every command of the README and the pages below `docs/` is run as written, on a separate machine.
 //!
-//! `table` names those that are run otherwise, and those that are not run, each with its reason. What a command prints is
-//! not looked at beyond its exit code: that is for the tests of what it does.
+//! `table` lists the commands that are run differently or not at all, each with its reason. Only the exit code of a
+//! command is checked; its output is covered by other tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ use host::DocumentHost;
 use stage::DocumentStage;
 use table::{CommandTreatment, ROWS};
 
-/// Pages that begin with nothing, and come first.
+/// Pages that start on an empty machine; they run first.
 const ALONE: [&str; 2] = ["README.md", "docs/guides/ten-minutes.md"];
 
 #[test]
@@ -43,7 +43,7 @@ fn every_command_on_the_pages_works() {
     let mut run =
         DocumentRun { world: &world, rows: BTreeSet::new(), wrong: Vec::new(), figures: [0; 3] };
     let stage = DocumentStage::new(&world, &tree);
-    // The machine of the README is given up after it; the servers of the ten minutes are asked by other pages.
+    // The README's machine is reset after it. Other pages use the servers of the ten-minute guide.
     drop(run.page(&all, ALONE[0], None));
     stage.ten_minutes();
     let ten = run.page(&all, ALONE[1], Some("/tmp/shop.sock"));
@@ -64,17 +64,17 @@ fn every_command_on_the_pages_works() {
     assert!(done > 70 && not < 25, "{done} and {not} of {}", all.len());
 }
 
-/// What has been run.
+/// The progress of the run.
 struct DocumentRun<'w> {
     world: &'w DocumentHost,
     rows: BTreeSet<usize>,
     wrong: Vec<String>,
-    /// As written, otherwise, not at all.
+    /// Commands run as written, run differently, and skipped.
     figures: [usize; 3],
 }
 
 impl DocumentRun<'_> {
-    /// Runs a page's commands; what goes on is returned.
+    /// Runs a page's commands, and returns the processes that keep running.
     fn page(
         &mut self,
         all: &[ShownCommand],

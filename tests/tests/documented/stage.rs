@@ -1,5 +1,4 @@
-//! What the pages take for granted: the files that they name, the daemon of an installed machine, and what was captured
-//! there.
+//! Prerequisites of the pages: the files they name, the daemon of an installed machine, and its captures.
 
 use std::io::Read;
 
@@ -10,7 +9,7 @@ use tests::tree::{SourceTree, top};
 
 use crate::host::{DocumentHost, HOME};
 
-/// The configuration of the machine that pages other than the README and the ten minutes are about.
+/// The configuration of the installed machine, to which all pages but the README and the ten-minute guide refer.
 const INSTALLED: &str = r#"
 [global]
 control = { listen = "192.0.2.5:9443", certificate = "/etc/steelyard/control.pem", tokens = "/etc/steelyard/tokens",
@@ -96,7 +95,7 @@ dscontrol server add www:80:10.0.0.11 weight 3
 dscontrol server add www:80:10.0.0.12 weight 1
 ";
 
-/// What curl is told by its owner: a refusal is an error.
+/// The user's curl configuration, which makes an HTTP error a failure.
 const CURL: &str = "fail\nsilent\nshow-error\n";
 
 pub struct DocumentStage<'w> {
@@ -105,7 +104,7 @@ pub struct DocumentStage<'w> {
 }
 
 impl<'w> DocumentStage<'w> {
-    /// What the README and all pages need.
+    /// Writes the files that the README and all pages need.
     pub fn new(world: &'w DocumentHost, tree: &SourceTree) -> DocumentStage<'w> {
         let readme = configuration(tree, "README.md");
         world.write("new.toml", readme.replace("weight = 3", "weight = 2"));
@@ -127,7 +126,7 @@ impl<'w> DocumentStage<'w> {
         DocumentStage { world, ten_minutes: configuration(tree, "docs/guides/ten-minutes.md") }
     }
 
-    /// A machine on which nothing runs, for the ten minutes.
+    /// Prepares a machine without a running daemon, for the ten-minute guide.
     pub fn ten_minutes(&self) {
         self.world.write("shop.toml", &self.ten_minutes);
     }
@@ -159,7 +158,7 @@ impl<'w> DocumentStage<'w> {
         daemon
     }
 
-    /// What a page leaves to other machines and to whoever reads it.
+    /// Prepares what a page leaves to other machines and to the reader.
     pub fn before(&self, page: &str) -> Vec<ChildProcess> {
         let world = self.world;
         match page {
@@ -184,7 +183,7 @@ impl<'w> DocumentStage<'w> {
     }
 }
 
-/// Captures under the names of the pages.
+/// Captures with the file names that the pages use.
 fn captures(world: &DocumentHost) {
     let read = |name: &str| {
         let file = top().join("crates/trace/tests/captures").join(name);

@@ -1,21 +1,21 @@
-//! Commands of the pages that are not simply run to a good end: what is done instead, or why they are not run here.
+//! Commands of the pages that are run differently or skipped, each with its treatment and reason.
 //!
-//! A row that no page has is an error, so the table cannot outlive its commands.
+//! A row whose command is on no page is an error, so that the table stays up to date.
 
-/// What is done with a command.
+/// The treatment of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum CommandTreatment {
-    /// It is run and ends with one of these codes, because its answer is about the machine.
+    /// The command runs and ends with one of these codes, which depend on the machine.
     ExitCodes(&'static [i32]),
-    /// It is run as something else that does the same in less time, or with what the page leaves to the reader.
+    /// The command is replaced by a faster equivalent, or by one with the values that the page leaves to the reader.
     Replaced(&'static str),
-    /// It is run on a terminal, where `q` is pressed once this is seen.
+    /// The command runs on a terminal. `q` is pressed once the screen shows this text.
     Screen(&'static str),
-    /// It goes on until Ctrl-C, which is pressed once it said this.
+    /// The command runs until Ctrl-C, which is pressed once its output contains this text.
     Until(&'static str),
-    /// It said this and goes on, because later commands ask it.
+    /// The command prints this text and keeps running, because later commands need it.
     KeepsRunning(&'static str),
-    /// It is not run here.
+    /// The command is not run.
     Skipped(&'static str),
 }
 
@@ -26,7 +26,7 @@ const INSTALLS: &str = "packaging/prove installs the package in a fresh root";
 const UNDER_SYSTEMD: &str =
     "tests/tests/systemd.rs runs the unit with its drop-ins under a systemd of its own";
 
-/// The page, the command, what is done with it.
+/// The page, the command, and its treatment.
 pub const ROWS: &[(&str, &str, CommandTreatment)] = &[
     ("README.md", "make try", Skipped(BUILDS)),
     ("README.md", "make test", Skipped(BUILDS)),

@@ -1,4 +1,4 @@
-//! Connections that hold the listeners of control: orders and looks get through, whoever holds what.
+//! Connections that occupy the control listeners must not lock out commands and status requests.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use tests::e2e::flood::{self, ConnectionFlood, SourceAddresses};
 use tests::e2e::servers::{self, origin};
 use tests::e2e::wait;
 
-/// More than the socket has places.
+/// More connections than the socket's limit.
 const MANY: usize = 100;
 
 fn hold(balancer: &TestBalancer, word: &[u8]) -> Vec<UnixStream> {
     let socket = balancer.dir().join("sock");
     let held = (0..MANY).map(|_| {
         let mut stream = UnixStream::connect(&socket).unwrap();
-        // Those that get no place are closed at once.
+        // Ignored: a connection beyond the limit is closed at once.
         let _ = stream.write_all(word);
         stream
     });
@@ -33,7 +33,7 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
         b"GET /v1/sta",
         b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n",
-        // A body that does not come.
+        // A request whose body never arrives.
         b"PUT /v1/config HTTP/1.1\r\nHost: x\r\nIf-Match: *\r\nContent-Length: 50000\r\n\r\n#",
     ];
     for word in words {
@@ -55,7 +55,7 @@ fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
     }
 }
 
-/// The first line of what is answered to a look at the state, without a token; empty: nothing.
+/// The status of a request for `/v1/status` without a token. Empty if there is no response.
 fn looked(at: SocketAddr, from: u8) -> String {
     let Ok(stream) = flood::connect_from([127, 7, 7, from].into(), at) else {
         return String::new();
@@ -82,7 +82,7 @@ fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
         wait::until("it listens", || !looked(at, 1).is_empty());
         let crowd = ConnectionFlood::start(at, sources, (200, 100), b"");
         for last in 0..60 {
-            // Whether one address may look is the gate's; an answer comes in any case.
+            // The status may be 403 for some addresses, but every client gets a response.
             assert!(!looked(at, last).is_empty(), "{sources:?}");
         }
         crowd.stop();
@@ -90,10 +90,10 @@ fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
     }
 }
 
-/// A request whose body has begun and never ends.
+/// A request with an incomplete body.
 const BEGUN: &[u8] = b"POST /v1/explain/request HTTP/1.1\r\nHost: 127.0.0.1\r\n\
     Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{";
-/// More than one address may have places for.
+/// More connections than the limit for one address.
 const BODIES: usize = 200;
 
 #[test]
@@ -111,7 +111,8 @@ fn requests_whose_bodies_do_not_come_keep_nobody_of_the_same_address_out() {
         })
         .collect();
     for _ in 0..20 {
-        // More of each body comes, and no end; who was closed for a newcomer is no longer held.
+        // Sends more of each body but never the end. Connections that the daemon closed in favour of a new client are
+        // dropped from the list.
         held.retain_mut(|stream| stream.write_all(b" ").is_ok());
         wait::until("an answer, as soon as those bodies had their grace", || {
             !looked(at, 1).is_empty()

@@ -1,6 +1,6 @@
-//! The corpus of hostile and tricky requests over real sockets: exact answers, and exact bytes on the other side.
+//! The corpus of hostile and tricky requests over real sockets: exact responses, and exact bytes at the server.
 //!
-//! The cases and what they come to are `wire`'s; this adds the connection around them.
+//! The cases and their expected results are in the crate `wire`; this test adds the connections.
 
 use fuzz::corpus::{CorpusCase, load};
 use tests::e2e::balancer::TestBalancer;
@@ -13,11 +13,11 @@ use tests::e2e::recording_server::RecordingServer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendMode {
     Whole,
-    /// A byte at a time, each in a packet of its own.
+    /// One byte at a time, each in a separate packet.
     Dribbled,
 }
 
-/// Longer cases are not dribbled.
+/// Cases longer than this are not sent byte by byte.
 const DRIBBLED: usize = 600;
 
 #[test]
@@ -32,9 +32,9 @@ fn every_case_comes_to_the_same_byte_by_byte() {
 
 fn replay(sending: SendMode) {
     let recorder = RecordingServer::start();
-    // A connection for each request, so that its bytes can be told from those of others.
+    // A server connection for each request, so that the bytes of different requests are separate.
     let setup = BalancerConfig::http(&[recorder.address()]).pool("limit = { idle = 0 }");
-    // What senders say of earlier hops is believed, as in the corpus.
+    // Forwarding fields of the sender are trusted, as in the corpus.
     let setup = setup.service("trust = \"127.0.0.0/8\"");
     let balancer = TestBalancer::start(&setup.global("workers = 1"));
     let cases = load("requests");
@@ -55,7 +55,7 @@ fn replay(sending: SendMode) {
     }
 }
 
-/// What was wrong with a case.
+/// The mistakes of a case.
 fn one(
     case: &CorpusCase,
     sending: SendMode,
@@ -80,7 +80,7 @@ fn one(
     let connects = balancer.report_when_settled().pools[0].servers[0].connects.total;
     let passed = untold(recorder.take_after(connects).connections.concat());
     let wanted = as_seen_here(&case.passed, balancer);
-    // Of a body that breaks off only a beginning may have been passed on, and never its end.
+    // An incomplete body may be forwarded in part, but never to its end.
     let right = if in_a_body(case) { wanted.starts_with(&passed) } else { wanted == passed };
     (!right).then(|| {
         let [passed, wanted] = [passed, wanted].map(|bytes| bytes.escape_ascii().to_string());
@@ -88,7 +88,7 @@ fn one(
     })
 }
 
-/// Without the word that a connection ends with its request, which none of these is kept after.
+/// Removes the `Connection: close` line, which the balancer adds because no server connection is reused here.
 fn untold(mut passed: Vec<u8>) -> Vec<u8> {
     const LINE: &[u8] = b"\r\nConnection: close\r\n";
     let mut from = 0;
@@ -99,7 +99,7 @@ fn untold(mut passed: Vec<u8>) -> Vec<u8> {
     passed
 }
 
-/// The statuses that a case is answered with.
+/// The expected statuses of a case.
 fn expected(case: &CorpusCase) -> Vec<u16> {
     let accepted = case.expect.iter().filter(|line| line.starts_with("accepted")).count();
     let whole = accepted - usize::from(in_a_body(case));
@@ -107,7 +107,7 @@ fn expected(case: &CorpusCase) -> Vec<u16> {
     std::iter::repeat_n(200, whole).chain(refused).collect()
 }
 
-/// Whether the stream breaks off, or a rule, within a body.
+/// Whether the stream ends, or a rule is broken, within a body.
 fn in_a_body(case: &CorpusCase) -> bool {
     match case.expect.as_slice() {
         [.., last] if last.starts_with("refused-body") => true,
@@ -116,12 +116,12 @@ fn in_a_body(case: &CorpusCase) -> bool {
     }
 }
 
-/// Every answer until the connection ends.
+/// All responses until the connection ends.
 fn answers(mut client: HttpClient) -> Vec<ReceivedMessage> {
     std::iter::from_fn(|| client.answer_or_end()).collect()
 }
 
-/// Sends everything that is still taken.
+/// Sends the bytes until the peer closes the connection.
 fn send(client: &HttpClient, bytes: &[u8], sending: SendMode) {
     match sending {
         SendMode::Whole => drop(client.try_send(bytes)),
@@ -135,7 +135,7 @@ fn send(client: &HttpClient, bytes: &[u8], sending: SendMode) {
     }
 }
 
-/// The corpus is written with other addresses than those of this connection.
+/// Replaces the corpus's addresses, which differ from those of this connection.
 fn as_seen_here(passed: &[u8], balancer: &TestBalancer) -> Vec<u8> {
     let text = passed.escape_ascii().to_string();
     let front = balancer.front().to_string();

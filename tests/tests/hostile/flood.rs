@@ -1,4 +1,5 @@
-//! Very many clients: idle ones cost little, and where descriptors end, those who are in are served on.
+//! Thousands of clients: idle clients use little memory, and connected clients are still served when descriptors run
+//! out.
 
 use tests::e2e::balancer::{TestBalancer, figure};
 use tests::e2e::balancer_config::BalancerConfig;
@@ -9,7 +10,7 @@ use tests::e2e::wait;
 
 const IDLE: usize = 5_000;
 const IDLE_BYTES: u64 = 12 << 20;
-/// Of those, what each client adds at most.
+/// The limit of the additional memory per client, in bytes.
 const EACH_BYTES: u64 = 800;
 
 #[test]
@@ -40,10 +41,10 @@ fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
     }
 }
 
-/// Descriptors that the daemon may open in the tests below.
+/// The daemon's descriptor limit in the following tests.
 const FEW: u32 = 200;
 
-/// Asks until it is answered by a server.
+/// Sends requests until a server answers one.
 fn answered_again(balancer: &TestBalancer) {
     wait::until("it recovers", || {
         let client = HttpClient::try_connect(balancer.front());
@@ -79,7 +80,7 @@ fn by_default_silent_clients_give_way_before_descriptors_run_out() {
 #[test]
 fn without_descriptors_those_inside_are_served_and_others_refused() {
     let origin = origin("a");
-    // More clients are admitted than there are descriptors.
+    // The limit of clients is higher than the number of descriptors.
     let setup =
         BalancerConfig::http(&[origin.address()]).global("connections = 10000\nworkers = 1");
     let balancer = TestBalancer::start_with_descriptors(FEW, &setup);

@@ -1,6 +1,6 @@
-//! 2,000 clients that say nothing, or begin a handshake of QUIC and do not go on, at 200 new ones a second, before the default
-//! configuration with one worker: how many of 1,000 honest requests fail, and what becomes of their times. With
-//! STEELYARD_LONG alone (`tests/prove admission`).
+//! A flood of 2,000 clients plus 200 new ones a second against the default configuration with one worker. The clients
+//! are silent, or never complete a QUIC handshake. Counts how many of 1,000 honest requests fail, and compares their
+//! latencies. Runs only with STEELYARD_LONG (`tests/prove admission`).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -24,24 +24,24 @@ use tests::e2e::wait::{self, DEADLINE};
 
 const CROWD: (usize, u32) = (2_000, 200);
 const HONEST: usize = 1_000;
-/// Between two honest requests, each on a connection of its own.
+/// The interval between two honest requests, each on a new connection.
 const PACE: Duration = Duration::from_millis(10);
-/// The same of the API, whose clients may ask 50 times a second.
+/// The interval for the API, which allows 50 requests a second.
 const SLOW_PACE: Duration = Duration::from_millis(25);
 
-/// Between two honest requests over HTTP/3, whose client takes long for a handshake.
+/// The interval for HTTP/3, whose client needs long for a handshake.
 const QUIC_PACE: Duration = Duration::from_millis(40);
 
 const NAME: &str = "shop.example";
 
-/// What honest clients met.
+/// The results of the honest clients.
 struct HonestClients {
     failed: Vec<String>,
-    /// What 99 of 100 requests stay below.
+    /// The 99th percentile of the request times.
     p99: Duration,
 }
 
-/// Asks so often, at that pace.
+/// Sends `HONEST` requests at this pace.
 fn asked(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients {
     let mut failed = Vec::new();
     let mut times = Vec::new();
@@ -60,7 +60,7 @@ fn asked(ask: &dyn Fn() -> Result<(), String>, pace: Duration) -> HonestClients 
     HonestClients { failed, p99: times[HONEST * 99 / 100] }
 }
 
-/// The same over HTTP/3, by another library.
+/// As `asked`, over HTTP/3 with another library.
 fn asked_http3(front: SocketAddr, ca: &Path) -> HonestClients {
     let mut command = Command::new(tool("quic/bin/python3"));
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/honest.py"));
@@ -74,7 +74,7 @@ fn asked_http3(front: SocketAddr, ca: &Path) -> HonestClients {
     HonestClients { failed, p99: Duration::from_secs_f64(p99 / 1000.0) }
 }
 
-/// With and without a crowd.
+/// Compares the results with and without a flood.
 fn compared<C>(
     what: &str,
     honest: impl Fn() -> HonestClients,
@@ -97,7 +97,7 @@ fn compared<C>(
     }
 }
 
-/// The same before clients of TCP that say nothing.
+/// As `compared`, with a flood of silent TCP clients.
 fn compared_tcp(what: &str, at: SocketAddr, pace: Duration, ask: &dyn Fn() -> Result<(), String>) {
     compared(what, || asked(ask, pace), |sources| ConnectionFlood::start(at, sources, CROWD, b""));
 }
@@ -106,7 +106,7 @@ fn answered(mut stream: impl Read + Write, path: &str) -> Result<(), String> {
     let ask = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
     let mut answer = Vec::new();
     let sent = stream.write_all(ask.as_bytes()).and_then(|()| stream.flush());
-    // Under TLS some ends are no errors of the answer.
+    // Under TLS, some ways to close are not errors of the response.
     let ended = sent.and_then(|()| stream.read_to_end(&mut answer).map(drop));
     if answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.1 401") {
         return Ok(());
@@ -164,7 +164,7 @@ fn silent_clients_hurt_nobody() {
     let keys = format!(", listen = \"{api}\", tokens = \"DIR/tokens\"");
     let balancer = TestBalancer::start(&plain.control(&keys));
     wait::until("it listens", || TcpStream::connect(api).is_ok());
-    // The page takes no token.
+    // The page needs no token.
     compared_tcp("the API over TCP", api, SLOW_PACE, &|| {
         connected(api).and_then(|stream| answered(stream, "/"))
     });
@@ -178,7 +178,7 @@ fn config(ca: &Path) -> Arc<ClientConfig> {
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let mut config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
-    // Each shakes hands anew.
+    // Each connection makes a full handshake.
     config.resumption = rustls::client::Resumption::disabled();
     Arc::new(config)
 }

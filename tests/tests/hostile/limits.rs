@@ -1,4 +1,4 @@
-//! Limits: what is beyond them is refused with the cause, and they let go again.
+//! Limits: a request beyond a limit is rejected with the cause, and succeeds again below the limit.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -6,7 +6,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{echo, origin};
 use tests::e2e::wait;
 
-/// The status of the next answer and its cause.
+/// The status and the cause of the next response.
 fn refusal(client: &mut HttpClient) -> (u16, String) {
     let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())
@@ -70,7 +70,7 @@ fn heads_beyond_their_limits_are_refused_and_closed() {
         ("/".to_owned(), fields(10), 431, "head-too-large"),
         ("/".to_owned(), format!("X: {}\r\n", "y".repeat(1_900)), 200, ""),
         ("/".to_owned(), format!("X: {}\r\n", "y".repeat(2_100)), 431, "head-too-large"),
-        // More than any buffer, without an end.
+        // Longer than any buffer, and never finished.
         ("/".to_owned(), format!("X: {}\r\n", "y".repeat(500_000)), 431, "head-too-large"),
     ];
     for (target, fields, status, cause) in rows {
@@ -98,7 +98,7 @@ fn a_server_at_its_cap_makes_others_wait_for_their_time_or_their_turn() {
     wait::until("a busy server", || balancer.server("a").in_flight == 1);
     let mut waiting = balancer.client();
     assert_eq!(refusal(waiting.send_get("/")), (503, "queue-timeout".into()));
-    // One waits, so that the next finds the queue full.
+    // One request waits, so that the next finds the queue full.
     let mut two = [balancer.client(), balancer.client()];
     let mut causes: Vec<String> = Vec::new();
     for client in &mut two {

@@ -1,4 +1,4 @@
-//! Hostile and hopeless clients against the built program: what breaks the rules, what is slow, what is too much.
+//! Hostile clients against the built program: malformed, slow and excessive traffic.
 
 #![allow(
     clippy::unwrap_used,

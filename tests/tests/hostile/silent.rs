@@ -1,4 +1,4 @@
-//! Connections that do nothing, up to every limit and beyond: whoever has a request is served.
+//! Idle connections up to every limit and beyond it: clients with requests are still served.
 
 use std::net::Ipv4Addr;
 
@@ -23,7 +23,7 @@ fn from(balancer: &TestBalancer, last: u8) -> HttpClient {
     )
 }
 
-/// The status that a new client from there gets.
+/// The status that a new client at this address receives.
 fn asked(balancer: &TestBalancer, last: u8) -> (u16, String) {
     let mut client = from(balancer, last);
     client.send(ASK);
@@ -41,7 +41,7 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
             let balancer = TestBalancer::start(&setup.global("workers = 1"));
             let crowd = ConnectionFlood::start(balancer.front(), sources, (100, 30), word);
             let mut kept = from(&balancer, 1);
-            // Half-open ones go once they have stalled.
+            // A half-sent request is only evicted once it has stalled.
             wait::until("room", || {
                 kept = from(&balancer, 1);
                 kept.try_send(ASK).is_ok()
@@ -53,7 +53,7 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
                 }
             }
             assert_eq!(kept.get("/").status(), 200, "{sources:?}");
-            // One address has half of the places, and the others need none of those.
+            // A single address gets at most half of the places, so that the other clients never compete with it.
             if sources != SourceAddresses::One {
                 let evicted = if word.is_empty() { "evicted-silent" } else { "evicted-stalled" };
                 wait::until("the crowd has filled its places", || limit(&balancer, evicted) > 0);

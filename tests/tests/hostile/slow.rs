@@ -1,4 +1,4 @@
-//! Clients that take their time: each is cut at its limit and counted, and nobody else notices.
+//! Slow clients: each is closed at its limit and counted, and other clients do not notice.
 
 use api::types::Report;
 use lab::origin::TestOrigin;
@@ -8,13 +8,13 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{echo, origin};
 use tests::e2e::wait;
 
-/// How often this cause ended something.
+/// The number of requests and connections that this cause ended.
 fn ended_by(report: &Report, cause: &str) -> u64 {
     let causes = &report.total.causes;
     causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)
 }
 
-/// Others are served while slow clients hold their connections.
+/// Checks that other clients are served while slow clients hold their connections.
 fn nobody_waits(balancer: &TestBalancer) {
     let mut client = balancer.client();
     for _ in 0..20 {
@@ -33,7 +33,7 @@ fn a_head_that_trickles_in_is_refused_at_its_time() {
         client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ");
     }
     nobody_waits(&balancer);
-    // One goes on sending: that buys no time.
+    // A client that keeps sending gets no more time.
     let going_on = &slow[0];
     wait::until("an answer to the one that goes on", || {
         going_on.stream().set_nonblocking(true).unwrap();
@@ -108,9 +108,9 @@ fn a_client_that_stops_reading_is_cut_and_its_server_released() {
     }
 }
 
-/// So many clients never read.
+/// The number of clients that never read.
 const STALLED: u64 = 200;
-/// What each may cost of the daemon's own memory.
+/// The limit of the daemon's memory per client, in bytes.
 const STALLED_BYTES: u64 = 64 * 1024;
 
 #[test]
@@ -135,7 +135,7 @@ fn tcp_clients_that_never_read_hold_little_of_our_memory() {
     assert!(each <= STALLED_BYTES, "{each} bytes for each stalled connection");
 }
 
-/// Bytes that each stalled client costs, after those that a first one costs once.
+/// The resident memory in bytes per stalled client. Eight earlier clients absorb the one-time costs.
 fn stalled(balancer: &TestBalancer, server: &TestOrigin, ask: &[u8], what: &str) -> u64 {
     let open = |count: u64| -> Vec<HttpClient> {
         let under_way = balancer.report().total.requests.in_flight;
@@ -162,7 +162,7 @@ fn stalled(balancer: &TestBalancer, server: &TestOrigin, ask: &[u8], what: &str)
     each
 }
 
-/// Waits until nothing moves any more.
+/// Waits until no more bytes are transferred.
 fn at_rest(balancer: &TestBalancer) {
     let mut seen = (0, 0);
     let mut looks = 0;

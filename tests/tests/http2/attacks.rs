@@ -1,4 +1,5 @@
-//! Attacks on a connection: each meets its limit, which names itself in the log and is counted, and others go on.
+//! Attacks over HTTP/2: each reaches its limit, which is named in the log and counted. Other connections are not
+//! affected.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -22,7 +23,8 @@ impl AttackedBalancer {
         AttackedBalancer { balancer, _origin: origin }
     }
 
-    /// The attack ended with this limit, which is logged and counted once, and the next client is served.
+    /// Checks that the attack ended at this limit, that the limit was logged and counted once, and that the next client
+    /// is served.
     fn ended(&self, last: &[Http2Frame], limit: &str, counter: &str) {
         let goaway = last.iter().rfind(|frame| frame.kind == kind::GOAWAY);
         assert_eq!(goaway.map(Http2Frame::code), Some(CALM), "{last:?}");
@@ -120,7 +122,7 @@ fn streams_that_we_are_made_to_reset_meet_the_same_limit() {
     for at in 0..500 {
         let stream = 2 * at + 1;
         client.get(stream, "/delay/600000");
-        // More than any window may be (RFC 9113 §6.9.1).
+        // Larger than the maximum window (RFC 9113 §6.9.1).
         client.send(kind::WINDOW, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
     }
     attacked.ended(&client.read_to_end(), "malformed-requests", "http2-malformed");
@@ -132,7 +134,7 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
     let attacked = AttackedBalancer::new("streams = 100");
     let mut clients: Vec<FrameClient> = Vec::new();
     for _ in 0..3 {
-        // Windows of nothing: heads may go, and no body.
+        // With windows of zero, response heads may be sent but no bodies.
         let mut client = FrameClient::connect_with(attacked.balancer.front(), &[(4, 0)]);
         for at in 0..STREAMS {
             client.get(2 * at + 1, "/bytes/1000000");
@@ -148,7 +150,7 @@ fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
         let line = metrics.lines().find(|line| line.starts_with("steelyard_held_bytes "));
         line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap()
     };
-    // What one connection may hold, and a little for each stream.
+    // The limit per connection, and a little for each stream.
     let most = 3 * (64 * 1024 + u64::from(STREAMS) * 1024);
     let seen: Vec<u64> = (0..5).map(|_| held()).collect();
     assert!(seen.iter().all(|held| *held <= most), "{seen:?} of {most}");
@@ -168,7 +170,7 @@ fn a_head_without_end_is_cut() {
     let last = client.read_to_end();
     assert!(last.iter().all(|frame| frame.kind != kind::HEADERS), "{last:?}");
     attacked.serves();
-    // Slowly: the head's own time ends it.
+    // A slow head ends at the header timeout.
     let mut client = FrameClient::connect(attacked.balancer.front());
     client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
     assert!(client.read_to_end().iter().any(|frame| frame.kind == kind::GOAWAY));
@@ -204,7 +206,7 @@ fn heads_beyond_their_limit_get_431() {
 fn a_bomb_of_compressed_heads_does_not_go_off() {
     let attacked = AttackedBalancer::new("");
     let mut client = FrameClient::connect(attacked.balancer.front());
-    // One long field enters the table; a byte repeats it after that.
+    // One long field is added to the dynamic table; after that, a single byte repeats the field.
     let value = "x".repeat(3_500);
     let mut block = head("GET", "/", &[]);
     block.extend([0x40, 4]);

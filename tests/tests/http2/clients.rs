@@ -1,4 +1,4 @@
-//! Decent clients: curl, h2load and the library's own, with and without TLS.
+//! Standard clients: curl, h2load and the library's client, with and without TLS.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -89,7 +89,7 @@ fn a_slow_reader_holds_up_nobody_and_little_memory() {
     for at in 0..20 {
         client.send(kind::HEADERS, WHOLE | 1, 2 * at + 1, &head("GET", "/bytes/50000000", &[]));
     }
-    // All of the connection's window is taken, and no more comes while nothing is given back.
+    // The connection's window is used up, and no more data arrives without a WINDOW_UPDATE.
     let mut came = 0;
     while came < 65_535 {
         came += client.next_of(kind::DATA).unwrap().payload.len();

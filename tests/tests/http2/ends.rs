@@ -1,4 +1,4 @@
-//! How connections end: in order and in two steps, or at their limits.
+//! How connections end: gracefully in two steps, or at their limits.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -10,7 +10,7 @@ fn last(frame: &Http2Frame) -> u32 {
     frame.payload[..4].iter().fold(0, |last, byte| last << 8 | u32::from(*byte)) & 0x7fff_ffff
 }
 
-/// Goes through both steps of an end while stream 1 waits for its body's end; `stop` orders it.
+/// Checks both steps of a graceful shutdown while the body of stream 1 is incomplete. `stop` starts the shutdown.
 fn in_two_steps(balancer: &TestBalancer, stop: impl FnOnce(&TestBalancer)) {
     let mut client = FrameClient::connect(balancer.front());
     client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/echo", &[]));
@@ -18,7 +18,7 @@ fn in_two_steps(balancer: &TestBalancer, stop: impl FnOnce(&TestBalancer)) {
     stop(balancer);
     let first = client.next_of(kind::GOAWAY).unwrap();
     assert_eq!((last(&first), first.code()), (0x7fff_ffff, 0), "no stream is lost yet");
-    // On its way before the client knew.
+    // A request that was sent before the client had seen the first GOAWAY.
     client.get(3, "/");
     let mut second = None;
     let mut answered = 0;
@@ -68,7 +68,7 @@ fn an_idle_connection_ends_at_its_limit() {
     client.get(1, "/");
     let rest = client.read_to_end();
     assert!(rest.iter().any(|frame| frame.kind == kind::GOAWAY && frame.code() == 0), "{rest:?}");
-    // Nothing at all after the preface.
+    // The client sends no frame after the preface.
     let mut client = FrameClient::connect(balancer.front());
     assert!(client.read_to_end().iter().any(|frame| frame.kind == kind::GOAWAY));
     balancer.report_when("two", |report| {

@@ -1,5 +1,4 @@
-//! gRPC with the library that Google keeps, at both ends: calls of every kind, their trailers, their failures, and
-//! streams both ways at once.
+//! gRPC with Google's library at both ends: every kind of call, trailers, failures, and bidirectional streams.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -10,7 +9,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::target::tool;
 
-/// The server; it ends with its standard input.
+/// The server, which ends when its standard input is closed.
 struct GrpcServer(Child);
 
 impl Drop for GrpcServer {
@@ -20,7 +19,7 @@ impl Drop for GrpcServer {
     }
 }
 
-/// The script, run by the Python that `tests/setup test` makes.
+/// The script, run by the Python environment of `tests/setup test`.
 fn script() -> Command {
     let mut command = Command::new(tool("venv/bin/python3"));
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/calls.py"));

@@ -1,7 +1,7 @@
-//! h2spec, strictly: every case of its suite over the sections of RFC 9113 and RFC 7541.
+//! h2spec in strict mode: every case of its suite over the sections of RFC 9113 and RFC 7541.
 //!
-//! Under TLS, where a connection is HTTP/2's from its first byte: on a port that speaks HTTP/1.1 too, what is no preface is
-//! answered in HTTP/1.1, which one of its cases takes for frames.
+//! Runs under TLS, where ALPN selects HTTP/2 from the first byte. On a cleartext port that also accepts HTTP/1.1, an
+//! invalid preface gets an HTTP/1.1 response, which one of the cases parses as frames.
 
 use std::process::Command;
 

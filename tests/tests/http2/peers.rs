@@ -1,5 +1,4 @@
-//! HTTP/2 towards the servers that people run: nginx, Apache httpd, Go, Node, hypercorn and Envoy, in TLS and by prior
-//! knowledge.
+//! HTTP/2 with common servers: nginx, Apache httpd, Go, Node, hypercorn and Envoy, over TLS and by prior knowledge.
 
 use std::fs::Permissions;
 use std::net::SocketAddr;
@@ -19,20 +18,20 @@ use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-/// How the names of Envoy's settings begin.
+/// The common prefix of Envoy's type names.
 const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
 const LARGE: usize = 1_000_000;
 
-/// A server, and what it can be asked for.
+/// A server and its capabilities.
 struct Http2Peer {
     address: SocketAddr,
-    /// It sends a request's body back.
+    /// The server returns the request's body.
     echoes: bool,
     trails: bool,
     _process: Box<dyn std::any::Any>,
 }
 
-/// Where certificate and key are; `None`: it is asked by prior knowledge.
+/// The file with certificate and key. `None` means HTTP/2 by prior knowledge.
 type PeerKeyPair<'a> = Option<&'a Path>;
 
 fn nginx(pair: PeerKeyPair) -> Http2Peer {
@@ -59,7 +58,7 @@ fn apache(pair: PeerKeyPair) -> Http2Peer {
     let dir = TestDir::new();
     let port = servers::reserve_port();
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
-    // Its workers are nobody, who reads what everybody may.
+    // Apache's workers run as the user `nobody` and need world-readable files.
     for file in [dir.write("large", "x".repeat(LARGE)), dir.write("hello", "hello")] {
         std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     }
@@ -102,7 +101,7 @@ fn apache(pair: PeerKeyPair) -> Http2Peer {
     Http2Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
 }
 
-/// It answers by itself, as soon as it has a request's head: the rest of a body is of no use to it.
+/// Envoy responds as soon as it has the request's head, and ignores the rest of the body.
 fn envoy(pair: PeerKeyPair) -> Http2Peer {
     let dir = TestDir::new();
     let port = servers::reserve_port();
@@ -147,7 +146,7 @@ fn envoy(pair: PeerKeyPair) -> Http2Peer {
     Http2Peer { address, echoes: false, trails: false, _process: Box::new((process, port, dir)) }
 }
 
-/// A program of ours on a library: it says where it listens.
+/// A project program based on a library. The program prints its listen address.
 fn program_of_ours(mut command: Command, pair: PeerKeyPair) -> Http2Peer {
     command.args(pair);
     let mut process = ChildProcess::start(command);
@@ -178,7 +177,7 @@ fn hypercorn(pair: PeerKeyPair) -> Http2Peer {
     program_of_ours(script(tool("venv/bin/python3"), "server.py"), pair)
 }
 
-/// Asks a server by both ways for everything that it can.
+/// Sends every supported request to a server, with TLS and by prior knowledge.
 fn both_ways(start: fn(PeerKeyPair) -> Http2Peer) {
     let authority = CertificateAuthority::new("test authority");
     let dir = TestDir::new();
@@ -224,7 +223,7 @@ fn asks(peer: &Http2Peer, balancer: &TestBalancer) {
     }
     let empty = ask(H2Request { body: None, ..H2Request::post("/echo", b"") });
     assert_eq!((empty.status, empty.body.len()), (200, 0));
-    // Clients of HTTP/1.1 too, whose requests have a Host.
+    // HTTP/1.1 clients too, whose requests have a Host field.
     let mut client = balancer.client();
     assert_eq!(client.get("/hello").body, b"hello");
     assert_eq!(client.post("/echo", b"body").status(), 200);

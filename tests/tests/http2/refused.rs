@@ -1,5 +1,5 @@
-//! Requests that HTTP/2 could smuggle into HTTP/1: each is refused, named where we see it, and nothing of it reaches a
-//! server.
+//! Requests that could smuggle HTTP/1 content through HTTP/2: each is rejected, named where the balancer itself detects
+//! it, and not forwarded.
 
 use api::types::RefusedRequest;
 use tests::e2e::balancer::TestBalancer;
@@ -21,7 +21,7 @@ fn get(more: &[(&str, &str)]) -> Vec<u8> {
     head("GET", "/smuggled", more)
 }
 
-/// Requests that the HTTP/2 library rejects itself, each by what is wrong with it.
+/// Requests that the HTTP/2 library itself rejects, each with its mistake.
 fn library_refusals() -> [(&'static str, Vec<u8>); 14] {
     [
         ("connection", get(&[("connection", "x-secret")])),
@@ -68,7 +68,7 @@ fn named_refusals() -> [(&'static str, Vec<u8>); 9] {
     ]
 }
 
-/// Waits until a request that was answered is among the last refused ones.
+/// Waits until the rejected request is among the recent rejected requests.
 fn is_kept(balancer: &TestBalancer, defect: &str) {
     let named = |one: &RefusedRequest| one.defect.as_deref() == Some(defect);
     wait::until("it is kept", || {

@@ -1,4 +1,4 @@
-//! HTTP/2 to servers: many requests on few connections, trailers and streams both ways, and what may be sent again.
+//! HTTP/2 to servers: many requests on few connections, trailers, bidirectional streams, and retries.
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ fn many_requests_share_a_connection() {
         answers.iter().all(|answer| answer.status == 200 && answer.body == b"one"),
         "{answers:?}"
     );
-    // Clients of HTTP/1 share it too.
+    // HTTP/1 clients share the connection too.
     let mut client = balancer.client();
     for _ in 0..20 {
         assert_eq!(client.get("/").body, b"one");
@@ -78,7 +78,7 @@ fn both_directions_stream_at_once() {
     client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/echo", &[("te", "trailers")]));
     for word in ["one", "two", "three"] {
         client.send(kind::DATA, 0, 1, word.as_bytes());
-        // The answer to a word comes before the next one is sent.
+        // The echo of each word arrives before the next word is sent.
         assert_eq!(client.next_of(kind::DATA).unwrap().payload, word.as_bytes());
     }
     client.send(kind::HEADERS, END | WHOLE, 1, &fields(&[("x-last", "yes")]));
@@ -122,7 +122,7 @@ fn a_connection_that_a_request_authenticates_serves_no_other() {
 fn what_was_not_processed_is_sent_again() {
     let origin = H2Origin::start(H2Behaviour { refusals: 2, ..PLAIN });
     let balancer = before(&[&origin], "\"only\"");
-    // Not even a POST is lost: the server has said that it did nothing.
+    // Even a POST is retried, because the server reported that it had not processed the request.
     let answer = &h2client::send_all(balancer.front(), &[H2Request::post("/refuse", b"once")])[0];
     assert_eq!((answer.status, answer.body.as_slice()), (200, &b"one"[..]));
     assert_eq!(origin.counts().refused.load(Ordering::Relaxed), 2);

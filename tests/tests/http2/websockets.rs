@@ -1,4 +1,4 @@
-//! WebSockets in HTTP/2 (RFC 8441) at either end, at both, and beside HTTP/1.1 at the other.
+//! WebSockets over HTTP/2 (RFC 8441) at either end or both, and with HTTP/1.1 at the other end.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -9,10 +9,10 @@ use tests::e2e::h2origin::{H2Behaviour, H2Origin};
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::websocket;
 
-/// Final, binary, masked with zeros.
+/// A final binary frame, masked with zeros.
 const HELLO: &[u8] = &[0x82, 0x85, 0, 0, 0, 0, b'h', b'e', b'l', b'l', b'o'];
 
-/// Opens a tunnel in HTTP/2 on stream 1.
+/// Opens an HTTP/2 tunnel on stream 1.
 fn open(balancer: &TestBalancer) -> FrameClient {
     let mut client = FrameClient::connect(balancer.front());
     let settings = client.next_of(kind::SETTINGS).unwrap();
@@ -59,7 +59,7 @@ fn from_http_2_to_http_2() {
     let setup = BalancerConfig::http(&[origin.address()]).global("workers = 1\n");
     let setup = setup.service("http2 = \"always\"\n").pool("http2 = \"only\"\n");
     let balancer = TestBalancer::start(&setup);
-    // The connection must be there before its settings can be known.
+    // The server connection must exist before its settings are known.
     assert_eq!(h2client::send_all(balancer.front(), &[H2Request::get("/")])[0].status, 200);
     let mut client = open(&balancer);
     client.send(kind::DATA, 0, 1, HELLO);
@@ -77,7 +77,7 @@ fn from_http_1_to_http_2() {
     let mut client = HttpClient::connect(balancer.front());
     client.send(websocket::REQUEST);
     let answer = client.read_answer_head();
-    // `:authority` says the host, and says it alone.
+    // Only `:authority` carries the host.
     assert_eq!((answer.status(), answer.field("x-host").as_deref()), (101, Some("-")));
     client.send(HELLO);
     assert_eq!(client.read_exactly(HELLO.len()), HELLO);

@@ -1,4 +1,4 @@
-//! The balancer of these tests, and a client by another library that does what it is told.
+//! The balancer's configuration for these tests, and a scripted client based on another library.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tests::e2e::target::tool;
 /// The name of the service.
 pub const NAME: &str = "shop.example";
 
-/// An authority, and the certificate of the service.
+/// A certificate authority, and the certificate of the service.
 pub struct Http3Authority {
     signer: CertificateAuthority,
     authority: PathBuf,
@@ -31,12 +31,12 @@ impl Http3Authority {
         Http3Authority { signer: authority, authority: file, pair, dir }
     }
 
-    /// A service that speaks HTTP/3, with these settings of it.
+    /// A service with HTTP/3 and these further keys of `http3`.
     pub fn setup(&self, servers: &[SocketAddr], http3: &str) -> BalancerConfig {
         self.setup_with(servers, http3, "")
     }
 
-    /// The same with more lines of the service.
+    /// As `setup`, with further lines of the service.
     pub fn setup_with(&self, servers: &[SocketAddr], http3: &str, lines: &str) -> BalancerConfig {
         let tls = format!("tls = {:?}\nhttp3 = {{ offer = \"on\"{http3} }}\n", self.pair);
         BalancerConfig::http(servers).service(&format!("{tls}{lines}"))
@@ -52,12 +52,12 @@ impl Http3Authority {
             .pair(self.dir.join(&format!("{name}.pem")), &certificate_for(&[NAME]).client(name))
     }
 
-    /// A client that is connected.
+    /// A connected client without a client certificate.
     pub fn client(&self, front: SocketAddr) -> Http3Client {
         self.connected(front, None)
     }
 
-    /// One that shows a certificate.
+    /// A connected client with a client certificate.
     pub fn client_with(&self, front: SocketAddr, certificate: &Path) -> Http3Client {
         self.connected(front, Some(certificate))
     }
@@ -68,7 +68,7 @@ impl Http3Authority {
         client
     }
 
-    /// One that may be refused.
+    /// A client whose handshake may fail.
     pub fn begin(&self, front: SocketAddr, certificate: Option<&Path>) -> Http3Client {
         let mut command = Command::new(tool("quic/bin/python3"));
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/client.py"));
@@ -88,29 +88,29 @@ pub struct Http3Client {
 }
 
 impl Http3Client {
-    /// Has it do something; what came of it.
+    /// Executes a command and returns its result.
     pub fn does(&mut self, order: Value) -> Value {
         self.told(&order);
         self.read()
     }
 
-    /// Asks for a path.
+    /// Sends a GET request for a path.
     pub fn get(&mut self, path: &str) -> Value {
         self.does(json!({ "do": "ask", "path": path }))
     }
 
-    /// Sends bytes on a stream of their own.
+    /// Sends raw bytes on a new stream.
     pub fn raw(&mut self, way: &str, bytes: &[u8], end: bool) -> Value {
         let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.does(json!({ "do": "raw", "way": way, "hex": hex, "end": end }))
     }
 
-    /// The code with which its connection has ended.
+    /// The error code with which the connection ended.
     pub fn ended(&mut self) -> Value {
         self.does(json!({ "do": "ended" }))
     }
 
-    /// Gives an order without waiting.
+    /// Sends a command without waiting for its result.
     pub fn told(&mut self, order: &Value) {
         writeln!(self.orders.as_mut().unwrap(), "{order}").unwrap();
     }

@@ -1,4 +1,4 @@
-//! Decent clients: aioquic and Chromium over HTTP/3, curl that is told of it.
+//! Standard clients: aioquic and Chromium over HTTP/3, and curl with Alt-Svc.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -72,7 +72,7 @@ fn bodies_and_trailers_go_both_ways_whole() {
         assert_eq!((&answer["status"], &answer["length"]), (&json!(200), &json!(3_000_000)));
         echoed.push(answer["sha256"].clone());
     }
-    // Of the bytes 0 to 250 over and over, as the client sends them.
+    // Both bodies repeat the bytes 0 to 250, as the client sends them.
     assert_eq!(echoed[0], echoed[1]);
     let trailers =
         json!({ "do": "ask", "path": "/echo", "body": "x", "trailers": { "x-last": "1" } });
@@ -98,7 +98,7 @@ fn a_client_that_moves_is_found_at_whatever_worker_its_packets_come() {
         let line = metrics.lines().find(|line| line.starts_with(name));
         line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0)
     };
-    // Twelve ports, four workers: that all of them lead to the first one happens once in sixteen million runs.
+    // Twelve ports and four workers: the chance that all twelve reach the first worker is one in sixteen million.
     let forwarded = metrics.lines().any(|line| {
         line.starts_with("steelyard_service_quic_packets_total{")
             && line.contains("forwarded")
@@ -171,7 +171,7 @@ fn chromium_is_served() {
     assert_eq!(line["status"], 200, "{said}");
 }
 
-/// The digest of the certificate's key, as Chromium wants it.
+/// The digest of the certificate's public key, in Chromium's format.
 fn pin(ours: &Http3Authority) -> String {
     let script = format!(
         "openssl x509 -in {:?} -pubkey -noout | openssl pkey -pubin -outform der | \

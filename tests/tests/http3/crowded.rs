@@ -1,4 +1,4 @@
-//! Clients that begin a handshake and stop: up to the limit and beyond, others are served.
+//! Clients that stall in the handshake: other clients are served up to the limit and beyond it.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

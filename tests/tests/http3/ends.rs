@@ -1,4 +1,4 @@
-//! How connections end: in order when the program stops or hands over, and at their limits.
+//! How connections end: gracefully when the program stops or hands over, and at their limits.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -11,10 +11,11 @@ use crate::authority::{Http3Authority, Http3Client};
 /// The last stream that a client could open.
 const LAST: u64 = (1 << 62) - 4;
 
-/// Begins a request, has the end ordered, and sees that what is under way is answered and the client told in two steps.
+/// Starts a request and orders a shutdown. Checks that the request is answered and that the client receives both
+/// GOAWAYs.
 fn in_two_steps(client: &mut Http3Client, order: impl FnOnce()) {
     let stream = client.does(json!({ "do": "begin", "path": "/echo" }));
-    // What was begun before is there: this one came behind it.
+    // This later request was answered, so the balancer has received the earlier one too.
     assert_eq!(client.get("/")["status"], 200);
     order();
     let told = client.does(json!({ "do": "goaways", "count": 2 }));
@@ -60,7 +61,7 @@ fn a_takeover_breaks_no_request() {
     in_two_steps(&mut client, || {
         old.signal(Signal::USR2);
         successor = Some(place.wait_for_other_pid(old.pid()));
-        // The new process has the sockets, and hands on what belongs to the old one's connections.
+        // The new process has the sockets, and passes the packets of the old process's connections on to it.
         assert_eq!(ours.client(front).get("/")["status"], 200);
     });
     drop(client);

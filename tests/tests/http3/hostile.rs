@@ -1,4 +1,4 @@
-//! Hostile clients: frames where they may not be, heads that are too large, requests taken back, packets of noise.
+//! Hostile clients: misplaced frames, oversized heads, cancelled requests, and random packets.
 
 use std::net::UdpSocket;
 
@@ -17,7 +17,7 @@ fn broken_frames_end_the_connection_by_name() {
     let ours = Http3Authority::new();
     let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&ours.setup(&addresses(&origins), ""));
-    // On which stream, what, whether it ends there, and the code that it ends with.
+    // The kind of stream, the bytes, whether they end the stream, and the expected error code.
     type Row = (&'static str, &'static [u8], bool, u64);
     let rows: [Row; 10] = [
         ("both", &[0, 1, b'x'], false, 0x105),
@@ -59,11 +59,11 @@ fn heads_beyond_their_limits_are_refused_alone() {
     let lines = format!("tls = {:?}\nhttp3 = \"on\"\n{limit}", ours.pair);
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).service(&lines));
     let mut client = ours.client(balancer.front());
-    // HEADERS of a gibibyte, of which nothing follows.
+    // A HEADERS frame with a length of one gibibyte and no content.
     let stream = client.raw("both", &[1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0], false);
     let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
     assert_eq!(answer["status"], 431, "{answer}");
-    // Small on the way, large here: a field of the table, over and over.
+    // A small block that expands to a large head: one field of the table, repeated.
     let mut bomb = vec![1, 0x43, 0xea, 0, 0];
     bomb.extend([0xf9; 1_000]);
     let stream = client.raw("both", &bomb, true);
@@ -95,7 +95,7 @@ fn a_client_that_acknowledges_nothing_learns_that_its_connection_was_closed() {
     let mut client = ours.client(balancer.front());
     client.does(json!({ "do": "mute" }));
     let stream = client.does(json!({ "do": "start", "path": "/bytes/1000000" }));
-    // As much is on its way as may be, and the rest of it waits.
+    // The congestion window is full, and the rest of the response waits.
     client.does(json!({ "do": "came", "stream": stream, "count": 4_000 }));
     client.raw("one", &[0, 4, 0], false);
     assert_eq!(client.ended(), 0x103);
@@ -113,7 +113,7 @@ fn packets_of_noise_are_answered_with_little() {
     let mut sent = 0;
     for (at, piece) in bytes.chunks(1_200).enumerate() {
         let mut packet = piece.to_vec();
-        // Every fourth looks like the beginning of a connection.
+        // Every fourth packet resembles a QUIC Initial packet.
         if at % 4 == 0 && packet.len() > 20 {
             packet[..6].copy_from_slice(&[0xc3, 0, 0, 0, 1, 8]);
             packet[14] = 0;

@@ -1,4 +1,4 @@
-//! HTTP/3: clients of other makers, those that move, hostile ones, and how connections end.
+//! HTTP/3: clients of other vendors, connection migration, hostile clients, and connection shutdown.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Which address of a client is believed: not one that packets merely claim, on the wire or between processes.
+//! Validation of a client's address: an unvalidated address is not used, whether it is forged on the wire or between
+//! processes.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
@@ -13,7 +14,7 @@ use tests::skip::skip;
 
 use crate::authority::{Http3Authority, Http3Client};
 
-/// A service at all addresses, which sees whoever comes from 127.0.0.77 as an administrator.
+/// A service whose rule treats clients from 127.0.0.77 as administrators.
 fn guarded(ours: &Http3Authority, recorder: &RecordingServer) -> BalancerConfig {
     let rule = "rule = [\n\
         { name = \"admin\", when = { path = \"/admin\", not = { client = \"127.0.0.77\" } }, deny = true }]\n";
@@ -25,7 +26,7 @@ fn asks(client: &mut Http3Client, path: &str) -> Value {
     client.get(path)["status"].clone()
 }
 
-/// Clients in the log's lines for a path.
+/// The clients' addresses in the log's lines for a path.
 fn logged(balancer: &TestBalancer, path: &str, count: usize) -> Vec<String> {
     let of = |line: &Value| line["target"] == path;
     balancer.wait_for_log_line(path, |line| {
@@ -43,7 +44,7 @@ fn a_forged_source_is_seen_by_no_rule_no_log_and_no_server() {
     let mut client = ours.client(balancer.front());
     assert_eq!(asks(&mut client, "/admin"), 403);
     let forge = |path: &str| json!({ "do": "forge", "from": "127.0.0.77", "path": path });
-    // The second one comes when the machine has followed the first.
+    // The second request arrives after QUIC has followed the first one to the forged address.
     let streams = ["/first", "/admin", "/last"].map(|path| client.does(forge(path)));
     let ends = streams.map(|stream| {
         let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
@@ -70,7 +71,7 @@ fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there()
     let mut client = ours.client(balancer.front());
     let begun = client.does(json!({ "do": "begin", "path": "/echo?begun" }));
     let port = client.does(json!({ "do": "move" }));
-    // Its first answers at the new port are what validates it.
+    // The first responses on the new path validate the new port.
     for _ in 0..3 {
         assert_eq!(asks(&mut client, "/bytes/5000"), 200);
     }
@@ -86,7 +87,7 @@ fn a_client_that_has_moved_is_known_by_its_new_port_once_it_has_answered_there()
     );
 }
 
-/// Names of the sockets through which endpoints of this process get packets from others.
+/// Names of the sockets through which this process receives packets from other processes.
 fn relays(pid: u32) -> Vec<String> {
     let own: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
         .unwrap()

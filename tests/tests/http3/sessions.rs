@@ -1,5 +1,4 @@
-//! What a connection carries beside requests, and where it comes from: WebSockets (RFC 9220), certificates of clients,
-//! IPv6, and listeners on every address.
+//! Further features of connections: WebSockets (RFC 9220), client certificates, IPv6, and wildcard listeners.
 
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 
@@ -13,7 +12,7 @@ use tests::e2e::wait;
 
 use crate::authority::{Http3Authority, Http3Client};
 
-/// The beginning of a message: final, binary, five bytes, masked with zeros.
+/// The start of a message: a final binary frame of five bytes, masked with zeros.
 const HELLO: &str = "828500000000";
 const WORD: &str = "68656c6c6f";
 
@@ -41,7 +40,7 @@ fn websockets_pass_to_servers_of_http_1() {
             assert_eq!(came["hex"], format!("8205{WORD}").repeat(round), "{came}");
         }
     }
-    // Requests go on beside them.
+    // Requests on other streams are still served.
     assert_eq!(client.get("/")["status"], 200);
     for stream in &streams {
         write(&mut client, stream, "", true);
@@ -62,7 +61,7 @@ fn websockets_pass_to_servers_of_http_2() {
     let setup = ours.setup(&[origin.address()], "").global("workers = 1\n");
     let balancer = TestBalancer::start(&setup.pool("http2 = \"only\"\n"));
     let mut client = ours.client(balancer.front());
-    // The connection must be there before its settings can be known.
+    // The server connection must exist before its settings are known.
     assert_eq!(client.get("/")["status"], 200);
     let stream = websocket(&mut client);
     write(&mut client, &stream, &format!("{HELLO}{WORD}"), false);
@@ -87,7 +86,7 @@ fn servers_learn_who_the_client_is() {
     let seen = recorder.so_far().requests.pop().unwrap();
     let told = |name: &str| seen.field(&format!("x-client-cert-{name}")).unwrap_or_default();
     assert_eq!((told("verified"), told("subject")), ("yes".to_owned(), "CN=alice".to_owned()));
-    // The client of TLS 1.3 is done before it hears that it was refused.
+    // In TLS 1.3 the client completes the handshake before it learns of the rejection.
     let mut nobody = ours.begin(balancer.front(), None);
     if nobody.read() == "connected" {
         nobody.told(&json!({ "do": "ended" }));
@@ -124,7 +123,7 @@ fn answers_come_from_the_address_that_was_asked() {
     let balancer = TestBalancer::start(&setup);
     let port = balancer.front().port();
     assert_eq!(ours.client(([127, 0, 0, 3], port).into()).get("/")["status"], 200);
-    // A connected socket hears only whom it is connected to. Of a version that nobody speaks one is told at once.
+    // A connected UDP socket only receives from its peer. A packet of an unknown version is answered at once.
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect((Ipv4Addr::new(127, 0, 0, 2), port)).unwrap();
     socket.set_read_timeout(Some(wait::DEADLINE)).unwrap();

@@ -1,4 +1,4 @@
-//! Slow clients: heads and bodies that stop on the way, and answers that nobody takes.
+//! Slow clients: stalled heads and bodies, and responses that the client does not read.
 
 use api::types::Report;
 use serde_json::json;
@@ -24,7 +24,7 @@ fn a_head_that_stops_is_answered_and_the_connection_goes_on() {
     let origins = [servers::origin("a")];
     let balancer = TestBalancer::start(&patient(&ours, &origins));
     let mut client = ours.client(balancer.front());
-    // HEADERS of 40 bytes, of which five come.
+    // A HEADERS frame of 40 bytes, of which only five arrive.
     let stream = client.raw("both", &[1, 40, 0, 0, 0xd1, 0xd7, 0xc1], false);
     let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
     assert_eq!(answer["status"], 408, "{answer}");

@@ -1,4 +1,5 @@
-//! Sharing out work in the running program: ranks, hashes of requests, the judge, slow start, and what explains them.
+//! Load balancing in the running program: priorities, request hashing, the weight controller, slow start, and the
+//! explanations of each.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 

@@ -1,4 +1,5 @@
-//! Backups take over and give back, spill-over adds the next priority, a hash of a header keeps its server.
+//! Backup servers take over and give back, spill-over adds the next priority, and a header hash selects a stable
+//! server.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
 
-/// Who answers so many requests on one connection.
+/// The servers that answer `requests` requests on one connection.
 fn answering(balancer: &TestBalancer, requests: usize) -> BTreeSet<String> {
     let mut client = balancer.client();
     (0..requests).map(|_| client.get("/").field("x-origin").unwrap().to_owned()).collect()

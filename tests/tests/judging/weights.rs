@@ -1,4 +1,5 @@
-//! The judge lowers a busy server's weight, slow start lets one that comes back climb, and both are explained.
+//! The weight controller lowers a busy server's weight, slow start raises that of a returning server, and both are
+//! explained.
 
 use std::process::Command;
 
@@ -8,7 +9,7 @@ use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
-/// What `steelyard explain server` prints.
+/// The output of `steelyard explain server`.
 fn explained(balancer: &TestBalancer, what: &str) -> String {
     let mut command = Command::new(program());
     command.args(["explain", "server", what, "--socket"]).arg(balancer.dir().join("sock"));
@@ -67,7 +68,7 @@ fn a_server_that_comes_back_climbs() {
     });
     let mut client = balancer.client();
     let answers = (0..110).map(|_| client.get("/").field("x-origin").unwrap().to_owned());
-    // A worker takes the new schedule up between two of its events: it may be within these answers.
+    // A worker adopts the new schedule between two of its events, perhaps during these requests.
     let b = answers.filter(|name| name == "b").count();
     assert!((9..=11).contains(&b), "a tenth of a's share is {b} of 110");
     assert!(explained(&balancer, "web/b").contains("10 % of its share by slow start"));

@@ -1,4 +1,5 @@
-//! Load from several machines: agents in namespaces of their own, led from a third; one of them killed in mid-run.
+//! Load from several machines: two agents in separate namespaces, controlled from a third. One agent is killed during a
+//! run.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -39,7 +40,7 @@ ends = ["server", "lan"]
 addresses = ["10.67.1.4/24", []]
 "#;
 
-/// A network, taken down at the end.
+/// A network that is removed on drop.
 struct AgentNetwork(TestDir);
 
 impl AgentNetwork {
@@ -61,7 +62,7 @@ impl AgentNetwork {
         command
     }
 
-    /// This program on a host.
+    /// Runs this program on a host.
     fn on(&self, host: &str, words: &[&str]) -> Command {
         let own = program().display().to_string();
         self.command(&[&["exec", host, "--", &own, "bench"], words].concat())
@@ -117,7 +118,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     assert_eq!(counted, 601, "histograms are merged");
     assert!(whole.provenance.settings["agents"].contains("10.67.1.3:7009"));
 
-    // Each takes the source addresses that are its own.
+    // Each agent uses those source addresses that it has.
     let file = net.0.join("from.json");
     let from = ["--from", "10.67.1.2,10.67.1.3", "--close", "reset"];
     let done = bench(&[&["-n", "40", "-c", "4"], &from[..]].concat(), &file).output().unwrap();
@@ -135,7 +136,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     until("a line of progress, and both make load", || two.output().contains("10.67.1.1"));
     until("requests go out", || {
         let text = fs::read_to_string(format!("/proc/{}/net/snmp", serve.pid())).unwrap();
-        // Some hundred segments: the second run is on its way.
+        // After some hundred segments, the second run is in progress.
         let line = text.lines().filter(|line| line.starts_with("Tcp:")).nth(1).unwrap();
         line.split_whitespace().nth(10).unwrap().parse::<u64>().unwrap() > 1_900
     });
@@ -181,7 +182,7 @@ fn who_does_not_know_the_token_or_is_not_there_is_reported() {
     assert!(code == 2 && text.contains("chmod"), "{code} {text}");
     let (code, text) = order(&end, &token(&dir, "short", "short"));
     assert!(code == 2 && text.contains("at least 16"), "{code} {text}");
-    // A target that refuses is told by agents as by this machine.
+    // Agents report a refused connection in the same way as a local run.
     let (code, text) = order(&end, &theirs);
     assert!(code == 3 && text.contains("connect-refused"), "{code} {text}");
 }

@@ -1,4 +1,4 @@
-//! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
+//! `bench http` against nginx: counts, connection closing, scenarios, TLS, steps and files.
 
 use lab::result_note::NoteSeverity;
 use tests::e2e::balancer::TestBalancer;
@@ -19,7 +19,7 @@ fn every_request_is_counted_and_kept_with_its_origin() {
     let run = &result.runs[0];
     assert_eq!((figure(run, "answered"), figure(run, "failed")), (2_000.0, 0.0));
     assert_eq!(figure(run, "status-2xx"), 2_000.0);
-    // nginx ends a connection after a thousand requests.
+    // By default, nginx closes a connection after a thousand requests.
     assert!((8.0..=12.0).contains(&figure(run, "connections")));
     let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
     assert_eq!(counted, 2_000);
@@ -109,7 +109,7 @@ fn tls_is_spoken_with_and_without_resumption() {
     assert!(!result.complete, "nobody speaks TLS there");
 }
 
-/// nginx says good-bye on each connection after so many requests.
+/// nginx sends GOAWAY on each connection after `keepalive_requests` requests.
 #[test]
 fn streams_share_connections_and_follow_a_farewell() {
     let pair = CertificateAuthority::new("lab");
@@ -127,7 +127,7 @@ fn streams_share_connections_and_follow_a_farewell() {
         let answered = figure(run, "answered");
         let connections = figure(run, "connections");
         assert!(run.failed.is_empty() && answered >= 1_900.0, "{answered}: {:?}", run.failed);
-        // Those beside the last request that is allowed may be on the next connection.
+        // Streams beside the last allowed request may have to use the next connection.
         let fewest = answered / 100.0;
         assert!(
             (fewest..fewest * 1.5 + 4.0).contains(&connections),

@@ -1,5 +1,5 @@
-//! Targets that refuse, die, stall or answer garbage, and disks that are full: nothing that was measured is lost, and
-//! nobody takes it for whole.
+//! Targets that refuse, die, stall or send garbage, and full disks: no measurement is lost, and partial results are
+//! marked as such.
 
 use lab::origin::{OriginFault, OriginKind, OriginOptions, TestOrigin};
 use lab::port::ReservedPort;
@@ -69,7 +69,7 @@ fn a_target_that_answers_garbage() {
 fn a_rate_that_cannot_be_reached() {
     let origin = origin();
     let at = format!("http://{}/delay/200", origin.address());
-    // Two connections carry ten requests a second.
+    // Two connections achieve ten requests a second.
     let (code, result) = failing(&[&at, "--rate", "200", "-c", "2", "-d", "2s", "--timeout", "1s"]);
     assert_eq!(code, 3);
     assert!(
@@ -86,7 +86,8 @@ fn a_rate_that_cannot_be_reached() {
 fn a_rate_that_is_answered_too_late_was_not_reached() {
     let origin = origin();
     let at = format!("http://{}/delay/50", origin.address());
-    // Two connections carry forty requests a second: a second later everything is answered, and yet it was too much.
+    // Two connections achieve forty requests a second. After another second everything is answered, but the rate was
+    // too high.
     let (code, result) = failing(&[&at, "--rate", "60", "-c", "2", "-d", "2s"]);
     let run = &result.runs[0];
     assert_eq!((code, run.complete, figure(run, "answered")), (3, false, 120.0));
@@ -132,7 +133,7 @@ fn a_full_disk_loses_nothing() {
     let (code, said) = said(&[&url(&origin), "-n", "50", "-o", "/dev/full"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("could not be written") && said.contains("\"answered\""), "{said}");
-    // A place that cannot be written to is found before anything is measured.
+    // An unwritable output path is detected before anything is measured.
     let before = origin.figures().requests;
     let (code, said) =
         crate::measured::said(&[&url(&origin), "-n", "50", "-o", "/nonexistent/x.json"]);

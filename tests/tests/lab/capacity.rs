@@ -1,4 +1,4 @@
-//! `capacity`: the forecast follows the configuration and what is stated.
+//! `capacity`: the forecast follows the configuration and the given figures.
 
 use std::process::Command;
 
@@ -59,7 +59,7 @@ fn a_planted_change_moves_the_forecast() {
 fn words_name_the_first_limit_and_what_to_change() {
     let arguments =
         ["--per-server-connection", "1", "--link", "100Mbit/s", "--round-trip", "130ms"];
-    // To a server elsewhere: towards loopback a port comes again after a second, unless the kernel is told otherwise.
+    // The server is remote: towards the loopback, Linux reuses a port in TIME-WAIT after one second by default.
     let shop = SHOP.replace("127.0.0.1:9001", "192.0.2.9:9001");
     let (code, said) = capacity(&shop, &arguments);
     assert_eq!(code, 0, "{said}");
@@ -104,7 +104,7 @@ fn what_two_members_share_must_fit_into_one() {
         let (code, _) = capacity(&pair, &words);
         (code, capacity(&pair, &[&words[..], &["--json"]].concat()).0)
     };
-    // A worker carries 10,000 requests a second of 100 microseconds each.
+    // A worker achieves 10,000 requests a second of 100 microseconds each.
     assert_eq!(of(["left=4000", "right=4000"]), (0, 0));
     assert_eq!(of(["left=4000", "right=7000"]), (1, 1));
     assert_eq!(of(["left=4000", "wrong=1"]), (2, 2));

@@ -1,4 +1,4 @@
-//! `compare`: exit codes and words, on files with planted differences.
+//! `compare`: exit codes and messages, for files with planted differences.
 
 use std::path::Path;
 use std::process::Command;

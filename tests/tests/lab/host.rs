@@ -1,4 +1,4 @@
-//! `doctor host` in a namespace of its own: what is too small is named, written when told to, and can be taken back.
+//! `doctor host` in a separate namespace: settings that are too small are reported, raised on request, and restored.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tests::e2e::balancer::program;
 use tests::skip::skip;
 
-/// In a new network namespace, whose settings are its own; `before` is a shell's line that runs first.
+/// Runs `doctor host` in a new network namespace with its own settings. `before` is a shell command that runs first.
 fn doctor(before: &str, words: &str, after: &str) -> Output {
     let own = program().display().to_string();
     let line = format!("{before}; {own} doctor host --json {words}; code=$?; {after}; exit $code");

@@ -1,4 +1,4 @@
-//! The lab's verbs against real servers and hostile ones: what they measure, what they call partial, and how they end.
+//! The lab's commands against real and hostile servers: measurements, partial results, and exit codes.
 
 #![allow(
     clippy::unwrap_used,

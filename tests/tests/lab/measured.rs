@@ -1,4 +1,4 @@
-//! Runs `bench http` and reads what it left.
+//! Runs `bench http` and parses its result.
 
 use std::process::{Command, Output};
 
@@ -13,26 +13,26 @@ pub fn bench(arguments: &[&str]) -> BenchResult {
     result
 }
 
-/// The exit code and the result of one that need not.
+/// The exit code and the result of a run that may fail.
 pub fn failing(arguments: &[&str]) -> (i32, BenchResult) {
     parsed(&command(arguments).arg("--json").output().unwrap())
 }
 
-/// The same, allowed so many descriptors.
+/// As `failing`, with a descriptor limit of `most`.
 pub fn with_descriptors(most: u64, arguments: &[&str]) -> (i32, BenchResult) {
     let mut command = command(arguments);
     command.arg("--json");
     parsed(&process::with_descriptors(most, &command).output().unwrap())
 }
 
-/// The exit code and everything it printed.
+/// The exit code and the whole output.
 pub fn said(arguments: &[&str]) -> (i32, String) {
     let output = command(arguments).output().unwrap();
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// To run it otherwise.
+/// The command of a run, for other ways to run it.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(["bench", "http"]).args(arguments);

@@ -1,4 +1,4 @@
-//! How long a port rests after a connection that was closed from here: what forecasts reckon with, asked of the kernel.
+//! How long a port stays in TIME-WAIT after a local close. Measures the kernel's value that forecasts assume.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use model::capacity::ports::{LINUX_TIME_WAIT, TimeWaitPolicy, is_loopback};
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// A connection that the client closes first, so that its port rests.
+/// Opens a connection that the client closes first, so that its port is in TIME-WAIT.
 fn once(listener: &TcpListener) -> io::Result<()> {
     let mut client = TcpStream::connect(listener.local_addr()?)?;
     let (mut server, _) = listener.accept()?;
@@ -19,7 +19,7 @@ fn once(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Uses every port towards a listener.
+/// Uses up every port towards a listener.
 fn use_up(listener: &TcpListener) {
     let error = (0..1_000).find_map(|_| once(listener).err());
     assert_eq!(error.unwrap().kind(), ErrorKind::AddrNotAvailable);

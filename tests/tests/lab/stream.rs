@@ -1,4 +1,5 @@
-//! `bench stream` against `bench serve --stream`: what is sent is received, what is lost is said, and others are refused.
+//! `bench stream` against `bench serve --stream`: all data sent is received, loss is reported, and other clients are
+//! rejected.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -45,7 +46,7 @@ fn the_matrix_is_measured_in_both_directions() {
     assert_eq!(result.runs.len(), 16, "two carriers, ways, buffers and runs");
     for run in &result.runs {
         assert!(figure(run, "throughput") > 0.0, "{}: {:?}", run.test, run.metrics);
-        // The kernel doubles what is asked for (socket(7)), up to its limit.
+        // The kernel doubles the requested size (socket(7)), up to its limit.
         assert!(figure(run, "send-buffer") >= 128.0 * 1_024.0, "{}", run.test);
         if run.test.starts_with("udp") {
             assert!(
@@ -83,7 +84,7 @@ fn a_mean_that_is_not_known_is_reported_loudly() {
     assert!(said.contains("WARNING: `tcp to") && said.contains(" % !"), "{said}");
 }
 
-/// An end that carries out one order until it has taken or given a megabyte, and is gone.
+/// A peer that accepts one command, transfers a megabyte, and closes.
 fn dying_end() -> String {
     let control = TcpListener::bind("127.0.0.1:0").unwrap();
     let end = control.local_addr().unwrap().to_string();

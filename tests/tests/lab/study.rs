@@ -1,5 +1,5 @@
-//! `steelyard study`: reports follow from what was measured. What is planted, a buffer, a delay, a number of ports, is found
-//! in the figures and in the verdicts.
+//! `steelyard study`: reports follow from measurements. A planted buffer, delay or number of ports appears in the
+//! figures and the verdicts.
 
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,13 @@ use tests::e2e::balancer::program;
 use tests::e2e::dir::TestDir;
 use tests::skip::skip;
 
-/// Holds others off: two studies at once would measure each other.
+/// Serialises the studies, because two at once would disturb each other's measurements.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a quick run of a study with these settings came to. None without root.
+/// The report of a quick run of a study with these settings. `None` without root.
 fn study(name: &str, settings: &[&str], more: &[&str]) -> Option<Value> {
     if !rustix::process::geteuid().is_root() {
         skip("namespaces need root");
@@ -35,7 +35,7 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Option<Value> {
     Some(report)
 }
 
-/// Whether a claim that begins so holds.
+/// The verdict on the claim that begins with `begins`.
 fn holds(report: &Value, begins: &str) -> Option<bool> {
     let verdicts = report["verdicts"].as_array().unwrap().iter();
     let mut found =
@@ -48,7 +48,7 @@ fn claims(report: &Value) -> impl Iterator<Item = &str> {
     report["verdicts"].as_array().unwrap().iter().map(|verdict| verdict["claim"].as_str().unwrap())
 }
 
-/// Our figure of a row, and its forecast.
+/// The measured figure of a row, and its forecast.
 fn beside(report: &Value, what: &str) -> (f64, Option<f64>) {
     let mut rows = report["beside"].as_array().unwrap().iter();
     let row =
@@ -56,7 +56,7 @@ fn beside(report: &Value, what: &str) -> (f64, Option<f64>) {
     (row["ours"].as_f64().unwrap(), row["forecast"].as_f64())
 }
 
-/// A place of a section's table.
+/// A cell of a section's table.
 fn cell(report: &Value, row: usize, column: &str) -> f64 {
     let table = &report["sections"][0]["table"];
     let at = table["columns"].as_array().unwrap().iter().position(|name| name == column);
@@ -93,7 +93,7 @@ fn two_balancers_finds_a_planted_buffer_delay_and_fault() {
     let kept: Vec<_> = std::fs::read_dir(captures).unwrap().flatten().collect();
     assert_eq!(kept.len(), 3, "{kept:?}");
 
-    // The buffer is larger than the answer, and the request fits into what is left of the broken window.
+    // The buffer is larger than the response, and the request fits into the remaining window.
     let large = ["delay=40ms", "buffers=4MiB", "request=64B", "think=50ms", "answer=300kB"];
     let report = study("two-balancers", &large, &[]).unwrap();
     let trip = cell(&report, 0, "round trip, ms");
@@ -117,7 +117,7 @@ fn nat_capacity_finds_planted_ports_and_closing_times() {
     let Some(report) = of("ports=520", "closing=2s", "rounds=3") else { return };
     let (few, forecast) = beside(&report, "connections a second, 1 return address, 2 s");
     assert_eq!(forecast, Some(260.0), "{report:#}");
-    // It cannot be more than the ports allow; a busy machine carries less.
+    // The ports are the upper limit; a busy machine achieves less.
     assert!(few <= 260.0 * 1.1 && few > 50.0, "{few} a second");
     let methods = report["sections"][2]["table"]["rows"].as_array().unwrap();
     assert!(methods.len() == 3 && methods.iter().all(|row| row[1] == 3.0), "three turns each");
@@ -129,7 +129,7 @@ fn nat_capacity_finds_planted_ports_and_closing_times() {
     let (slow, forecast) = beside(&report, "connections a second, 1 return address, 4 s");
     assert_eq!(forecast, Some(260.0));
     assert!(slow < many * 0.7, "twice the rest: {many} and {slow} a second");
-    // Fewer are tried than the ports allow: nothing can be said of the ports.
+    // The offered rate is below the ports' limit, so the study cannot draw a conclusion about ports.
     let few = [&quick[..], &["ports=520", "closing=1s", "offered=40", "rounds=1"]].concat();
     let report = study("nat-capacity", &few, &[]).unwrap();
     assert_eq!(holds(&report, "Ports limit the rate as forecast"), None, "{report:#}");
@@ -141,14 +141,14 @@ fn two_links_finds_a_planted_length_and_buffer() {
     let of = |more: &[&str]| study("two-links", &[&quick[..], more].concat(), &[]);
     let ruins = "A longer second link ruins a stream of TCP by round robin";
     let starves = "On the long link a small socket buffer holds TCP below the link's rate";
-    // A small buffer holds a stream to itself once a round trip: what it gets tells how long the link is.
+    // A small send buffer limits a stream to one buffer per round trip, so its throughput reveals the link's length.
     let far = |report: &Value| {
         let mut rows = report["sections"][1]["table"]["rows"].as_array().unwrap().iter();
         let row = rows.find(|row| row[0] == "one long link" && row[2] == "TCP");
         row.unwrap_or_else(|| panic!("{report:#}"))[6].as_f64().unwrap()
     };
-    // As good as no longer: nothing is ruined, and both buffers hold more than the path. So short a stream may stumble over
-    // one loss, so that it has three tries.
+    // The second link is hardly longer, so round robin does no harm and both buffers exceed the path. A single loss may
+    // spoil such a short stream, so it has three tries.
     let level = ["longer=1us", "buffers=16KiB,256KiB"];
     let Some(mut report) = of(&level) else { return };
     for _ in 0..2 {
@@ -220,7 +220,7 @@ fn four_nics_decides_by_the_planted_interfaces_and_processors() {
     let of = |more: &[&str]| study("four-nics", &[&quick[..], more].concat(), &[]);
     let uneven = "Clients that ask a name use the interfaces unevenly";
     let gained = "Evenly used interfaces and processors answer more requests";
-    // One client has one of the interfaces.
+    // A single client uses only one of the interfaces.
     let Some(report) = of(&["repeats=1", "clients=1"]) else { return };
     assert_eq!(holds(&report, uneven), Some(true), "{:#}", report["verdicts"]);
     assert_eq!(holds(&report, gained), None, "one run proves nothing: {:#}", report["verdicts"]);

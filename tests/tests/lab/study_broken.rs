@@ -1,4 +1,4 @@
-//! Studies whose balancer dies and whose page cannot be written: what was measured is there, marked as partial.
+//! Studies whose balancer dies or whose page cannot be written: the measurements are kept and marked as partial.
 
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Command {
     command
 }
 
-/// Processes that this one has started.
+/// The child processes of a process.
 fn children(of: u32) -> Vec<Pid> {
     let about = |entry: fs::DirEntry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;

@@ -1,4 +1,5 @@
-//! `steelyard lab`: a network from a file is there, carries what it says, and is gone; also after its keeper was killed.
+//! `steelyard lab`: a network from a file exists, has the configured properties, and is removed, even after its keeper
+//! process was killed.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +42,7 @@ ends = ["lan", "server"]
 addresses = [[], "10.66.2.2/24"]
 "#;
 
-/// What `steelyard lab` of these words came to: exit code, standard output, standard error.
+/// Runs `steelyard lab` with these arguments: exit code, standard output, standard error.
 fn order(dir: &TestDir, words: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(program());
     command.arg("lab").args(words).env("STEELYARD_LAB", dir.join("records"));
@@ -79,7 +80,7 @@ fn a_network_is_made_used_listed_and_taken_down() {
     let all = namespaces(&network);
     assert!(all.len() == 4 && all.iter().all(|name| stands(name)), "{network:#}");
 
-    // Through the line, the router and the bridge, and back: twice 40 ms.
+    // The path goes through the long link, the router and the bridge, and back: twice 40 ms.
     let own = program().display().to_string();
     let mut serve = Command::new(program());
     serve.args(["lab", "exec", "server", "--", &own, "bench", "serve", "10.66.2.2:7007"]);
@@ -102,7 +103,7 @@ fn a_network_is_made_used_listed_and_taken_down() {
     assert_eq!(code, Some(2));
     assert!(err.contains("is up already") && err.contains("lab down wan"), "{err}");
 
-    // A second one beside it, of the same addresses.
+    // A second network with the same addresses.
     let second = up(&dir, WAN, &["--name", "second"]).unwrap();
     let (code, _, err) = order(&dir, &["exec", "client", "--", "true"]);
     assert_eq!(code, Some(2));
@@ -130,7 +131,7 @@ fn what_a_killed_keeper_left_is_found_and_removed() {
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
         wait::until("the keeper is gone", || !keeper.is_alive());
     };
-    // Something runs on a host, which would keep the namespace.
+    // A program on a host, which would otherwise keep the namespace alive.
     let mut left = Command::new(program());
     left.args(["lab", "exec", "server", "--", "sleep", "600"]);
     let mut left = left.env("STEELYARD_LAB", dir.join("records")).spawn().unwrap();
@@ -150,7 +151,7 @@ fn what_a_killed_keeper_left_is_found_and_removed() {
     assert!(left.wait().unwrap().code().is_none(), "it was told to end");
     assert!(namespaces(&network).iter().all(|name| !stands(name)));
 
-    // The next one of the name needs nobody to clean up before it.
+    // A new network of the same name removes the remains of the old one itself.
     let first = up(&dir, WAN, &[]).unwrap();
     kill(&first);
     let next = up(&dir, WAN, &[]).unwrap();
@@ -201,7 +202,7 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
         let (code, out, err) = order(&dir, &words);
         (code, parse_result(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
     };
-    // Nobody sends a lost datagram again.
+    // No layer retransmits a lost datagram.
     let udp = ["--udp", "-n", "500", "-c", "20", "--timeout", "300ms"];
     let (code, result) = bench(&[&["connect", "10.67.1.2:7007"], &udp[..]].concat());
     let run = &result.runs[0];
@@ -217,7 +218,7 @@ fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
         let (_, result) = bench(&[&["stream", to], &once[..], more].concat());
         result.runs[0].clone()
     };
-    // What waits in the sender's buffer is carried after its time.
+    // Data in the sender's buffer may arrive after the measurement ends.
     let slowed = stream("10.67.2.2:7008", &["--buffer", "64KiB"]);
     let slowed = figure(&slowed, "throughput") / 1e6;
     assert!(slowed > 0.0 && slowed < 9.0, "{slowed} Mbit/s over a link of 8");
@@ -250,7 +251,7 @@ fn a_file_that_is_no_network_makes_nothing() {
     assert_eq!(code, Some(0));
     assert!(out.contains("host client, host server, router edge, bridge lan"), "{out}");
     if rustix::process::geteuid().is_root() {
-        // The kernel refuses what no check can know.
+        // The kernel rejects an unknown setting, which no check can detect.
         fs::write(&file, WAN.replace("[bridge.lan]", "[host.odd]\nset = { \"net/ipv4/no_such\" = \"1\" }\n[bridge.lan]\n[[link]]\nends = [\"odd\", \"lan\"]")).unwrap();
         let (code, _, err) = order(&dir, &["up", &file]);
         assert_eq!(code, Some(2), "{err}");

@@ -1,4 +1,4 @@
-//! What does not fit the drain limit, or is not given it: cut, told and counted.
+//! Work beyond the drain limit, or without one: it is cut, reported and counted.
 
 use rustix::process::Signal;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use tests::e2e::process::ChildProcess;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::{wait, websocket};
 
-/// More than any buffer on the way holds.
+/// More bytes than all buffers on the path hold.
 const BYTES: u64 = 256 << 20;
 
 #[test]
@@ -37,7 +37,7 @@ fn a_stop_by_the_command_line_may_set_the_limit() {
     started.ends_cut();
 }
 
-/// A download, a WebSocket, a half-sent request and an idle connection under way.
+/// A download, a WebSocket, a partial request and an idle connection in progress.
 struct OngoingTraffic {
     process: ChildProcess,
     place: CliEnvironment,
@@ -66,7 +66,7 @@ impl OngoingTraffic {
         OngoingTraffic { process, place, download, websocket, partial, idle, _origin: origin }
     }
 
-    /// Waits for the end; looks at what is said, what clients see, and what the log has.
+    /// Waits until the process ends, and checks its messages, the clients' view and the log.
     fn ends_cut(mut self) {
         assert!(self.process.wait().success(), "{}", self.process.output());
         wait::until("its last words", || self.process.output().contains("info left"));

@@ -1,4 +1,4 @@
-//! SIGTERM under load: everything that was under way is finished.
+//! SIGTERM under load: all work in progress is finished.
 
 use rustix::process::Signal;
 use tests::e2e::balancer::{figure, is_long};

@@ -1,4 +1,4 @@
-//! How a process leaves: what is under way is finished, what does not fit the limit is cut and told.
+//! Graceful shutdown of a process: work in progress is finished, and work beyond the limit is cut and reported.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The same stop for HAProxy and nginx, to know what it is worth: in the long run only.
+//! The same shutdown of HAProxy and nginx, for comparison. Only in the long run.
 
 use std::net::SocketAddr;
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! Work of every kind that is under way when a balancer is told to leave, and how much of it broke.
+//! Work of every kind in progress when a balancer shuts down, and the number of failures.
 //!
-//! It does not know which balancer that is.
+//! This module does not depend on the balancer.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tests::e2e::download::Download;
 use tests::e2e::steady_traffic::{connect_each_load, keep_alive_load, load, stop_load};
 use tests::e2e::wait;
 
-/// Connections with a request under way nearly all the time.
+/// Connections that have a request in progress nearly all the time.
 const WAITING: usize = 32;
 const DOWNLOADS: usize = 4;
 const BYTES: u64 = 64 << 20;
@@ -22,23 +22,23 @@ pub struct LeaveWorkload {
     downloads: Vec<Download>,
 }
 
-/// What became of it.
+/// The result of the workload.
 #[derive(Clone, Debug, Default)]
 pub struct LeaveOutcome {
     /// Requests that were answered.
     pub answered: u64,
-    /// Requests that were sent and not answered whole.
+    /// Requests that were sent and not answered completely.
     pub broken: u64,
-    /// Connections that were refused, which breaks nothing.
+    /// Refused connections, which do not count as failures.
     pub refused: u64,
     pub downloads: usize,
     pub cut_downloads: usize,
-    /// What was seen of all that.
+    /// Descriptions of the failures.
     pub observations: Vec<String>,
 }
 
 impl LeaveWorkload {
-    /// Starts it, and waits until all of it is under way.
+    /// Starts the workload, and waits until all of it is in progress.
     pub fn start(front: SocketAddr) -> LeaveWorkload {
         let pause = Duration::from_millis(1);
         let under = LeaveWorkload {
@@ -59,7 +59,7 @@ impl LeaveWorkload {
         under
     }
 
-    /// Lets it end once nobody is accepted any more: downloads are read to their end.
+    /// Ends the workload once new connections are refused. Downloads are read to their end.
     pub fn end(self) -> LeaveOutcome {
         let refused = |load: &LoadRun| of(&load.report(), "connect-refused");
         wait::until("new connections refused", || refused(&self.connect_each) > 0);

@@ -1,4 +1,4 @@
-//! Descriptors taken by clients that do nothing.
+//! Descriptors exhausted by idle clients.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -15,20 +15,20 @@ use tests::e2e::wait;
 
 /// The limit of the daemon's process.
 const DESCRIPTORS: u64 = 400;
-/// A client that is let in hears nothing; after this another one comes.
+/// How long to wait for a refusal. An accepted client receives no data, so the next client is tried.
 const SOON: Duration = Duration::from_millis(300);
-/// Of those, what workers leave to the control socket.
+/// The descriptors that workers reserve for the control socket.
 const KEPT: u64 = 8;
-/// Clients that use their connection all the time.
+/// Clients that send requests throughout the test.
 const BUSY: usize = 8;
-/// Idle ones stay as long as they like.
+/// Long timeouts, so that idle clients stay connected.
 const PATIENT: &str = "timeout.header = \"5m\"\ntimeout.idle = \"5m\"";
-/// As many clients as descriptors allow, and more.
+/// More clients than descriptors allow.
 const ENDLESS: &str = "connections = 100000";
 
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
-    // Of two workers one may have nobody but those that are served, and the other one all that are silent.
+    // With two workers, one may have only active clients and the other only silent ones.
     let mut run = DescriptorRun::new(BalancerConfig::http, &two_workers(""), PATIENT);
     let sources = SourceAddresses::Many(DESCRIPTORS as usize);
     let idle = |number| {
@@ -65,7 +65,7 @@ fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() 
         for _ in 0..20 {
             match HttpClient::try_connect(run.front) {
                 Ok(client) => idle.push(client),
-                // The reset was there before we had connected, as we see it.
+                // The reset arrived before `connect` returned.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => reset += 1,
                 Err(error) => panic!("{error}"),
             }
@@ -92,7 +92,7 @@ struct DescriptorRun {
 }
 
 impl DescriptorRun {
-    /// With clients that are served.
+    /// Starts the daemon, with clients that are served.
     fn new(
         setup: fn(&[SocketAddr]) -> BalancerConfig,
         global: &str,
@@ -118,7 +118,8 @@ impl DescriptorRun {
         }
     }
 
-    /// While clients hold all descriptors but those that are kept back, and others stay on the control socket.
+    /// The control socket answers while clients hold all but the reserved descriptors, and other clients are connected
+    /// to it.
     fn control_answers(&self) {
         let socket = self.place.dir().join("sock");
         let open = self.process.descriptors() as u64;
@@ -130,11 +131,12 @@ impl DescriptorRun {
         }
     }
 
-    /// So many clients that send nothing; returns those that were let in. The others were told why not.
+    /// Opens `count` clients that send nothing, and returns the accepted ones. The others received this cause.
     fn idle(&self, count: usize, cause: &str) -> Vec<HttpClient> {
         let mut idle: Vec<HttpClient> =
             (0..count).map(|_| HttpClient::connect(self.front)).collect();
-        // Whoever comes now is told. While one worker is busy with those before the other still lets some in.
+        // A new client receives the cause. While one worker is busy with earlier clients, the other may still accept
+        // some.
         wait::until("a new client is told", || {
             let mut client = HttpClient::connect(self.front);
             client.stream().set_read_timeout(Some(SOON)).unwrap();
@@ -150,13 +152,14 @@ impl DescriptorRun {
         idle
     }
 
-    /// Once the idle ones leave.
+    /// Checks that new clients are served once the idle ones have left.
     fn recovers(&mut self, idle: Vec<HttpClient>) {
         let (ended, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(HttpClient::has_ended);
         assert!(idle.len() > 50, "{} were let in, {} of them ended", idle.len(), ended.len());
         drop((ended, idle));
         wait::until("new clients are served", || {
-            // Of another address: those that are served have their share, and one more would take the place of one of them.
+            // From another address: the served clients have used up their share, so one more of theirs would evict one
+            // of them.
             let stream = flood::connect_from(SourceAddresses::One.address_of(0), self.front);
             let Ok(mut client) = stream.map(HttpClient::from_stream) else { return false };
             let sent = client.try_send(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").is_ok();

@@ -12,7 +12,7 @@ use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// Bytes of the disk, as mount(8) reads them.
+/// The size of the disk, in the format of mount(8).
 const DISK: &str = "64k";
 /// Mounts a disk of that size at $0 and runs the rest there.
 const MOUNT: &str = r#"mount -t tmpfs -o size="$1" none "$0" && shift && exec "$@""#;
@@ -28,7 +28,7 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
     let at = place.dir().join("log");
     fs::create_dir(&at).unwrap();
     let process = place.start_command(on_small_disk(&at, &place.command()));
-    // The disk as the daemon's process sees it.
+    // The log's path as seen from the daemon's mount namespace.
     let log = PathBuf::from(format!("/proc/{}/root", process.pid()))
         .join(at.strip_prefix("/").unwrap())
         .join("access.log");
@@ -48,7 +48,7 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
     let full = lines(&log);
     assert!(full > 0, "those before are there");
 
-    // Room again: the log goes on.
+    // The disk has room, so logging resumes.
     OpenOptions::new().write(true).open(&log).unwrap().set_len(0).unwrap();
     wait::until("new lines are written", || {
         dropped();
@@ -62,7 +62,7 @@ fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
     assert!(place.run_verb_ok(&["report"]).stdout.contains("log"), "shown to people");
 }
 
-/// Whole lines; one that the end of the disk cut is lost.
+/// The number of complete lines. A line that was truncated by the full disk counts as lost.
 fn lines(log: &Path) -> usize {
     let text = fs::read_to_string(log).unwrap_or_default();
     text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count()

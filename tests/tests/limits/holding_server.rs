@@ -1,4 +1,4 @@
-//! A server that keeps every request waiting until it is told to answer them all.
+//! A server that holds all requests until the test releases them.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -21,11 +21,11 @@ struct HeldConnections {
 }
 
 impl HoldingServer {
-    /// On a port of its own.
+    /// Starts on a free port.
     pub fn start() -> HoldingServer {
         let shared = Arc::new(HeldConnections::default());
         let held = shared.clone();
-        // A connection that breaks off ends its thread.
+        // A broken connection ends its thread.
         HoldingServer {
             server: ScriptedServer::start(move |stream| drop(held.serve(&stream))),
             shared,
@@ -40,7 +40,7 @@ impl HoldingServer {
         self.shared.held.load(Ordering::Relaxed)
     }
 
-    /// Answers all that wait, and all that come, at once.
+    /// Answers all held requests and all later ones at once.
     pub fn release(&self) {
         *self.shared.open.lock().unwrap() = true;
         self.shared.opened.notify_all();

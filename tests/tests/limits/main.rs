@@ -1,4 +1,5 @@
-//! What runs out: source ports, descriptors, the disk. Whoever can be served is, the rest is told, and all recovers.
+//! Exhausted resources: source ports, descriptors, disk. Requests that can be served are served, the others get a
+//! cause, and everything recovers.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Out of source ports towards one server.
+//! Exhausted source ports towards one server.
 
 use std::net::SocketAddr;
 
@@ -12,12 +12,12 @@ use tests::skip::skip;
 
 use crate::holding_server::HoldingServer;
 
-/// The range, and how many that are.
+/// The port range, and its size.
 const RANGE: &str = "20000 20039";
 const PORTS: usize = 40;
-/// Towards the server from here.
+/// The source addresses towards the server.
 const SOURCES: [&str; 2] = ["127.0.0.10", "127.0.0.11"];
-/// Requests beyond what the ports allow.
+/// The number of requests beyond the ports' limit.
 const BEYOND: usize = 10;
 
 #[test]
@@ -35,13 +35,13 @@ fn ports_that_rest_are_in_use_and_warned_of_before_none_is_left() {
     in_a_namespace(rest);
 }
 
-/// Connections that we close first, one after the other: none is open, and their ports rest.
+/// Connections that the balancer closes first, one after the other: none is open, and their ports are in TIME-WAIT.
 fn rest() {
     let server = echo("a");
     let front = reserve_port();
     let at = front.address();
     let metrics = reserve_port();
-    // Clients come from outside the range: what they close is none of ours.
+    // Clients use ports outside the range, so their closed connections do not occupy it.
     let setup = BalancerConfig::tcp(&[server.address()])
         .listen(vec![front])
         .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
@@ -59,7 +59,8 @@ fn rest() {
         let of = events.filter(|it| it.what == "alarm-on" && it.text.contains("source ports"));
         of.map(|it| it.text).collect::<Vec<_>>()
     };
-    // As many as leave a few. A server that closes at the same moment leaves a port free, so that another one may be needed.
+    // Leaves a few ports. A server that closes at the same moment leaves a port free, so that another connection may be
+    // needed.
     let wanted = PORTS * 9 / 10;
     let mut sources = 30_000u16..;
     let mut connect = || sources.next().into_iter().for_each(|from| closed_by_us(at, from));
@@ -88,7 +89,7 @@ fn rest() {
     drop(process);
 }
 
-/// A connection whose server's side we close first: the client has said that it is done.
+/// A connection that the balancer closes first towards the server, because the client has shut down its sending side.
 fn closed_by_us(front: SocketAddr, from: u16) {
     use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -108,7 +109,7 @@ fn is_told(front: SocketAddr) {
 }
 
 fn is_reset(front: SocketAddr) {
-    // The reset may be there before we have connected, as we see it.
+    // The reset may arrive before `connect` returns.
     let reset = HttpClient::try_connect(front).and_then(|mut client| client.read_to_end_or_reset());
     let error = reset.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
@@ -125,7 +126,8 @@ fn in_a_namespace(run: fn()) {
 }
 
 fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
-    // Whatever listens has its port before the range is made small; clients use several fronts for the same reason.
+    // Listeners bind before the port range is reduced. Clients use several frontends because their ports are limited
+    // too.
     let holding = HoldingServer::start();
     let spare = origin("spare");
     let fronts: Vec<_> = (0..4).map(|_| reserve_port()).collect();
@@ -139,14 +141,14 @@ fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     let place = CliEnvironment::new(&setup);
     let process = place.start();
 
-    // Every port of both sources is used, with warnings before.
+    // Uses every port of both sources; warnings precede the exhaustion.
     let all = SOURCES.len() * PORTS;
     let mut held: Vec<HttpClient> = (0..all).map(|number| asking(at[number % at.len()])).collect();
     wait::until("every port used", || holding.held() == all);
     assert_eq!(place.count_of("no-source-port"), 0);
     is_shown(&place, metrics.address());
 
-    // More fail at once, while the others wait, and by name everywhere.
+    // Further requests fail at once with the cause, while the held requests wait.
     for number in 0..BEYOND {
         refused(at[number % at.len()]);
     }
@@ -157,7 +159,7 @@ fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     let logged = || std::fs::read_to_string(&log).unwrap_or_default();
     wait::until("in the log", || logged().matches("\"no-source-port\"").count() == BEYOND);
 
-    // With another server they are served there.
+    // With a second server, requests are served there.
     let file = place.write(&setup.server("b", spare.address(), "")).display().to_string();
     place.run_verb_ok(&["apply", &file]);
     for number in 0..BEYOND {
@@ -166,13 +168,13 @@ fn run(setup: fn(&[SocketAddr]) -> BalancerConfig, refused: fn(SocketAddr)) {
     }
     assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
 
-    // Those that waited get their answers, and ports are free again.
+    // The held requests are answered, and their ports become free.
     holding.release();
     for client in &mut held {
         assert_eq!(client.read_answer().status(), 200);
     }
     drop(held);
-    // Ports of connections that we closed first rest for a second, ours and the clients'.
+    // Ports of connections that the balancer closed first stay in TIME-WAIT for a second, and so do the clients' ports.
     wait::until("the first server serves again", || {
         let client = HttpClient::try_connect(at[0]);
         client.is_ok_and(|mut client| client.get("/").field("x-origin").as_deref() == Some("held"))
@@ -185,7 +187,7 @@ fn warnings(place: &CliEnvironment) -> Vec<String> {
     events.filter(|it| it.what == "source-ports-low").map(|it| it.text).collect()
 }
 
-/// With every port in use: warned of, in the report and in the metrics.
+/// With every port in use, the status warns, and the report and the metrics show the ports.
 fn is_shown(place: &CliEnvironment, metrics: SocketAddr) {
     for source in SOURCES {
         let all = warnings(place).into_iter();

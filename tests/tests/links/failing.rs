@@ -1,4 +1,4 @@
-//! What may happen to a bundle's links, interfaces and daemons, and what is left.
+//! Failures of a bundle's links, interfaces and daemons, and their effects.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
         if long() {
             assert!(seen.gap <= Duration::from_millis(50), "{seen:?}");
         }
-        // The kernel gives up a next hop that does not answer after three seconds: nothing may have waited for that.
+        // The kernel declares an unresponsive next hop unreachable after three seconds. Failover must be faster than
+        // that.
         assert!(seen.gap < KERNEL_GIVES_UP, "{seen:?}");
         for who in [Client, Server] {
             wait::until("the bundle is degraded", || world.status(who).state == "degraded");
@@ -86,7 +87,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
     });
     let told = world.told(Client);
     assert!(told.contains("link-down: bundle up: "), "{told}");
-    // The far end has a link without a carrier now: both agree.
+    // The far end's link has no carrier either, so both ends agree.
     wait::until("the far end sees it", || world.status(Server).state == "degraded");
     stream(&world, "cubic", Duration::from_millis(100), || ());
     world.lines.client.ip("link del dev up\n").unwrap();
@@ -111,12 +112,12 @@ fn links_are_found_by_their_next_hops_and_measured_by_the_doctor() {
     let links = measured["links"].as_array().unwrap();
     assert!(links.iter().all(|link| link["bits-per-second"].as_u64() > Some(0)), "{told}");
     assert_eq!(measured["policies"].as_array().map(Vec::len), Some(4), "{told}");
-    // One link is five milliseconds longer: what takes turns is overtaken.
+    // One link is five milliseconds longer, so packets are reordered by round robin.
     assert!(measured["turns"][1].as_u64() > Some(0), "{told}");
     let text = world.verb(Client, &["doctor", "links"]).stdout;
     assert!(text.contains("round-robin would give one stream"), "{text}");
     assert!(world.verb(Client, &["doctor", "links", "--passive"]).stdout.contains("order is kept"));
-    // An interface that vanishes takes its link along; one by which the next hop is reached again brings it back.
+    // A link is dead while its interface does not exist. An interface that reaches the next hop brings the link back.
     world.lines.client.ip("link del eth2\n").unwrap();
     wait::until("the link is dead, and why is said", || {
         world.status(Client).links[1].reason == "no interface leads to 10.41.2.2"
@@ -170,7 +171,7 @@ fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
 
 #[test]
 fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
-    // The shorter link's packets are held by the daemon: without it they go at once.
+    // The daemon holds the shorter link's packets; without a daemon they are sent at once.
     let delays = [NEAR, Duration::from_millis(6)];
     let Some(mut world) = LinkTopology::open(&delays, "policy = \"round-robin\"") else { return };
     wait::until("packets are held", || world.status(Client).links[0].held_us > 0);
@@ -218,7 +219,7 @@ fn what_another_program_takes_from_a_bundles_device_is_set_again() {
     for gone in
         ["addr flush dev up scope global\n", "route flush dev up\n", "link set dev up down\n"]
     {
-        // What is flushed may be there again before `ip` has looked whether it is gone.
+        // The daemon may restore flushed entries before `ip` has verified the flush.
         if let Err(error) = world.lines.client.ip(gone) {
             assert!(format!("{error:?}").contains("Flush remains incomplete"), "{error:?}");
         }

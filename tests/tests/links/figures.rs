@@ -1,6 +1,8 @@
-//! What else was asked of one stream over two links: two streams, the other direction, loss, and what holding costs.
+//! Further measurements of streams over two links: two streams, the other direction, loss, and the cost of holding
+//! packets.
 //!
-//! Figures are printed. Asked is only that links that are equalised carry no less than one; the bars are in `stream.rs`.
+//! The figures are printed. The only assertion is that equalised links carry at least as much as one link; the
+//! thresholds are in `stream.rs`.
 
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use super::stream::{BOTH, FAR, NAIVE, NEAR, ONE, hows, time};
 use super::topology::{Client, LinkEnd, LinkTopology, Server, mtu};
 use super::traffic::{stream, streams_to};
 
-/// One packet in so many is lost: 0.1 %.
+/// One packet in this many is lost: 0.1 %.
 const LOSE_EVERY: u64 = 1_000;
 
 /// A way to use both links.
@@ -47,7 +49,7 @@ fn two_streams_the_other_direction_and_loss() {
                 naive / one,
                 equal / one,
             );
-            // What loss does to cubic is not the bundle's doing: it halves where the path is long or short.
+            // With loss, cubic halves its window regardless of the path, so the bundle is not to blame.
             if case.lose_every == 0 {
                 assert!(equal >= one, "{how}, {}", case.what);
             }
@@ -63,7 +65,8 @@ fn what_holding_a_packet_costs() {
         world.status(Client).links[0].held_us > 0
     });
     stream(&world, "cubic", Duration::from_millis(200), || ());
-    // What takes a link together is held together: frames are what the shorter link carried.
+    // Packets that a link receives together are held together. The shorter link's frame count is therefore the number
+    // of held packets.
     let carried = |world: &LinkTopology| world.bytes()[0] / u64::from(mtu() + 14);
     let before = (held(&world), carried(&world), world.used(Client, "holder"));
     let seen = stream(&world, "cubic", time(), || ());

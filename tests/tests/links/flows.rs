@@ -1,4 +1,4 @@
-//! Many flows, and datagrams of all sizes: how even the links are, and what arrives.
+//! Many flows and datagrams of all sizes: how evenly the links are used, and how much arrives.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::traffic::{datagrams, requests};
 
 const NEAR: Duration = Duration::from_millis(1);
 
-/// Ports whose flows the hash gives to the first link twelve times of sixteen.
+/// Client ports of sixteen flows, twelve of which the hash assigns to the first link.
 fn skewed() -> Vec<u16> {
     let turn = ScheduledLink { alive: true, capacity: 0 };
     let schedule = LinkSchedule::from_policy(LinkPolicy::Hash, &[turn, turn]);
@@ -30,13 +30,13 @@ fn skewed() -> Vec<u16> {
     of(0, 12).chain(of(1, 4)).collect()
 }
 
-/// Bytes of the busier link for each of the other.
+/// The ratio of the busier link's bytes to the other link's.
 fn unevenness(policy: &str) -> Option<f64> {
     let world = LinkTopology::open(&[NEAR, NEAR], policy)?;
     let before = world.bytes();
     let rounds = if long() { 200 } else { 16 };
     requests(&world, &skewed(), 20_000, rounds, Duration::from_millis(50));
-    // What was counted is shown four times a second.
+    // The daemon updates its counts four times a second.
     tests::e2e::wait::until("all requests are counted", || {
         let now = world.bytes();
         now.iter().zip(&before).map(|(now, before)| now - before).sum::<u64>()

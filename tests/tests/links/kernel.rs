@@ -1,21 +1,22 @@
-//! What kernels count of TCP while a stream runs, and what is left of the machine: whether packets or processors limit it.
+//! The kernels' TCP counters during a stream, and the idle processor time, which shows whether packets or processors
+//! are the limit.
 
 use std::fmt;
 
 use lab::net::NetworkNamespace;
 
-/// What was counted: of the sender's host, of the receiver's, of the machine.
+/// Counters of the sender's host, the receiver's host and the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelCounters {
     /// Segments that were sent.
     sent: u64,
-    /// Segments that were sent again.
+    /// Segments that were retransmitted.
     retransmitted: u64,
-    /// Of those, segments that had arrived, as the receiver told.
+    /// Retransmitted segments that had already arrived, according to the receiver.
     spurious: u64,
-    /// Segments that came before one that was sent earlier.
+    /// Segments that arrived before an earlier one.
     out_of_order: u64,
-    /// Time of all processors, and of that the idle part, in the kernel's ticks.
+    /// The time of all CPUs in the kernel's ticks, and the idle part of it.
     time: u64,
     idle: u64,
 }
@@ -35,7 +36,7 @@ impl KernelCounters {
             spurious: named(&netstat, "TcpExt:", "TCPDSACKRecvSegs"),
             out_of_order: named(&there, "TcpExt:", "TCPOFOQueue"),
             time: times.iter().sum(),
-            // Idle, and idle while disks work.
+            // Idle time, and idle time while waiting for disks.
             idle: times[3] + times[4],
         }
     }
@@ -67,7 +68,7 @@ impl fmt::Display for KernelCounters {
     }
 }
 
-/// The number below a word of the two lines that begin alike.
+/// The number in the column `word` of a pair of lines that begin with `kind`.
 fn named(text: &str, kind: &str, word: &str) -> u64 {
     let mut lines = text.lines().filter(|line| line.starts_with(kind));
     let (Some(words), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };

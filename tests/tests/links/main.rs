@@ -1,9 +1,9 @@
-//! Bundles of links between two hosts with a balancer each, over lines of set rate and length: what one stream gets, what
-//! many flows get, and what is left when a link is pulled.
+//! Bundles of links between two hosts with a balancer each, over emulated links of set rate and delay: the throughput
+//! of one stream and of many flows, and the effect of a failed link.
 //!
-//! Figures are paired: the same machine, the same minute, one link and the bundle. Each test has a network of its own.
-//! They need root; without it they say so, and in the gate they fail. With `STEELYARD_LONG=1` links are of 500 Mbit/s and
-//! runs as long as figures need; otherwise they are slower and shorter, and only what cannot be missed is asked.
+//! Figures are paired: one link and the bundle are measured on the same machine within a minute. Each test has a
+//! separate network and needs root; without root it is skipped, which fails in the gate. With `STEELYARD_LONG=1` links
+//! have 500 Mbit/s and runs are long. Otherwise they are slower and shorter, and only large effects are asserted.
 
 #![allow(
     clippy::unwrap_used,

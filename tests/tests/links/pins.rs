@@ -1,4 +1,4 @@
-//! Whose pins are: two daemons of one machine with the same `packets.pins`, and pins that do not outlive their process.
+//! Ownership of pins: two daemons of one machine with the same `packets.pins`, and pins that vanish with their process.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -37,7 +37,7 @@ fn a_daemon_of_another_namespace_is_refused_another_ones_pins_and_the_first_lose
     stream(&world, "cubic", Duration::from_millis(100), || ());
     assert_eq!(world.status(Client).state, "up");
 
-    // Once it is dead another one may have them.
+    // After the first daemon has died, another daemon may take over its pins.
     world.kill9(Client);
     world.start_with(Server, &text);
     let told = world.told(Server);
@@ -63,7 +63,7 @@ fn a_daemon_without_planes_leaves_alone_what_another_one_pinned() {
     stop_and_compare(&mut world);
 }
 
-/// An orderly stop removes what is the daemon's own, and no more.
+/// A graceful stop removes only the daemon's own pins.
 fn stop_and_compare(world: &mut LinkTopology) {
     let pins = world.pins(Client);
     let stopped = world.verb(Server, &["stop"]);
@@ -81,7 +81,7 @@ fn pins_that_go_with_the_process_are_warned_of() {
     let text = world.text(Client);
     let place = world.write(Client, "alone.toml", &text);
     let pins = world.pins(Client);
-    // A file system that nobody outside has.
+    // A BPF file system in a private mount namespace.
     let script = "mount --make-rprivate / && mount -t bpf bpf \"$1\" && shift && exec \"$@\"";
     let mut command = world.namespace(Client).command(find("unshare"));
     command.args(["-m", "sh", "-c", script, "sh"]).arg(&pins);

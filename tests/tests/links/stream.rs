@@ -1,4 +1,4 @@
-//! One stream over two links: what it gets of both, when they are alike and when one is longer.
+//! One stream over two links: its throughput with equal links and with a longer second link.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use lab::net::find;
 use super::topology::{Client, LinkTopology, long, mtu, rate};
 use super::traffic::{StreamFigures, stream, stream_six};
 
-/// Both links, one way.
+/// The one-way delay of both links.
 pub const NEAR: Duration = Duration::from_millis(2);
 /// A round trip that is 17 ms longer.
 pub const FAR: Duration = Duration::from_micros(2_000 + 8_500);
 
 pub const ONE: &str = "policy = \"failover\"";
 pub const BOTH: &str = "policy = \"round-robin\"";
-/// The same, with each packet chosen for.
+/// Round robin with a selection for each packet.
 const EACH: &str = "policy = \"round-robin\"\nburst = 1";
 pub const NAIVE: &str = "policy = \"round-robin\"\nburst = 1\nequalise = false";
 
@@ -28,25 +28,25 @@ fn best(delays: &[Duration], bundle: &str, how: &str) -> Option<StreamFigures> {
     let all = (0..2).map(|_| stream(&world, how, time(), || ()));
     let best = all.max_by(|a, b| a.mbit.total_cmp(&b.mbit)).unwrap();
     let status = world.status(Client);
-    // What the kernel says on every link of IPv6 is none of the bundle's.
+    // The kernel's own IPv6 traffic on a link is not the bundle's.
     let own = |why: &str| ["multicast", "not-ours"].contains(&why);
     assert!(status.dropped.keys().all(|why| own(why)), "{:?}", status.dropped);
     Some(best)
 }
 
-/// Which congestion controls are asked.
+/// The congestion controls to test.
 pub fn hows() -> &'static [&'static str] {
     if long() { &["cubic", "bbr"] } else { &["cubic"] }
 }
 
-/// What was seen, beside what one link gave.
+/// Prints a stream's figures and returns its throughput relative to one link.
 fn told(what: &str, seen: &StreamFigures, one: &StreamFigures) -> f64 {
     let times = seen.mbit / one.mbit;
     println!("proof:   {what}: {:.0} Mbit/s, {times:.2} times; {}", seen.mbit, seen.kernel);
     times
 }
 
-/// What choosing for each packet gives, which processors limit: recorded by the long run.
+/// Prints the throughput of per-packet selection, which processors limit. Only in the long run.
 fn each(delays: &[Duration], how: &str, one: &StreamFigures) {
     if let Some(seen) = long().then(|| best(delays, EACH, how)).flatten() {
         told("packet by packet", &seen, one);
@@ -78,7 +78,7 @@ fn a_longer_link_ruins_a_naive_stream_and_not_one_that_is_equalised() {
         let times = told("equalised", &equal, &one);
         each(&[NEAR, FAR], how, &one);
         assert!(times >= if long() { 1.6 } else { 1.3 }, "{times}");
-        // In the long run TCP of today learns how far packets overtake each other, and is not ruined for good.
+        // In the long run, current TCP adapts to the reordering and recovers its throughput.
         assert!(long() || ruined < times, "naive {ruined}, equalised {times}");
     }
 }
@@ -93,7 +93,7 @@ fn one_stream_of_ipv6_takes_both_links_too() {
             "proof: {how}, round robin: IPv4 {:.0} Mbit/s, IPv6 {:.0} Mbit/s",
             four.mbit, six.mbit
         );
-        // More than one link can carry.
+        // The rate exceeds that of one link.
         assert!(six.mbit > rate() as f64, "{six:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Two hosts with lines between them, and on each a daemon with the bundle `up` over all lines.
+//! Two hosts with several links between them. A daemon on each host has the bundle `up` over all links.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use tests::e2e::wait;
 use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
-/// The hosts' addresses on their bundles.
+/// The hosts' addresses on the bundle.
 pub const CLIENT: [u8; 4] = [10, 50, 0, 1];
 pub const SERVER: [u8; 4] = [10, 50, 0, 2];
 
-/// The same of IPv6.
+/// The hosts' IPv6 addresses on the bundle.
 pub const CLIENT6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 1);
 pub const SERVER6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 2);
 
-/// Both ends of the lines.
+/// The two ends of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEnd {
     Client,
@@ -42,36 +42,36 @@ pub struct LinkHost {
 
 pub struct LinkTopology {
     hosts: [LinkHost; 2],
-    /// The network; after the daemons, which go first.
+    /// The network. It is declared after the daemons, which must be dropped first.
     pub lines: ParallelLinks,
     runtime: Runtime,
     bundle: String,
     count: u8,
-    /// Links are written as next hops alone.
+    /// Whether links are configured by next hop only.
     hops: bool,
     /// Further keys of the last link.
     last: &'static str,
 }
 
-/// Whether runs are as long as figures need.
+/// Whether to run the long variants, which yield reliable figures.
 pub fn long() -> bool {
     std::env::var_os("STEELYARD_LONG").is_some()
 }
 
-/// A line of this length, one way, and rate; its queue holds 20 ms.
+/// A link with this one-way delay and rate, and a queue of 20 ms.
 pub fn line(delay: Duration, mbit: u64) -> LinkShape {
     let bits_per_second = mbit * 1_000_000;
     let queue_bytes = bits_per_second / 8 / 50;
     LinkShape { delay, bits_per_second, queue_bytes, ..LinkShape::default() }
 }
 
-/// The largest packet of a line, bytes: `STEELYARD_MTU`, or Ethernet's.
+/// The largest packet of a link in bytes: `STEELYARD_MTU`, or Ethernet's.
 pub fn mtu() -> u32 {
     let set = std::env::var("STEELYARD_MTU").ok();
     set.map_or(1_500, |set| set.parse().expect("STEELYARD_MTU is a number"))
 }
 
-/// The rate of a line in Mbit/s.
+/// The rate of a link in Mbit/s.
 pub fn rate() -> u64 {
     let set = std::env::var("STEELYARD_RATE").ok();
     set.map_or(if long() { 500 } else { 40 }, |set| {
@@ -80,22 +80,23 @@ pub fn rate() -> u64 {
 }
 
 impl LinkTopology {
-    /// Both daemons with all links alive. `bundle`: further lines of it, such as its policy. None without root.
+    /// Starts both daemons and waits until all links are alive. `bundle`: further lines of the bundle, such as its
+    /// policy. `None` without root.
     pub fn open(delays: &[Duration], bundle: &str) -> Option<LinkTopology> {
         LinkTopology::lossy(delays, 0, bundle)
     }
 
-    /// The same over lines that lose one packet in so many; 0: none.
+    /// As `open`, over links that lose one packet in `lose_every`; 0: none.
     pub fn lossy(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<LinkTopology> {
         Some(LinkTopology::over(delays, lose_every, bundle)?.opened())
     }
 
-    /// The same with next hops in place of interfaces.
+    /// As `open`, with next hops in place of interfaces.
     pub fn by_hops(delays: &[Duration], bundle: &str) -> Option<LinkTopology> {
         Some(LinkTopology { hops: true, ..LinkTopology::over(delays, 0, bundle)? }.opened())
     }
 
-    /// The same with further keys of the last link.
+    /// As `open`, with further keys of the last link.
     pub fn with_last(
         delays: &[Duration],
         bundle: &str,
@@ -198,7 +199,7 @@ impl LinkTopology {
         });
     }
 
-    /// Starts a daemon with a configuration that it refuses, and returns what it says.
+    /// Starts a daemon with an invalid configuration, and returns its output.
     pub fn ends(&mut self, who: LinkEnd, text: &str) -> String {
         self.launch(who, text);
         let mut daemon = self.host(who).daemon.take().unwrap();
@@ -207,7 +208,7 @@ impl LinkTopology {
         daemon.output()
     }
 
-    /// Has a process as a host's daemon.
+    /// Sets the daemon process of a host.
     pub fn put(&mut self, who: LinkEnd, daemon: ChildProcess) {
         self.host(who).daemon = Some(daemon);
     }
@@ -221,7 +222,7 @@ impl LinkTopology {
         self.host(who).dir.write(name, text)
     }
 
-    /// Where a host's pins lie.
+    /// The directory of a host's pins.
     pub fn pins(&mut self, who: LinkEnd) -> PathBuf {
         self.host(who).pins.path().to_owned()
     }
@@ -233,13 +234,13 @@ impl LinkTopology {
         self.text(who).replace(&own.display().to_string(), &client.display().to_string())
     }
 
-    /// `steelyard apply` of this configuration.
+    /// Runs `steelyard apply` with this configuration.
     pub fn apply(&mut self, who: LinkEnd, text: &str) -> CommandOutput {
         let file = self.write(who, "applied.toml", text);
         self.verb(who, &["apply", &file.display().to_string()])
     }
 
-    /// A link as it is written.
+    /// A link's entry in the configuration.
     fn link(&self, who: LinkEnd, number: u8) -> String {
         let [near, far] = ParallelLinks::addresses(number);
         let (via, six) = if who == Client { (far, 2) } else { (near, 1) };
@@ -274,14 +275,14 @@ impl LinkTopology {
         )
     }
 
-    /// SIGKILL to a daemon; its machine lives on.
+    /// Sends SIGKILL to a daemon; its host stays.
     pub fn kill9(&mut self, who: LinkEnd) {
         let mut daemon = self.host(who).daemon.take().unwrap();
         daemon.signal(Signal::KILL);
         daemon.wait();
     }
 
-    /// SIGTERM to a daemon, as before another one starts.
+    /// Sends SIGTERM to a daemon, before another one starts.
     pub fn stop(&mut self, who: LinkEnd) {
         let mut daemon = self.host(who).daemon.take().unwrap();
         daemon.signal(Signal::TERM);
@@ -293,14 +294,14 @@ impl LinkTopology {
         self.host(who).daemon.take().unwrap().wait();
     }
 
-    /// A verb of the program at this host.
+    /// Runs a command of the program at this host.
     pub fn verb(&mut self, who: LinkEnd, words: &[&str]) -> CommandOutput {
         let mut command = self.namespace(who).command(program());
         command.args(words).env("STEELYARD_SOCKET", self.host(who).dir.join("sock"));
         run_command(command)
     }
 
-    /// What a daemon has said.
+    /// The output of a daemon.
     pub fn told(&mut self, who: LinkEnd) -> String {
         self.host(who).daemon.as_ref().unwrap().output()
     }
@@ -330,18 +331,18 @@ impl LinkTopology {
         &mut self.hosts[usize::from(who == Server)]
     }
 
-    /// How the bundle stands at a host, when its daemon answers.
+    /// The bundle's status at a host, if its daemon answers.
     pub fn try_status(&self, who: LinkEnd) -> Option<BundleStatus> {
         let api = &self.hosts[usize::from(who == Server)].api;
         self.runtime.block_on(api.status()).ok()?.links.into_iter().next()
     }
 
-    /// How the bundle stands at a host.
+    /// The bundle's status at a host.
     pub fn status(&self, who: LinkEnd) -> BundleStatus {
         self.try_status(who).expect("the daemon answers")
     }
 
-    /// Bytes that the client gave to each link.
+    /// The bytes that the client sent over each link.
     pub fn bytes(&self) -> Vec<u64> {
         self.status(Client).links.iter().map(|link: &LinkStatus| link.bytes).collect()
     }

@@ -1,4 +1,4 @@
-//! What goes over the bundle: a stream whose receiver watches the time, requests with pauses, datagrams.
+//! Traffic over the bundle: a stream whose receiver measures gaps, requests with pauses, and datagrams.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -10,23 +10,23 @@ use rustix::net::sockopt::set_tcp_congestion;
 use super::kernel::KernelCounters;
 use super::topology::{CLIENT, LinkEnd, LinkTopology, SERVER, SERVER6, Server, long, mtu};
 
-/// What the receiver of a stream saw.
+/// The receiver's figures of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamFigures {
-    /// Payload bits a second, after it had got under way.
+    /// Payload bits a second, after the start-up time.
     pub mbit: f64,
     /// The longest time without a byte.
     pub gap: Duration,
-    /// What the kernels counted meanwhile.
+    /// The kernels' counters during the measurement.
     pub kernel: KernelCounters,
 }
 
-/// A stream sends for so long before it is measured: until it has found what fast lines carry.
+/// The time that a stream sends before the measurement starts, until it has reached the rate of fast links.
 fn under_way_after() -> Duration {
     if long() { Duration::from_secs(3) } else { Duration::from_millis(400) }
 }
 
-/// Between two datagrams at least: the lines are made in user space, which takes its time for each packet.
+/// The minimum interval of two datagrams. The emulated links run in user space and need time for each packet.
 fn least() -> Duration {
     Duration::from_micros(if long() { 20 } else { 250 })
 }
@@ -34,7 +34,7 @@ fn least() -> Duration {
 /// Bytes of one write.
 const CHUNK: usize = 64 << 10;
 
-/// One stream from the client to the server for so long; `during` runs beside it once it is under way.
+/// One stream from the client to the server for `time`. `during` runs while the stream is measured.
 pub fn stream(
     world: &LinkTopology,
     how: &str,
@@ -44,12 +44,12 @@ pub fn stream(
     stream_to(Server, world, how, time, during)
 }
 
-/// The same over IPv6.
+/// As `stream`, over IPv6.
 pub fn stream_six(world: &LinkTopology, how: &str, time: Duration) -> StreamFigures {
     stream_at(Server, SERVER6.into(), world, how, time, || ())
 }
 
-/// As many streams at the same time, to one of the hosts: what they got together.
+/// The joint throughput of `many` simultaneous streams to one of the hosts.
 pub fn streams_to(
     who: LinkEnd,
     world: &LinkTopology,
@@ -111,7 +111,7 @@ fn stream_at(
 fn send(mut sender: &TcpStream, over: &AtomicBool) {
     let bytes = vec![7; CHUNK];
     while !over.load(Ordering::Relaxed) {
-        // The receiver goes first, and resets it.
+        // The receiver closes first, which resets the connection.
         if sender.write_all(&bytes).is_err() {
             return;
         }
@@ -155,7 +155,8 @@ fn receive(
     }
 }
 
-/// Requests of many connections, each answered before the next, with pauses between; from these ports of the client.
+/// Requests on many connections from these client ports. Each request is answered before the next, with pauses in
+/// between.
 pub fn requests(world: &LinkTopology, ports: &[u16], bytes: usize, rounds: usize, pause: Duration) {
     let server = IpAddr::from(SERVER);
     let to = SocketAddr::new(server, 9_000);
@@ -198,19 +199,19 @@ fn ask(mut stream: TcpStream, bytes: usize, rounds: usize, pause: Duration) {
     }
 }
 
-/// What came of datagrams.
+/// The figures of a series of datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatagramArrivals {
     pub received: u32,
-    /// After one that was sent later.
+    /// Datagrams that arrived after a later one.
     pub overtaken: u32,
-    /// The most by which one was late: numbers between it and the highest that came before it.
+    /// The largest reordering: the distance to the highest number that had arrived before.
     pub depth: u32,
-    /// Bits a second that they took on the links, headers included.
+    /// Bits a second on the links, headers included.
     pub mbit: f64,
 }
 
-/// Datagrams of a size one after the other, as many as fit below a rate.
+/// Sends datagrams of one size, one after the other, at up to `mbit` Mbit/s.
 pub fn datagrams(world: &LinkTopology, size: usize, count: u32, mbit: f64) -> DatagramArrivals {
     let [server, client] = [SERVER, CLIENT].map(IpAddr::from);
     let receiver = world.lines.server.run_inside(|| UdpSocket::bind((server, 0)).unwrap()).unwrap();
@@ -218,7 +219,7 @@ pub fn datagrams(world: &LinkTopology, size: usize, count: u32, mbit: f64) -> Da
     let sender = world.lines.client.run_inside(|| UdpSocket::bind((client, 0)).unwrap()).unwrap();
     rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4 << 20).unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    // Each fragment has headers of its own.
+    // Each fragment has its own headers.
     let wire = (size + 8).div_ceil(mtu() as usize - 20) * 38 + size + 8;
     let between = Duration::from_secs_f64(wire as f64 * 8.0 / mbit / 1e6).max(least());
     let begun = Instant::now();
@@ -227,7 +228,8 @@ pub fn datagrams(world: &LinkTopology, size: usize, count: u32, mbit: f64) -> Da
             let mut bytes = vec![0; size];
             let mut last = Instant::now();
             for number in 0..count {
-                // From the last one on: what was late is not made up for, which queues would not bear.
+                // The interval starts at the last datagram. A late datagram is not made up for by a burst, which would
+                // overflow queues.
                 while last.elapsed() < between {
                     std::hint::spin_loop();
                 }

@@ -1,8 +1,8 @@
-//! One stream of Multipath TCP over two lines into a `tcp` service: what it gets beside one line, which subflows are shown,
-//! and what is left of the endpoints.
+//! One Multipath TCP stream over two links into a `tcp` service: its throughput compared with one link, its reported
+//! subflows, and the removal of endpoints.
 //!
-//! They need root; without it they say so, and in the gate they fail. With `STEELYARD_LONG=1` lines are of 500 Mbit/s and runs
-//! as long as figures need.
+//! The tests need root; without root they are skipped, which fails in the gate. With `STEELYARD_LONG=1` links have 500
+//! Mbit/s and runs are long.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ use stream::{ClientTransport, rate};
 use topology::MptcpTopology;
 
 const NEAR: Duration = Duration::from_millis(1);
-/// 17 ms more of a round trip.
+/// A round trip that is 17 ms longer.
 const FAR: Duration = Duration::from_micros(9_500);
 
 #[test]
@@ -53,7 +53,7 @@ fn one_stream_takes_both_lines_however_long_they_are() {
 #[test]
 fn requests_are_taken_by_it_and_carried_on_by_it() {
     let Some(world) = MptcpTopology::open(&[NEAR, NEAR]) else { return };
-    // Whoever asks speaks plain TCP; from the balancer here to the one there it is Multipath TCP, which `http` takes as well.
+    // The client uses plain TCP. The two balancers use Multipath TCP between them, which an `http` service accepts too.
     let ask = || {
         let mut stream = TcpStream::connect(SocketAddr::from(topology::NEAR)).unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -63,7 +63,7 @@ fn requests_are_taken_by_it_and_carried_on_by_it() {
     };
     let answer = world.lines.client.run_inside(ask).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    // The connection between them waits for further requests.
+    // The persistent connection between the balancers stays open.
     wait::until("it is shown with both its subflows", || {
         let shown = world.server().connections;
         let at = SocketAddr::from(topology::REQUESTS);
@@ -76,7 +76,7 @@ fn requests_are_taken_by_it_and_carried_on_by_it() {
 #[test]
 fn endpoints_stand_as_configured_and_go_with_the_daemon() {
     let Some(mut world) = MptcpTopology::open(&[NEAR, NEAR]) else { return };
-    // Somebody else's is neither taken over nor removed.
+    // An endpoint of another program is neither taken over nor removed.
     let ours = world.endpoints();
     assert!(ours.contains("10.41.2.2") && ours.contains("signal"), "{ours}");
     world.lines.server.ip("mptcp endpoint add 10.41.1.2 signal\n").unwrap();

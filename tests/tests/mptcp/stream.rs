@@ -1,4 +1,4 @@
-//! One stream into the service, and what comes of it at the far side.
+//! One stream into the service, and its throughput at the far end.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -11,14 +11,14 @@ use tests::e2e::wait;
 
 use super::topology::{MptcpTopology, SERVICE};
 
-/// What the client speaks.
+/// The client's transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientTransport {
     Plain,
     Multipath,
 }
 
-/// Ends the stream, whatever happens: the threads are waited for.
+/// Stops the stream on drop, also on a panic, because the test waits for its threads.
 struct StreamGuard<'a>(&'a AtomicBool);
 
 impl Drop for StreamGuard<'_> {
@@ -27,7 +27,7 @@ impl Drop for StreamGuard<'_> {
     }
 }
 
-/// Bytes after which a stream is under way: it has found what the lines carry.
+/// The bytes after which a stream has reached the links' rate.
 fn under_way() -> u64 {
     if is_long() { 60 << 20 } else { 4 << 20 }
 }
@@ -36,7 +36,7 @@ fn time() -> Duration {
     Duration::from_secs(if is_long() { 5 } else { 2 })
 }
 
-/// Mbit/s of one stream once it is under way; `during` runs then.
+/// The rate of one stream in Mbit/s. `during` runs while the stream is measured.
 pub fn rate(world: &MptcpTopology, kind: ClientTransport, during: impl FnOnce()) -> f64 {
     let to = SocketAddr::new(IpAddr::from(SERVICE.0), SERVICE.1);
     let protocol = if kind == ClientTransport::Plain { ipproto::TCP } else { ipproto::MPTCP };

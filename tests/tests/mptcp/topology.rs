@@ -1,4 +1,5 @@
-//! Two hosts with two lines between them: at one a daemon with a `tcp` service, at the other one that only sets endpoints.
+//! Two hosts with two links between them. One runs a daemon with a `tcp` service, the other one a daemon that only sets
+//! endpoints.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::time::Duration;
@@ -16,13 +17,13 @@ use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
 pub const SERVICE: ([u8; 4], u16) = ([10, 41, 1, 2], 8_080);
-/// The `http` service beside it, and the one at the client that calls it.
+/// The `http` service at the server, and the service at the client that forwards to it.
 pub const REQUESTS: ([u8; 4], u16) = ([10, 41, 1, 2], 8_081);
 pub const NEAR: ([u8; 4], u16) = ([127, 0, 0, 1], 8_082);
 
 pub struct MptcpTopology {
     daemons: Vec<ChildProcess>,
-    /// What the service forwards to.
+    /// The server of the `tcp` service.
     pub sink: TcpListener,
     _origin: TestOrigin,
     pub lines: ParallelLinks,
@@ -32,7 +33,7 @@ pub struct MptcpTopology {
 }
 
 impl MptcpTopology {
-    /// Both daemons with their endpoints; none without root.
+    /// Starts both daemons and waits for their endpoints. `None` without root.
     pub fn open(delays: &[Duration]) -> Option<MptcpTopology> {
         let shape = |delay: &Duration| {
             let bits_per_second = if is_long() { 500_000_000 } else { 40_000_000 };
@@ -124,12 +125,12 @@ impl MptcpTopology {
         self.runtime.block_on(self.api.status()).ok()?.mptcp
     }
 
-    /// How it stands at the server.
+    /// The Multipath TCP status at the server.
     pub fn server(&self) -> MptcpStatus {
         self.try_server().expect("the daemon answers")
     }
 
-    /// A verb of the program at the server.
+    /// Runs a command of the program at the server.
     pub fn verb(&self, words: &[&str]) -> CommandOutput {
         let mut command = self.lines.server.command(program());
         command.args(words).env("STEELYARD_SOCKET", self.dirs[1].join("sock"));

@@ -1,4 +1,4 @@
-//! Connections over TCP: many queries at once, limits, silence.
+//! DNS over TCP: many concurrent queries, limits, and idle connections.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -21,7 +21,7 @@ fn query(id: u8) -> Vec<u8> {
     bytes
 }
 
-/// The number of the next answer; `None`: the connection was closed.
+/// The ID of the next response. `None` means that the connection was closed.
 fn answer(stream: &mut TcpStream) -> Option<u8> {
     let mut length = [0; 2];
     stream.read_exact(&mut length).ok()?;
@@ -42,7 +42,7 @@ fn queries_on_one_connection_are_answered_in_their_turn_in_whatever_pieces() {
     for id in 0..200 {
         assert_eq!(answer(&mut stream), Some(id));
     }
-    // Half a query and then nothing: it ends by itself, and is counted.
+    // A truncated query ends at the idle timeout and is counted.
     stream.write_all(&query(1)[..9]).unwrap();
     assert_eq!(answer(&mut stream), None);
     let metric = "steelyard_names_connections_total{what=\"ended-idle\"} 1";
@@ -60,7 +60,7 @@ fn one_client_has_a_quarter_of_the_connections() {
     else {
         return;
     };
-    // Those that asked before are gone.
+    // Earlier connections have ended.
     wait::until("none is open", || metrics(&world).contains("steelyard_names_connections_open 0"));
     let mut held: Vec<TcpStream> = (0..2).map(|_| connect(&world)).collect();
     for stream in &mut held {
@@ -68,7 +68,7 @@ fn one_client_has_a_quarter_of_the_connections() {
         assert_eq!(answer(stream), Some(7));
     }
     let mut third = connect(&world);
-    // Closed at once, whether the query still went or not.
+    // Ignored: the connection is closed at once, perhaps before the query is sent.
     let _ = third.write_all(&query(8));
     assert_eq!(answer(&mut third), None);
     let metric = "steelyard_names_connections_total{what=\"refused-client\"} 1";

@@ -1,4 +1,4 @@
-//! Answers follow the judge.
+//! DNS responses follow the health verdicts.
 
 use model::snapshot::ServerState;
 use tests::e2e::wait;
@@ -15,7 +15,7 @@ fn a_server_that_dies_is_gone_from_answers_within_a_time_to_live() {
         answers.len()
     };
     assert_eq!(both(), 2);
-    // What the resolver keeps, it keeps for a second at most.
+    // The resolver caches a response for a second at most.
     let kept = world.resolved("www.gslb.example", "A");
     let ttl: u32 = kept
         .split_whitespace()
@@ -25,7 +25,7 @@ fn a_server_that_dies_is_gone_from_answers_within_a_time_to_live() {
     assert!(ttl <= 1, "{kept}");
     drop(world.origins[0].take());
     wait::until("a is down", || world.balancer.server("a").state == ServerState::Down);
-    // The book is made anew for the verdict; from then on no answer of ours has it.
+    // The daemon rebuilds the zone data after the verdict. From then on, no response contains the server.
     wait::until("we answer without it", || {
         world
             .balancer

@@ -1,7 +1,7 @@
-//! The name server of the built program, asked by dig, kdig and a resolver, in namespaces: what it answers, how it follows
-//! the judge, and that a change of the configuration loses no query.
+//! The name server of the built program, queried by dig, kdig and a resolver in namespaces: its responses, their
+//! dependence on health verdicts, and reloads without a lost query.
 //!
-//! They need root for the port and for addresses of their own; without it they say so, and in the gate they fail.
+//! The tests need root for the port and for addresses; without root they are skipped, which fails in the gate.
 
 #![allow(
     clippy::unwrap_used,

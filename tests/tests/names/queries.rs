@@ -1,10 +1,10 @@
-//! What dig, kdig and unbound are told.
+//! The responses that dig, kdig and unbound receive.
 
 use tests::e2e::wait;
 
 use super::setup::{NameServerSetup, ZONE};
 
-/// Lines of a tool's output without what differs from time to time.
+/// Lines of a tool's output, sorted, because the order of records varies.
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
@@ -33,7 +33,7 @@ fn dig_and_kdig_understand_every_answer() {
         assert_eq!(ask("near.gslb.example", "A"), "192.0.2.2");
         assert_eq!(ask("www.gslb.example", "ANY"), "\"RFC8482\" \"\"");
     }
-    // What does not fit is fetched over TCP by itself.
+    // dig retries a truncated response over TCP by itself.
     let many = world.dig(&["many.gslb.example", "A", "+short", "+noedns"]);
     assert_eq!(many.lines().count(), 32);
     let cut = world.dig(&["many.gslb.example", "A", "+noedns", "+ignore", "+qr"]);
@@ -88,12 +88,13 @@ fn a_resolver_in_between_is_content() {
     assert!(
         world.resolved("_http._tcp.www.gslb.example", "SRV").contains("8080 a.www.gslb.example.")
     );
-    // It comes back over TCP for what is too long for UDP without EDNS, and has all of it.
+    // Without EDNS, the resolver retries over TCP when a response is too long for UDP, and receives all of it.
     assert_eq!(world.resolved("many.gslb.example", "A").matches("192.0.2.").count(), 32);
     assert!(world.resolved("x.gslb.example", "A").is_empty());
 }
 
-/// A resolver that was told of the zone is content; one that was not says what the zone above must have.
+/// With a delegation to the zone no problem is reported. Without one, the report lists the records that the parent zone
+/// needs.
 #[test]
 fn a_zone_that_is_not_delegated_is_reported() {
     let Some(mut world) = NameServerSetup::open(ZONE) else { return };
@@ -106,7 +107,7 @@ fn a_zone_that_is_not_delegated_is_reported() {
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    // A resolver that found us slow once says for a while that it gets no answer, and is right.
+    // After a slow response the resolver reports SERVFAIL for a while, so the check is repeated.
     let settled = |world: &NameServerSetup, file: &str| {
         let mut last = (None, String::new());
         wait::until("the resolver gets an answer for the zone", || {

@@ -1,15 +1,15 @@
-//! A change of the configuration loses no socket and no query.
+//! A reload loses no socket and no query.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::setup::{AT, NameServerSetup, ZONE, setup};
 
-/// Queries that are under way at a time.
+/// The number of concurrent queries.
 const WINDOW: usize = 32;
 const CHANGES: usize = 6;
 
-/// A query for the address of `ns.gslb.example` with this number.
+/// A query for the address of `ns.gslb.example` with this ID.
 fn query(id: u16) -> Vec<u8> {
     let mut bytes = id.to_be_bytes().to_vec();
     bytes.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -17,7 +17,8 @@ fn query(id: u16) -> Vec<u8> {
     bytes
 }
 
-/// Asks until told to stop; how many were asked, and how many answered well. None is asked twice.
+/// Sends queries until `stop`, and returns how many were sent and how many were answered correctly. No query is
+/// retried.
 fn load(socket: &UdpSocket, stop: &AtomicBool, answered: &AtomicU64) -> (u64, u64) {
     let mut asked = 0u64;
     let mut good = 0u64;
@@ -52,7 +53,7 @@ fn under_load_nothing_is_lost_while_the_configuration_changes() {
     let (asked, good) = std::thread::scope(|scope| {
         let load = scope.spawn(|| load(&socket, &stop, &answered));
         for change in 0..CHANGES {
-            // Another address comes and goes, a name comes and goes, a time to live changes.
+            // Each change adds or removes an address and a name, and changes a TTL.
             let second = if change % 2 == 0 {
                 "[\"127.0.0.1:53\", \"127.0.0.2:53\"]"
             } else {
@@ -63,7 +64,7 @@ fn under_load_nothing_is_lost_while_the_configuration_changes() {
             let more =
                 format!("{text}[name.\"n{change}.gslb.example\"]\naddresses = \"192.0.2.9\"\n");
             world.balancer.reload(&setup(&more));
-            // Some queries see each.
+            // Some queries are answered under each configuration.
             let before = answered.load(Ordering::Relaxed);
             tests::e2e::wait::until("queries go on", || {
                 answered.load(Ordering::Relaxed) > before + 500

@@ -1,4 +1,4 @@
-//! A namespace with a balancer that answers for a zone at 127.0.0.1:53, and the tools that ask it.
+//! A namespace with a balancer that serves a zone at 127.0.0.1:53, and the tools that query it.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tests::skip::skip;
 pub const AT: &str = "127.0.0.1:53";
 const RESOLVER: u16 = 5300;
 
-/// The server, the zone, and names for the pool `web`.
+/// The listener, the zone, and names for the pool `web`.
 pub const ZONE: &str = r#"
 [names]
 listen = "127.0.0.1:53"
@@ -52,7 +52,7 @@ answers = 32
 /// Two origins behind a balancer, in a namespace.
 pub struct NameServerSetup {
     pub balancer: TestBalancer,
-    /// Its servers: `a` at 127.0.0.11, `b` at 127.0.0.12.
+    /// The servers: `a` at 127.0.0.11, `b` at 127.0.0.12.
     pub origins: Vec<Option<TestOrigin>>,
     pub namespace: NetworkNamespace,
     _dir: TestDir,
@@ -60,7 +60,7 @@ pub struct NameServerSetup {
 }
 
 impl NameServerSetup {
-    /// Everything but the resolver; `None`: it cannot be had here, and that was said.
+    /// Starts everything but the resolver. `None` means that the test was skipped.
     pub fn open(zone: &str) -> Option<NameServerSetup> {
         if !geteuid().is_root() {
             skip("a namespace of its own needs root");
@@ -89,7 +89,7 @@ impl NameServerSetup {
         Some(world)
     }
 
-    /// What dig prints of an answer of ours.
+    /// dig's output for a query to the daemon.
     pub fn dig(&self, arguments: &[&str]) -> String {
         self.run("dig", &[&["@127.0.0.1", "-p", "53", "+tries=3", "+time=5"], arguments].concat())
     }
@@ -114,7 +114,7 @@ impl NameServerSetup {
         text
     }
 
-    /// Starts a resolver that asks us for the zone.
+    /// Starts a resolver that forwards queries for the zone to the daemon.
     pub fn resolve(&mut self) {
         let dir = self._dir.path().display().to_string();
         let text = format!(
@@ -133,8 +133,8 @@ impl NameServerSetup {
         });
     }
 
-    /// The answer section that the resolver gives. One that found its server slow, on a busy machine, says for a while that
-    /// it has no answer (SERVFAIL): it is asked until it has one.
+    /// The answer section of the resolver's response. After a slow response on a busy machine the resolver returns
+    /// SERVFAIL for a while, so the query is repeated.
     pub fn resolved(&self, name: &str, kind: &str) -> String {
         let port = RESOLVER.to_string();
         let shown = ["+noall", "+comments", "+answer"];
@@ -150,7 +150,7 @@ impl NameServerSetup {
         })
     }
 
-    /// A socket of a client.
+    /// A UDP socket of a client inside the namespace.
     pub fn socket(&self) -> UdpSocket {
         let socket = self.namespace.run_inside(|| UdpSocket::bind("127.0.0.1:0")).unwrap().unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -158,7 +158,7 @@ impl NameServerSetup {
     }
 }
 
-/// The configuration: an HTTP pool of two with probes, and the zone.
+/// The configuration: an HTTP pool of two servers with health checks, and the zone.
 pub fn setup(zone: &str) -> BalancerConfig {
     BalancerConfig::http(&["127.0.0.11:8080".parse().unwrap(), "127.0.0.12:8080".parse().unwrap()])
         .pool("probe = { http = \"/\", every = \"1s\", timeout = \"1s\", rise = 1, fall = 2 }")

@@ -1,5 +1,5 @@
-//! The clock: servers drain and come back by daily hours. The daemon's wall clock is what its time zone makes of now, so
-//! a zone of the test's own gives it any hour.
+//! Daily hours: servers drain and return by the clock. The daemon's local time depends on its time zone, so the test
+//! sets a time zone that yields any hour.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,12 +12,12 @@ use tests::e2e::wait;
 
 const DAY: u64 = 86_400;
 
-/// A daemon for which it is so many seconds after midnight now.
+/// A daemon whose local time is `second` seconds after midnight.
 fn started_at(place: &CliEnvironment, second: u64) -> ChildProcess {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() % DAY;
     let ahead = (second + DAY - now) % DAY;
     let mut command = place.command();
-    // POSIX counts zones westwards: a minus sign is ahead of UTC.
+    // POSIX time zones count westwards, so a minus sign means ahead of UTC.
     let zone = format!("TST-{}:{:02}:{:02}", ahead / 3600, ahead / 60 % 60, ahead % 60);
     command.env("TZ", zone);
     place.start_command(command)
@@ -49,7 +49,7 @@ fn a_server_drains_by_daily_hours_and_comes_back() {
     }
     let audit = place.run_verb_ok(&["audit", "--json"]).stdout;
     assert!(audit.contains("\"way\":\"clock\"") || audit.contains("\"way\": \"clock\""), "{audit}");
-    // Against the clock, by hand, until the window ends.
+    // A manual `enable` overrides the schedule until the window ends.
     place.run_verb_ok(&["server", "enable", "web/a"]);
     assert_eq!(a().state, ServerState::Up);
     drop(evening);

@@ -1,4 +1,4 @@
-//! Names of live objects to a shell that completes: bash, zsh and fish as they are, asked for what they offer.
+//! Shell completion with names of live objects: the candidates that bash, zsh and fish offer.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::servers::origin;
 use tests::e2e::tools;
 
-/// A command line up to the caret, and what may stand there.
+/// A command line up to the cursor, and the expected candidates.
 const ROWS: [(&str, &str); 7] = [
     ("steelyard server drain web/", "web/* web/a web/b"),
     ("steelyard server drain web/b", "web/b"),
@@ -20,7 +20,7 @@ const ROWS: [(&str, &str); 7] = [
     ("steelyard generat", "generations"),
 ];
 
-/// bash, asked by the function that it would call.
+/// Calls the completion function of bash.
 const IN_BASH: &str = r#"
 source <(steelyard completions bash)
 read -ra COMP_WORDS <<<"$1"
@@ -30,7 +30,7 @@ _steelyard_live steelyard "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-/// zsh on a terminal of its own, where the tabulator is pressed. It finds the completions in a folder of functions.
+/// Presses Tab in zsh on a pseudo-terminal. zsh finds the completions in a folder of functions.
 const IN_ZSH: &str = r#"
 zmodload zsh/zpty
 zpty shell "PATH=$PATH TERM=dumb zsh -f -i"
@@ -43,11 +43,11 @@ zpty -r shell seen '*
 for line in ${${(f)seen}[2,-1]}; do print -l ${${=line%%-- *}//(\\\\|$'\r')}; done
 "#;
 
-/// fish, which tells what it would offer.
+/// fish prints its candidates itself.
 const IN_FISH: &str =
     "source (steelyard completions fish | psub); complete -C $argv[1] | string split -f 1 \\t";
 
-/// What a shell offers for a line.
+/// The candidates that a shell offers for a line.
 fn offered(shell: &str, script: &str, dir: &TestDir, socket: &Path, line: &str) -> String {
     let mut command = Command::new(tools::program("timeout"));
     command.arg("60").arg(tools::program(shell));

@@ -1,4 +1,4 @@
-//! Servers that are found: in a file, and under a name that the test itself answers for.
+//! Service discovery: servers from a file, and from a name that the test itself resolves.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ fn the_files_servers_stay_until_a_source_that_replaces_them_has_answered() {
     wait::until("what is found takes their place", || names(&place) == listed(&at[1..]));
 }
 
-/// Answers every question with A records, as long as it lives.
+/// A DNS server that answers every query with A records.
 struct Resolver {
     at: SocketAddr,
     last: Arc<Mutex<Option<Vec<u8>>>>,
@@ -99,7 +99,7 @@ impl Drop for Resolver {
     }
 }
 
-/// 127.0.0.N for each, for a second; without any: that the server has failed.
+/// A response with 127.0.0.N for each host and a TTL of a second. Without hosts: SERVFAIL.
 fn answer(question: &[u8], hosts: Option<Vec<u8>>) -> Vec<u8> {
     let mut out = question.to_vec();
     let code = if hosts.is_some() { 0 } else { 2 };

@@ -1,4 +1,5 @@
-//! Clients that are kept at a server that is quiesced: they still come, over a kill, until the limit or the last has gone.
+//! Sticky clients of a quiesced server: they keep their server, also after a SIGKILL, until the limit or until the last
+//! client has left.
 
 use std::net::SocketAddr;
 
@@ -65,7 +66,7 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
         let server = server(&place, &own);
         server.reason.text.ends_with("; how many are left is not counted")
     });
-    // A shorter limit stands instead, and the service's own hour does not begin after it.
+    // A shorter limit replaces the earlier one, and the service's own limit does not start after it.
     place.run_verb_ok(&["server", "quiesce", &who, "--for", "1s"]);
     wait::until("the limit", || server(&place, &own).reason.text.starts_with("drained by"));
     let moved = ask(front, &kept);
@@ -90,7 +91,7 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
     let who = format!("web/{own}");
     place.run_verb_ok(&["server", "quiesce", &who, "--for", "1h"]);
     wait::until("one is left", || {
-        // Each visit begins its time anew.
+        // Each request restarts the client's timeout.
         assert_eq!(by(&ask(front, "")), own);
         let server = server(&place, &own);
         server.keeps.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
@@ -106,7 +107,7 @@ fn when_the_last_client_has_gone_a_quiesce_is_over() {
     assert_eq!(server(&place, &own).state, ServerState::Up);
 }
 
-/// Who answers a client at another address of the loopback.
+/// The server that answers a client at another address of the loopback.
 fn from(source: &str, front: SocketAddr) -> String {
     let url = format!("http://{front}/");
     let shown = "%header{x-origin}";

@@ -1,4 +1,4 @@
-//! What was: kept over a kill, and told with its totals.
+//! The history survives a SIGKILL and is reported with its totals.
 
 use rustix::process::Signal;
 use tests::e2e::balancer_config::BalancerConfig;

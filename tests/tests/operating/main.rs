@@ -1,5 +1,4 @@
-//! Operating by hand and by others: orders that act, are recorded and taken back; servers that are found; programs that
-//! are told; what was.
+//! Operation of a daemon: server commands and their audit, service discovery, notification programs, and the history.
 
 #![allow(
     clippy::unwrap_used,

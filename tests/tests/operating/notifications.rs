@@ -1,5 +1,5 @@
-//! A pool that runs empty is told once to a program, and told again when it is back. Programs that hang, fork or flood
-//! are held within their limits, and what runs short is told once.
+//! Hooks: an empty pool is reported once, and so is its recovery. Hooks that hang, fork or flood are limited, and an
+//! exhausted resource is reported once.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -37,7 +37,7 @@ fn a_program_is_started_once_when_a_pool_is_empty_and_once_when_it_is_back() {
     assert_eq!(said(), expected, "each once, in order");
 }
 
-/// Processes with this word in their command line.
+/// The number of processes with this word in their command line.
 fn running(word: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
@@ -49,7 +49,7 @@ fn programs_that_hang_fork_and_flood_are_held() {
     let origins = [origin("a"), origin("b")];
     let setup = BalancerConfig::http(&addresses(&origins));
     let place = CliEnvironment::new(&setup);
-    // Nobody else sleeps so long.
+    // An unusual duration, so that the test finds its own processes by it.
     let nap = format!("98{}", 700_000 + std::process::id());
     let mut hooks = String::new();
     for (name, script) in [
@@ -67,7 +67,7 @@ fn programs_that_hang_fork_and_flood_are_held() {
     place.write(&setup.with_tables(&hooks));
     let process = place.start();
     place.run_verb_ok(&["server", "drain", "web/a"]);
-    // The one that forks holds its output open by a child: it is ended at the limit too.
+    // A child of the hook that forks holds the output open, so this hook reaches the limit too.
     wait::until("two are ended at the limit", || place.count_events("hook-timed-out") == 2);
     wait::until("one has ended by itself", || place.count_events("hook-ran") == 1);
     wait::until("nothing is left of them", || running(&nap) == 0);
@@ -78,7 +78,7 @@ fn programs_that_hang_fork_and_flood_are_held() {
 #[test]
 fn what_runs_short_is_reported_once_and_once_that_it_does_not() {
     let origins = [origin("a")];
-    // The clients of this test share an address.
+    // All clients of this test share one address.
     let limit = "limit = { connections = 10, connections-per-client = 10 }";
     let setup = BalancerConfig::http(&addresses(&origins)).service(limit);
     let place = CliEnvironment::new(&setup);

@@ -1,4 +1,4 @@
-//! Orders about servers: added, cut, saved, recorded over a kill, taken back.
+//! Server commands: servers are added, cut, saved, logged in the audit across a SIGKILL, and restored.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -48,7 +48,7 @@ fn a_cut_resets_what_the_server_has() {
     let _process = place.start();
     let mut client = TcpStream::connect(setup.fronts()[0]).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // Half a request: the server waits for the rest.
+    // A partial request, so that the server waits for the rest.
     client.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     wait::until("the connection is forwarded", || {
         place.status().pools[0].servers[0].in_flight == 1

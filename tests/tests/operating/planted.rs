@@ -1,4 +1,4 @@
-//! State that another user planted: the daemon reads none of it, says whose it is, and works.
+//! State files owned by another user: the daemon reads none of them, reports the owner, and works.
 
 use std::os::unix::fs::chown;
 
@@ -9,7 +9,7 @@ use tests::e2e::wait;
 use tests::skip::skip;
 
 const OTHER: u32 = 12_345;
-/// Files of the state directory that each start reads.
+/// Files of the state directory that every start reads.
 const FILES: [&str; 4] = ["audit.jsonl", "servers.json", "mptcp.json", "generations/00000007.json"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Quiesce: no new work, what is under way stays, and a limit at which it becomes a drain.
+//! Quiesce: a server gets no new work, its open work stays, and it drains at a limit.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

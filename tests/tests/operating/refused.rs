@@ -1,4 +1,4 @@
-//! Configurations that cannot be meant: each is refused with where, what was found and what was expected.
+//! Invalid configurations: each is rejected with the location, the found value and the expected one.
 
 use tests::e2e::balancer::program;
 use tests::e2e::cli_environment::run_command;

@@ -22,7 +22,7 @@ fn names(place: &CliEnvironment) -> Vec<String> {
     all
 }
 
-/// A zone with these services, and another serial for each version of it.
+/// A zone with these SRV records. Each version of the zone has another serial.
 fn zone(serial: u32, services: &[(u16, u16, u16)]) -> String {
     let mut text =
         format!("$TTL 1\n@ IN SOA ns a {serial} 60 60 60 1\n@ IN NS ns\nns IN A 127.0.0.1\n");
@@ -68,7 +68,7 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     wait::until("their name is resolved", up);
     let mut client = HttpClient::connect(setup.fronts()[0]);
     let a = (0..80).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count();
-    // A worker takes the new schedule up between two of its events: it may be within these answers.
+    // A worker adopts the new schedule between two of its events, perhaps during these requests.
     assert!((59..=61).contains(&a), "three of four by weight are {a} of 80");
     dir.write("zone", zone(2, &[(10, 30, ports[1]), (10, 10, ports[2])]));
     named.signal(Signal::HUP);
@@ -82,10 +82,10 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     assert_eq!(HttpClient::connect(setup.fronts()[0]).get("/").status(), 200);
 }
 
-/// Addresses of a name: as many as one message of DNS can carry over TCP.
+/// The number of addresses of a name: as many as fit into one DNS message over TCP.
 const MANY: u16 = 4_000;
 
-/// Answers two questions over UDP and TCP on one port: "ask over TCP", and the addresses.
+/// A DNS server on one UDP and TCP port. Over UDP it truncates its response, over TCP it returns the addresses.
 fn large() -> SocketAddr {
     let (tcp, udp) = wait::until_some("a port for both", || {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();

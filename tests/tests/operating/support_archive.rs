@@ -1,4 +1,4 @@
-//! What is handed to others: the archive of `steelyard support`.
+//! The archive of `steelyard support`, which is meant for other people.
 
 use std::io::Read;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn the_archive_has_what_helps_and_no_secret() {
     assert!(text.contains("[service.shop]") && text.contains("net.core.somaxconn"), "{text}");
     let mode = std::os::unix::fs::PermissionsExt::mode(&output.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
-    // What exists is not written over.
+    // An existing file is not overwritten.
     assert_eq!(support(&socket, &config, &output).status.code(), Some(2));
 }
 

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry: what servers are told of a trace, and which spans and events the collector gets.
+//! OpenTelemetry: the trace headers that servers receive, and the spans and events that the collector receives.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use tests::e2e::http::{ExpectedBody, HttpReader, ReceivedMessage};
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::wait;
 
-/// Answers every request, and keeps them.
+/// Answers every request, and records the requests.
 struct RequestCollector {
     server: ScriptedServer,
     messages: Arc<Mutex<Vec<ReceivedMessage>>>,
@@ -24,7 +24,7 @@ impl RequestCollector {
         let heard = Arc::<Mutex<Vec<ReceivedMessage>>>::default();
         let kept = Arc::clone(&heard);
         let server = ScriptedServer::start(move |stream| {
-            // A connection that ends is over.
+            // Ignored: a broken connection needs no report.
             let _ = listen(&stream, &kept);
         });
         RequestCollector { server, messages: heard }
@@ -38,7 +38,7 @@ impl RequestCollector {
         self.messages.lock().unwrap().clone()
     }
 
-    /// The JSON of what came to this path.
+    /// The JSON bodies of the requests to this path.
     fn json_bodies(&self, path: &str) -> Vec<Value> {
         let to = format!("POST {path} ");
         let all = self.all();
@@ -60,7 +60,7 @@ fn listen(mut stream: &TcpStream, kept: &Mutex<Vec<ReceivedMessage>>) -> std::io
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// Asks with these fields; what the server was told as `traceparent` and `tracestate`.
+/// Sends a request with these fields. Returns the `traceparent` and `tracestate` that the server received.
 fn send_and_collect(
     client: &mut HttpClient,
     server: &RequestCollector,
@@ -95,11 +95,11 @@ fn a_trace_goes_through_and_its_span_and_events_come_to_the_collector() {
     assert!(ours[2] != PARENT && ours[2].len() == 16, "{ours:?}");
     assert_eq!(state.as_deref(), Some("a=1"));
 
-    // Nobody records it: it goes on, and no span comes of it.
+    // The sampled flag is off: the trace is propagated without a span.
     let (silent, _) = send_and_collect(&mut client, &server, &good.replace("-01", "-00"));
     assert_eq!((silent[1].as_str(), silent[3].as_str()), (TRACE, "00"));
 
-    // Nonsense begins a trace of its own, and takes its state with it.
+    // An invalid `traceparent` starts a new trace, and the `tracestate` is dropped.
     let (fresh, state) = send_and_collect(&mut client, &server, &good.replace("00-4bf", "00-4BF"));
     assert!(fresh[1] != TRACE && fresh[1].len() == 32 && fresh[3] == "01", "{fresh:?}");
     assert_eq!(state, None);

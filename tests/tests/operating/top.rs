@@ -1,4 +1,4 @@
-//! The live screen: a frame that is printed, keys and signals on a terminal of its own, and the terminal afterwards.
+//! The live screen: a printed frame, keys and signals on a pseudo-terminal, and the terminal's settings afterwards.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -13,7 +13,7 @@ use tests::e2e::load;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::{tools, wait};
 
-/// The first number of the line that begins with this name: its rate.
+/// The first number in the line that begins with this name, which is its rate.
 fn rate(frame: &str, name: &str) -> f64 {
     let line = frame.lines().find(|line| line.starts_with(&format!("{name} ")));
     let line = line.unwrap_or_else(|| panic!("no line of {name}: {frame}"));
@@ -53,17 +53,17 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_reported() {
     assert!(said.stderr.starts_with("steelyard: no daemon at "), "{said:?}");
 }
 
-/// `steelyard top` on a terminal of its own, made by script(1).
+/// `steelyard top` on a pseudo-terminal, which script(1) creates.
 struct Terminal {
     script: Child,
     keys: ChildStdin,
     seen: Arc<Mutex<TerminalState>>,
 }
 
-/// What was written to it.
+/// The output of the terminal.
 struct TerminalState {
     written: String,
-    /// What stands on the screen then.
+    /// The screen after this output.
     screen: vt100::Parser,
 }
 
@@ -72,7 +72,7 @@ const SIZE: (u16, u16) = (30, 140);
 impl Terminal {
     fn open(place: &CliEnvironment) -> Terminal {
         let top = format!("{} top --every 200ms", balancer::program().display());
-        // The settings of the terminal before and after, the number of the process and its exit code.
+        // Prints the terminal's settings before and after, the process ID and the exit code.
         let shell = format!(
             "stty rows {} cols {}; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
              echo code $?; echo after $(stty -g)",
@@ -103,24 +103,24 @@ impl Terminal {
         Terminal { script, keys, seen }
     }
 
-    /// Presses keys, and waits until this is on the screen.
+    /// Presses keys, and waits until the screen shows `expected`.
     fn press(&mut self, keys: &str, expected: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.sees(expected);
     }
 
-    /// Waits until this is on the screen.
+    /// Waits until the screen shows `expected`.
     fn sees(&self, expected: &str) {
         let shows = || self.seen.lock().unwrap().screen.screen().contents().contains(expected);
         wait::until(&format!("{expected:?} on the screen"), shows);
     }
 
-    /// All that was written.
+    /// The whole output of the terminal.
     fn seen(&self) -> String {
         self.seen.lock().unwrap().written.clone()
     }
 
-    /// The rest of the line behind a word.
+    /// The rest of the line after a word.
     fn line(&self, word: &str) -> Option<String> {
         let seen = self.seen();
         let (line, _) = seen.split_once(&format!("{word} "))?.1.split_once('\n')?;
@@ -132,14 +132,14 @@ impl Terminal {
         Pid::from_raw(pid).unwrap()
     }
 
-    /// It has ended well, and the terminal is as it was.
+    /// Waits for a successful end, and checks that the terminal's settings are restored.
     fn is_given_back(&mut self) {
         wait::until("the end of the terminal", || self.script.try_wait().unwrap().is_some());
         let after = wait::until_some("the settings afterwards", || self.line("after"));
         assert_eq!(self.line("code").as_deref(), Some("0"), "{:?}", self.seen());
         assert_eq!(self.line("before"), Some(after), "{:?}", self.seen());
         let seen = self.seen();
-        // The other screen is left and the cursor shown, in this order last.
+        // The last of these sequences leave the alternate screen and show the cursor.
         for (taken, given) in [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")] {
             assert!(seen.rfind(taken) < seen.rfind(given), "{given:?}: {seen:?}");
         }
@@ -208,7 +208,7 @@ fn it_ends_with_its_terminal() {
     let mut terminal = Terminal::open(&place);
     terminal.sees("[services]");
     let pid = terminal.pid();
-    // As when the connection is lost over which somebody looks.
+    // As when the operator's connection is lost.
     terminal.script.kill().unwrap();
     terminal.script.wait().unwrap();
     wait::until("its end", || test_kill_process(pid).is_err());

@@ -1,4 +1,4 @@
-//! A disk that takes nothing, and no place for the usual socket: the daemon works, and says so.
+//! A full disk, or a missing directory for the default socket: the daemon works and reports the problem.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -54,7 +54,7 @@ fn without_room_for_the_usual_socket_a_daemon_serves_and_a_path_that_was_chosen_
     let start = |text: String| {
         let file = dir.write("steelyard.toml", text);
         let mut command = Command::new("unshare");
-        // As in a container whose root is read-only.
+        // As in a container with a read-only root file system.
         let script = "mount -t tmpfs -o ro none /run && exec \"$@\"";
         command.args(["-m", "--", "sh", "-c", script, "sh"]).arg(program());
         command.args(["run", "-c"]).arg(file);

@@ -1,4 +1,5 @@
-//! What the plane notices reaches people once when it begins and once when it is over; and weights follow connections.
+//! Alarms of the packet plane: each is reported once when it starts and once when it ends. Weights follow the number of
+//! connections.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
-/// A hook that writes of whom it was told, and metrics.
+/// Configures metrics and a hook that records the events it receives.
 fn told_to(plane: &PacketBalancer) -> String {
     let hook = plane.dir().join("hook");
     let heard = plane.dir().join("heard");
@@ -50,7 +51,7 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     let more = told_to(&plane);
     plane.change(|words| words.extra_tables = more);
     plane.wait_until_all_up();
-    // The server does not know the service's address: no SYN of a client is answered.
+    // The server lacks the service's address, so it answers no SYN of a client.
     plane.site.assign_service_addresses(&plane.site.servers[0], false).unwrap();
     let flood = || {
         let at = IpVersion::V4.service();
@@ -74,7 +75,7 @@ fn half_open_connections_raise_the_alarm_once_and_it_is_cleared_once() {
     assert_eq!(plane.count_events("half-open-alarm"), 1, "{}", plane.daemon_output());
 }
 
-/// Clients that connect again and again, and give up soon.
+/// Clients that connect repeatedly, with a short timeout.
 fn hasty(plane: &PacketBalancer, connections: usize, think: u64) -> LoadRun {
     let target = IpVersion::V4.service();
     let get = LoadProtocol::Http(HttpPlan::get("shop.example", "/"));
@@ -99,7 +100,8 @@ fn ports_that_run_out_are_reported_once_and_free_ones_once() {
         words.service("fin-timeout = \"5s\"\n"),
     );
     let load = hasty(&plane, 8, 0);
-    // The first is told by what found none, the second by what is in use: of 4,096 entries far fewer than 64,510 ports.
+    // The first alarm counts failed allocations, the second counts used ports. 4,096 entries are far fewer than 64,510
+    // ports.
     let alarms = ["no port is free towards 10.10.0.11", "return ports of web4/server0 are in use"];
     for alarm in alarms {
         wait::until("ports have run out", || plane.daemon_output().contains(alarm));

@@ -1,6 +1,7 @@
-//! The plane outlives its daemon: reloads, restarts, kills, stops and take-overs under load, with no connection lost.
+//! The packet plane outlives its daemon: reloads, restarts, kills, stops and takeovers under load, without a lost
+//! connection.
 //!
-//! `stop` removes every trace, `stop --detach` leaves the plane at work.
+//! `stop` removes the plane completely; `stop --detach` leaves it running.
 
 use lab::load::{ConnectionReuse, LoadRun};
 use lab::net::SiteLayout;
@@ -17,7 +18,7 @@ fn goes_on(loads: &[LoadRun]) {
     });
 }
 
-/// Whatever happens to the daemon, clients notice nothing.
+/// Clients do not notice reloads, restarts and takeovers of the daemon.
 fn nobody_notices(forward: &'static str) {
     let layout = SiteLayout { local_servers: 2, ..SiteLayout::default() };
     let mut plane =
@@ -69,7 +70,7 @@ fn nobody_notices(forward: &'static str) {
     no_trace(&plane);
 }
 
-/// No pin, and no program on the link.
+/// Checks that no pin and no program is left.
 fn no_trace(plane: &PacketBalancer) {
     let left = |dir: &std::path::Path| match std::fs::read_dir(dir) {
         Ok(entries) => entries.flatten().map(|entry| entry.path()).collect::<Vec<_>>(),
@@ -104,7 +105,7 @@ fn nobody_notices_what_happens_to_the_daemon_of_tunnel() {
     }
 }
 
-/// Whoever waits for `ready` finds packets forwarded.
+/// The event `ready` is only sent once packets are forwarded.
 #[test]
 fn the_daemon_is_ready_when_packets_are_forwarded() {
     if !ready() {
@@ -120,7 +121,7 @@ fn the_daemon_is_ready_when_packets_are_forwarded() {
     let status = plane.status().packets.unwrap();
     assert!(status.broken.is_none(), "{status:?}");
     assert!(status.interfaces.iter().all(|one| one.mode.is_some()), "{status:?}");
-    // One SYN and no second one: what was ready answers the first.
+    // The time-out is shorter than a SYN retransmission, so the first SYN must be answered.
     let connected = plane.site.client.run_inside(|| {
         let at = tests::e2e::packet_balancer::IpVersion::V4.service();
         std::net::TcpStream::connect_timeout(&at, std::time::Duration::from_millis(900)).is_ok()

@@ -1,6 +1,6 @@
-//! What lives beside the plane: proxied services on the same address, and programs of others.
+//! Coexistence with the packet plane: proxied services on the same address, and programs of others.
 //!
-//! What cannot be had is said with a remedy, and the rest works.
+//! A resource that is unavailable is reported with a remedy, and the rest works.
 
 use lab::net::SiteLayout;
 use tests::e2e::cli_environment::run_command;
@@ -44,7 +44,7 @@ fn proxied_services_and_what_is_for_the_host_pass_by() {
         PacketBalancer::open(&near(), PacketConfig::new("mac", &[0, 1]).with_tables(PROXIED));
     proxied_answers(&plane);
     assert_eq!(plane.curl(IpVersion::V4, 6).len(), 2);
-    // Whom nobody listens for is refused by this host itself.
+    // The balancer's own kernel rejects packets to a port without a listener.
     let refused = plane.site.client.run_inside(|| {
         let socket = std::net::UdpSocket::bind(("0.0.0.0", 0)).unwrap();
         socket.connect(("198.51.100.10", 9)).unwrap();
@@ -55,7 +55,7 @@ fn proxied_services_and_what_is_for_the_host_pass_by() {
     assert_eq!(refused.unwrap(), Err(std::io::ErrorKind::ConnectionRefused));
 }
 
-/// Waits until the daemon has said this, and sees the rest at work.
+/// Waits until the daemon reports these words, and checks that the rest works.
 fn is_told_and_the_rest_works(plane: &PacketBalancer, words: &[&str]) {
     wait::until(&format!("told: {words:?}"), || {
         let said = format!("{}{:?}", plane.daemon_output(), plane.status());
@@ -96,7 +96,7 @@ fn a_return_address_that_is_not_ours_is_reported() {
     if !ready() {
         return;
     }
-    // Beyond those that the balancer has.
+    // In addition to the balancer's return addresses.
     let mut words = PacketConfig::new("nat", &[0, 1]).with_tables(PROXIED);
     words.foreign_return = true;
     let mut plane = PacketBalancer::open_without_daemon(&near(), words);
@@ -119,7 +119,7 @@ fn a_return_address_that_a_socket_is_bound_to_is_reported() {
     let socket = plane.site.balancer.run_inside(|| std::net::TcpListener::bind((back, 7)).unwrap());
     plane.start();
     is_told_and_the_rest_works(&plane, &[&back.to_string(), "TCP socket at port 7", "of its own"]);
-    // Whoever frees it is served.
+    // The service is forwarded as soon as the address is free.
     drop(socket);
     plane.wait_until_all_up();
     wait::until("it is forwarded", || {

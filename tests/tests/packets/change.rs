@@ -1,6 +1,6 @@
 //! The network and the pool change while clients are served.
 //!
-//! What survives must not fail at all; what cannot survive must be over soon.
+//! Connections that can survive a change must not fail. Other connections must end soon.
 
 use lab::load::{ConnectionReuse, LoadReport};
 use lab::net::SiteLayout;
@@ -26,7 +26,7 @@ fn unharmed(report: &LoadReport, plane: &PacketBalancer) {
     assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
-/// Waits until each kind of load has got so much further.
+/// Waits until each load has received `by` more responses.
 fn goes_on(loads: &[&lab::load::LoadRun], by: u64) {
     let aims: Vec<u64> = loads.iter().map(|load| load.report().answered + by).collect();
     wait::until("requests answered", || {
@@ -63,13 +63,13 @@ fn flows_of_a_removed_server_drain(plane: &mut PacketBalancer) {
     });
     goes_on(&[&kept], 200);
     unharmed(&stop_load(kept), plane);
-    // The next connection after its return is as good as the first.
+    // After the server's return, new connections are balanced as before.
     plane.change(|words| words.servers = vec![0, 1]);
     plane.wait_until_all_up();
     plane.wait_for_both_servers(IpVersion::V4);
 }
 
-/// A server gets another link address; connections follow.
+/// A server gets another link address, and its connections continue.
 fn a_changed_link_address_is_followed(plane: &mut PacketBalancer) {
     let loads = [
         plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 4),
@@ -84,7 +84,7 @@ fn a_changed_link_address_is_followed(plane: &mut PacketBalancer) {
     loads.into_iter().for_each(|load| unharmed(&stop_load(load), plane));
 }
 
-/// The balancer's link and a server's go down and come back.
+/// The links of the balancer and of a server go down and return.
 fn a_link_may_go_down_and_come_back(plane: &mut PacketBalancer) {
     for port in ["balancer", "server1"] {
         let kept = plane.load(IpVersion::V4, ConnectionReuse::KeepAlive, 4);

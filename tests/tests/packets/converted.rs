@@ -1,8 +1,8 @@
-//! What `convert` makes of files for IPVS and the dispatcher forwards real connections as those files say: each server
-//! gets the share of its weight, clients stay where persistence or a hash of their address keeps them, and servers that
-//! answer through the director see the client itself.
+//! Converted configurations of IPVS and the dispatcher forward real connections as the original files describe. Each
+//! server gets the share of its weight, and persistence or address hashing keeps clients on their servers. Servers that
+//! answer through the director see the client's address.
 //!
-//! The originals cannot run beside it: this kernel may lack IPVS, and the dispatcher's program is not to be had.
+//! The originals cannot run for comparison: the kernel may lack IPVS, and the dispatcher is not available.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -14,10 +14,10 @@ use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
 use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::tools::program;
 
-/// Connections whose servers are counted: some rounds of all weights.
+/// The number of connections: several rounds of all weights.
 const MANY: usize = 40;
 
-/// A virtual server for keepalived, before the site's two servers.
+/// A keepalived virtual server with the site's two servers.
 fn keepalived(balance: &str, kind: &str, more: &str) -> String {
     let real = |ip: &str, weight: u32| {
         format!(
@@ -32,7 +32,7 @@ fn keepalived(balance: &str, kind: &str, more: &str) -> String {
     )
 }
 
-/// The same as commands for the dispatcher.
+/// The same configuration as commands of the dispatcher.
 fn dispatcher(port: &str) -> String {
     format!(
         "dscontrol executor start\ndscontrol cluster add shop address 198.51.100.10\ndscontrol port add shop:80 {port}\n\
@@ -41,11 +41,11 @@ fn dispatcher(port: &str) -> String {
     )
 }
 
-/// Converts a file, lets the plane's daemon take up what was written, and counts the answers by server.
+/// Converts a file, applies the result to the plane's daemon, and counts the responses by server.
 fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<String, usize> {
     let file = plane.dir().write("original", text);
     if dialect == "keepalived" {
-        // What it would not take itself proves nothing.
+        // A file that keepalived itself rejects proves nothing.
         let mut original = Command::new(program("keepalived"));
         original.args(["--config-test", "--use-file"]).arg(&file);
         let taken = run_command(original);
@@ -54,7 +54,7 @@ fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<Stri
     let said = plane.run_verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
     assert_eq!(said.code, 0, "{said:?}\n{text}");
     let ours = std::fs::read_to_string(plane.dir().join("steelyard.toml")).unwrap();
-    // Of the plane's own configuration what is said of this machine: where packets are taken, and the control socket.
+    // The machine's settings from the plane's own configuration: interfaces and control socket.
     let (machine, _) = ours.split_once("[service.").unwrap();
     let whole = plane.dir().write("converted.toml", format!("{machine}{}", said.stdout));
     let applied = plane.run_verb(&["apply", whole.to_str().unwrap()]);
@@ -65,7 +65,7 @@ fn converted(plane: &PacketBalancer, dialect: &str, text: &str) -> BTreeMap<Stri
     found
 }
 
-/// Three quarters and one quarter, to one connection for each processor's turn.
+/// Checks for three quarters and one quarter, with a tolerance of one connection for each CPU's round robin.
 fn by_weight(found: &BTreeMap<String, usize>) {
     let [first, second] = ["server0", "server1"].map(|name| found.get(name).copied().unwrap_or(0));
     assert!(first + second == MANY && (28..=32).contains(&first), "{found:?}");
@@ -90,7 +90,7 @@ fn what_was_made_of_keepalived_and_of_the_dispatcher_forwards_as_they_say() {
     let told = plane.packets();
     assert_eq!(told.unaccounted, 0, "{told:?}");
 
-    // Servers of NAT answer through the director, which therefore need not change the client's address.
+    // With NAT, servers respond through the director, which therefore can preserve the client's address.
     let balancer = plane.site.balancer.host;
     for server in &plane.site.servers {
         plane.site.assign_service_addresses(server, false).unwrap();

@@ -1,4 +1,4 @@
-//! A flood that answers nothing: clients of `nat` are served through it by SYN cookies, whole and both ways.
+//! A flood of SYNs without ACKs: clients of `nat` are still served by SYN cookies, completely and in both directions.
 
 use lab::net::{ChecksumMode, SiteLayout};
 use tests::e2e::packet_balancer::{BOTH, IpVersion, ready};
@@ -8,16 +8,16 @@ use tests::e2e::wait;
 
 use super::topology::{ForwardMethodCase, PacketTopology};
 
-/// Requests of each version.
+/// Requests of each IP version.
 const EACH: usize = 8;
-/// Clients that are nowhere; from four half-open connections on cookies are given.
+/// The number of unreachable clients. From four half-open connections on, SYN cookies are sent.
 const FLOOD: usize = 6;
 const GUARDED: ForwardMethodCase = ForwardMethodCase {
     forward: "nat",
     service: "guard = { half-open = 4, syn-cookies = true }\n",
 };
 
-/// An address that the client has and nobody knows the way to.
+/// An address of the client to which no route exists.
 fn nowhere(version: IpVersion) -> &'static str {
     match version {
         IpVersion::V4 => "198.18.0.9",
@@ -25,7 +25,7 @@ fn nowhere(version: IpVersion) -> &'static str {
     }
 }
 
-/// Clients whose answers are lost; they ask again and again.
+/// Clients whose responses are lost, so that they retransmit their SYNs.
 fn flood(world: &PacketTopology, version: IpVersion) -> Vec<ChildProcess> {
     let url = format!("http://{}/", version.service());
     let one = || {

@@ -1,6 +1,6 @@
-//! `steelyard decap` on a server: what comes wrapped in any way is answered, and what may not come is not.
+//! `steelyard decap` on a server: packets of every encapsulation are answered, and disallowed packets are not.
 //!
-//! Wrapped packets are made here by hand, so that no balancer is needed.
+//! The test builds the encapsulated packets itself, so that no balancer is needed.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tests::e2e::datagrams::DatagramServer;
 use tests::e2e::packet_balancer::{BOTH, IpVersion, PORT, PacketBalancer, ready};
 use tests::e2e::wait;
 
-/// How long an answer is waited for before the packet is sent again.
+/// How long to wait for a response before the packet is resent.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,11 @@ enum OuterHeader {
     Ipip,
     Gre,
     Gue,
-    /// GUE with a header of its own.
+    /// GUE with a GUE header.
     GueHeader,
 }
 
-/// The sum of RFC 1071 over these bytes.
+/// The checksum of RFC 1071 over these bytes.
 fn sum(bytes: &[u8]) -> u16 {
     let words =
         bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | two.get(1).map_or(0, |b| u32::from(*b)));
@@ -35,7 +35,7 @@ fn sum(bytes: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// A datagram from here to there as an IP packet, marked with this ECN code point.
+/// A datagram as an IP packet with this ECN code point.
 fn packet(from: SocketAddr, to: SocketAddr, payload: &[u8], ecn: u8) -> Vec<u8> {
     let length = (8 + payload.len()) as u16;
     let mut udp =
@@ -67,7 +67,7 @@ fn packet(from: SocketAddr, to: SocketAddr, payload: &[u8], ecn: u8) -> Vec<u8> 
     ip
 }
 
-/// Sends an inner packet to a server, wrapped; on a thread inside the client.
+/// Sends an encapsulated inner packet to a server, on a thread inside the client.
 fn send(wrap: OuterHeader, outer: IpAddr, inner: &[u8]) {
     let v4 = inner[0] >> 4 == 4;
     let (proto, head): (u32, &[u8]) = match wrap {
@@ -90,7 +90,7 @@ fn send(wrap: OuterHeader, outer: IpAddr, inner: &[u8]) {
     sendto(&raw, &bytes, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
 }
 
-/// Sends until it is answered; the answer must be the server's.
+/// Sends until a response arrives, which must come from the server.
 fn answered(client: &SiteHost, wrap: OuterHeader, outer: IpAddr, version: IpVersion) {
     let inside = || {
         let socket = UdpSocket::bind((version.host_address(client), 0)).unwrap();
@@ -169,7 +169,7 @@ fn every_wrap_is_taken_off_in_every_pair_of_versions() {
     for (kind, least) in [("ipip", 4), ("gre", 4), ("gue", 8)] {
         assert!(shown["unwrapped"][kind].as_u64().unwrap() >= least, "{shown:#}");
     }
-    // The doctor finds it.
+    // `doctor` reports the problem.
     let doctor =
         server.verb(&["doctor", "server", "198.51.100.10", "--forward", "tunnel", "--json"]);
     let findings: Value = serde_json::from_str(&doctor.stdout).unwrap();
@@ -229,13 +229,13 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
             client.run_inside(|| send_marked(outer, &inner)).unwrap();
         },
     );
-    // A kind that is off is nobody's: its packets go to the host, which has no use for them.
+    // Without a decapsulator for GUE, its packets reach the host, which has no listener for them.
     client.run_inside(|| send(OuterHeader::Gue, outer, &inner)).unwrap();
     answered(client, OuterHeader::Ipip, outer, IpVersion::V4);
     assert_eq!(server.shown()["unwrapped"]["gue"], 0);
 }
 
-/// Sends a wrapped packet on which a router has marked congestion.
+/// Sends an encapsulated packet with a router's congestion mark.
 fn send_marked(outer: IpAddr, inner: &[u8]) {
     let number: u32 = if inner[0] >> 4 == 4 { 4 } else { 41 };
     let protocol = Some(Protocol::from_raw(number.try_into().unwrap()));
@@ -244,7 +244,7 @@ fn send_marked(outer: IpAddr, inner: &[u8]) {
     sendto(&raw, inner, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
 }
 
-/// The mark of a router goes on to an inner packet that can carry it, in a sum that stays right.
+/// A router's congestion mark is copied to an inner packet that supports ECN, with a correct checksum.
 #[test]
 fn a_mark_of_congestion_is_handed_on() {
     if !ready() {

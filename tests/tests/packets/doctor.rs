@@ -1,4 +1,4 @@
-//! `steelyard doctor server`: what it finds is so, and its commands mend it.
+//! `steelyard doctor server`: its findings are correct, and its commands fix them.
 
 use lab::net::{NetworkNamespace, SiteLayout, TestSite, find, run_command};
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn doctor(server: &NetworkNamespace, words: &[&str]) -> (i32, Value) {
     (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
 }
 
-/// What is wrong, and all commands against it.
+/// The failed checks, and all commands that fix them.
 fn wrong(answer: &Value) -> (Vec<String>, Vec<String>) {
     let findings = answer["findings"].as_array().unwrap().iter();
     let wrong: Vec<&Value> = findings.filter(|finding| finding["verdict"] == "wrong").collect();
@@ -33,7 +33,7 @@ fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() 
     let (code, answer) = doctor(server, &[]);
     assert_eq!((code, &answer["ready"]), (0, &Value::Bool(true)), "{answer:#}");
 
-    // An alias with the mask of its network, an address where everyone asks for it, and talk about it.
+    // An alias with the network's mask, an address that answers ARP and ND, and announcements of it.
     server
         .ip("addr del 198.51.100.10/32 dev lo\naddr add 198.51.100.10/24 dev lo\n\
              addr del 2001:db8:e::10/128 dev lo\naddr add 2001:db8:e::10/64 dev eth0 nodad\n")

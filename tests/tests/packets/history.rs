@@ -1,4 +1,4 @@
-//! What services that forward packets did is kept, and told after a kill.
+//! The history of packet-forwarding services is stored, and is available after a SIGKILL.
 
 use lab::net::SiteLayout;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
 use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::wait;
 
-/// A number of a service's row in the history.
+/// A value of a service's row in the history.
 fn kept(plane: &PacketBalancer, row: &str, what: &str) -> u64 {
     let said = plane.run_verb(&["report", "--since", "1h", "--json"]);
     assert_eq!(said.code, 0, "{said:?}");

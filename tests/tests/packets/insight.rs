@@ -1,7 +1,7 @@
-//! Insight beside tshark on the same traffic: connections over long lines and lossy ones through the packet plane, in both
-//! directions (`nat`) and in the client's alone (`mac`, `tunnel`).
+//! Flow samples compared with tshark on the same traffic: connections over long and lossy links through the packet
+//! plane, in both directions (`nat`) and in the client's direction alone (`mac`, `tunnel`).
 //!
-//! The capture is made where packets reach the balancer, so counts must be the same to the packet.
+//! The capture is taken at the balancer's interfaces, so the counts must match to the packet.
 
 mod capture;
 mod lived;

@@ -1,6 +1,6 @@
-//! Packets through the whole: client, router, balancer and servers in namespaces, with programs of others.
+//! End-to-end packet forwarding: client, router, balancer and servers in namespaces, with third-party programs.
 //!
-//! Each test has a site of its own. They need root; without it they say so, and in the gate they fail.
+//! Each test has a separate site and needs root; without root it is skipped, which fails in the gate.
 
 #![allow(
     clippy::unwrap_used,

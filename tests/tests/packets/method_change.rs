@@ -1,6 +1,7 @@
-//! One word moves a service between the methods while clients are served: whoever connects finds a server.
+//! Changing `forward` moves a service between the methods while clients are served. Every new connection reaches a
+//! server.
 //!
-//! Connections that are open at the moment live on from `mac` to `tunnel` and back; otherwise they end, and are told.
+//! Open connections survive between `mac` and `tunnel`. With other methods they end, and the end is reported.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
 
-/// Connections at a time.
+/// Concurrent connections.
 const CONNECTIONS: usize = 4;
 
-/// From which method to which.
+/// The previous and the next method of each change.
 const WAYS: [(&str, &str); 6] = [
     ("mac", "nat"),
     ("nat", "tunnel"),
@@ -27,7 +28,7 @@ const WAYS: [(&str, &str); 6] = [
     ("mac", "tcp"),
 ];
 
-/// Clients that give a connection up soon when it is not answered any more.
+/// Clients with a short timeout for unanswered connections.
 fn impatient(plane: &PacketBalancer, persist: ConnectionReuse) -> LoadRun {
     let target = IpVersion::V4.service();
     let get = LoadProtocol::Http(HttpPlan::get("shop.example", "/"));
@@ -47,7 +48,8 @@ fn goes_on(load: &LoadRun) {
     wait::until("requests answered", || load.report().answered >= aim);
 }
 
-/// Connections that were not established. One that was and is reset at once is told as `connect-failed`.
+/// Connections that were not established. A connection that is reset right after it was established counts as
+/// `connect-failed`.
 fn not_connected(report: &LoadReport) -> u64 {
     let causes = report.failed_by_cause.iter();
     let met = causes.filter(|(cause, _)| ["connect-refused", "connect-timeout"].contains(cause));
@@ -75,7 +77,7 @@ fn a_service_moves_between_the_methods_and_every_new_connection_finds_a_server()
         plane.apply(|words| words.forward = to);
         plane.wait_until_all_up();
         goes_on(&fresh);
-        // Whoever begins now meets nothing of what was.
+        // New clients are not affected by the previous method.
         let after = impatient(&plane, ConnectionReuse::PerRequest);
         goes_on(&after);
         let after = stop_load(after);

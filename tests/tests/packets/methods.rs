@@ -1,7 +1,8 @@
-//! Every method in both versions, in four kinds of networks: pages of a real nginx, bulk both ways, datagrams.
+//! Every method with both IP versions, in four kinds of networks: pages of a real nginx, bulk transfers both ways, and
+//! datagrams.
 //!
-//! In each network one service is moved from method to method by one word. What a method promises of addresses is
-//! looked at from the servers' side.
+//! In each network, one service changes from method to method. The servers' side checks the addresses that a method
+//! promises.
 
 use std::net::IpAddr;
 
@@ -16,12 +17,12 @@ use super::topology::{ForwardMethodCase, GRE, GUE, IPIP, METHODS, NAT, PacketTop
 /// Requests and datagrams of each kind.
 const EACH: usize = 8;
 
-/// Every server answers, whole, and every packet is accounted for.
+/// Checks that every server answers completely, and that every packet is accounted for.
 fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
     let plane = &world.plane;
     let largest = usize::try_from(plane.site.layout().mtu).unwrap() - 200;
     for version in BOTH {
-        // Nobody but its sender cuts a packet of IPv6, and a narrow link has no room for a tunnel around it.
+        // Only the sender fragments IPv6, and a narrow link has no room for the encapsulation.
         let whole = method.forward == "tunnel" && version == IpVersion::V6;
         let cut = if whole { largest } else { 3 * largest };
         let answers = plane.curl(version, EACH);
@@ -43,7 +44,7 @@ fn everything_arrives(world: &PacketTopology, method: ForwardMethodCase) {
     world.is_balanced();
 }
 
-/// What servers see of the client is what the method promises.
+/// Servers see the client's address or a return address, as the method promises.
 fn addresses_are_as_promised(world: &PacketTopology, method: ForwardMethodCase) {
     let plane = &world.plane;
     for version in BOTH {
@@ -83,7 +84,7 @@ fn every_method_in_the_generic_hook_with_checksums_left_to_devices() {
     }
 }
 
-/// Virtual cables as containers have them: the far ends run no program, and nothing is configured.
+/// Virtual Ethernet pairs as with containers: the peers run no XDP program, and nothing is configured.
 #[test]
 fn every_method_where_drivers_lose_what_programs_send() {
     if !ready() {
@@ -105,7 +106,7 @@ fn every_method_where_drivers_lose_what_programs_send() {
     let why = told[0].problem.clone().unwrap_or_default();
     assert!(why.contains("loses what programs send"), "{told:?}");
     assert!(world.plane.count_events("packets-interface") >= 1);
-    // Whoever insists is told what is lost.
+    // With `mode = "native"` the loss is reported.
     world.plane.change(|words| words.packets = "mode = \"native\"\n".to_owned());
     wait::until("native is in force and told of", || {
         interfaces(&world).iter().all(|one| {
@@ -116,7 +117,7 @@ fn every_method_where_drivers_lose_what_programs_send() {
     lost_packets_are_dropped_by_name(&world);
 }
 
-/// What the driver loses is not counted as forwarded.
+/// Packets that the driver drops do not count as forwarded.
 fn lost_packets_are_dropped_by_name(world: &PacketTopology) {
     let plane = &world.plane;
     let of = |name: &str| {
@@ -134,7 +135,7 @@ fn lost_packets_are_dropped_by_name(world: &PacketTopology) {
         wait::until("they are counted", || of("driver-refuses") >= times * EACH as u64);
         world.is_balanced();
     };
-    // What was under way before is over with the first of them.
+    // The first round waits until earlier packets are accounted for.
     lost(1);
     let forwarded = of("forwarded");
     let returned = of("returned");
@@ -156,7 +157,7 @@ fn every_method_on_links_of_jumbo_frames() {
     }
 }
 
-/// Servers that route back through the balancer see the client itself, and its port.
+/// Servers that route back through the balancer see the client's address and port.
 #[test]
 fn nat_can_keep_the_clients_address() {
     if !ready() {
@@ -188,7 +189,7 @@ fn nat_can_keep_the_clients_address() {
     world.is_balanced();
 }
 
-/// A link of the path is narrower than those of both ends.
+/// Narrows a link in the middle of the path.
 fn narrowed(world: &PacketTopology, port: &str) {
     world.plane.site.router.ip(&format!("link set {port} mtu 1300\n")).unwrap();
 }
@@ -204,7 +205,7 @@ fn too_big_on_the_way_to_a_client_reaches_the_server_of_every_method() {
         return;
     }
     for method in METHODS {
-        // What hosts have learned of a path is theirs for ten minutes: each method has a network of its own.
+        // Hosts cache a path MTU for ten minutes, so each method gets a new network.
         let mut world =
             PacketTopology::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, "");
         world.forward_by(method);
@@ -225,7 +226,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
         "",
     );
     world.forward_by(NAT);
-    // The end at the server stays as wide as it was, so that it offers segments which do not fit.
+    // The server's own link keeps its MTU, so the server announces an MSS that is too large for the path.
     for server in &world.plane.site.servers {
         world.plane.site.limit_segment_size(server, 1_460).unwrap();
     }
@@ -237,7 +238,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
     world.is_balanced();
 }
 
-/// What a router says of a tunnel's packet is passed on as said of the packet inside.
+/// An ICMP error about a tunnel packet is translated into one about the inner packet.
 #[test]
 fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
     if !ready() {
@@ -250,7 +251,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
             "",
         );
         world.forward_by(*method);
-        // What is left inside is as much as IPv6 needs, 1,280 bytes, and less than the client's link has.
+        // The remaining room is at least IPv6's minimum of 1,280 bytes, and less than the client's MTU.
         world.plane.site.router.ip("link set server0 mtu 1400\n").unwrap();
         for version in BOTH {
             world.uploads(version, &format!("{version:?}"));
@@ -260,7 +261,7 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
     }
 }
 
-/// A server of the balancer's own, beside one elsewhere.
+/// A server on the balancer's host, beside a remote one.
 #[test]
 fn a_server_on_the_balancer_itself_has_its_share() {
     if !ready() {

@@ -1,5 +1,5 @@
-//! Datagrams of 4,000 bytes over links of 1,500 through every tunnel: they reach their server whole, and their senders are
-//! asked for nothing.
+//! Datagrams of 4,000 bytes over links of 1,500 through every tunnel: they reach their server complete, and senders
+//! receive no ICMP errors.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use super::topology::{ForwardMethodCase, GRE, GUE, IPIP};
 /// Datagrams of each kind, and their bytes.
 const EACH: usize = 8;
 const BYTES: usize = 4_000;
-/// The port of a service whose server is of the other version.
+/// The port of a service whose server has the other IP version.
 const CROSS: u16 = 81;
 
 fn open(
@@ -58,7 +58,7 @@ fn arrive_whole(layout: &SiteLayout, packets: &str) {
         let cross = SocketAddr::new(SERVICE_V4.into(), CROSS);
         let cross = send_datagrams(&plane.site.client, cross, EACH, BYTES);
         assert_eq!(cross["cross"], EACH, "{method:?}");
-        // Two of three fragments do not fit with an outer header around them.
+        // With an outer header, two of three fragments exceed the MTU.
         wait::until("all are counted", || {
             outcome(&plane, "fragmented") >= 4 * EACH as u64 && plane.packets().unaccounted == 0
         });
@@ -84,7 +84,7 @@ fn large_datagrams_reach_their_server_whole_in_the_generic_hook() {
     }
 }
 
-/// The process that makes fragments may be another one at any time.
+/// Another process can take over fragmentation at any time.
 #[test]
 fn another_process_goes_on_making_fragments() {
     if !ready() {
@@ -100,7 +100,7 @@ fn another_process_goes_on_making_fragments() {
     assert_eq!(outcome(&plane, "too-big"), before);
 }
 
-/// While no process lives, senders are told, and what they send again arrives.
+/// Without a running process senders receive ICMP errors, and smaller datagrams arrive.
 #[test]
 fn without_a_process_senders_are_notified_to_send_less() {
     if !ready() {

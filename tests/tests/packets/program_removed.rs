@@ -1,4 +1,4 @@
-//! The packet plane's program is taken off its interface by somebody else: it is back before long.
+//! Another program detaches the packet plane's XDP program; the daemon attaches it once more.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};
 use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::wait;
 
-/// Pins of links to interfaces.
+/// Pinned links to interfaces.
 fn links(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {

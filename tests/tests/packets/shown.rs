@@ -18,7 +18,7 @@ fn shown(dir: &TestDir, words: &[&str]) -> Command {
     command
 }
 
-/// Files, namespaces and mounts of a run; names tell the process.
+/// Files, namespaces and mounts of a run. Their names contain the process ID.
 fn left(dir: &TestDir, pid: Option<u32>) -> Vec<String> {
     let names = |at: &str| -> Vec<String> {
         let entries =
@@ -52,7 +52,7 @@ fn every_method_is_shown_under_load_and_nothing_is_left() {
         for row in of {
             assert!(row["answered"].as_u64().unwrap() > 0 && row["failed"] == 0, "{row}");
             assert!(row["cpu-us"].as_f64().unwrap() > 0.0, "{row}");
-            // Packets went the way that is named: those of a proxy and of nobody are none of the plane's.
+            // Only the methods of the packet plane forward packets; a proxy or a direct connection does not.
             let forwarded = row["forwarded-packets"].as_u64().unwrap();
             let plane = ["mac", "nat", "tunnel"].contains(&method);
             assert_eq!(forwarded > 0, plane, "{row}");

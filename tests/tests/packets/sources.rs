@@ -1,4 +1,4 @@
-//! An address of a service on the balancer's interface, which its own connections may come from.
+//! A service's address on the balancer's interface, which the balancer's own connections may use as their source.
 
 use lab::net::SiteLayout;
 use tests::e2e::packet_balancer::{IpVersion, PacketBalancer, ready};

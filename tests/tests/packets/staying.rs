@@ -1,5 +1,5 @@
-//! Clients that stick to a server that is quiesced: their new packets' connections still go there, with and without a
-//! daemon, until the limit.
+//! Sticky clients of a quiesced server: their new connections still reach it, with and without a daemon, until the
+//! limit.
 
 use api::types::ServerStatus;
 use lab::net::SiteLayout;

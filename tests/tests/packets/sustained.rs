@@ -1,6 +1,6 @@
-//! Ports of `nat` come around: each is used again when its closing time is over, and no connection fails meanwhile.
+//! Source ports of `nat` are reused after the closing time, and no connection fails meanwhile.
 //!
-//! The long variant measures how many connections a second go on and on with the clients closing first.
+//! The long variant measures the sustained rate of connections when clients close first.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -19,18 +19,18 @@ use tests::e2e::packet_config::PacketConfig;
 use tests::e2e::steady_traffic::stop_load;
 use tests::e2e::wait;
 
-/// Ports of a return address towards a server and port.
+/// The ports of a return address towards one server and port.
 const PORTS: f64 = 64_510.0;
-/// The closing time that is measured with, seconds.
+/// The closing time of the measurement, in seconds.
 const FIN: u32 = 15;
-/// Who connects at once for each server, where connections are all that is measured: one whose SYN is dropped for want of
-/// a port stands still for a second.
+/// The number of concurrent clients per server where only connections are measured. A client whose SYN is dropped
+/// because no port is free waits a second for the retransmission.
 const CLIENTS: usize = 512;
-/// The clients' addresses: with fewer a client's port would often come again within the closing time, which by RFC 6191 is the
-/// same flow and takes no port of ours.
+/// The number of client addresses. With fewer, a client port would often recur within the closing time, which by RFC
+/// 6191 is the same flow and takes no new port.
 const SOURCES: u8 = 200;
 
-/// Connections as fast as they are answered, closed by the client; one whose SYN is dropped sends it again.
+/// Connections without pauses, closed by the client. The kernel retransmits a dropped SYN.
 fn relentless(plane: &PacketBalancer, connections: usize) -> LoadRun {
     let target = IpVersion::V4.service();
     let get = LoadProtocol::Http(HttpPlan::get("shop.example", "/"));
@@ -58,7 +58,7 @@ fn ports_come_around_and_no_connection_fails() {
     let words = words.packets("flows = 4096\n").service("fin-timeout = \"2s\"\n");
     let plane =
         PacketBalancer::open(&SiteLayout { local_servers: 1, ..SiteLayout::default() }, words);
-    // More than there are ports: of 4,096 records the two shares of a service and protocol have 1,024 at most.
+    // More connections than ports: of 4,096 records, the two shares of a service and protocol have 1,024 at most.
     let load = relentless(&plane, 32);
     wait::until("more connections than there are ports", || load.report().answered >= 2_000);
     let report = stop_load(load);
@@ -66,7 +66,7 @@ fn ports_come_around_and_no_connection_fails() {
     wait::until("it is counted", || refused(&plane) > 0);
 }
 
-/// With every port there is, one server and two: what the ports allow goes on, or the machine can do no more.
+/// With all available ports, and one or two servers: the throughput reaches the ports' limit or the machine's.
 #[test]
 fn the_rate_that_the_ports_allow_goes_on() {
     if !is_long() || !ready() {
@@ -98,7 +98,7 @@ struct ConnectCounts {
     failed: AtomicU64,
 }
 
-/// Connections without a request, closed by the client at once: nothing else costs the machine time.
+/// Connections without a request, which the client closes at once, so that nothing else costs time.
 fn connect(plane: &PacketBalancer, clients: usize, stop: &AtomicBool, connects: &ConnectCounts) {
     let sources: Vec<Ipv4Addr> = (0..SOURCES).map(|n| Ipv4Addr::new(203, 0, 113, 20 + n)).collect();
     let lines = sources.iter().map(|source| format!("addr add {source}/24 dev eth0\n"));
@@ -124,7 +124,7 @@ fn connect(plane: &PacketBalancer, clients: usize, stop: &AtomicBool, connects: 
 fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
     let fd = socket(AddressFamily::INET, SocketType::STREAM, None)?;
     set_socket_timeout(&fd, Timeout::Send, Some(wait::DEADLINE))?;
-    // Its port is chosen when the far end is known.
+    // The port is chosen at connect time, when the destination is known.
     lab::sys::choose_port_late(&fd)
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
     bind(&fd, &SocketAddr::from((source, 0)))?;
@@ -132,7 +132,7 @@ fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Measures once every port has been used. Ports that are refused say that it is they, not the machine, that limit.
+/// Measures once every port has been used. Refused ports show that the ports are the limit, not the machine.
 fn measure(plane: &PacketBalancer, connects: &ConnectCounts, servers: usize) {
     passes(Duration::from_secs(25));
     let made = || connects.made.load(Ordering::Relaxed);
@@ -151,7 +151,7 @@ fn measure(plane: &PacketBalancer, connects: &ConnectCounts, servers: usize) {
     assert!(refused == 0 || share >= 95.0, "the ports allow more: {share:.1} %");
 }
 
-/// What is measured goes on for so long.
+/// Waits while the measurement runs.
 fn passes(time: Duration) {
     let begun = Instant::now();
     while let Some(left) = time.checked_sub(begun.elapsed()) {

@@ -1,5 +1,5 @@
-//! Services beside each other, and families beside each other: `nat` services that share a server and a return address,
-//! pools of both families, datagrams that do not fit a tunnel, and a service of every address.
+//! Several services and both IP families: `nat` services that share a server and a return address, pools of both
+//! families, datagrams that exceed a tunnel's MTU, and a wildcard service.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tests::e2e::wait;
 /// Requests of each kind.
 const EACH: usize = 12;
 
-/// A plane whose servers run nginx at 80 and 8080.
+/// A plane whose servers run nginx on ports 80 and 8080.
 fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Nginx>) {
     let mut plane = PacketBalancer::open_without_daemon(layout, words);
     let nginx = |(number, node): (usize, &lab::net::SiteHost)| {
@@ -29,7 +29,7 @@ fn opened(layout: &SiteLayout, words: PacketConfig) -> (PacketBalancer, Vec<Ngin
     (plane, nginx)
 }
 
-/// So many requests to an address, a connection each: codes that came, with how many of each.
+/// Sends requests to an address, each on a new connection, and counts the status codes.
 fn asked(plane: &PacketBalancer, to: &str, requests: usize) -> BTreeMap<String, usize> {
     let mut curl = plane.site.client.command(program("curl"));
     curl.args(["-sS", "-g", "--max-time", "8", "-H", "Connection: close"]);
@@ -48,7 +48,7 @@ fn all_answered(plane: &PacketBalancer, to: &str) {
     assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.daemon_output());
 }
 
-/// A service of two ports before the server and return address of a service of one.
+/// A service of two ports, with the same server and return address as a service of one port.
 fn beside(listen: &str) -> String {
     format!(
         "[service.beside]\nlisten = \"{listen}\"\nforward = \"nat\"\npool = \"beside\"\n\
@@ -76,7 +76,7 @@ fn nat_services_of_one_port_and_of_many_share_a_server() {
     }
 }
 
-/// An apply that gives a service one more port leaves old connections alone and new ones work at once.
+/// A reload that adds a port to a service keeps old connections, and new connections to the port work at once.
 #[test]
 fn a_port_more_keeps_a_nat_service_working() {
     if !ready() {
@@ -98,7 +98,7 @@ fn a_port_more_keeps_a_nat_service_working() {
     assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.daemon_output());
 }
 
-/// One service in both families before a pool of both: each client has a server of its own family.
+/// One service of both IP families with a pool of both: each client gets a server of its family.
 #[test]
 fn a_nat_service_of_both_families_chooses_within_them() {
     if !ready() {
@@ -115,7 +115,8 @@ fn a_nat_service_of_both_families_chooses_within_them() {
     assert!(!outcomes.iter().any(|one| one.name == "no-server"), "{outcomes:?}");
 }
 
-/// A datagram that does not fit is lost once; its sender is told, though it allows fragments, and then sends smaller ones.
+/// The first oversized datagram is lost. Its sender receives an ICMP error although it allows fragments, and then sends
+/// smaller ones.
 #[test]
 fn large_datagrams_come_through_tunnels() {
     if !ready() {
@@ -149,7 +150,7 @@ fn large_datagrams_come_through_tunnels() {
     }
 }
 
-/// `0.0.0.0:*` takes what passes through and leaves the balancer its own listeners, probes and connections.
+/// `0.0.0.0:*` takes transit packets only, and excludes the balancer's own listeners, health checks and connections.
 #[test]
 fn a_service_of_every_address_leaves_the_balancer_alone() {
     if !ready() {
@@ -174,7 +175,7 @@ fn a_service_of_every_address_leaves_the_balancer_alone() {
     });
     let at = SocketAddr::new(plane.site.balancer.host.v4.into(), own.unwrap());
     assert_eq!(asked(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
-    // Probes of the pool are answered: they were all up, and stay so.
+    // Health checks of the pool still succeed: all servers were up and stay up.
     plane.wait_until_all_up();
     BOTH.into_iter().for_each(|version| {
         assert_eq!(plane.curl(version, EACH).len(), 1, "{}", plane.daemon_output());

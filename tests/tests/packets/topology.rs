@@ -1,6 +1,6 @@
-//! A site with a real nginx, iperf3 and a datagram echo on every server, and a service that moves between the methods.
+//! A site with a real nginx, iperf3 and a datagram echo on every server, and a service whose forwarding method changes.
 //!
-//! It tells what arrives; what must arrive is the tests' to say.
+//! This module reports what arrives; the tests check it.
 
 use std::net::IpAddr;
 
@@ -17,10 +17,10 @@ use tests::e2e::wait;
 /// The port of iperf3.
 const BULK: u16 = 5201;
 
-/// A method, and what a service says besides.
+/// A forwarding method and the lines that its service needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardMethodCase {
-    /// The word of the configuration.
+    /// The value of the key `forward`.
     pub forward: &'static str,
     /// Lines of the service.
     pub service: &'static str,
@@ -28,7 +28,7 @@ pub struct ForwardMethodCase {
 
 pub const MAC: ForwardMethodCase = ForwardMethodCase { forward: "mac", service: "" };
 pub const NAT: ForwardMethodCase = ForwardMethodCase { forward: "nat", service: "" };
-/// Bare IP around a packet.
+/// IP in IP.
 pub const IPIP: ForwardMethodCase =
     ForwardMethodCase { forward: "tunnel", service: "tunnel = \"ipip\"\n" };
 pub const GRE: ForwardMethodCase =
@@ -46,7 +46,7 @@ pub struct PacketTopology {
 }
 
 impl PacketTopology {
-    /// Builds it; the service is forwarded by `mac`. `packets`: lines of `[packets]`.
+    /// Builds the site with a service of the method `mac`. `packets`: lines of `[packets]`.
     pub fn open(layout: &SiteLayout, packets: &str) -> PacketTopology {
         let servers: Vec<usize> =
             (0..usize::from(layout.local_servers + layout.remote_servers)).collect();
@@ -73,7 +73,7 @@ impl PacketTopology {
         PacketTopology { plane, nginx, _bulk: iperf, _datagrams: datagrams, held: true }
     }
 
-    /// Moves the service to a method by one word. Servers hold the service's address as the method wants it.
+    /// Changes the service's method. Servers have the service's address if the method needs it.
     pub fn forward_by(&mut self, method: ForwardMethodCase) {
         self.hold(method.forward != "nat");
         let more = bulk(self.plane.site.layout(), method);
@@ -98,7 +98,7 @@ impl PacketTopology {
         }
     }
 
-    /// A page of three megabytes, whole.
+    /// Downloads a page of three megabytes.
     pub fn downloads(&self, version: IpVersion) {
         let mut curl = self.plane.site.client.command(program("curl"));
         let url = format!("http://{}/page", version.service());
@@ -109,7 +109,7 @@ impl PacketTopology {
         assert_eq!(answer.stdout, format!("200 {PAGE}"), "{}", told());
     }
 
-    /// The same in the other direction.
+    /// As `downloads`, in the other direction.
     pub fn uploads(&self, version: IpVersion, name: &str) {
         let file = self.plane.dir().write("upload", self.nginx[0].page_bytes());
         let mut curl = self.plane.site.client.command(program("curl"));
@@ -126,7 +126,7 @@ impl PacketTopology {
         assert!(stored, "{version:?}: another file than was sent");
     }
 
-    /// The address of the client as an nginx sees it.
+    /// The client's address as nginx sees it.
     pub fn seen(&self, version: IpVersion) -> IpAddr {
         let url = format!("http://{}/who", version.service());
         let mut curl = self.plane.site.client.command(program("curl"));
@@ -136,14 +136,14 @@ impl PacketTopology {
         answer.stdout.trim().parse().unwrap()
     }
 
-    /// iperf3 to the server and back: bytes that arrived.
+    /// Runs iperf3 to the server and back. Returns the received bytes.
     pub fn bulk(&self, version: IpVersion) -> [f64; 2] {
         [&[][..], &["-R"]].map(|direction| {
             let ip = version.service().ip().to_string();
-            // Its server takes one client at a time, and may not have done with the one before.
+            // iperf3's server accepts one client at a time, and may still be busy with the previous one.
             let answer = wait::until_some("iperf3's server takes a client", || {
                 let mut iperf = self.plane.site.client.command(program("iperf3"));
-                // Small buffers: what its server has not read when its client ends is not counted.
+                // Small buffers: iperf3 does not count bytes that its server has not read when the client ends.
                 iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-w", "256K", "-J"]);
                 iperf.args(["--connect-timeout", "10000"]).args(direction);
                 Some(run_command(iperf)).filter(|it| !it.stdout.contains("the server is busy"))
@@ -163,7 +163,7 @@ impl PacketTopology {
         });
     }
 
-    /// What daemon and plane say, for messages of failed tests.
+    /// The daemon's output and the plane's counters, for messages of failed tests.
     pub fn told(&self) -> String {
         let outcomes = self.plane.report().packets.map(|packets| packets.outcomes);
         let outcomes = outcomes.unwrap_or_default();
@@ -178,7 +178,7 @@ fn serve(node: &SiteHost, number: usize) -> Nginx {
     Nginx::inside(node.name(), &format!("server{number}"), "80; listen [::]:80", who)
 }
 
-/// Services of their own for iperf3, whose two connections must reach one server: the first one near.
+/// Additional services for iperf3, whose two connections must reach the same server, the first local one.
 fn bulk(layout: &SiteLayout, method: ForwardMethodCase) -> String {
     if layout.local_servers == 0 {
         return String::new();

@@ -1,5 +1,6 @@
-//! The page in a real Chromium: every view, light and dark, a thousand servers, a wrong token, a daemon that dies and
-//! comes again. `crates/api/web/test/browse.mjs` drives it and says what it saw; pictures are kept in `target/page/`.
+//! The page in a real Chromium: every view, light and dark, a thousand servers, a wrong token, and a daemon that dies
+//! and returns. `crates/api/web/test/browse.mjs` drives the browser and reports its findings; screenshots are stored in
+//! `target/page/`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ const RULES: &str = "objective = { available = \"99.9%\", fast = \"300ms\" }\nru
     { name = \"api\", when = { path = \"/api/*\" }, pool = \"many\" },\
     { name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
 
-/// The packages that the page is built and tested with, installed once from the lock; `None`: npm is not here.
+/// The packages for building and testing the page, installed once from the lock file. `None` if npm is not installed.
 pub fn npm_packages() -> Option<PathBuf> {
     static DONE: OnceLock<Option<PathBuf>> = OnceLock::new();
     DONE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The page that the program carries is what its sources build, from packages of the public registry alone.
+//! The page in the program is what its sources build, only from packages of the public registry.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Captures that are explained over the API: one that is sent, one that is stored, and what is neither.
+//! Captures that are explained over the API: an uploaded one, a stored one, and invalid input.
 
 use std::io::Read;
 

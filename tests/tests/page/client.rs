@@ -1,4 +1,5 @@
-//! A daemon that serves its API over TCP, tokens for it, and questions with any headers. It judges nothing.
+//! A daemon that serves its API over TCP, tokens for the API, and requests with any headers. This module asserts
+//! nothing.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -15,7 +16,7 @@ use tests::e2e::http::ReceivedMessage;
 use tests::e2e::servers::reserve_port;
 use tests::e2e::wait;
 
-/// Where the API is to listen.
+/// The listen address of the API.
 #[derive(Clone, Debug)]
 pub struct ApiListener(Arc<ReservedPort>);
 
@@ -28,18 +29,18 @@ impl ApiListener {
         self.0.address()
     }
 
-    /// The setup with this door and a file of tokens.
+    /// Adds this listener and a token file to the configuration.
     pub fn on(&self, setup: BalancerConfig, more: &str) -> BalancerConfig {
         let keys = format!(", listen = \"{}\", tokens = \"DIR/tokens\"{more}", self.address());
         setup.control(&keys)
     }
 
-    /// Waits until somebody listens there.
+    /// Waits until the daemon listens.
     pub fn open(&self) {
         wait::until("the API listens on TCP", || HttpClient::try_connect(self.address()).is_ok());
     }
 
-    /// Asks on a connection of its own, with these further headers.
+    /// Sends a request on a new connection, with these further headers.
     pub fn ask(
         &self,
         method: &str,
@@ -52,7 +53,7 @@ impl ApiListener {
         if !path.ends_with("stream") {
             return client.read_answer();
         }
-        // A stream has no end; a refusal has.
+        // A stream has no end, but an error response has.
         let mut answer = client.read_answer_head();
         if answer.status() != 200 {
             answer.body = client.read_body(answer.clone()).unwrap();
@@ -60,13 +61,13 @@ impl ApiListener {
         answer
     }
 
-    /// The same with a token.
+    /// As `ask`, with a token.
     pub fn with(&self, token: &str, method: &str, path: &str, body: &str) -> ReceivedMessage {
         self.ask(method, path, &[("authorization", &format!("Bearer {token}"))], body)
     }
 }
 
-/// A request's bytes; its Host is the address unless it is among the headers.
+/// The bytes of a request. The Host field is the address, unless the headers contain another one.
 pub fn request(
     to: SocketAddr,
     method: &str,
@@ -88,7 +89,7 @@ pub fn request(
     text + "\r\n" + body
 }
 
-/// Makes a token with the program itself, in the file `tokens` of the directory.
+/// Creates a token with the program itself, in the file `tokens` of the directory.
 pub fn token(dir: &TestDir, role: Role) -> String {
     let mut command = Command::new(program());
     command.args(["token", role.name(), &format!("the-{}", role.name()), "--json", "--into"]);
@@ -98,7 +99,7 @@ pub fn token(dir: &TestDir, role: Role) -> String {
     made["token"].as_str().unwrap().to_owned()
 }
 
-/// The kind of a refusal, `/problems/` left out; it must be problem details.
+/// The type of an error response without `/problems/`. Panics unless the response has problem details.
 pub fn problem(answer: &ReceivedMessage) -> String {
     let kind = answer.field("content-type");
     assert_eq!(kind.as_deref(), Some("application/problem+json"), "{answer:?}");

@@ -1,4 +1,4 @@
-//! What the running daemon answers, compared with the document that it serves.
+//! The running daemon's responses, compared with the OpenAPI document that it serves.
 
 use api::routes;
 use api::table::{ALL, RouteBody};
@@ -46,7 +46,7 @@ fn answers_are_as_the_document_says() {
                 ("", balancer.setup().pool("balance = \"random\"").text(balancer.dir().path()))
             }
             _ if route.method == "PATCH" => ("", "{}".to_owned()),
-            // They end the daemon, or are of things that this one does not have.
+            // These routes end the daemon, or need objects that this daemon lacks.
             routes::STOP
             | routes::TAKEOVER
             | routes::ROLLBACK

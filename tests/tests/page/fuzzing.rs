@@ -1,9 +1,9 @@
-//! The contract as a stranger reads it: Schemathesis makes requests from the document alone, good ones and such as no
-//! route may take, and judges the answers by it.
+//! The OpenAPI document as a foreign client reads it: Schemathesis derives valid and invalid requests from the
+//! document, and checks the responses against it.
 //!
-//! It is not asked whether a good request is carried out (`positive_data_acceptance`): whether there is such a pool, or
-//! such a generation, no document can say. Over the unix socket, where the whole configuration is replaced, no token is
-//! asked for, so what is said about tokens is looked at over TCP alone.
+//! `positive_data_acceptance` is off, because no document can tell which pools or generations exist. Over the Unix
+//! socket, where the tests replace the whole configuration, no token is needed. The checks of tokens therefore run over
+//! TCP alone.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ use tests::e2e::target::tool;
 
 use crate::client::{ApiListener, token};
 
-/// Operations that replace the configuration, and with it the listener that the others are asked at.
+/// Operations that replace the configuration, and with it the TCP listener that the other tests use.
 const WHOLE: [&str; 4] = ["put-config", "patch-config", "post-apply", "post-rollback"];
 const RULES: &str = "rule = [{ name = \"api\", when = { path = \"/api/*\" }, pool = \"web\" }]\n";
 
@@ -38,7 +38,7 @@ fn a_stranger_finds_no_answer_that_the_contract_does_not_say() {
     let to = door.address();
     let mut count = 0_u16;
     let remote = relay(move || {
-        // Addresses of its own each time: one alone would soon ask too often.
+        // Each connection has another source address, because a single address would soon reach the rate limit.
         count += 1;
         let [high, low] = count.to_be_bytes();
         let from = Ipv4Addr::new(127, 1, high, low.max(1));
@@ -61,12 +61,12 @@ fn a_stranger_finds_no_answer_that_the_contract_does_not_say() {
     found(local, &over_unix);
 }
 
-/// Runs it, and shows what it found if that is anything.
+/// Runs Schemathesis, and fails with its output if it found a mistake.
 fn found(at: SocketAddr, more: &[&str]) {
     let document = format!("http://{at}{}", routes::OPENAPI);
     let mut command = Command::new(tool("venv/bin/python3"));
     command.args(["-m", "schemathesis.cli", "run", &document, "-H", "Connection: close"]);
-    // The same requests each time.
+    // The same requests in each run.
     command.args(["--phases", "coverage", "--generation-deterministic", "--continue-on-failure"]);
     command.args(["--no-color", "--request-timeout", "20"]).args(more);
     let dir = TestDir::new();
@@ -102,7 +102,7 @@ impl DuplexStream for UnixStream {
     }
 }
 
-/// Listens, and joins each connection to one that `open` makes, until the test ends.
+/// Listens, and connects each client to a stream that `open` returns, until the test ends.
 fn relay<W: DuplexStream>(mut open: impl FnMut() -> Option<W> + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -117,7 +117,7 @@ fn relay<W: DuplexStream>(mut open: impl FnMut() -> Option<W> + Send + 'static) 
     address
 }
 
-/// One direction; its end ends both.
+/// Copies one direction. Its end closes both directions.
 fn pass(mut from: impl DuplexStream, mut to: impl DuplexStream) {
     let _ = std::io::copy(&mut from, &mut to);
     from.end();

@@ -1,4 +1,4 @@
-//! The API over TCP and its page: who may do what, from where, in which words; and the page itself in a browser.
+//! The API over TCP and its page: roles, origins and formats, and the page itself in a browser.
 
 #![allow(
     clippy::unwrap_used,

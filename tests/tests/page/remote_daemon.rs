@@ -1,4 +1,5 @@
-//! The program on one machine and the daemon on another: over TLS, known by a token or a certificate, each with its role.
+//! The program and the daemon on different machines: over TLS, authenticated by a token or a certificate, each with its
+//! role.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ use tests::e2e::servers::{addresses, origin};
 
 use crate::client::{ApiListener, token};
 
-/// A daemon with a certificate, whose clients may have ones of another authority.
+/// A daemon with a server certificate; client certificates come from another authority.
 struct TlsDaemon {
     door: ApiListener,
     balancer: TestBalancer,
@@ -36,7 +37,7 @@ impl TlsDaemon {
         TlsDaemon { door, balancer, clients }
     }
 
-    /// A verb with `--remote` and these arguments; `DIR` stands for the test's directory.
+    /// Runs a command with `--remote` and these arguments. `DIR` is replaced by the test's directory.
     fn verb(&self, arguments: &str) -> CommandOutput {
         let remote = format!("{arguments} --remote https://{}", self.door.address());
         self.plain(&remote)
@@ -50,7 +51,7 @@ impl TlsDaemon {
         let dir = self.balancer.dir().path().display().to_string();
         let mut command = Command::new(program());
         command.args(arguments.replace("DIR", &dir).split(' '));
-        // Nothing of whoever runs the tests.
+        // Settings of the user who runs the tests must not apply.
         command.env("STEELYARD_CLIENT", "/nowhere").env("STEELYARD_SOCKET", "/nowhere");
         command
     }
@@ -92,7 +93,7 @@ fn a_daemon_elsewhere_is_known_by_who_signed_it_or_by_its_fingerprint() {
         2,
         &["cannot reach", "control.listen"],
     );
-    // By the environment, and by a name of the client's file.
+    // The daemon is selected by the environment, and by a name in the client's configuration.
     let mut command = it.command("status --json");
     command.env("STEELYARD_REMOTE", it.door.address().to_string()).env("STEELYARD_PIN", &print);
     assert_eq!(run_command(command).code, 0);
@@ -132,7 +133,7 @@ fn who_comes_from_elsewhere_has_the_role_of_a_token_or_a_certificate() {
     for who in ["token the-operate from 127.0.0.1", "certificate alice from 127.0.0.1"] {
         assert!(audit.contains(who), "{audit}");
     }
-    // A role that is too small, an authority that is not ours, a time that is over.
+    // An insufficient role, an unknown authority, and an expired certificate.
     let more = "generations --ca DIR/ca.pem --certificate DIR/alice.pem";
     assert_eq!(it.verb(more).code, 0);
     let apply = "rollback --ca DIR/ca.pem --certificate DIR/alice.pem";
@@ -145,7 +146,7 @@ fn who_comes_from_elsewhere_has_the_role_of_a_token_or_a_certificate() {
         let refused = it.verb(&format!("status --ca DIR/ca.pem --certificate DIR/{file}"));
         assert_eq!(refused.code, 2, "{file}: {refused:?}");
     }
-    // The line is taken back.
+    // The role of the certificate is removed.
     dir.write("tokens", "");
     no(&it.verb(enable), 1, &["no role is known"]);
 }

@@ -1,4 +1,4 @@
-//! Every route of the table with every role: who may, gets through; who may not, is told why.
+//! Every route of the table with every role: allowed roles succeed, and other roles receive the reason.
 
 use api::routes;
 use api::table::ALL;
@@ -11,7 +11,7 @@ use tests::e2e::wait;
 
 use crate::client::{ApiListener, problem, token};
 
-/// An operation of the document that the daemon serves.
+/// An operation in the daemon's OpenAPI document.
 struct ApiOperation {
     method: String,
     path: String,
@@ -30,8 +30,8 @@ fn operations(document: &Value) -> Vec<ApiOperation> {
     out
 }
 
-/// A path that leads somewhere, and a body that changes little. What changes something stands here by name: a new
-/// operation has to be thought of.
+/// A valid path, and a body that changes little. Operations that change state are listed by name, so that a new
+/// operation needs an entry.
 fn sample(operation: &ApiOperation) -> (String, &'static str) {
     let path = operation.path.replace("{pool}", "web").replace("{service}", "shop");
     let path = path.replace("{name}", "a");
@@ -69,7 +69,7 @@ fn each_route_lets_through_whom_the_table_names_and_no_other() {
     let document = door.ask("GET", routes::OPENAPI, &[], "");
     let mut routes = operations(&serde_json::from_slice(&document.body).unwrap());
     assert_eq!(routes.len(), ALL.len(), "the document and the table name the same");
-    // The end of the daemon comes last.
+    // The request that stops the daemon comes last.
     routes.sort_by_key(|route| route.path == routes::STOP);
     for route in &routes {
         let (path, body) = sample(route);
@@ -113,7 +113,7 @@ fn wrong_tokens_are_refused_counted_and_slowed_down() {
     let me: Value = serde_json::from_slice(&me.body).unwrap();
     assert_eq!((me["role"].as_str(), me["token"].as_bool()), (Some("view"), Some(true)), "{me}");
     assert_eq!(me["who"], "token the-view from 127.0.0.1");
-    // Each costs as much as many requests, so that few of them are enough.
+    // A failed authentication costs as much as many requests, so that few failures reach the limit.
     let slowed = wait::until_some("a refusal because of the rate", || {
         Some(door.with("x", "GET", routes::STATUS, "")).filter(|answer| answer.status() == 429)
     });
@@ -147,7 +147,7 @@ fn an_order_over_tcp_is_recorded_with_whose_token_it_was() {
     }
     let audit = door.with(&operate, "GET", routes::AUDIT, "").text();
     assert!(audit.contains("token the-operate from 127.0.0.1"), "{audit}");
-    // A token is as long good as its line is there.
+    // A token is valid as long as its line exists.
     balancer.dir().write("tokens", "");
     assert_eq!(door.with(&operate, "GET", routes::STATUS, "").status(), 401);
 }

@@ -1,4 +1,4 @@
-//! From where the API over TCP may be asked: hosts, other pages, TLS; and the headers of every answer.
+//! Restrictions of the API over TCP: hosts, origins and TLS, and the headers of every response.
 
 use api::routes;
 use api::types::Role;
@@ -11,7 +11,7 @@ use tests::e2e::wait;
 
 use crate::client::{ApiListener, problem, token};
 
-/// Headers, and the status and the problem that they are answered with.
+/// Request headers, and the expected status and problem.
 type SiteCase<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
 
 #[test]
@@ -41,7 +41,7 @@ fn only_our_own_hosts_and_pages_are_answered() {
         }
         assert_eq!(answer.field("access-control-allow-origin"), None);
     }
-    // A page's question before the question proper: nobody may.
+    // CORS preflight requests are rejected for every origin.
     let preflight = [("origin", "http://evil.example"), ("access-control-request-method", "POST")];
     assert_eq!(door.ask("OPTIONS", routes::APPLY, &preflight, "").status(), 403);
     for path in ["/", "/app.js", routes::STATUS, "/nothing"] {
@@ -63,7 +63,7 @@ fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
         door.on(BalancerConfig::http(&addresses(&origins)), ", certificate = \"DIR/control.pem\"");
     let balancer = TestBalancer::start(&setup);
     let read = token(balancer.dir(), Role::View);
-    // The daemon runs before its certificate is there.
+    // The daemon starts before its certificate exists.
     let dir = balancer.dir();
     let ask = |authority: &CertificateAuthority| {
         let ca = authority.write(dir.join("ca.pem"));
@@ -80,7 +80,7 @@ fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
         let me = wait::until_some("the certificate is shown", || ask(&authority));
         assert!(me.contains("the-view"), "{me}");
     }
-    // Bytes that are no handshake end their own connection alone.
+    // A failed TLS handshake only ends its own connection.
     let nonsense = door_without_tls(&door);
     assert!(!nonsense.contains("200"), "{nonsense}");
 }

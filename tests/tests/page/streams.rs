@@ -1,4 +1,4 @@
-//! State and rates as they change: what a reader gets first, and after something happened.
+//! Streams of state and rates: a reader's first event, and the events after a change.
 
 use api::routes;
 use api::types::{Role, Scene, ServerAction};
@@ -13,7 +13,7 @@ use tests::e2e::wait::DEADLINE;
 
 use crate::client::{ApiListener, token};
 
-/// A reader of the stream. HTTP/1.0, so that the body comes without chunks.
+/// A reader of the event stream. It uses HTTP/1.0, so that the body is not chunked.
 struct EventStreamReader(BufReader<TcpStream>);
 
 impl EventStreamReader {

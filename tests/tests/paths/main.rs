@@ -1,7 +1,7 @@
-//! Paths that servers read in several ways: none of their spellings gets past a rule, and no ordinary path is refused.
+//! Paths that servers interpret differently: no spelling bypasses a rule, and no ordinary path is rejected.
 //!
-//! Each server says to which areas a path leads in its ways of looking at it. A service without rules shows that the
-//! spellings do reach what the rules of the others guard.
+//! Each server reports the area that a path reaches, by each of its interpretations. A service without rules shows that
+//! the spellings do reach the guarded areas.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ use tests::e2e::servers::reserve_port;
 
 use origins::PathOrigin;
 
-/// Services besides `shop`, which has no rules, with their rules. What passes the last two must lead to `/public/`.
+/// Services with rules, besides `shop`, which has none. The last two may only let requests pass to `/public/`.
 const RULES: [(&str, &str); 3] = [
     ("deny", "{ when = { path = \"/admin/*\" }, deny = true }"),
     ("allow-only", "{ when = { path = \"/public/*\" }, pool = \"web\" }, { deny = true }"),
@@ -63,11 +63,11 @@ struct PathBalancer {
     fronts: Vec<(&'static str, SocketAddr)>,
 }
 
-/// What came of a request.
+/// The result of a request.
 enum PathResult {
-    /// It was refused for this cause.
+    /// The request was rejected for this cause.
     Refused(String),
-    /// The server answered, and said so.
+    /// The server's response, with the areas it reported.
     Areas(BTreeSet<(String, String)>),
 }
 
@@ -82,7 +82,7 @@ impl PathBalancer {
         });
         let setup =
             BalancerConfig::http(&[behind.address()]).global("workers = 1\n").service(settings);
-        // The ports are given up when they are listened on.
+        // The reserved ports are released once the balancer listens on them.
         let fronts = ports.map(|(name, _, port)| (name, port.address())).to_vec();
         PathBalancer {
             balancer: TestBalancer::start(&setup.with_tables(&services.concat())),
@@ -139,10 +139,10 @@ fn reaches_admin(came: &PathResult) -> bool {
     matches!(came, PathResult::Areas(areas) if areas.iter().any(|(_, area)| area == "admin"))
 }
 
-/// Where a request that passed must not lead.
+/// The areas that an accepted request must not reach.
 fn find_bypass(service: &str, came: &PathResult) -> Option<String> {
     let PathResult::Areas(areas) = came else { return None };
-    // Who decodes nothing does not find what is spelled with needless encodings.
+    // A server that does not decode paths does not find needlessly encoded ones.
     let good = |way: &str, area: &str| match service {
         "deny" => area != "admin",
         _ => area == "public" || (way == "raw" || way == "url") && area == "other",
@@ -152,7 +152,7 @@ fn find_bypass(service: &str, came: &PathResult) -> Option<String> {
     (!wrong.is_empty()).then(|| wrong.join(", "))
 }
 
-/// A connection that is made anew where it has ended.
+/// A connection that is reopened once it has ended.
 struct PathConnection {
     front: SocketAddr,
     client: Option<HttpClient>,
@@ -186,7 +186,7 @@ fn path_result(answer: &ReceivedMessage) -> PathResult {
 fn http2_is_ruled_as_http1_is() {
     let behind = PathOrigin::node();
     let before = PathBalancer::start(&behind, "http2 = \"always\"\n");
-    // What a decent client can send at all.
+    // Paths that a well-formed request can contain.
     let sendable = |path: &String| path.parse::<http::uri::PathAndQuery>().is_ok();
     let hostile: Vec<String> = spellings::hostile().into_iter().filter(sendable).collect();
     assert!(hostile.len() >= 200, "{} spellings", hostile.len());

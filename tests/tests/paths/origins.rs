@@ -1,4 +1,4 @@
-//! The servers behind: nginx, Go, WSGI, Node, and one that strips path parameters. They judge nothing.
+//! The servers: nginx, Go, WSGI, Node, and one that strips path parameters. This module asserts nothing.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tests::e2e::wait;
 #[derive(Debug)]
 pub enum PathOrigin {
     Nginx(Nginx),
-    /// A program of ours on another library.
+    /// A project program based on another library.
     Scripted {
         _process: ChildProcess,
         address: SocketAddr,
@@ -41,7 +41,7 @@ impl PathOrigin {
         PathOrigin::told(command)
     }
 
-    /// Python: `wsgi` or `params`.
+    /// A Python server: `wsgi` or `params`.
     pub fn python(which: &str) -> PathOrigin {
         let mut command = Command::new(program("python3"));
         command.arg(here("server.py")).arg(which);

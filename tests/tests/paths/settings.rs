@@ -1,11 +1,11 @@
-//! What becomes of ambiguous paths by each setting, what rules write, and where redirects lead.
+//! The handling of ambiguous paths under each setting, rewrites by rules, and the targets of redirects.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 
 use super::origins::PathOrigin;
 
-/// A balancer before Node, whose answers say which target came.
+/// A balancer in front of Node, whose responses contain the received target.
 fn start(node: &PathOrigin, settings: &str, rules: &str) -> TestBalancer {
     let rules = format!("{settings}rule = [{rules}]\n");
     TestBalancer::start(
@@ -13,7 +13,7 @@ fn start(node: &PathOrigin, settings: &str, rules: &str) -> TestBalancer {
     )
 }
 
-/// The status, and the target that came or the cause.
+/// The status, and the received target or the cause.
 fn get(balancer: &TestBalancer, target: &str) -> (u16, String) {
     let answer = balancer.client().get(target);
     let said = answer.field("x-target").or_else(|| answer.field("x-steelyard-cause"));
@@ -37,7 +37,7 @@ fn an_ambiguous_path_is_refused_by_name_counted_logged_and_explained() {
     let refused = client.get("/api/..%2fadmin");
     assert_eq!(refused.status(), 400);
     assert_eq!(refused.field("x-steelyard-cause").as_deref(), Some("ambiguous-path"));
-    // The connection goes on, and ordinary paths pass as they came.
+    // The connection stays open, and ordinary paths are forwarded unchanged.
     for target in ["/api/a%2fb;v=1//c?x=%2F..", "/other//x"] {
         assert_eq!(client.get(target).field("x-target").as_deref(), Some(target));
     }
@@ -111,7 +111,7 @@ fn each_setting_does_what_it_says() {
             assert_eq!(get(&balancer, target), want, "{setting} {target}");
         }
     }
-    // Without rules, too.
+    // The setting also applies without rules.
     for (setting, want) in
         [("refuse", ambiguous()), ("normal-form", came("/b")), ("all-readings", came("/a/../b"))]
     {

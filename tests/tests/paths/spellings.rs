@@ -1,12 +1,12 @@
-//! Spellings of paths: hostile ones, made of parts, and ordinary ones. They know no server.
+//! Spellings of paths: hostile ones, combined from parts, and ordinary ones. This module does not depend on any server.
 
-/// What some server takes for a slash.
+/// Spellings that some server decodes to a slash.
 const SLASHES: [&str; 20] = [
     "/", "//", "///", "/./", "/%2e/", "/x/../", "%2F", "%2f", "\\", "%5C", "%5c", "/\\", ";/",
     ";a=b/", "/;/", "/.;/", "%252F", "%c0%af", "%u002f", "%25252f",
 ];
 
-/// What some server takes for the way up.
+/// Spellings that some server decodes to the parent directory.
 const UPS: [&str; 14] = [
     "..",
     "%2e%2e",
@@ -24,7 +24,7 @@ const UPS: [&str; 14] = [
     "..;/x/..",
 ];
 
-/// What some server takes for `admin`.
+/// Spellings that some server decodes to `admin`.
 const NAMES: [&str; 8] = [
     "admin",
     "%61dmin",
@@ -96,7 +96,7 @@ pub fn hostile() -> Vec<String> {
     all
 }
 
-/// Paths of ordinary programs, below `/public/`.
+/// Ordinary paths, below `/public/`.
 pub fn ordinary() -> Vec<String> {
     let paths = [
         "",

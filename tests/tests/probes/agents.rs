@@ -1,4 +1,4 @@
-//! Agents: what they wish is followed, what they exaggerate is clamped, and one that is lost means nothing.
+//! Agents: their reports are followed, exaggerated weights are clamped, and a lost agent has no effect.
 
 use api::types::Source;
 use model::snapshot::ServerState;
@@ -36,7 +36,7 @@ fn an_agents_wishes_are_followed_and_end_with_it() {
     wait_for_state(&balancer, ServerState::Up, "");
     agent.change(says("stopped\n"));
     wait_for_state(&balancer, ServerState::Down, "down");
-    // Neither down nor idle: as if it had none.
+    // A lost agent makes the server neither down nor idle, as if the server had no agent.
     agent.change(FakeBehaviour::Hang);
     wait_for_state(&balancer, ServerState::Up, "");
     wait::until("its loss is told", || count_events(&balancer, "agent-lost") == 1);

@@ -1,4 +1,4 @@
-//! Peers of a test's own: they hang, crawl, talk rubbish, or say what they are told. And a look at a server's state.
+//! Scripted peers: they hang, respond slowly, send garbage or a given response. Also helpers for a server's state.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,22 +12,22 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::wait;
 
-/// How a fake behaves; it may be changed while it runs.
+/// The behaviour of a fake server. A test may change it at run time.
 #[derive(Clone, Debug)]
 pub enum FakeBehaviour {
-    /// Accepts and says nothing.
+    /// Accepts connections and sends nothing.
     Hang,
-    /// Says this at once, and keeps the connection.
+    /// Sends these bytes at once, and keeps the connection open.
     Greet(Vec<u8>),
-    /// Reads something first, then says this and closes.
+    /// Reads some bytes, then sends these bytes and closes.
     Reply(Vec<u8>),
-    /// Says this a byte at a time, slowly.
+    /// Sends these bytes slowly, one at a time.
     Dribble(Vec<u8>),
-    /// Reads something first, then says this to every second connection and that to the others.
+    /// Reads some bytes, then sends the first text to every second connection and the second text to the others.
     Alternate(Vec<u8>, Vec<u8>),
 }
 
-/// A listener with manners.
+/// A listener with scripted behaviour.
 pub struct FakeServer {
     address: SocketAddr,
     behaviour: Arc<Mutex<FakeBehaviour>>,
@@ -39,7 +39,7 @@ impl FakeServer {
         FakeServer::start_at("127.0.0.1:0".parse().unwrap(), manner)
     }
 
-    /// Starts it at this address.
+    /// Starts the server at this address.
     pub fn start_at(at: SocketAddr, manner: FakeBehaviour) -> FakeServer {
         let listener = TcpListener::bind(at).unwrap();
         let address = listener.local_addr().unwrap();
@@ -68,7 +68,7 @@ impl FakeServer {
         self.address
     }
 
-    /// It behaves otherwise from now on.
+    /// Changes the behaviour from now on.
     pub fn change(&self, manner: FakeBehaviour) {
         *self.behaviour.lock().unwrap() = manner;
     }
@@ -101,11 +101,11 @@ fn behave(mut stream: TcpStream, manner: &FakeBehaviour) {
             }
         }
     }
-    // Until the prober goes.
+    // Until the health checker closes the connection.
     while matches!(stream.read(&mut buffer), Ok(1..)) {}
 }
 
-/// A balancer of bytes before one server `a`, probed like this and often.
+/// A TCP balancer with one server `a` and frequent health checks of this kind.
 pub fn balancer(address: impl std::fmt::Display, probe: &str) -> TestBalancer {
     let settings = format!(", probe = {{ {probe}, {TIMES} }}");
     TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", address, &settings))
@@ -140,7 +140,7 @@ pub fn wait_for_state(balancer: &TestBalancer, state: ServerState, text: &str) -
     }
 }
 
-/// How often this kind of event was told.
+/// The number of events of this kind.
 pub fn count_events(balancer: &TestBalancer, what: &str) -> usize {
     events(balancer, what).len()
 }

@@ -1,6 +1,6 @@
-//! A line between a balancer and a real server: what the server says passes, comes late, or comes spoilt.
+//! A proxy between a balancer and a real server: the server's bytes pass, arrive late, or are corrupted.
 //!
-//! What the other side says always passes: a probe is judged by what it hears.
+//! The balancer's bytes always pass, because a health check's result depends on the response.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 
-/// What becomes of the server's words.
+/// The fault that applies to the server's bytes.
 #[derive(Clone, Copy, Debug)]
 enum LineFault {
     Intact,
-    /// Longer than a probe of these tests waits.
+    /// Later than the timeout of the tests' health checks.
     Delayed,
-    /// Other bytes, in lines as long as before.
+    /// Corrupted bytes, in lines of the same length.
     Corrupted,
 }
 
@@ -60,7 +60,7 @@ impl Drop for FaultyProxy {
     }
 }
 
-/// In one direction, in a thread that ends with either side.
+/// Copies one direction, on a thread that ends with either side.
 fn carry(mut from: TcpStream, mut to: TcpStream, line: LineFault) {
     let _ = from.set_read_timeout(Some(Duration::from_secs(5)));
     std::thread::spawn(move || {
@@ -82,7 +82,7 @@ fn carry(mut from: TcpStream, mut to: TcpStream, line: LineFault) {
     });
 }
 
-/// A server that is good by this probe is down while its words come late or spoilt, and up again when they do not.
+/// A server is down while its response is late or corrupted, and up again afterwards.
 pub fn is_heard_by_its_words(port: u16, probe: &str, good: &str, spoilt: &str) {
     let between = FaultyProxy::start(port);
     let balancer = balancer(between.at, probe);

@@ -1,5 +1,5 @@
-//! Judgements and their evidence outlive reloads and restarts, flapping servers do not flap, and nothing is shown as
-//! good that nobody has seen.
+//! Health verdicts and their evidence survive reloads and restarts, flapping servers are held back, and no server is
+//! shown as up before it was checked.
 
 use api::types::{ServerStatus, Source};
 use model::snapshot::ServerState;
@@ -37,7 +37,7 @@ fn what_was_found_out_survives_a_reload_and_a_kill() {
     process.signal(Signal::HUP);
     wait::until("reloaded", || place.status().generation > generation);
     assert_eq!((server(&place).state, server(&place).since_unix_ms), (ServerState::Down, since));
-    // From now on it would be found to be well, but not before an hour has passed.
+    // From now on the server is healthy, but the next check is only due in an hour.
     fake.change(FakeBehaviour::Reply(b"+PONG\r\n".into()));
     process.signal(Signal::KILL);
     wait::until("it is gone", || process.try_wait().is_some());

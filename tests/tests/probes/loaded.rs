@@ -1,4 +1,5 @@
-//! Loads that servers report move traffic: by the policy or by the judge, by whatever way they are reported.
+//! Loads that servers report shift traffic, through the balancing policy or the weight controller, in every format of
+//! the report.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +17,7 @@ use tests::e2e::wait;
 
 use super::fake_servers::{FakeBehaviour, FakeServer};
 
-/// Two origins on addresses of their own, and an agent beside each on one port.
+/// Two origins on separate addresses, and an agent beside each on a common port.
 struct AgentOrigins {
     _origins: [TestOrigin; 2],
     agents: [FakeServer; 2],
@@ -42,12 +43,12 @@ fn loaded(pool: &str) -> AgentOrigins {
     AgentOrigins { _origins: origins, agents: [first, second], balancer }
 }
 
-/// An agent that says how much it can still take, percent.
+/// An agent that reports its free capacity in percent.
 fn says(percent: u32) -> FakeBehaviour {
     FakeBehaviour::Greet(format!("{percent}% up ready\n").into_bytes())
 }
 
-/// What `explain server` says of each server of the pool.
+/// The servers in the output of `explain server`.
 fn explained(balancer: &TestBalancer) -> Vec<Value> {
     let mut command = Command::new(program());
     command.args(["explain", "server", "web", "--json", "--socket"]);
@@ -57,7 +58,7 @@ fn explained(balancer: &TestBalancer) -> Vec<Value> {
     whole["servers"].as_array().unwrap().clone()
 }
 
-/// Waits until the loads are known to be about these, percent; `None`: not known.
+/// Waits until the known loads are about these, in percent. `None`: unknown.
 fn known(balancer: &TestBalancer, loads: [Option<f64>; 2]) {
     wait::until(&format!("loads {loads:?}"), || {
         let seen = explained(balancer);
@@ -68,7 +69,7 @@ fn known(balancer: &TestBalancer, loads: [Option<f64>; 2]) {
     });
 }
 
-/// How many of 400 requests `a` answers.
+/// The number of 400 requests that `a` answers.
 fn answered_by_a(balancer: &TestBalancer) -> usize {
     let mut client = balancer.client();
     (0..400).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count()

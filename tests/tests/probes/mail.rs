@@ -1,4 +1,4 @@
-//! A real mail server (Exim): up, late, spoilt, full, hanging, going on, and dead, by its own probe.
+//! The health check of a real mail server (Exim): up, late, corrupted, full, hanging, resumed, and dead.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::chown;

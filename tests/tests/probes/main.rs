@@ -1,4 +1,5 @@
-//! Probes against real servers and against peers that hang, crawl, talk rubbish or say that they are not ready.
+//! Health checks of real servers, and of peers that hang, respond slowly, send garbage or report that they are not
+//! ready.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! A real MariaDB: up, late, spoilt, full, hanging, going on, and dead, by its own probe. It refuses the probe's user, as
-//! a server with accounts does.
+//! The health check of a real MariaDB: up, late, corrupted, full, hanging, resumed, and dead. MariaDB rejects the
+//! check's user, as a server with accounts does.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
@@ -16,7 +16,7 @@ use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 use super::faulty_proxy::is_heard_by_its_words;
 use super::real::{NOBODY, lives, port, unprivileged};
 
-/// The least that it can be told.
+/// The smallest limit that MariaDB accepts.
 const CLIENTS: usize = 10;
 
 #[test]
@@ -41,7 +41,7 @@ fn mariadb() {
     lives(&mut process, port, "mysql = true", "MariaDB", "refused");
 }
 
-/// A data directory with its tables of accounts, made by the server itself from what its package has.
+/// A data directory with the account tables, which the server creates from its package's scripts.
 fn install(data: &Path) {
     let mut orders = "create database mysql;\nuse mysql;\n".to_owned();
     for name in ["system_tables", "system_tables_data"] {
@@ -58,7 +58,7 @@ fn install(data: &Path) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Nothing of this machine's own, and small files.
+/// Ignores the machine's configuration, and keeps files small.
 fn small(data: &Path) -> [String; 4] {
     [
         "--no-defaults".to_owned(),
@@ -68,11 +68,11 @@ fn small(data: &Path) -> [String; 4] {
     ]
 }
 
-/// It accepts, and says that it has too many clients.
+/// A full server accepts the connection and reports too many clients.
 fn is_down_while_it_is_full(port: u16) {
     let balancer = balancer(format!("127.0.0.1:{port}"), "mysql = true");
     wait_until_up(&balancer, "MariaDB");
-    // One more is kept for whoever administers it.
+    // MariaDB accepts one more client than the limit, for an administrator.
     let clients: Vec<TcpStream> =
         (0..=CLIENTS).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
     wait_until_down(&balancer, "Too many connections");

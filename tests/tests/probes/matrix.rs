@@ -1,5 +1,5 @@
-//! Every protocol of a probe against a port that accepts and then hangs, crawls, talks rubbish, or says that it is not
-//! ready: each is down, and the evidence says why. One balancer probes them all.
+//! Every TCP health check protocol against a port that hangs, responds slowly, sends garbage or reports that it is not
+//! ready. Each server is down, and the evidence names the reason. One balancer checks all of them.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use tests::e2e::wait;
 
 use super::fake_servers::{FakeBehaviour, FakeServer, TIMES};
 
-/// A protocol over TCP: how it is probed, an answer that says "not ready" with what the evidence must contain, whether
-/// the server speaks first.
+/// A TCP protocol: its health check, a "not ready" response with the expected evidence, and whether the server sends
+/// first.
 struct ProbeCase {
     probe: &'static str,
     not_ready: (Vec<u8>, &'static str),
@@ -50,7 +50,7 @@ fn rows() -> Vec<ProbeCase> {
     ]
 }
 
-/// Servers of one balancer, each with the peer that it is, and what its evidence must contain.
+/// Servers of one balancer, each with its peer and its expected evidence.
 #[derive(Default)]
 struct ProbedServers {
     fakes: Vec<FakeServer>,
@@ -76,7 +76,7 @@ impl ProbedServers {
         self.servers.push((name, at, probe.to_owned(), why));
     }
 
-    /// Each server goes down with its evidence, as fields too.
+    /// Waits until each server is down, and checks the evidence, including its fields.
     fn judge(self) {
         let setup =
             self.servers.iter().fold(BalancerConfig::tcp(&[]), |setup, (name, at, probe, _)| {
@@ -87,7 +87,7 @@ impl ProbedServers {
         wait::until("all are down", || {
             all().iter().all(|server| server.state == ServerState::Down)
         });
-        // A busy machine makes an answer late now and then: the evidence of some turn is as expected.
+        // On a busy machine a response may be late once, so the expected evidence may come in a later check.
         let mut missing = self.servers.clone();
         wait::until("each with its evidence", || {
             let now = all();
@@ -136,7 +136,7 @@ fn a_port_that_accepts_and_hangs() {
 fn a_port_that_answers_too_slowly() {
     let mut field = ProbedServers::default();
     for ProbeCase { probe, .. } in rows() {
-        // What may become good in the end, had anybody the time.
+        // Responses that would be accepted in the end if the check waited long enough.
         let text: &[u8] = match probe.split(' ').next() {
             Some("http") => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
             Some("ldap") => b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0",
@@ -169,7 +169,7 @@ fn a_port_that_talks_rubbish() {
     field.judge();
 }
 
-/// A peer over UDP: it answers everything with the same, or nothing.
+/// A UDP peer that sends the same response to everything, or none.
 struct DatagramPeer {
     at: SocketAddr,
     over: Arc<AtomicBool>,
@@ -188,7 +188,7 @@ impl DatagramPeer {
             while !end.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut room) else { continue };
                 let Some(says) = &says else { continue };
-                // The question's number is what makes an answer one, where there is a number.
+                // A response must repeat the request's ID if the protocol has one.
                 let head = &room[..length.min(2)];
                 let text = if says.starts_with(b"##") {
                     [head, &says[2..]].concat()
@@ -234,6 +234,6 @@ fn datagrams_that_are_lost_rubbish_or_refuse() {
     }
     field.datagrams("dns = \"shop.example\"", Some(refused), "refuses");
     field.datagrams("udp = true, send = \"x\", expect = \"^ready\"", Some(b"not yet"), "not yet");
-    // A port that nobody listens at, and a machine that cannot be reached by ping, are other peers' stories.
+    // Closed ports and unreachable hosts are covered by other tests.
     field.judge();
 }

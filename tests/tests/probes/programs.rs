@@ -1,4 +1,4 @@
-//! Programs that probe: what they are told, what they say, and that nothing of them is left.
+//! Health check programs: their arguments, their output, and that no process is left behind.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -19,7 +19,7 @@ fn probed(dir: &TestDir, script: &str) -> TestBalancer {
     TestBalancer::start(&BalancerConfig::tcp(&[]).server("a", "127.0.0.1:7", &settings))
 }
 
-/// Processes with this word in their command line.
+/// The number of processes with this word in their command line.
 fn running(word: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -52,7 +52,7 @@ fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
     let word = format!("98766{}", std::process::id());
     let balancer = probed(&dir, &format!("sleep {word} & setsid sleep {word} & exit 0"));
     wait_until_up(&balancer, "program: exit code 0");
-    // Whatever runs now was started by a probe that is under way.
+    // A process that still runs belongs to a check in progress.
     wait::until("what it left behind is gone", || running(&word) == 0);
 }
 
@@ -60,7 +60,7 @@ fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
 fn what_leaves_in_silence_is_found_now_and_then() {
     let dir = TestDir::new();
     let notes = TestDir::new();
-    // Long enough to pile up, short enough to be gone when the test is.
+    // Long enough to accumulate, and short enough to end with the test.
     let word = format!("20.{}", std::process::id());
     let runs = notes.join("runs");
     let quiet = "< /dev/null > /dev/null 2>&1 &";

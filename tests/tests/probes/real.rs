@@ -1,4 +1,4 @@
-//! Real servers from Debian's packages: up, hanging (stopped), going on, and dead, each with its own probe.
+//! Health checks of real servers from Debian packages: up, hanging (stopped), resumed, and dead.
 
 use std::net::TcpListener;
 use std::os::unix::fs::chown;
@@ -18,12 +18,12 @@ use super::fake_servers::{balancer, wait_until_down, wait_until_up};
 /// An unprivileged user: some servers do not run as root.
 pub const NOBODY: u32 = 65_534;
 
-/// A port that was free a moment ago: these servers cannot be handed a socket.
+/// A port that was free a moment ago, because these servers cannot inherit a socket.
 pub fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Up; down when it hangs; up when it goes on; down when it is dead.
+/// Up; down while it is stopped; up after it resumed; down once it is dead.
 pub fn lives(process: &mut ChildProcess, port: u16, probe: &str, good: &str, dead: &str) {
     let balancer = balancer(format!("127.0.0.1:{port}"), probe);
     let group = Pid::from_raw(process.pid().cast_signed()).unwrap();
@@ -155,7 +155,7 @@ fn postgres() {
     lives(&mut process, port, "postgres = true", "postgres accepts connections", "refused");
 }
 
-/// Debian keeps these outside of the path.
+/// Debian installs these programs outside `PATH`.
 fn postgres_program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let found =
@@ -163,7 +163,7 @@ fn postgres_program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| program(name))
 }
 
-/// Run by nobody, where this is root.
+/// Runs as the user `nobody` if the test is root.
 pub fn unprivileged(path: PathBuf) -> Command {
     if !geteuid().is_root() {
         return Command::new(path);

@@ -1,4 +1,4 @@
-//! A port that accepts proves nothing: hanging, crawling, rubbish and refusals, each with its evidence.
+//! An accepting port is not healthy by itself: hanging, slow responses, garbage and rejections, each with its evidence.
 
 use api::types::Source;
 use model::snapshot::ServerState;

@@ -1,4 +1,4 @@
-//! Servers that misbehave in one answer: each way has its cause, and is mended where that is allowed.
+//! Servers that fail in one response: each fault has a cause, and requests are retried where that is allowed.
 
 use lab::origin::OriginFault;
 use tests::e2e::balancer::TestBalancer;
@@ -57,13 +57,13 @@ fn an_answer_that_breaks_off_does_not_look_whole() {
     assert_eq!((ended_by(&report, "server-cut"), report.total.requests.aborted.total), (2, 2));
 }
 
-/// Another server is asked where one says nothing, or nonsense.
+/// Retries a request when a server does not respond or sends a malformed response.
 const AGAIN: &str = "retry = { on-timeout = true, on-malformed = true }\n";
 
 #[test]
 fn what_may_be_repeated_is_answered_by_another_server() {
     let origins = [origin("a"), origin("b")];
-    // Every fault is to be seen: nobody is put out for the first ones.
+    // Every fault must occur, so no server may be ejected after the first ones.
     let pool = format!("balance = \"round-robin\"\neject = \"off\"\n{AGAIN}{PATIENCE}");
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)).pool(&pool));
     let faults = [

@@ -1,4 +1,4 @@
-//! A server that closes idle connections just when the next request comes.
+//! A server that closes an idle connection just when the next request arrives.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A server dies at once under load.
+//! A server is killed under load.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn a_reset_server_repeats_no_post() {
         got.answered, got.failed, posted.answered, posted.failed, arrivals.duplicated_posts
     ));
     assert_eq!((got.failed, arrivals.duplicated_posts), (0, 0), "{:?}", got.failed_by_cause);
-    // Only what was in flight at the moment of each kill.
+    // Only requests in flight at the moment of each kill may fail.
     assert!(posted.failed <= 3 * 16, "{:?}", posted.failed_by_cause);
     assert_eq!(
         posted.failed,
@@ -93,7 +93,7 @@ fn a_reset_server_repeats_no_post() {
 fn answers_that_had_begun_are_cut_and_counted_and_others_go_on() {
     let origins = [origin("a"), origin("b")];
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses(&origins)));
-    // Large enough to be under way when the kill comes.
+    // Large enough to be in progress when the server is killed.
     let mut clients: Vec<_> = (0..8).map(|_| balancer.client()).collect();
     let mut heads = Vec::new();
     for client in &mut clients {

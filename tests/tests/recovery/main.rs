@@ -1,4 +1,5 @@
-//! Servers that die, misbehave, close when it suits them, or have no address: what clients notice, and how it mends.
+//! Servers that die, misbehave, close connections at any time, or have no address: the effect on clients, and the
+//! recovery.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ mod outage;
 
 use api::types::{Report, ServerReport};
 
-/// How often this cause ended a client's request.
+/// The number of requests that this cause ended.
 fn ended_by(report: &Report, cause: &str) -> u64 {
     let causes = &report.total.causes;
     causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)
@@ -26,7 +27,7 @@ fn server<'r>(report: &'r Report, name: &str) -> &'r ServerReport {
     pool.and_then(|pool| pool.servers.iter().find(|server| server.name == name)).unwrap()
 }
 
-/// What went wrong at a server, in all.
+/// The number of all failures at a server.
 fn wrong_at(report: &Report, name: &str) -> u64 {
     server(report, name).causes.iter().map(|cause| cause.count.total).sum()
 }

@@ -1,4 +1,4 @@
-//! Servers that are known by name alone. In a namespace, where the test decides what names mean; needs root.
+//! Servers that are configured by name alone. The tests run in a namespace with a separate hosts file, and need root.
 
 use model::snapshot::ServerState;
 use rustix::process::geteuid;
@@ -10,7 +10,7 @@ use tests::e2e::tools::program;
 use tests::e2e::wait;
 use tests::skip::skip;
 
-/// What curl inside the namespace is answered: the status and the page.
+/// The status and the page that curl receives inside the namespace.
 fn curl(namespace: &TestNamespace, balancer: &TestBalancer) -> (String, String) {
     let mut command = namespace.command(&program("curl"));
     command.args(["-sS", "--max-time", "60", "-w", "\n%{http_code}", &balancer.url("/")]);
@@ -50,7 +50,7 @@ fn a_name_that_does_not_resolve_is_down_with_the_reason_and_recovers() {
     wait::until("nginx answers", || {
         curl(&namespace, &balancer) == ("200".into(), "found\n".into())
     });
-    // A name that is lost again keeps its last address.
+    // A name that no longer resolves keeps its last address.
     namespace.set_hosts("");
     assert_eq!(curl(&namespace, &balancer).0, "200");
 }

@@ -1,4 +1,4 @@
-//! No server at all, and the moment when the first is back.
+//! A pool without any server, and the return of the first server.
 
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,13 @@ use tests::e2e::wait;
 
 use super::ended_by;
 
-/// What a client may wait at most after the first server is back.
+/// The longest wait of a client after the first server has returned.
 const BACK: Duration = Duration::from_millis(300);
 
 #[test]
 fn an_outage_has_its_cause_and_ends_with_the_first_server() {
-    // So seldom a probe that only the pace of doubt can find a server that is back.
+    // The regular interval of health checks is so long that only the shorter interval after a failure can detect the
+    // return.
     outage(
         "probe = { http = \"/healthz\", every = \"10m\", doubt = \"250ms\", fall = 2 }",
         "probe",
@@ -39,7 +40,7 @@ fn outage(pool: &str, what: &str) {
         for origin in &origins {
             origin.kill().unwrap();
         }
-        // Requests make the failure known; after that they are refused without being tried.
+        // Requests reveal the failure. After that, requests are rejected without an attempt.
         wait::until("no server is left", || {
             let answer = client.get("/");
             assert!(matches!(answer.status(), 502 | 503), "{answer:?}");

@@ -1,4 +1,5 @@
-//! Changes while traffic flows: what did not change is not touched, mistakes change nothing, orders hold.
+//! Reloads under traffic: unchanged services are not affected, invalid configurations change nothing, and server
+//! commands stay in effect.
 
 #![allow(
     clippy::unwrap_used,

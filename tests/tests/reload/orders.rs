@@ -1,4 +1,4 @@
-//! Orders by the command line: back to an earlier configuration, servers taken out, changes of two people at once.
+//! Commands of the command line: rollback to an earlier configuration, removed servers, and concurrent changes.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::wait;
 
-/// Enough requests in a row to meet every server that takes work.
+/// Enough consecutive requests to reach every available server.
 const MANY: usize = 40;
 
 #[test]
@@ -68,7 +68,7 @@ fn orders_about_servers_act_and_outlive_reload_and_restart() {
         is_so(&place, "at once");
         workers += 1;
         let generation = place.status().generation;
-        // Something of the same pool changes.
+        // The change affects another setting of the same pool.
         place.write(
             &setup
                 .clone()
@@ -107,7 +107,7 @@ fn a_change_made_for_another_generation_is_refused() {
     let process = place.start();
     let front = setup.fronts()[0];
     let seen = place.status().generation.to_string();
-    // Somebody else was faster.
+    // Another change comes first.
     apply(&place, &setup.clone().pool("balance = \"random\""));
     let mine = setup.without_server("a").server("b", at[1], "");
     let file = place.write(&mine).display().to_string();
@@ -126,7 +126,7 @@ fn apply(place: &CliEnvironment, setup: &BalancerConfig) {
     place.run_verb_ok(&["apply", &file]);
 }
 
-/// Who answers, over many connections.
+/// The servers that answer, over many connections.
 fn answering(front: SocketAddr) -> BTreeSet<String> {
     let answers = (0..MANY).map(|_| HttpClient::connect(front).get("/"));
     answers.filter(|answer| answer.status() == 200).filter_map(|it| it.field("x-origin")).collect()

@@ -1,4 +1,4 @@
-//! Configurations that cannot be put in force: what is said, and that nothing changed.
+//! Configurations that cannot be applied: the error, and that nothing changed.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tests::e2e::listening_sockets::listening;
 use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::wait;
 
-/// Each line that is marked holds one mistake.
+/// Each marked line contains one mistake.
 const TEN_MISTAKES: &str = r#"
 [global]
 drain = "30"                                 # mistake: no unit
@@ -128,8 +128,7 @@ fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
     let mut client = HttpClient::connect(front);
     assert_eq!(client.get("/").status(), 200);
 
-    // With mistakes; then without, but one of its two new ports is taken; then nothing at all, as a file that was only
-    // just begun.
+    // First a file with mistakes, then one with two new ports of which one is in use, then an empty one.
     let free = reserve_port();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let two = format!(

@@ -1,4 +1,4 @@
-//! Many reloads, each of another service than the one that carries traffic.
+//! Many reloads, each changing another service than the one with the traffic.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tests::e2e::servers::{addresses, origin, reserve_port};
 use tests::e2e::steady_traffic::{KEEP_ALIVE_CONNECTIONS, SteadyTraffic};
 use tests::e2e::wait;
 
-/// Between two reloads of the long run.
+/// The interval of reloads in the long run.
 const EVERY: Duration = Duration::from_millis(55);
 
 #[test]
@@ -68,7 +68,7 @@ fn reloads_of_another_service_touch_nothing() {
     assert!(!is_long() || took <= Duration::from_secs(60), "{took:?}");
 }
 
-/// By SIGHUP or by `steelyard apply`, until it is in force.
+/// Reloads by SIGHUP or by `steelyard apply`, and waits until the configuration is active.
 fn reload(place: &CliEnvironment, process: &ChildProcess, by_signal: bool) {
     if !by_signal {
         place.run_verb_ok(&["apply", &place.file().display().to_string()]);
@@ -82,7 +82,7 @@ fn reload(place: &CliEnvironment, process: &ChildProcess, by_signal: bool) {
     });
 }
 
-/// The other service, different each time: its address, its settings, its servers, and a third that comes and goes.
+/// The other service, different each time: its address, its settings, its servers, and an optional third server.
 fn other(number: u32, here: &ReservedPort, there: &ReservedPort) -> String {
     let listen = if (number / 8).is_multiple_of(2) { here } else { there }.address();
     let header = 2 + number % 50;

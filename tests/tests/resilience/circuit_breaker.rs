@@ -1,5 +1,5 @@
-//! Circuit breakers of the built program: over all workers together, told of in status, report and metrics, and closed again
-//! by themselves.
+//! Circuit breakers of the built program: shared by all workers, shown in status, report and metrics, and closed again
+//! automatically.
 
 use api::types::{BreakerStatus, PoolStatus};
 use lab::origin::OriginFault;
@@ -12,7 +12,7 @@ use tests::e2e::wait;
 
 use super::{of_pool, refusal, steelyard};
 
-/// An answer after ten minutes.
+/// A request whose response takes ten minutes.
 const HELD: &str = "GET /delay/600000 HTTP/1.1\r\nHost: a\r\n\r\n";
 
 fn web(balancer: &TestBalancer) -> PoolStatus {
@@ -23,7 +23,7 @@ fn breaker(balancer: &TestBalancer, bound: BreakerResource) -> BreakerStatus {
     web(balancer).breakers.into_iter().find(|it| it.bound == bound).unwrap()
 }
 
-/// Clients whose requests servers hold, as many as said.
+/// `count` clients whose requests the servers hold.
 fn hold(balancer: &TestBalancer, count: u32) -> Vec<HttpClient> {
     let held: Vec<HttpClient> = (0..count).map(|_| balancer.client()).collect();
     held.iter().for_each(|client| {
@@ -46,7 +46,7 @@ fn requests_are_limited_over_all_workers_and_the_breaker_is_reported() {
     let closed = breaker(&balancer, BreakerResource::Requests);
     assert_eq!((closed.open, closed.since_unix_ms, closed.limit), (false, started, 4));
     let held = hold(&balancer, 4);
-    // Whichever worker they come to.
+    // Every worker rejects requests.
     for _ in 0..8 {
         let mut client = balancer.client();
         assert_eq!(refusal(client.send_get("/")), (503, "circuit-open".into()));
@@ -87,7 +87,7 @@ fn connections_of_tcp_are_limited_and_refused_with_a_reset() {
         client.send("hello");
         assert_eq!(client.read_exactly(5), b"hello");
     }
-    // The reset may come before the connection is ready to be read.
+    // The reset may arrive before the connection is read.
     let third =
         HttpClient::try_connect(balancer.front()).and_then(|mut third| third.try_read_exactly(1));
     assert!(third.is_err(), "it is reset");
@@ -107,7 +107,7 @@ fn idle_connections_of_one_worker_make_room_for_those_of_another() {
     let origins = [origin("a")];
     let setup = BalancerConfig::http(&addresses(&origins)).pool("breaker = { connections = 3 }");
     let balancer = TestBalancer::start(&setup.global("workers = 2"));
-    // Each client's worker is the kernel's choice: with as many there are some of both.
+    // The kernel assigns clients to workers; with this many clients, both workers get some.
     let mut clients: Vec<HttpClient> = (0..32).map(|_| balancer.client()).collect();
     for client in &mut clients {
         wait::until("there is room", || client.get("/").status() == 200);
@@ -139,7 +139,7 @@ fn pending_requests_and_retries_are_limited_each_for_itself() {
     for client in &mut waiting {
         assert_eq!(client.read_answer().status(), 200);
     }
-    // No attempt after the first: the server's own answer is passed on.
+    // Without a second attempt, the server's own response is forwarded.
     origins.iter().for_each(|origin| origin.set_fault(Some(OriginFault::Status(503))).unwrap());
     let mut client = balancer.client();
     let answer = client.get("/");

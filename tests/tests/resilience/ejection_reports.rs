@@ -1,4 +1,4 @@
-//! A server that is put out is told of: its state with the arithmetic, what explains it, events, metrics, and its return.
+//! The reports of an ejected server: its state with the arithmetic, the explanation, events, metrics, and its return.
 
 use lab::origin::OriginFault;
 use tests::e2e::balancer::TestBalancer;

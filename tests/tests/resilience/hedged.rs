@@ -1,5 +1,5 @@
-//! A second server is asked while the first one is silent: clients get the quicker answer, the slower attempt is cancelled and
-//! counted at its server.
+//! Hedged requests: a second server gets the request while the first one is silent. Clients receive the faster
+//! response, and the slower attempt is cancelled and counted at its server.
 
 use lab::origin::OriginFault;
 use tests::e2e::balancer::TestBalancer;

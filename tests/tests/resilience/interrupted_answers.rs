@@ -1,4 +1,5 @@
-//! Servers that end a kept connection after the first bytes of an answer: they had the request, and get it no second time.
+//! Servers that close a reused connection after the first bytes of a response: they had the request, so it is not
+//! retried.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,8 +11,8 @@ use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::client::HttpClient;
 
-/// Where it listens, and how many PUTs it got. It answers the first request of a connection; of the second one's answer
-/// it writes `begins`, and ends.
+/// The server's address, and its number of PUT requests. It answers the first request of a connection; as the second
+/// response it sends `begins` and closes.
 fn server(begins: &'static str) -> (SocketAddr, Arc<AtomicU32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -20,7 +21,7 @@ fn server(begins: &'static str) -> (SocketAddr, Arc<AtomicU32>) {
     spawn(move || {
         for stream in listener.incoming().flatten() {
             let count = count.clone();
-            // A peer that leaves ends it.
+            // Ignored: the peer may disconnect at any time.
             spawn(move || drop(serve(&stream, begins, &count)));
         }
     });

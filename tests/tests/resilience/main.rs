@@ -1,5 +1,5 @@
-//! One of three servers is bad in some way, all are, or all are full: what clients see, what servers get, who is put out or
-//! refused and told so.
+//! One of three servers fails in some way, all fail, or all are full: the effects on clients and servers, and the
+//! reported ejections and rejections.
 
 #![allow(
     clippy::unwrap_used,
@@ -31,7 +31,7 @@ fn rate() -> u64 {
     if is_long() { 1_000 } else { 100 }
 }
 
-/// GET at that rate by the clock, until it is stopped.
+/// GET requests at a fixed rate, until the load is stopped.
 fn steady(front: SocketAddr) -> LoadRun {
     let mut plan = load::get_plan(front, "/", 64);
     plan.pace = LoadModel::Open { per_second: rate() as f64, connections: 256 };
@@ -39,13 +39,13 @@ fn steady(front: SocketAddr) -> LoadRun {
     load::start(plan)
 }
 
-/// A count of the pool `web`.
+/// A counter of the pool `web`.
 fn of_pool(report: &Report, name: &str) -> u64 {
     let pool = report.pools.iter().find(|pool| pool.name == "web").unwrap();
     pool.counts.iter().find(|it| it.name == name).map_or(0, |it| it.count.total)
 }
 
-/// What a verb says of this balancer.
+/// The output of a command about this balancer.
 fn steelyard(balancer: &TestBalancer, words: &[&str]) -> String {
     let mut command = Command::new(program());
     command.args(words).arg("--socket").arg(balancer.dir().join("sock"));
@@ -54,7 +54,7 @@ fn steelyard(balancer: &TestBalancer, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The status and the cause of the next answer.
+/// The status and the cause of the next response.
 fn refusal(client: &mut HttpClient) -> (u16, String) {
     let answer = client.read_answer();
     (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())

@@ -1,5 +1,5 @@
-//! One of three servers errs, hangs, resets, flaps, is slow or cuts its answers: clients of idempotent requests see
-//! next to nothing of it after the first two seconds, and a server that cuts is put out.
+//! One of three servers fails, hangs, resets, flaps, is slow or cuts its responses. After the first two seconds,
+//! clients of idempotent requests hardly notice it. A server that cuts responses is ejected.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use super::{rate, steady};
 pub(super) const POOL: &str = "timeout = { first-byte = \"1s\", between-bytes = \"2s\" }\nretry = { on = [500, \"502-504\"], on-timeout = true }\n\
                     eject = { on = \"500-504\" }";
 
-/// How long a server is bad, in seconds at the rate.
+/// The duration of the fault in seconds.
 fn seconds() -> u64 {
     if is_long() { 60 } else { 4 }
 }
@@ -28,7 +28,7 @@ fn bad(what: &str, servers: &[SocketAddr], begin: impl FnOnce(), each_second: im
     bad_in(what, &BalancerConfig::http(servers).pool(POOL).quiet(), begin, each_second);
 }
 
-/// Load, then the fault, then what is seen from two seconds after it on.
+/// Starts the load and then the fault. Measures from two seconds after the fault.
 pub(super) fn bad_in(
     what: &str,
     setup: &BalancerConfig,
@@ -37,7 +37,7 @@ pub(super) fn bad_in(
 ) {
     let balancer = TestBalancer::start(setup);
     let load = steady(balancer.front());
-    // The 99th percentile second by second: one busy second of the machine's is then one of many.
+    // The 99th percentile of each second, so that a busy second of the machine affects only one of many values.
     let second = |p99s: &mut Vec<f64>| {
         let from = load.report();
         load::wait_for_answers(&load, rate());
@@ -68,7 +68,7 @@ pub(super) fn bad_in(
         after / 1e3
     ));
     assert!(seen.failed * 1000 <= seen.requests.max(1000), "{what}: {seen:?}");
-    // Below a millisecond the machine's own noise is larger than what is looked for.
+    // Below a millisecond the machine's noise exceeds the effect.
     assert!(!is_long() || after <= 1.5 * before.max(1_000.0), "{what}: {before} us, {after} us");
 }
 
@@ -150,7 +150,7 @@ fn it_cuts_its_answers_and_is_put_out() {
     wait::until("it is put out", || balancer.server("a").state.name() == "down");
     let took = begun.elapsed();
     let from = load.report();
-    // Each wait has a deadline of its own, which the long run as a whole is beyond.
+    // Each wait has a separate deadline, because the long run exceeds a single one.
     (0..seconds()).for_each(|_| load::wait_for_answers(&load, rate()));
     let all = load::stop(load);
     let seen = all.since(&from);
@@ -158,7 +158,7 @@ fn it_cuts_its_answers_and_is_put_out() {
         "cuts: put out after {took:?}; {} failed in all, {} of {} afterwards",
         all.failed, seen.failed, seen.requests
     ));
-    // Those under way when it was put out may end a moment later.
+    // Requests in flight at the ejection may fail shortly after it.
     assert!(seen.failed <= 8 && all.failed > 0, "{all:?}");
     let reason = balancer.server("a").reason.text;
     assert!(reason.contains("cut"), "{reason}");

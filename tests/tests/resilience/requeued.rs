@@ -1,4 +1,4 @@
-//! Requests that wait for a server which is then judged to be down, or taken away, move to another one.
+//! Requests that wait for a server move to another one when that server is declared down or removed.
 
 use api::types::ServerAction;
 use lab::origin::OriginFault;

@@ -1,5 +1,5 @@
-//! Every server fails half of its requests: servers get no more than the budget allows, clients get what that can give, and
-//! nobody is put out for what all suffer.
+//! Every server fails half of its requests. Servers get no more retries than the budget allows, clients get the benefit
+//! of those, and no server is ejected for failures that all share.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tests::e2e::recording_server::ScriptedServer;
 
 use super::{of_pool, rate, steady};
 
-/// Answers every other request, and closes without a word for the others.
+/// Answers every second request, and closes the connection without a response for the others.
 fn half(got: Arc<AtomicU64>) -> ScriptedServer {
     let own = AtomicU64::new(0);
     ScriptedServer::start(move |stream| {
@@ -38,7 +38,7 @@ fn the_budget_bounds_what_servers_get_and_is_used() {
     let got = Arc::new(AtomicU64::new(0));
     let servers: Vec<ScriptedServer> = (0..3).map(|_| half(got.clone())).collect();
     let addresses: Vec<_> = servers.iter().map(ScriptedServer::address).collect();
-    // The floor of ten a second is a tenth of the load of the short run: there it is one.
+    // The default minimum of ten retries a second is a tenth of the short run's load, so that run uses one.
     let retry = if is_long() { "" } else { "retry = { at-least = 1 }" };
     let balancer = TestBalancer::start(&BalancerConfig::http(&addresses).pool(retry).quiet());
     let load = steady(balancer.front());

@@ -1,5 +1,4 @@
-//! One of three servers of HTTP/2 errs, hangs or resets its streams: as with servers of HTTP/1, clients see next to nothing
-//! of it.
+//! One of three HTTP/2 servers fails, hangs or resets its streams: as with HTTP/1, clients hardly notice it.
 
 use std::net::SocketAddr;
 

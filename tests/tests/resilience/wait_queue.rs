@@ -1,4 +1,5 @@
-//! A pool that is full: requests wait by class, are shed when the queue stands, and lower classes before higher ones.
+//! A full pool: requests wait by class, are shed when the queue persists, and lower classes are shed before higher
+//! ones.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ fn waiting(balancer: &TestBalancer) -> u32 {
     balancer.status().pools.iter().map(|pool| pool.waiting).sum()
 }
 
-/// A balancer whose only slot is taken, until the client that is returned goes.
+/// A balancer whose only slot is occupied until the returned client closes.
 fn busy(setup: BalancerConfig, pool: &str) -> (lab::origin::TestOrigin, TestBalancer, HttpClient) {
     let origin = origin("a");
     let name = "a";
@@ -35,7 +36,8 @@ fn a_higher_class_from_a_header_or_a_rule_leaves_the_queue_first() {
     let service = "priority = { class = 4, header = \"x-class\" }\n\
                    rule = [{ when = { path = \"/pay/*\" }, priority = 8 }]";
     let (_origin, balancer, first) = busy(BalancerConfig::http(&[]).service(service), "");
-    // Targets by the order in which they come; their classes are 4, 2, 4 (no digit), 4 (beyond), 9, 8 by the rule.
+    // Targets in the order of arrival. The rule gives them the classes 4, 2, 4 (not a digit), 4 (out of range), 9 and
+    // 8.
     let asks = [
         ("/bytes/1", ""),
         ("/bytes/2", "X-Class: 2\r\n"),
@@ -58,7 +60,7 @@ fn a_higher_class_from_a_header_or_a_rule_leaves_the_queue_first() {
     for mut client in clients {
         client.read_answer();
     }
-    // One after another, as there is one slot: the log has them in their order.
+    // With one slot, requests are served one after another, and the log has them in this order.
     let order = |log: Vec<serde_json::Value>| -> Vec<String> {
         let targets = log.iter().filter_map(|line| line["target"].as_str().map(str::to_owned));
         targets.filter(|target| !target.starts_with("/delay")).collect()
@@ -99,14 +101,14 @@ fn a_queue_that_stands_is_shed_at_once_by_class_and_reported() {
         client.send(format!("GET / HTTP/1.1\r\nHost: a\r\nX-Class: {class}\r\n\r\n"));
         client
     };
-    // The server takes nothing: all but one of the highest class go as soon as that is known.
+    // The server accepts no request. Once that is noticed, all waiting requests but one of the highest class are shed.
     let mut low: Vec<HttpClient> = (0..4).map(|_| ask(1)).collect();
     let mut high = ask(7);
     for client in &mut low {
         assert_eq!(refusal(client), (503, "overload-shed".into()));
     }
     wait::until("one waits", || waiting(&balancer) == 1);
-    // Whoever comes now is refused at once, or takes that place.
+    // A new request is rejected at once, or displaces the waiting one.
     assert_eq!(refusal(&mut ask(7)), (503, "overload-shed".into()));
     let mut higher = ask(9);
     assert_eq!(refusal(&mut high), (503, "overload-shed".into()));
@@ -127,7 +129,7 @@ fn a_queue_that_stands_is_shed_at_once_by_class_and_reported() {
 #[test]
 fn under_overload_servers_stay_busy_and_answers_come_in_time() {
     let origins = [origin("a")];
-    // Two at a time of 20 ms each are a hundred a second; twice as many come.
+    // Two at a time with 20 ms each make a hundred requests a second. Twice as many arrive.
     let pool = "connections = 2\ntimeout = { queue = \"30s\" }\n\
                 shed = { target = \"100ms\", interval = \"1s\" }";
     let setup = BalancerConfig::http(&addresses(&origins)).pool(pool).global("workers = 1").quiet();

@@ -1,4 +1,4 @@
-//! Clients keep their servers: by our cookie, by one that is learned, by a field, and what happens when a server goes.
+//! Sticky sessions: by the balancer's cookie, by a learned cookie or by a field, and the loss of a server.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ fn by(answer: &ReceivedMessage) -> String {
     answer.field("x-origin").unwrap_or_default()
 }
 
-/// `NAME=VALUE` of the cookie that an answer sets.
+/// `NAME=VALUE` of the cookie that a response sets.
 fn cookie(answer: &ReceivedMessage) -> Option<String> {
     answer.field("set-cookie").map(|line| line.split(';').next().unwrap().to_owned())
 }
@@ -51,13 +51,13 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
     let others: std::collections::BTreeSet<String> =
         (0..12).map(|_| by(&ask(balancer.front(), ""))).collect();
     assert_eq!(others.len(), 3, "new clients are shared out");
-    // A change of something else, and a server that finishes what it has: its clients stay.
+    // Sticky clients stay across an unrelated reload, and while their server drains.
     balancer.reload(&setup.clone().global("drain = \"20s\""));
     balancer.order_server(&server, ServerAction::Drain);
     assert_eq!(by(&ask(balancer.front(), &with)), server);
     let fresh: Vec<String> = (0..6).map(|_| by(&ask(balancer.front(), ""))).collect();
     assert!(!fresh.contains(&server), "{fresh:?}");
-    // Without it, another one for good, and the client is told.
+    // If the server is disabled, the client gets another server permanently, and a new cookie.
     balancer.order_server(&server, ServerAction::Disable);
     let moved = ask(balancer.front(), &with);
     assert_ne!(by(&moved), server);
@@ -113,7 +113,7 @@ fn the_first_answer_after_a_server_died_has_another_cookie() {
     let with = format!("Cookie: {}\r\n", cookie(&first).unwrap());
     let dead = by(&first);
     let [a, b] = origins;
-    // The other one lives on.
+    // The other server keeps running.
     let (gone, _lives) = if dead == "a" { (a, b) } else { (b, a) };
     drop(gone);
     let moved = ask(balancer.front(), &with);
@@ -156,7 +156,7 @@ fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
         assert_eq!((&by(&answer), cookie(&answer)), (server, None));
         assert!(cookie(&ask(alone.front(), &with(kept))).is_some_and(|own| own != *kept));
     }
-    // Another secret with the old one behind it: clients stay, and get new cookies.
+    // After a rotation with the old secret second, clients keep their servers and get new cookies.
     write(&format!("{new}\n{old}\n"));
     wait::until("the file is in force", || members[1].count_events("sticky-secret-renewed") == 1);
     let (server, kept) = &cookies[0];
@@ -247,7 +247,7 @@ fn when_its_server_is_gone_a_client_gets_what_was_set() {
     assert_eq!(by(&ask(balancer.front(), "x-user: one\r\n")), server);
 }
 
-/// A server whose answers set a cookie of its application.
+/// A server whose responses set an application cookie.
 fn application(name: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Hours of rules are those of the clock on the wall.
+//! The hours of rules are local time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ fn hours_of_rules_are_local_time() {
     let web = origin("web");
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let hour = seconds / 3_600 % 24;
-    // Two hours before and after what a clock shows that is twelve hours ahead.
+    // From two hours before to three hours after the time in a zone twelve hours ahead of UTC.
     let clock = |ahead: u64| format!("{:02}:00", (hour + ahead) % 24);
     let rule = format!(
         "[[service.shop.rule]]\nwhen = {{ hours = \"{}-{}\" }}\ndeny = true\n",

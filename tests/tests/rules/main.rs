@@ -1,4 +1,4 @@
-//! Rules and stickiness of the built program, with curl and openssl as clients.
+//! Rules and sticky sessions of the built program, with curl and openssl as clients.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Thousands of rules: put in force while requests are under way, and looked up rather than walked through.
+//! Thousands of rules: activated while requests are in progress, and found by an index instead of a scan.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -6,7 +6,7 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::steady_traffic::{self, SteadyTraffic};
 
-/// Rules that no request of the load fits, and one that it does.
+/// Rules that no request of the load matches, and one that it does.
 fn rules(count: usize, mark: &str) -> String {
     let one = |n: usize| {
         format!(

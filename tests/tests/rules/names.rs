@@ -1,4 +1,4 @@
-//! Pass-through by the name that TLS asks for: the connection is not ended here, and its first bytes reach the server.
+//! TLS pass-through by SNI: the balancer does not terminate TLS, and the server receives the first bytes.
 
 use std::io::Write;
 
@@ -55,7 +55,7 @@ fn connections_go_where_their_name_says() {
         .output()
         .unwrap();
     assert!(!String::from_utf8_lossy(&denied.stdout).contains("BEGIN CERTIFICATE"));
-    // What is no TLS goes to the service's own pool, whole, however it comes in.
+    // Traffic that is not TLS reaches the service's own pool, complete, even if it arrives byte by byte.
     let mut plain = HttpClient::connect(front);
     for byte in b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" {
         plain.stream().write_all(&[*byte]).unwrap();
@@ -69,7 +69,7 @@ fn connections_go_where_their_name_says() {
     assert!(service.counts.causes.iter().any(|cause| cause.cause == "rule-denied"));
 }
 
-/// A hello that asks for this name, without a word that matters to nobody.
+/// A minimal ClientHello with this SNI.
 fn hello(name: &str) -> Vec<u8> {
     let short = |length: usize| (length as u16).to_be_bytes();
     let server_name =
@@ -82,7 +82,7 @@ fn hello(name: &str) -> Vec<u8> {
     [&[22, 3, 1][..], &short(message.len()), &message].concat()
 }
 
-/// Servers pass over alerts and empty records before a hello; what is unclear is refused.
+/// Servers skip alerts and empty records before a ClientHello; ambiguous records are rejected.
 #[test]
 fn nothing_that_comes_before_a_hello_hides_its_name() {
     let origins = [origin("plain")];

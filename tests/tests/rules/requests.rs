@@ -1,4 +1,4 @@
-//! Each action of a rule, as curl sees it, and what the program says of it.
+//! Each action of a rule, as curl sees it and as the program reports it.
 
 use lab::origin::TestOrigin;
 use tests::e2e::balancer::TestBalancer;
@@ -170,12 +170,12 @@ fn hostile_requests_cost_a_refusal_and_nothing_more() {
     let mut fits = HttpClient::connect(balancer.front());
     fits.send(head(&format!("Cookie: {}\r\n", &cookies[..20_000])));
     assert_eq!(fits.read_answer().status(), 200);
-    // Exponential in engines that go back.
+    // A path with exponential time in backtracking engines.
     let deep = format!("/api/v1{}", "/x".repeat(3_000));
     assert_ne!(HttpClient::connect(balancer.front()).get(&deep).status(), 0);
 }
 
-/// What a refused client reads.
+/// Reads the rest of a rejected client's connection.
 trait ReadRemaining {
     fn rest_of(&self) -> String;
 }
@@ -208,7 +208,7 @@ fn a_limit_by_address_counts_a_network_of_ipv6_as_one_client() {
         clients.iter().filter(|client| ask(client)).count()
     };
     let of = |write: fn(u32) -> String| (1..=60).map(write).collect::<Vec<_>>();
-    // In a second or two the bucket gives a few more.
+    // Within a second or two, the token bucket allows a few more requests.
     assert!(refused(&of(|at| format!("2001:db8:1:2::{at:x}"))) > 40, "addresses of one network");
     assert_eq!(refused(&of(|at| format!("2001:db8:7:{at:x}::1"))), 0, "networks are apart");
     assert_eq!(refused(&of(|at| format!("198.51.100.{at}"))), 0, "addresses of IPv4 are apart");

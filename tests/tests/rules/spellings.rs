@@ -1,4 +1,4 @@
-//! Fields, cookies, parameters and methods in spellings that some servers take for what a rule judges.
+//! Fields, cookies, parameters and methods in spellings that some servers treat as equal to those in a rule.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -37,7 +37,7 @@ when = { query = "version=2" }
 pool = "web"
 "#;
 
-/// Method, target, a field, and the cause of the refusal; none: it is served.
+/// Method, target, a field, and the cause of the rejection. An empty cause means that the request is served.
 const ROWS: &[(&str, &str, (&str, &str), &str)] = &[
     ("GET", "/", ("x-debug", "1"), "rule-denied"),
     ("GET", "/", ("x_debug", "1"), "rule-denied"),

@@ -1,4 +1,4 @@
-//! Rules see requests of HTTP/2 as they see those of HTTP/1: each stream by itself, whatever its connection carries.
+//! Rules apply to HTTP/2 requests as to HTTP/1 requests, for each stream separately.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -54,7 +54,7 @@ fn every_action_is_carried_out_on_one_connection() {
         with("/", &[("x-closed", "yes")]),
         H2Request::get("/api/v2/bytes/5"),
         H2Request::post("/api/v2/echo", b"hello"),
-        // Pieces of a cookie are one (RFC 9113 §8.2.3).
+        // Split cookie fields count as one field (RFC 9113 §8.2.3).
         with("/", &[("cookie", "a=b"), ("cookie", "beta=1")]),
         with("/", &[("cookie", "beta=2")]),
     ];
@@ -70,7 +70,7 @@ fn every_action_is_carried_out_on_one_connection() {
     assert_eq!(answers[5].body.len(), 5);
     assert_eq!(answers[5].field("x-served").as_deref(), Some("by-rule"));
     assert_eq!(answers[6].body, b"hello");
-    // A bucket of two for each key, over all streams.
+    // A token bucket of two for each key, shared by all streams.
     let few: Vec<H2Request> =
         (0..8).map(|at| with("/?few", &[("x-key", if at < 6 { "one" } else { "two" })])).collect();
     let answers = send_all(balancer.front(), &few);

@@ -1,4 +1,4 @@
-//! Captures that make themselves: a slow server is planted, the capture appears, and `explain trace` names the server.
+//! Automatic captures: with a slow server, the capture appears, and `explain trace` names the server.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use tests::skip::skip;
 
 use super::setup::server;
 
-/// A secret that must be in no file.
+/// A secret that no file may contain.
 const SECRET: &str = "c2VjcmV0LW9mLXRoZS10ZXN0";
 
 fn captures(place: &CliEnvironment) -> Captures {
@@ -22,7 +22,7 @@ fn captures(place: &CliEnvironment) -> Captures {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
 }
 
-/// The one capture of a rule, once it is there.
+/// The only capture of a rule, once it exists.
 fn captured(place: &CliEnvironment, rule: &str) -> (PathBuf, String) {
     wait::until_some(&format!("a capture by {rule}"), || {
         let found = captures(place);
@@ -40,7 +40,8 @@ fn ask(client: &mut HttpClient, target: &str) -> u16 {
     client.read_answer().status()
 }
 
-/// What `explain trace` makes of a file: each connection's server, and what was most significant of it.
+/// The result of `explain trace`: each connection's server address, and the owner and code of its most significant
+/// cause.
 fn explained(place: &CliEnvironment, file: &Path) -> Vec<(String, String, String)> {
     let said = place.run_verb_ok(&["explain", "trace", "--json", file.to_str().unwrap()]);
     let report: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
@@ -70,8 +71,8 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     let place = CliEnvironment::new(&setup);
     let _process = place.start();
     let front = setup.fronts()[0];
-    // Something else passes as well, and is not to be in it. It opens the connections to both servers, so that the slow
-    // exchange is found on one whose beginning may not have been seen.
+    // Other traffic, which must not be in the capture. It opens both server connections, so the slow exchange uses a
+    // connection whose SYN may be missing from the capture.
     let mut other = HttpClient::connect(front);
     for _ in 0..2 {
         assert_eq!(ask(&mut other, "/100"), 200);
@@ -109,7 +110,8 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     by_hand_and_by_failures(&place, &setup);
 }
 
-/// Both sides are one story: what the client's connection calls the server's time is the server's, not the balancer's.
+/// Both connections are joined: the time that the client's side attributes to the server belongs to the server, not to
+/// the balancer.
 fn joined(place: &CliEnvironment, file: &Path) {
     let said = place.run_verb_ok(&["explain", "trace", "--json", "--join", file.to_str().unwrap()]);
     let story: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
@@ -120,7 +122,7 @@ fn joined(place: &CliEnvironment, file: &Path) {
     assert_eq!(all[0]["title"], "GET /100/900", "{story:#}");
 }
 
-/// The same place: one that is ordered, and one because nobody is there to answer.
+/// Two more captures: one started by an operator, and one because no server is available.
 fn by_hand_and_by_failures(place: &CliEnvironment, setup: &BalancerConfig) {
     let said = place.run_verb(&["capture", "start", "slwo"]);
     assert!(said.code == 1 && said.stderr.contains("there are failing, slow"), "{said:?}");
@@ -140,7 +142,7 @@ fn by_hand_and_by_failures(place: &CliEnvironment, setup: &BalancerConfig) {
     assert!(about.contains("exchanges failed in 10 s, above 50 %"), "{about}");
 }
 
-/// Nanoseconds on a processor of the thread of this name.
+/// The processor time of the thread of this name, in nanoseconds.
 fn ran(pid: u32, name: &str) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let mut of_name = tasks.filter(|task| {
@@ -151,7 +153,7 @@ fn ran(pid: u32, name: &str) -> Option<u64> {
     stat.split(' ').next()?.parse().ok()
 }
 
-/// A figure for the records; what is asserted is that packets were kept at all.
+/// Prints the cost per packet. The only assertion is that packets were captured.
 #[test]
 fn what_keeping_a_packet_costs() {
     if !rustix::process::geteuid().is_root() {

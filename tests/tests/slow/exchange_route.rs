@@ -1,4 +1,4 @@
-//! Clients that ask over TLS, and over HTTP/2: a whole answer, as quickly or as slowly as they are told.
+//! Clients over TLS and over HTTP/2, which read a whole response as fast or as slowly as a test needs.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use tokio::runtime::Builder;
 
 use super::setup::{PIECE, whole};
 
-/// What an exchange with the balancer goes through.
+/// The protocol of an exchange with the balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeTransport {
     Tls,
     Http2,
 }
 
-/// Such a way, with what it takes.
+/// A protocol with its certificates.
 pub struct ExchangeRoute {
     kind: ExchangeTransport,
     ca: PathBuf,
@@ -31,13 +31,13 @@ pub struct ExchangeRoute {
     _dir: TestDir,
 }
 
-/// Where nothing but TCP's window is to hold a stream up, bytes.
+/// A window so large that only TCP's window can limit a stream, in bytes.
 const WIDE: u32 = 16 << 20;
-/// A window as most clients have it, bytes.
+/// The window of most clients, in bytes.
 const USUAL: u32 = 65_535;
 
 impl ExchangeRoute {
-    /// With certificates of its own.
+    /// Creates new certificates.
     pub fn new(kind: ExchangeTransport) -> ExchangeRoute {
         let authority = CertificateAuthority::new("test authority");
         let dir = TestDir::new();
@@ -46,7 +46,7 @@ impl ExchangeRoute {
         ExchangeRoute { kind, ca, pair, _dir: dir }
     }
 
-    /// Its name in figures.
+    /// The name in printed figures.
     pub fn name(&self) -> &'static str {
         match self.kind {
             ExchangeTransport::Tls => "over TLS",
@@ -54,7 +54,7 @@ impl ExchangeRoute {
         }
     }
 
-    /// Lines of the service that make it so.
+    /// The service's lines for this protocol.
     pub fn service(&self) -> String {
         match self.kind {
             ExchangeTransport::Tls => format!("tls = {:?}\n", self.pair),
@@ -62,12 +62,12 @@ impl ExchangeRoute {
         }
     }
 
-    /// Reads an answer as quickly as it comes; its length.
+    /// Reads a response as fast as possible, and returns its length.
     pub fn fetch(&self, front: SocketAddr, target: &str) -> usize {
         self.ask(TcpStream::connect(front).unwrap(), target, Duration::ZERO)
     }
 
-    /// Reads an answer on this connection with a pause after each piece.
+    /// Reads a response on this connection with a pause after each piece, and returns its length.
     pub fn ask(&self, stream: TcpStream, target: &str, pause: Duration) -> usize {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         match self.kind {
@@ -91,7 +91,7 @@ impl ExchangeRoute {
     }
 }
 
-/// One stream of a connection of HTTP/2 whose windows are so wide.
+/// One stream of an HTTP/2 connection with these window sizes.
 fn streamed(stream: TcpStream, target: &str, pause: Duration, window: u32) -> usize {
     stream.set_nonblocking(true).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -114,7 +114,7 @@ fn streamed(stream: TcpStream, target: &str, pause: Duration, window: u32) -> us
             since += n;
             if since >= PIECE {
                 since = 0;
-                // The whole client pauses, its connection too.
+                // The whole client pauses, including the connection.
                 linger(pause);
             }
         }

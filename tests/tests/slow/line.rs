@@ -1,6 +1,6 @@
-//! Causes on a long path: a server's send buffer smaller than the path, losses, connections that take long to open.
+//! Causes on a long path: a server's send buffer that is smaller than the path, losses, and slow connection setup.
 //!
-//! They need root for namespaces.
+//! The tests need root for namespaces.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use tests::skip::skip;
 
 use super::setup::{blamed, fetch, logged, server, server_at, times};
 
-/// How far the far end is.
+/// The delay to the far end.
 pub const FAR: Duration = Duration::from_millis(20);
 
-/// The line; `None`: it cannot be laid here.
+/// An emulated link. `None` if it cannot be created here.
 pub fn far(shape: LinkShape) -> Option<EmulatedLink> {
     let back = LinkShape { delay: shape.delay, ..LinkShape::default() };
     match EmulatedLink::open(back, shape) {
@@ -30,7 +30,7 @@ pub fn far(shape: LinkShape) -> Option<EmulatedLink> {
     }
 }
 
-/// The balancer and its server at the far end of the line.
+/// Starts the balancer and its server at the far end of the link.
 pub fn beyond(line: &EmulatedLink, service: &str) -> (ScriptedServer, TestBalancer) {
     let (origin, port) =
         line.server.run_inside(|| (server(|_| ()), ReservedPort::new(SERVER).unwrap())).unwrap();
@@ -68,7 +68,7 @@ fn a_path_that_loses_packets() {
         ..LinkShape::default()
     };
     let Some(line) = far(shape) else { return };
-    // The client has room for all of it.
+    // The client's receive buffer holds the whole response.
     line.client.write_sysctls(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
     let (_origin, balancer) = beyond(&line, "");
     for _ in 0..times() {
@@ -80,7 +80,7 @@ fn a_path_that_loses_packets() {
     assert!(losses * 2 > lines.len(), "{lines:#?}");
 }
 
-/// The balancer and its client at the near end of the line, the server at the far one.
+/// Starts the balancer at the client's end of the link, and the server at the far end.
 pub fn before(
     line: &EmulatedLink,
     service: &str,

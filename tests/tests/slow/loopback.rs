@@ -1,4 +1,5 @@
-//! Causes that need no long path: a server that thinks or dribbles, a client that reads or sends slowly, a full queue.
+//! Causes without a long path: a server that thinks or sends slowly, a client that reads or sends slowly, and a full
+//! queue.
 
 use std::io::Write;
 use std::net::TcpStream;

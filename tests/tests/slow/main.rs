@@ -1,6 +1,6 @@
-//! Whose time slow exchanges took, told by the running balancer: planted causes, on the loopback and over long lines.
+//! Time attribution of slow exchanges by the running balancer: planted causes, on the loopback and over long links.
 //!
-//! Each cause is planted several times; 200 times where the long variants are wanted.
+//! Each cause is planted several times; 200 times in the long variant.
 
 #![allow(
     clippy::unwrap_used,

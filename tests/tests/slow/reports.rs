@@ -1,4 +1,4 @@
-//! What is told of slow exchanges: by the verb, in the API, in the metrics, and in the log under the same ids.
+//! Reports of slow exchanges: by the command, in the API, in the metrics, and in the log under the same IDs.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Servers that are slow on purpose, clients that are, and how often the balancer names who was.
+//! Slow servers and slow clients, and a check of how often the balancer names the right owner.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,18 +10,18 @@ use tests::e2e::http::{ExpectedBody, HttpReader};
 use tests::e2e::recording_server::ScriptedServer;
 use tests::e2e::wait::{self, linger};
 
-/// How often a cause is planted.
+/// The number of repetitions of each cause.
 pub fn times() -> usize {
     if is_long() { 200 } else { 6 }
 }
 
-/// A server that answers `/BYTES/THINK/EACH`: after THINK milliseconds with so many bytes, EACH milliseconds between two
+/// A server that answers `/BYTES/THINK/EACH`: BYTES bytes after THINK milliseconds, with EACH milliseconds between
 /// pieces of 16 KiB.
 pub fn server(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> ScriptedServer {
     ScriptedServer::start(answers(prepare))
 }
 
-/// The same at this address.
+/// As `server`, at this address.
 pub fn server_at(
     address: SocketAddr,
     prepare: impl Fn(&TcpStream) + Send + Sync + 'static,
@@ -33,7 +33,7 @@ fn answers(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> impl Fn(TcpS
     move |stream| {
         prepare(&stream);
         let mut reader = HttpReader::new(&stream);
-        // A connection that breaks off is told of by whoever waits for its answer.
+        // Errors are ignored here, because the client's side reports a broken connection.
         while let Ok(Some(mut request)) = reader.head() {
             if reader.body(&mut request, ExpectedBody::AsDeclared).is_err() {
                 return;
@@ -64,16 +64,16 @@ fn answers(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> impl Fn(TcpS
     }
 }
 
-/// Bytes after which a slow client pauses.
+/// The bytes after which a slow client pauses.
 pub const PIECE: usize = 64 * 1024;
 
-/// Asks for a target and reads the whole answer, with a pause after each piece.
+/// Requests a target and reads the whole response, with a pause after each piece.
 pub fn fetch(stream: &TcpStream, target: &str, pause: Duration) -> usize {
     stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
     whole(stream, target, pause)
 }
 
-/// The same over anything that carries bytes.
+/// As `fetch`, over any stream.
 pub fn whole(mut stream: impl Read + Write, target: &str, pause: Duration) -> usize {
     let request =
         format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n");
@@ -93,7 +93,7 @@ pub fn whole(mut stream: impl Read + Write, target: &str, pause: Duration) -> us
     }
 }
 
-/// Lines of the log about this target, once there are so many.
+/// The log's lines about this target, once there are at least `count`.
 pub fn logged(balancer: &TestBalancer, target: &str, count: usize) -> Vec<Value> {
     wait::until_some(&format!("{count} lines about {target}"), || {
         let mut lines = balancer.log();
@@ -102,7 +102,7 @@ pub fn logged(balancer: &TestBalancer, target: &str, count: usize) -> Vec<Value>
     })
 }
 
-/// At least 95 of 100 lines name this owner. Says how many did.
+/// At least 95 of 100 lines must name this owner. Prints the number.
 pub fn blamed(what: &str, lines: &[Value], owner: &str) {
     let right = lines.iter().filter(|line| line["owner"] == owner).count();
     figure(format_args!("{what}: {right} of {} name the {owner}", lines.len()));

@@ -1,4 +1,4 @@
-//! The same causes where clients come over TLS, and over HTTP/2.
+//! The same causes with clients over TLS and over HTTP/2.
 
 use std::net::TcpStream;
 use std::time::Duration;

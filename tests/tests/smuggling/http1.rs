@@ -1,4 +1,4 @@
-//! The cases of HTTP/1, each on a connection of its own, before each kind of server.
+//! The HTTP/1 cases, each on a new connection, with each kind of server.
 
 use tests::e2e::balancer::{TestBalancer, figure};
 use tests::e2e::balancer_config::BalancerConfig;
@@ -49,13 +49,13 @@ fn replay(behind: &SmugglingOrigin) {
     figure(format!("smuggling in HTTP/1: {} cases, no disagreement", sent.len()));
 }
 
-/// Sends a case with the request that follows it, and the one on another connection.
+/// Sends a case with a following request on the same connection, and a request on another connection.
 fn one(balancer: &TestBalancer, case: SmugglingCase) -> CaseRun {
     let mut client = balancer.client();
     let address = client.stream().local_addr().unwrap();
     let mut bytes = case.bytes();
     bytes.extend_from_slice(get(&case.same()).as_bytes());
-    // A refusal may come before all is sent.
+    // Ignored: the balancer may reject the request before all bytes are sent.
     let _ = client.try_send(&bytes);
     let _ = client.stream().shutdown(std::net::Shutdown::Write);
     let answers = client.read_to_end_or_reset().unwrap_or_default();
@@ -84,7 +84,7 @@ fn passed(case: &SmugglingCase) -> Vec<ForwardedRequest> {
     case.expect.iter().filter_map(only).collect()
 }
 
-/// What is wrong with the answers to these requests, which come first.
+/// The mistakes in the responses to these requests, which must come first.
 fn answered(bytes: &[u8], wanted: &[ForwardedRequest]) -> Vec<String> {
     let mut reader = HttpReader::new(bytes);
     let mut wrong = Vec::new();
@@ -111,7 +111,7 @@ fn answered(bytes: &[u8], wanted: &[ForwardedRequest]) -> Vec<String> {
     wrong
 }
 
-/// Servers say what they answer.
+/// Compares a response with the request that its server reports.
 fn differs(answer: &ReceivedMessage, passed: &ForwardedRequest) -> Option<String> {
     let said = answer.field("x-seen").unwrap_or_default();
     let wanted = format!("{} {}", passed.method, passed.target);

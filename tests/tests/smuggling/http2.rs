@@ -1,4 +1,4 @@
-//! The cases of HTTP/2, each on a connection of its own, before each kind of server.
+//! The HTTP/2 cases, each on a new connection, with each kind of server.
 
 use std::net::SocketAddr;
 
@@ -52,7 +52,7 @@ fn replay(behind: &SmugglingOrigin) {
     figure(format!("smuggling from HTTP/2 to HTTP/1: {} cases, no disagreement", sent.len()));
 }
 
-/// What a case sends.
+/// The request of a case.
 #[derive(Default)]
 struct SmuggledRequest {
     fields: Vec<(Vec<u8>, Vec<u8>)>,
@@ -75,7 +75,7 @@ fn one(balancer: &TestBalancer, case: SmugglingCase) -> CaseRun {
     if passes != first && !either {
         wrong.push(format!("an answer with 200: {first}"));
     }
-    // A connection that is still there after a refusal must serve what follows.
+    // A connection that stays open after a rejection must serve the next stream.
     let followed = second == FollowUpOutcome::Answered;
     if passes && !followed && !either {
         wrong.push("the next stream was not answered".to_owned());
@@ -126,7 +126,7 @@ fn request(case: &SmugglingCase) -> SmuggledRequest {
         }
     }
     request.fields.extend(late);
-    // Pseudo-header fields come first (RFC 9113 §8.3), unless a case says otherwise.
+    // Pseudo-header fields come first (RFC 9113 §8.3), except in cases with `late:` lines.
     if !case.text.contains("late: ") {
         request.fields.sort_by_key(|(name, _)| !name.starts_with(b":"));
     }
@@ -152,21 +152,21 @@ fn send(client: &mut FrameClient, request: &SmuggledRequest) {
     }
 }
 
-/// What became of the stream behind the case's.
+/// The result of the stream after the case's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FollowUpOutcome {
     Answered,
-    /// Another status, or a reset that does not say that nothing was done.
+    /// Another status, or a reset that does not guarantee that the request was not processed.
     Otherwise,
-    /// Its connection ended first.
+    /// The connection ended first.
     Gone,
 }
 
-/// Whether the first stream was answered with 200, and what became of the second.
+/// Whether the first stream was answered with 200, and the result of the second.
 fn answers(client: &mut FrameClient) -> (bool, FollowUpOutcome) {
     // `:status: 200` is the eighth field of the static table (RFC 7541, appendix A).
     let good = |frame: &Http2Frame| frame.payload.first() == Some(&0x88);
-    // 100, as a text or in Huffman's code (RFC 7541, appendix B).
+    // Status 100, as a plain or Huffman-coded string (RFC 7541, appendix B).
     let goes_on = |frame: &Http2Frame| {
         let rest = frame.payload.get(1..).unwrap_or_default();
         rest.starts_with(b"\x03100") || rest.starts_with(&[0x82, 0x08, 0x01])

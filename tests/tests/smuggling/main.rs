@@ -1,7 +1,7 @@
-//! Smuggling: no server behind us sees other requests than we passed on, whatever a client sends.
+//! Request smuggling: no server sees other requests than the balancer forwarded, whatever a client sends.
 //!
-//! The cases are in `http1.txt` and `http2.txt`; the servers are the usual ones, two of them also in their most lenient
-//! setting. Connections to servers are kept, so that a byte too many or too few shows in the next request.
+//! The cases are in `http1.txt` and `http2.txt`. The servers are common ones, two of them also in their most lenient
+//! configuration. Server connections are reused, so that a missing or surplus byte shows in the next request.
 
 #![allow(
     clippy::unwrap_used,

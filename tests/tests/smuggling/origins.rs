@@ -1,4 +1,4 @@
-//! The servers behind: nginx, Apache, Node and Go, each asked what it has seen. It judges nothing.
+//! The servers: nginx, Apache, Node and Go, with the requests that each has seen. This module asserts nothing.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tests::e2e::wait;
 pub struct ReceivedRequest {
     pub method: String,
     pub target: String,
-    /// Bytes of its body; `None`: this server does not tell.
+    /// Bytes of the body. `None` if the server does not report them.
     pub bytes: Option<u64>,
 }
 
@@ -27,7 +27,7 @@ pub enum SmugglingOrigin {
     Nginx(Nginx),
     /// Apache; its log is a file.
     Apache { _process: ChildProcess, address: SocketAddr, dir: TestDir },
-    /// A program of ours on another library; its log is what it says.
+    /// A project program based on another library; its output is its log.
     Scripted(ChildProcess, SocketAddr),
 }
 
@@ -38,11 +38,12 @@ impl SmugglingOrigin {
         SmugglingOrigin::Nginx(Nginx::with("nginx", directives))
     }
 
-    /// Apache; `lenient`: it takes what it took before it was strict.
+    /// Apache. With `lenient` it accepts what it accepted before `HttpProtocolOptions Strict`.
     pub fn apache(lenient: bool) -> SmugglingOrigin {
         let dir = TestDir::new();
         let port = servers::reserve_port();
-        // Its workers are nobody's and need nothing here, its log is opened before they are.
+        // Apache's workers run as `nobody`. They need no file here, and Apache opens the log before it drops
+        // privileges.
         let options = if lenient { "Unsafe LenientMethods Allow0.9" } else { "Strict" };
         let modules = ["mpm_event", "authz_core", "headers", "rewrite"];
         let at = dir.path().display();
@@ -71,7 +72,7 @@ impl SmugglingOrigin {
         SmugglingOrigin::Apache { _process: process, address: port.address(), dir }
     }
 
-    /// Node; `lenient`: with its careless parser.
+    /// Node. `lenient` selects its insecure parser.
     pub fn node(lenient: bool) -> SmugglingOrigin {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/smuggling/server.js");
         let mut command = Command::new(program("node"));
@@ -101,7 +102,7 @@ impl SmugglingOrigin {
         }
     }
 
-    /// What it has seen whole so far, in its order, and how often it refused something.
+    /// The complete requests that the server has seen, in order, and the number of rejected ones.
     pub fn seen(&self) -> (Vec<ReceivedRequest>, usize) {
         match self {
             SmugglingOrigin::Nginx(nginx) => {
@@ -135,7 +136,7 @@ fn from_log(log: &str) -> (Vec<ReceivedRequest>, usize) {
     (seen, refused)
 }
 
-/// `seen METHOD TARGET BYTES`, `refused WHY`.
+/// Lines of the form `seen METHOD TARGET BYTES` or `refused WHY`.
 fn from_words(said: &str) -> (Vec<ReceivedRequest>, usize) {
     let mut seen = Vec::new();
     let mut refused = 0;

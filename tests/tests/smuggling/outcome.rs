@@ -1,5 +1,4 @@
-//! Compares what was expected of the cases with what the balancer says that it passed on, and what the server says that
-//! it saw. It sends nothing.
+//! Compares the expected results with the balancer's log and the server's log. This module sends nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,16 +14,16 @@ use super::table::{ExpectedOutcome, ForwardedRequest, SmugglingCase};
 #[derive(Debug)]
 pub struct CaseRun {
     pub case: SmugglingCase,
-    /// The client of the attack.
+    /// The address of the case's client.
     pub client: SocketAddr,
-    /// The request that followed on its connection was answered.
+    /// Whether the following request on the connection was answered.
     pub answered_after: bool,
-    /// What its answers had wrong.
+    /// Mistakes in the responses.
     pub mistakes: Vec<String>,
 }
 
-/// Judges all that was sent; `last` is the last request of all, which was answered. A server logs in no order to go by (it
-/// may answer before it has read the body, and log afterwards), so it is looked at until nothing is wrong.
+/// Checks all requests. `last` is the last of them, which was answered. A server's log has no reliable order, because a
+/// server may respond before it has read the body. The check is therefore repeated until it succeeds or times out.
 pub fn check_outcome(
     balancer: &TestBalancer,
     behind: &SmugglingOrigin,
@@ -47,7 +46,7 @@ pub fn check_outcome(
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What differs between the balancer's log and what the server saw and refused.
+/// The differences between the balancer's log and the server's.
 fn mistakes(
     log: &[Value],
     sent: &[CaseRun],
@@ -79,11 +78,11 @@ fn is_odd(expect: &ExpectedOutcome) -> bool {
     matches!(expect, ExpectedOutcome::Forwarded(ForwardedRequest { nonstandard: true, .. }))
 }
 
-/// What the balancer says of a case's connection.
+/// The balancer's log about a case's connection.
 struct ForwardedCase {
-    /// Requests that it passed on whole.
+    /// Completely forwarded requests.
     whole: Vec<(String, String)>,
-    /// Requests of which it passed on a part.
+    /// Partly forwarded requests.
     begun: Vec<(String, String)>,
     wrong: Vec<String>,
 }
@@ -124,14 +123,14 @@ fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
             }
             ExpectedOutcome::Truncated(method, target, defect) => {
                 let request = (method, target);
-                // A server may have answered before the balancer knew that the rest would not come.
+                // A server may respond before the balancer notices that the rest of the request is missing.
                 if defect.is_none() && found.whole.contains(&request) {
                     whole.push(request.clone());
                 }
                 begun.push(request);
                 wanted.extend(defect);
             }
-            // What the library refuses is counted, and has no line.
+            // Requests that the HTTP/2 library rejects are counted but not logged.
             ExpectedOutcome::Refused(defect) if defect == "http2-malformed" => {}
             ExpectedOutcome::Refused(defect) => wanted.push(defect),
         }
@@ -148,7 +147,7 @@ fn forwarded_case(log: &[Value], sent: &CaseRun) -> ForwardedCase {
     found
 }
 
-/// Where the server saw something else than was passed on.
+/// The difference between the forwarded requests and those that the server saw.
 fn disagreement(
     sent: &CaseRun,
     whole: &[(String, String)],
@@ -165,7 +164,7 @@ fn disagreement(
         let key = (one.method.as_str(), one.target.as_str());
         match left.get_mut(&key) {
             Some(count) if *count > 0 => *count -= 1,
-            // A server may take a request as seen when it has its head.
+            // A server may log a request as soon as it has the head.
             _ if begun.contains(&(one.method.clone(), one.target.clone())) => {}
             _ => return Some(format!("the server saw {one:?}, which was not passed on")),
         }

@@ -1,39 +1,39 @@
-//! Reads the tables of cases; their form is described at the top of `http1.txt`. It sends nothing.
+//! Reads the tables of cases; the top of `http1.txt` describes their format. This module sends nothing.
 
 use fuzz::corpus::unescape;
 
 #[derive(Clone, Debug)]
 pub struct SmugglingCase {
     pub name: String,
-    /// What must happen, in the order of the requests.
+    /// The expected results, in the order of the requests.
     pub expect: Vec<ExpectedOutcome>,
-    /// What follows `>>>`, as written.
+    /// The text after `>>>`, unchanged.
     pub text: String,
 }
 
-/// What must become of one request.
+/// The expected result of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpectedOutcome {
-    /// It reaches a server whole.
+    /// The request reaches a server completely.
     Forwarded(ForwardedRequest),
-    /// Its head may reach a server, never the whole; with the defect where a rule was broken.
+    /// The head may reach a server, but never the whole request. The defect is named if a rule was broken.
     Truncated(String, String, Option<String>),
-    /// It reaches no server, for this defect.
+    /// The request reaches no server, because of this defect.
     Refused(String),
 }
 
-/// A request that reaches a server whole.
+/// A request that reaches a server completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForwardedRequest {
     pub method: String,
     pub target: String,
-    /// Bytes of its body.
+    /// Bytes of the body.
     pub bytes: u64,
     /// The server may decline it.
     pub nonstandard: bool,
-    /// It may also be cut.
+    /// The request may also be truncated.
     pub optional: bool,
-    /// Nothing after it is read.
+    /// No bytes after this request are read.
     pub last: bool,
 }
 
@@ -52,7 +52,7 @@ impl ForwardedRequest {
 }
 
 impl ExpectedOutcome {
-    /// Whether the connection ends with it.
+    /// Whether the connection ends after the request.
     pub fn ends(&self) -> bool {
         match self {
             ExpectedOutcome::Forwarded(passed) => passed.last,
@@ -62,17 +62,17 @@ impl ExpectedOutcome {
 }
 
 impl SmugglingCase {
-    /// The target of the request that follows on the same connection.
+    /// The target of the following request on the same connection.
     pub fn same(&self) -> String {
         format!("/{}/marker-same", self.name)
     }
 
-    /// The target of the request that follows on another connection.
+    /// The target of the following request on another connection.
     pub fn fresh(&self) -> String {
         format!("/{}/marker-fresh", self.name)
     }
 
-    /// The bytes to send, line ends of the file left out.
+    /// The bytes to send, without the file's line ends.
     pub fn bytes(&self) -> Vec<u8> {
         unescape(&self.text)
     }

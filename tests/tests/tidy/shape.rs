@@ -1,6 +1,6 @@
-//! The rules about lengths, the module graph and the language of names, each with its bad example.
+//! The rules about lengths, the module graph and names, each with its bad example.
 //!
-//! What they share with the other rules is in the file above.
+//! Helpers shared with the other rules are in `tests/tests/tidy.rs`.
 
 use tests::tree::SourceTree;
 use tests::{doc_names, measures, sizes};

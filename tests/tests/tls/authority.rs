@@ -18,7 +18,7 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::tools::{curl_text, program};
 use tests::e2e::wait::DEADLINE;
 
-/// An authority with a directory for what it signs.
+/// A certificate authority and a directory for its certificates.
 pub struct TlsAuthority {
     pub authority: CertificateAuthority,
     pub ca: PathBuf,
@@ -33,12 +33,12 @@ impl TlsAuthority {
         TlsAuthority { authority, ca, dir }
     }
 
-    /// A file with a certificate of these names.
+    /// A file with a certificate for these names.
     pub fn pair(&self, file: &str, names: &[&str]) -> PathBuf {
         self.authority.pair(self.dir.join(file), &certificate_for(names))
     }
 
-    /// curl to this front as if it were `name`, with more arguments; its output.
+    /// The output of curl for this frontend with the host `name` and further arguments.
     pub fn curl(&self, front: SocketAddr, name: &str, more: &[&str]) -> String {
         let mut arguments = self.arguments(front, name);
         arguments.extend(more.iter().map(|word| (*word).to_owned()));
@@ -46,14 +46,14 @@ impl TlsAuthority {
         curl_text(&arguments)
     }
 
-    /// The same, which may fail.
+    /// As `curl`, where the request may fail.
     pub fn try_curl(&self, front: SocketAddr, name: &str, more: &[&str]) -> Output {
         let mut command = Command::new(program("curl"));
         command.args(["-sS", "--max-time", "20"]).args(self.arguments(front, name)).args(more);
         command.arg(format!("https://{name}:{}/", front.port())).output().unwrap()
     }
 
-    /// A connection under TLS that trusts the authority.
+    /// A TLS connection that trusts the authority.
     pub fn client(
         &self,
         front: SocketAddr,
@@ -72,7 +72,7 @@ impl TlsAuthority {
         StreamOwned::new(connection, stream)
     }
 
-    /// A client with this certificate that remembers its sessions.
+    /// A client with this certificate and a session cache.
     pub fn returning(
         &self,
         pair: &Path,
@@ -95,7 +95,7 @@ impl TlsAuthority {
     }
 }
 
-/// A client that remembers its sessions.
+/// A client with a session cache.
 pub struct ResumingClient(Arc<ClientConfig>);
 
 impl ResumingClient {
@@ -107,7 +107,8 @@ impl ResumingClient {
         StreamOwned::new(connection, stream)
     }
 
-    /// Asks once, on a connection of its own: whether its session was resumed, and the answer; `None`: it was refused.
+    /// Sends one request on a new connection. Returns whether the session was resumed, and the response. `None` if the
+    /// handshake or the request was rejected.
     pub fn ask(&self, front: SocketAddr, name: &str) -> Option<(bool, String)> {
         let mut stream = self.open(front, name);
         let ask = b"GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
@@ -119,7 +120,7 @@ impl ResumingClient {
     }
 }
 
-/// `openssl s_client` to this front, with nothing to say; everything it printed.
+/// The output of `openssl s_client` to this frontend, without input.
 pub fn s_client(front: SocketAddr, more: &[&str]) -> String {
     let mut command = Command::new(program("openssl"));
     command.args(["s_client", "-connect", &front.to_string()]).args(more);

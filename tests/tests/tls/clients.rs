@@ -1,4 +1,4 @@
-//! Clients of several kinds find the certificate of the name that they ask for, and their requests are served.
+//! Several kinds of clients receive the certificate of their SNI, and their requests are served.
 
 use std::io::{Read, Write};
 
@@ -79,7 +79,7 @@ fn sessions_are_resumed_at_any_worker() {
     let session = ours.dir.join("session");
     let session = session.to_str().unwrap();
     for version in ["-tls1_2", "-tls1_3"] {
-        // In TLS 1.3 the ticket comes after the handshake, and s_client may have left by then.
+        // In TLS 1.3 the session ticket follows the handshake, and `s_client` may have disconnected by then.
         wait::until("a ticket", || {
             let first = s_client(balancer.front(), &[version, "-sess_out", session]);
             assert!(first.contains("New, TLSv1"), "{first}");

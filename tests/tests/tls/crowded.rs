@@ -1,4 +1,4 @@
-//! Clients that say nothing, or begin a handshake and stop: up to the limit of handshakes and beyond others are served.
+//! Clients that are silent or stall in the handshake: other clients are served up to the handshake limit and beyond it.
 
 use std::io::{Read, Write};
 
@@ -16,7 +16,7 @@ fn is_served(ours: &TlsAuthority, balancer: &TestBalancer) -> bool {
     let mut client = ours.client(balancer.front(), "shop.example");
     let mut answer = Vec::new();
     let sent = client.write_all(ASK).and_then(|()| client.flush());
-    // How the connection ends is of no interest here.
+    // Ignored: the end of the connection does not matter here.
     let _ = sent.and_then(|()| client.read_to_end(&mut answer));
     answer.starts_with(b"HTTP/1.1 200")
 }

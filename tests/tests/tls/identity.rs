@@ -1,4 +1,4 @@
-//! Certificates of clients: asked for, verified, told to servers, and never believed when a client merely says so.
+//! Client certificates: requested, verified, forwarded to servers, and never taken from a client's own header fields.
 
 use std::io::{Read, Write};
 
@@ -65,7 +65,7 @@ fn servers_learn_who_the_client_is() {
     assert!(!with(&mallory).status.success(), "a bad one is refused though none is needed");
 }
 
-/// A request whose trailers say what only we may say, in several spellings, beside one that is nobody's business.
+/// A request whose trailers forge the balancer's certificate fields in several spellings, beside an unrelated trailer.
 const LYING_TRAILERS: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\
     X_Client_Cert_Subject: CN=root\r\nClient-Cert: :AA==:\r\nX_Role: admin\r\n\r\n3\r\nabc\r\n0\r\n\
     x-client-cert-verified: yes\r\nX_Client_Cert_Subject: CN=root\r\nx.client-cert_names: dns:root\r\n\
@@ -82,7 +82,7 @@ fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
     let client = format!("client = {{ ca = {ca:?}, verify = \"optional\" }}");
     let tls = format!("tls = {{ certificates = {pair:?}, {client} }}\n");
     let rule = "rule = [{ when = { path = \"/*\" }, rewrite = { set = [\"X-Role: guest\"] } }]\n";
-    // Another service, without certificates of clients, before the same servers.
+    // Another service with the same servers, without client certificates.
     let beside = format!(
         "[service.plain]\nlisten = \"{}\"\nforward = \"http\"\npool = \"beside\"\nhttp2 = \"always\"\n\
          [pool.beside]\nservers = [\"{}\"]\n",

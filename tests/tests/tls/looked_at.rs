@@ -1,4 +1,4 @@
-//! What a tool that looks for weaknesses of TLS says of a service with default settings: nothing.
+//! A TLS scanner finds no weakness in a service with default settings.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use tests::e2e::certificate::replace;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::target::tool;
 
-/// What it is to look at.
+/// The scans to run.
 const LOOKS: [&str; 14] = [
     "--compression",
     "--early_data",
@@ -80,7 +80,7 @@ fn sslyze_finds_nothing() {
     };
     let names: Vec<String> = ciphers.iter().map(name).collect();
     assert!(!names.is_empty() && names.iter().all(sound), "{names:?}");
-    // Its own judgement, by what Mozilla recommends. That nobody signed the certificate is the test's doing.
+    // The scanner's verdict by Mozilla's recommendations. The missing trust chain is due to the test's certificate.
     let said = look(&["--mozilla_config=intermediate"]).stdout;
     let said = String::from_utf8_lossy(&said);
     let (_, judged) = said.split_once("COMPLIANCE AGAINST").unwrap_or_else(|| panic!("{said}"));
@@ -94,7 +94,7 @@ fn sslyze_finds_nothing() {
     assert_eq!(balancer.report_when_settled().total.requests.unaccounted, 0);
 }
 
-/// As public authorities issue them: P-256, and not for years.
+/// A certificate as public authorities issue it: P-256, with a short validity.
 fn certificate() -> String {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();

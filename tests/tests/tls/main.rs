@@ -1,4 +1,4 @@
-//! TLS: towards clients, towards servers, and what becomes of bytes that are none.
+//! TLS with clients and with servers, and the handling of bytes that are not TLS.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is told best by panicking")]
 

@@ -1,4 +1,4 @@
-//! Handshakes that come to nothing: each ends soon, is counted and named, and leaves the others alone.
+//! Failed handshakes: each ends soon, is counted and named, and does not affect other connections.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -29,23 +29,23 @@ fn what_is_no_handshake_is_named() {
         client.send(bytes);
         let _ = client.read_to_end_or_reset();
     };
-    // A record of a length that none may have, and bytes of no protocol at all.
+    // A record with an impossible length, and bytes of no protocol.
     say(&[0x16, 3, 1, 0xff, 0xff, 0, 0]);
     named("tls-handshake", "malformed");
     say(&[0u8; 64]);
     named("tls-handshake", "not-tls");
-    // Half a hello, and then nothing.
+    // A truncated ClientHello without a continuation.
     say(&[0x16, 3, 1, 0, 200, 1, 0, 0, 196]);
     named("tls-handshake-timeout", "");
     assert!(s_client(front, &["-servername", "other.example"]).contains("alert"));
     named("tls-unknown-name", "unknown-name");
     assert!(s_client(front, &["-tls1_2", "-servername", "shop.example"]).contains("alert"));
     named("tls-handshake", "no-common-version");
-    // A client that does not trust us says so.
+    // A client that does not trust the certificate sends an alert.
     let stranger = TlsAuthority::new();
     assert!(!stranger.try_curl(front, "shop.example", &[]).status.success());
     named("tls-handshake", "client-refused");
-    // One that connects and leaves is no exchange.
+    // A connection that closes without sending anything is not an exchange.
     drop(HttpClient::connect(front));
     wait::until("seven failed handshakes", || {
         let report = balancer.report();
@@ -69,7 +69,7 @@ fn handshakes_have_a_limit() {
     for client in &slow {
         client.send([0x16]);
     }
-    // One that has stalled may be given up for the next, but not two within a second.
+    // A stalled handshake may be evicted for a new one, but not two within a second.
     let mut others = Vec::new();
     wait::until("the limit", || {
         let other = HttpClient::connect(balancer.front());

@@ -1,4 +1,4 @@
-//! Certificates that change while they serve: a good pair is taken up, a bad one is told and kept out.
+//! Certificates that change at run time: a valid pair is loaded, an invalid pair is reported and ignored.
 
 use std::process::Command;
 
@@ -41,7 +41,7 @@ fn a_new_pair_is_taken_up_under_load() {
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(text.contains("Failed requests:        0"), "{text}");
     let report = balancer.report_when_settled();
-    // When its time is over ab leaves the connections that it has just begun.
+    // At the end of its run, ab drops the connections that it has just opened.
     let failed = report.total.tls.iter().find(|one| one.name == "failed");
     assert!(failed.is_none_or(|one| one.count.total <= 4), "{:?}", report.total.tls);
 }

@@ -1,4 +1,4 @@
-//! What stands in place of a file that is named or watched: pipes that nobody writes to, devices, and files without end.
+//! Special files in place of a configured or watched file: pipes without a writer, devices, and endless files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use tests::e2e::wait;
 use crate::authority::TlsAuthority;
 
 const NAME: &str = "shop.example";
-/// A file that is larger than anything that is read, and takes no place.
+/// The size of a sparse file, larger than any file that the daemon reads.
 const ENDLESS: u64 = 1 << 40;
 
-/// A pipe that nobody writes to.
+/// Creates a pipe without a writer.
 fn pipe(at: &Path) {
-    // What stands there goes in one step, as a tool would do it.
+    // The file is replaced atomically, as tools do.
     let new = at.with_extension("new");
     mkfifoat(CWD, &new, Mode::from_raw_mode(0o600)).unwrap();
     fs::rename(&new, at).unwrap();
 }
 
-/// What must go on whatever a watched file has become.
+/// The daemon keeps working after a watched file has changed.
 fn goes_on(ours: &TlsAuthority, balancer: &TestBalancer) {
     assert_eq!(balancer.status().services.len(), 1);
     assert!(balancer.metrics().contains("steelyard_"));

@@ -1,5 +1,5 @@
-//! Whom clients' and servers' certificates are judged by: changed authorities, lists of revoked certificates, names whose
-//! connections are asked for one, and files that are opened before they come into force.
+//! Trust in clients' and servers' certificates: changed authorities, revocation lists, client certificates required for
+//! some names, and trust files opened before they are activated.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -80,7 +80,7 @@ fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
     assert!(bob.ask(front, NAME).is_some_and(|(resumed, _)| resumed));
     ours.authority.revoke(list.clone(), &[7_001, 7_002], 2100);
     wait::until("bob is refused", || bob.ask(front, NAME).is_none());
-    // A list whose next one is overdue vouches for nobody, unless that is wanted.
+    // An expired revocation list rejects every certificate, unless `expired-crl` accepts it.
     ours.authority.revoke(list.clone(), &[7_001], 2001);
     wait::until("the old list", || balancer.process().output().contains("the next list was due"));
     wait::until("overdue", || {

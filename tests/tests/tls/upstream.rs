@@ -1,4 +1,4 @@
-//! Servers behind TLS: verified before they get anything, refused with a cause, their sessions resumed.
+//! Upstream TLS: servers are verified before they receive data, rejected with a cause, and their sessions resumed.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -9,7 +9,7 @@ use crate::authority::TlsAuthority;
 fn nginx(ours: &TlsAuthority, names: &[&str], more: &str) -> Nginx {
     let pair = ours.pair("server.pem", names);
     let pair = pair.display();
-    // Its own listen directive stands before these; `ssl on` of old is spelled as a parameter today.
+    // The `listen` directive with the `ssl` parameter precedes these lines.
     Nginx::tls("a", &format!("ssl_certificate {pair}; ssl_certificate_key {pair};\n{more}"))
 }
 

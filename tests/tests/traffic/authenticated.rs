@@ -1,5 +1,5 @@
-//! Servers that authenticate a connection instead of a request (NTLM, Negotiate): what is authenticated for one client
-//! serves no other, and that client is kept on it.
+//! Servers that authenticate a connection instead of a request (NTLM, Negotiate): a connection authenticated for one
+//! client serves no other client, and its client stays on it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,8 +13,8 @@ use tests::e2e::client::HttpClient;
 use tests::e2e::h2client::{self, H2Request};
 use tests::e2e::wait;
 
-/// A server that takes everybody for whom its connection was authenticated for. It answers with the number of its
-/// connection and that name.
+/// A server that authenticates connections instead of requests. It responds with the number of the connection and the
+/// authenticated name.
 struct AuthenticatingServer {
     address: SocketAddr,
     open: Arc<AtomicU32>,
@@ -25,7 +25,7 @@ impl AuthenticatingServer {
         AuthenticatingServer::asking(scheme, "401 Unauthorized", "WWW-Authenticate")
     }
 
-    /// It asks with this status, in this field.
+    /// A server whose challenge has this status and this field.
     fn asking(
         scheme: &'static str,
         status: &'static str,
@@ -40,7 +40,7 @@ impl AuthenticatingServer {
                 let open = count.clone();
                 open.fetch_add(1, Ordering::SeqCst);
                 spawn(move || {
-                    // A peer that leaves ends it.
+                    // Ignored: the peer may disconnect at any time.
                     let _ = serve(&stream, number, scheme, (status, field));
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
@@ -110,7 +110,7 @@ fn an_authenticated_connection_is_its_clients_alone() {
         let mut alice = balancer.client();
         let first = ask(&mut alice, "");
         let own = first.split(' ').next().unwrap().to_owned();
-        // The challenge and its answer go over one connection, and so does all that follows.
+        // The challenge, its response and all later requests use the same connection.
         assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} hello\r\n")), first);
         let named = format!("{own} alice");
         assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} alice\r\n")), named);
@@ -119,7 +119,7 @@ fn an_authenticated_connection_is_its_clients_alone() {
             assert_eq!(ask(&mut alice, ""), named);
         }
         drop(alice);
-        // It ends with its client; so do those of whoever was only asked for it.
+        // An authenticated connection ends with its client, and so does a connection with a pending challenge.
         let open = || servers.iter().map(|server| server.open.load(Ordering::SeqCst)).sum::<u32>();
         wait::until("no connection to the servers", || open() == 0);
         assert!(ask(&mut balancer.client(), "").ends_with(" nobody"));
@@ -137,7 +137,7 @@ fn a_connection_is_bound_by_either_field_in_an_answer_of_any_status() {
         let balancer = balancer(&[&server]);
         let mut alice = balancer.client();
         let first = ask(&mut alice, "");
-        // Whoever was asked goes on where it was asked, and nobody else comes there.
+        // A challenged client stays on its connection, and no other client uses that connection.
         for _ in 0..4 {
             assert_ne!(ask(&mut balancer.client(), ""), first, "{status} {field}");
             assert_eq!(ask(&mut alice, ""), first, "{status} {field}");
@@ -149,7 +149,7 @@ fn a_connection_is_bound_by_either_field_in_an_answer_of_any_status() {
 fn whoever_authenticates_at_once_is_kept_too() {
     let server = AuthenticatingServer::start("NTLM");
     let balancer = balancer(&[&server]);
-    // A connection that others have used before becomes its own.
+    // An already shared connection becomes exclusive to the client.
     let mut alice = balancer.client();
     let named = ask(&mut alice, "Authorization: NTLM alice\r\n");
     assert!(named.ends_with(" alice"));

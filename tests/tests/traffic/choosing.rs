@@ -1,4 +1,4 @@
-//! Which server a request goes to, seen from outside.
+//! The distribution of requests to servers, as a client sees it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tests::e2e::servers::{addresses, origin};
 use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
 
-/// How many of so many requests on one connection each server answers.
+/// How many of `requests` requests on one connection each server answers.
 fn shares(balancer: &TestBalancer, requests: usize) -> BTreeMap<String, usize> {
     let mut client = balancer.client();
     let mut shares = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What clients of others do, and that they get what the servers have.
+//! Common HTTP clients receive exactly what the servers have.
 
 use std::io::Write;
 
@@ -172,7 +172,7 @@ fn ab_and_wrk_before_two_nginx_see_no_failure() {
     assert_eq!(shares, [1_500, 1_500]);
     let run = wrk(balancer.front(), "/", 16, 1);
     assert!(run.requests > 100 && run.errors == 0, "{run:?}");
-    // wrk leaves answers unread when its time is over.
+    // At the end of its run, wrk leaves responses unread.
     let requests = balancer.report_when_settled().total.requests;
     assert!(requests.answered.total >= 3_000 + run.requests, "{requests:?}");
     assert_eq!((requests.unaccounted, requests.answered_by_us.total), (0, 0));

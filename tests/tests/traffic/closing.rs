@@ -1,4 +1,5 @@
-//! Connections to servers that are not kept: the server is told, closes first, and has the wait after closing.
+//! Server connections without reuse: the request asks the server to close, so the server closes first and has the
+//! TIME-WAIT.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use tests::e2e::wait;
 
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// A server that closes where it is told to, and keeps the heads that it got.
+/// A server that closes after a request with `Connection: close`, and records the heads it received.
 fn server() -> (SocketAddr, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -20,7 +21,7 @@ fn server() -> (SocketAddr, Heads) {
     spawn(move || {
         for stream in listener.incoming().flatten() {
             let heads = kept.clone();
-            // A peer that leaves ends it.
+            // Ignored: the peer may disconnect at any time.
             spawn(move || serve(&stream, &heads));
         }
     });
@@ -48,7 +49,7 @@ fn serve(mut stream: &TcpStream, heads: &Heads) -> std::io::Result<()> {
     }
 }
 
-/// Connections in TIME_WAIT that the server closed first, and that its peer did.
+/// The numbers of connections in TIME-WAIT that the server closed first, and that the balancer closed first.
 fn time_wait(at: SocketAddr) -> (usize, usize) {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", at.port());
@@ -63,7 +64,7 @@ fn a_server_whose_connections_are_not_kept_closes_first() {
     let (at, heads) = server();
     let setup = BalancerConfig::http(&[at]).global("workers = 1\n").pool("limit = { idle = 0 }\n");
     let balancer = TestBalancer::start(&setup);
-    // The port may have been another server's a moment ago.
+    // Another server may have used the port a moment ago.
     let before = time_wait(at);
     let mut client = balancer.client();
     for _ in 0..10 {

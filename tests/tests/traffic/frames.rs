@@ -1,7 +1,7 @@
-//! WebSockets by the classes of RFC 6455: whatever frames either side sends, sound or not, the other side gets the same bytes,
-//! and the end of one side ends the other. A balancer judges no frames: what is wrong with them is between the two ends.
+//! WebSockets by the sections of RFC 6455: the peer receives the same bytes, valid or not, and the end of one side ends
+//! the other. A balancer does not validate frames.
 //!
-//! In HTTP/1.1 and, from the client, in HTTP/2 (RFC 8441).
+//! The cases run over HTTP/1.1 and, on the client's side, over HTTP/2 (RFC 8441).
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -35,25 +35,25 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The cases: a name and everything that the client sends.
+/// The cases: a name, and all bytes from the client.
 fn cases() -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut add = |name: String, bytes: Vec<u8>| all.push((name, bytes));
-    // §5.6: texts and binaries at the edges of the three forms of a length, and beyond.
+    // §5.6: text and binary frames at the limits of the three length formats, and beyond.
     for size in [0, 1, 125, 126, 127, 128, 65_535, 65_536, 65_537, 1_000_000] {
         let payload: Vec<u8> = (0..size).map(|at| b'a' + (at % 26) as u8).collect();
         for (kind, what) in [(1, "a text"), (2, "a binary")] {
             add(format!("{what} of {size} bytes"), frame(FINAL | kind, &payload));
         }
     }
-    // §5.5: control frames, alone, too long, in pieces.
+    // §5.5: control frames: single, too long, and fragmented.
     for (kind, what) in [(8, "close"), (9, "ping"), (10, "pong")] {
         for size in [0, 1, 2, 125, 126] {
             add(format!("{what} of {size} bytes"), frame(FINAL | kind, &vec![b'x'; size]));
         }
         add(format!("{what} in pieces"), [frame(kind, b"a"), frame(FINAL, b"b")].concat());
     }
-    // §7.4: codes of a close, allowed and not, with a reason and with one that is no UTF-8.
+    // §7.4: close codes, allowed and not, with a reason and with one that is not UTF-8.
     for code in [0, 999, 1000, 1001, 1005, 1006, 1015, 1100, 2999, 3000, 4999, 5000, 65_535] {
         let code = u16::to_be_bytes(code);
         add(format!("close with {code:?}"), frame(FINAL | 8, &code));
@@ -63,7 +63,7 @@ fn cases() -> Vec<(String, Vec<u8>)> {
         );
     }
     add("close with bytes that are no text".to_owned(), frame(FINAL | 8, &[3, 0xe8, 0xff, 0xfe]));
-    // §5.4: fragments, with control frames between, wrongly continued, never ended.
+    // §5.4: fragments: with control frames in between, wrongly continued, and never finished.
     let pieces =
         |middle: Vec<u8>| [frame(1, b"frag"), middle, frame(0, b"men"), frame(FINAL, b"ts")];
     add("a text in three pieces".to_owned(), pieces(Vec::new()).concat());
@@ -76,16 +76,16 @@ fn cases() -> Vec<(String, Vec<u8>)> {
     add("five hundred pieces".to_owned(), [frame(2, b"x"), many, frame(FINAL, b"z")].concat());
     let empty: Vec<u8> = (0..300).flat_map(|_| frame(0, b"")).collect();
     add("empty pieces".to_owned(), [frame(1, b""), empty, frame(FINAL, b"")].concat());
-    // §5.2: reserved bits and kinds.
+    // §5.2: reserved bits and opcodes.
     for first in [0xc1, 0xa1, 0x91, 0xf1, 0xc0, 0xf8, 0x83, 0x87, 0x8b, 0x8f, 0x03, 0x0f, 0xff] {
         add(format!("first byte {first:#04x}"), frame(first, b"reserved"));
     }
-    // §5.1, §5.3: frames without a mask; lengths that lie or waste bytes.
+    // §5.1, §5.3: unmasked frames, and lengths that are wrong or not minimal.
     add("without a mask".to_owned(), [&[0x81, 5][..], b"plain"].concat());
     add("a length in too long a form".to_owned(), vec![0x82, 0xfe, 0, 1, 0, 0, 0, 0, b'x']);
     add("a length beyond all".to_owned(), [&[0x82, 0xff][..], &[0xff; 8], &[0; 4]].concat());
     add("a frame that breaks off".to_owned(), vec![0x82, 0x85, 0]);
-    // §8.1: texts that are no UTF-8, also cut within a character.
+    // §8.1: text that is not UTF-8, also split within a character.
     for bytes in [&[0xff][..], &[0xc0, 0xaf], &[0xed, 0xa0, 0x80], &[0xf4, 0x90, 0x80, 0x80]] {
         add(format!("a text of {bytes:02x?}"), frame(FINAL | 1, bytes));
     }
@@ -93,14 +93,14 @@ fn cases() -> Vec<(String, Vec<u8>)> {
         "a character in two pieces".to_owned(),
         [frame(1, &[0xce]), frame(FINAL, &[0xba])].concat(),
     );
-    // Many at once.
+    // Many frames at once.
     let burst: Vec<u8> =
         (0..2_000).flat_map(|at| frame(FINAL | 9, &[(at % 251) as u8; 7])).collect();
     add("two thousand pings".to_owned(), burst);
     all
 }
 
-/// A server that agrees to any upgrade and sends every byte back; when its client has ended, it ends.
+/// A server that accepts any upgrade, echoes every byte, and closes after its client.
 fn mirror() -> ScriptedServer {
     ScriptedServer::start(|mut stream: TcpStream| {
         let mut reader = HttpReader::new(&stream);

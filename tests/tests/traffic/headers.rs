@@ -1,4 +1,5 @@
-//! What the server is told about the client, what the client about the balancer, and what is for one hop alone.
+//! Header fields: those that inform the server about the client, those that inform the client about the balancer, and
+//! hop-by-hop fields.
 
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -10,7 +11,7 @@ use tests::e2e::http::ReceivedMessage;
 use tests::e2e::recording_server::{RecordingServer, ScriptedServer};
 use tests::e2e::servers::{origin, reserve_port, reserve_port_at, start_with};
 
-/// What the server got of a request with these fields, and the answer.
+/// The request that the server received for these fields, and the response.
 fn passed(service: &str, fields: &str) -> (ReceivedMessage, ReceivedMessage) {
     let recorder = RecordingServer::start();
     let balancer =
@@ -22,7 +23,7 @@ fn passed(service: &str, fields: &str) -> (ReceivedMessage, ReceivedMessage) {
     (recorder.take().requests.remove(0), answer)
 }
 
-/// The tests' clients are proxies in front of it.
+/// Trusts the test's clients as proxies in front of the balancer.
 const TRUSTED: &str = "trust = [\"127.0.0.0/8\"]\n";
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a rule keeps from clients stays here in answers of every kind, and nobody but the balancer speaks in its name.
+//! Fields that a rule removes are removed from responses of every kind, and only the balancer sets its own fields.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;
@@ -79,7 +79,7 @@ fn a_server_does_not_speak_in_the_balancers_name() {
             assert_eq!(answer.field(name), None, "{answer:?}");
         }
     }
-    // Its own answers have them.
+    // The balancer's own responses have them.
     let mut broken = HttpClient::connect(balancer.front());
     broken.send("GET / HTTP/1.1\r\n\r\n");
     let refused = broken.read_answer();

@@ -1,4 +1,4 @@
-//! TRACE and OPTIONS, whose senders say how far they go: in every version of HTTP.
+//! TRACE and OPTIONS with Max-Forwards, in every version of HTTP.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

@@ -1,4 +1,4 @@
-//! Servers whose answers break rules: refused, unless their pool allows it.
+//! Servers with non-conforming responses: rejected, unless their pool allows them.
 
 use tests::e2e::balancer::TestBalancer;
 use tests::e2e::balancer_config::BalancerConfig;

@@ -1,4 +1,4 @@
-//! Decent traffic through the built program: curl, ab and wrk in front, nginx and the lab's origins behind.
+//! Regular traffic through the built program: curl, ab and wrk in front, nginx and the lab's origins behind.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What the operator sees of traffic: the log, the report's sums, the scrape.
+//! The operator's view of traffic: the log, the report's sums, and the metrics.
 
 use std::io::Write;
 
@@ -129,7 +129,7 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
         Some(balancer.refused()).filter(|kept| kept.beyond_share == 7)
     });
     assert_eq!((kept.requests.len(), kept.share, kept.pushed_out), (64, 64, 0));
-    // An account is closed a moment after its answer, so that neighbours may change places.
+    // A request is recorded a moment after its response, so the order of neighbours may vary.
     let find = |target: &str| {
         kept.requests.iter().find(|kept| kept.target.as_deref() == Some(target)).unwrap()
     };
@@ -185,7 +185,7 @@ fn the_reports_sums_add_up_whatever_happened() {
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.answer_or_end(), None);
     }
-    // Gone before the answer.
+    // The client disconnects before the response.
     let gone = balancer.client();
     gone.send("GET /delay/600000 HTTP/1.1\r\nHost: a\r\n\r\n");
     balancer.report_when("one under way", |report| report.total.requests.in_flight == 1);
@@ -260,7 +260,7 @@ fn sums_hold_while_load_runs() {
     let mut looks = 0;
     while !load.is_finished() {
         let requests = balancer.report().total.requests;
-        // What moves while the slots are read one after another.
+        // The counters of the slots change while they are read one after another.
         assert!(requests.unaccounted.abs() <= 64, "{requests:?}");
         looks += 1;
     }

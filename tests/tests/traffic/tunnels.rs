@@ -1,4 +1,4 @@
-//! Bytes both ways: `tcp` services, and connections that were upgraded.
+//! Bidirectional bytes: `tcp` services, and upgraded connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv6Addr, Shutdown, SocketAddr};
@@ -88,7 +88,7 @@ fn a_server_that_refuses_to_upgrade_answers_as_usual() {
     assert_eq!(client.get("/").text(), "no");
 }
 
-/// The two ways to send a body of an upgrade, as docker's clients and others do.
+/// The two ways to send the body of an upgrade request, as Docker clients and others do.
 const BODIES: [&str; 2] = [
     "Content-Length: 16\r\n\r\n{\"Detach\":false}",
     "Transfer-Encoding: chunked\r\n\r\n6\r\n{\"Deta\r\na\r\nch\":false}\r\n0\r\n\r\n",
@@ -103,7 +103,7 @@ fn body_of(reader: &mut HttpReader<&std::net::TcpStream>, mut head: ReceivedMess
 #[test]
 fn an_upgrade_with_a_body_switches_once_the_server_has_it() {
     for body in BODIES {
-        // As docker answers POST /exec/ID/start.
+        // Responds as Docker does to POST /exec/ID/start.
         let server = ScriptedServer::start(|stream| {
             let mut reader = HttpReader::new(&stream);
             let request = reader.head().unwrap().unwrap();
@@ -118,7 +118,7 @@ fn an_upgrade_with_a_body_switches_once_the_server_has_it() {
         let balancer = TestBalancer::start(&BalancerConfig::http(&[server.address()]));
         let head =
             "POST /exec/1/start HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n";
-        // In one piece, and with the last byte of the body on its own.
+        // In one segment, and with the last byte of the body in a separate one.
         for cut in [body.len(), body.len() - 1] {
             let mut client = balancer.client();
             client.send(format!("{head}{}", &body[..cut]));
@@ -175,7 +175,7 @@ fn a_server_that_refuses_an_upgrade_with_a_body_answers_as_usual() {
     }
 }
 
-/// Reads each request whole and answers it so.
+/// Reads each request completely, and responds with this status.
 fn refusing(status: u16) -> ScriptedServer {
     ScriptedServer::start(move |stream| {
         let mut reader = HttpReader::new(&stream);

@@ -1,4 +1,4 @@
-//! Upgrades that fail: the old process goes on as if nothing had been tried.
+//! Failed upgrades: the old process keeps working.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -26,7 +26,7 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     let sockets = listening_at(old.pid(), front);
     let steady = SteadyTraffic::start(front);
 
-    // One that ends at once; one that is no program; none at all.
+    // A program that exits at once, a file that is not a program, and a missing file.
     for (number, replacement) in
         (1..).zip([Some("#!/bin/sh\nexit 3\n"), Some("no program\n"), None])
     {
@@ -38,7 +38,7 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
         assert_eq!(listening_at(old.pid(), front), sockets);
     }
 
-    // A good one, but the file has got a mistake meanwhile.
+    // A valid program, but the configuration file contains a mistake by now.
     fs::copy(program(), &binary).unwrap();
     place.write(&setup.clone().pool("balance = \"fairest\""));
     old.signal(Signal::USR2);
@@ -47,7 +47,7 @@ fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
     steady.wait_for_progress();
     assert_eq!(place.pid(), Some(old.pid()));
 
-    // After all that reloads and a real upgrade work.
+    // Afterwards reloads and a real upgrade succeed.
     place.write(&setup.clone().pool("balance = \"random\""));
     old.signal(Signal::HUP);
     wait::until("reloaded", || place.status().generation == 2);
@@ -68,7 +68,7 @@ fn a_takeover_that_ends_before_it_is_ready_is_taken_back() {
     let place = CliEnvironment::new(&setup);
     let mut old = place.start();
     let steady = SteadyTraffic::start(setup.fronts()[0]);
-    // Enough to ask and to be given everything, not enough to run.
+    // Enough descriptors to receive the sockets, but not enough to run.
     for (number, descriptors) in (1..).zip([12, 15, 18]) {
         let mut command = with_descriptors(descriptors, &place.command());
         command.arg("--takeover");

@@ -1,6 +1,6 @@
-//! One process after another on the same sockets, while clients go on.
+//! Consecutive processes on the same sockets, with continuous traffic.
 //!
-//! What systemd does after a crash is tested in `tests/tests/upgrade_kept.rs`.
+//! `tests/tests/upgrade_kept.rs` tests the restart by systemd after a crash.
 
 #![allow(
     clippy::unwrap_used,

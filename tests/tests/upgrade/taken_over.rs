@@ -1,4 +1,4 @@
-//! Upgrades that succeed: nobody notices, and the old process leaves when its clients have.
+//! Successful upgrades: clients do not notice, and the old process ends after its last client.
 
 use rustix::process::Signal;
 use tests::e2e::balancer::{figure, is_long};
@@ -96,7 +96,7 @@ fn metrics_are_the_new_processs_as_soon_as_it_has_taken_over() {
     let mut old = place.start();
     wait::until("metrics are served", || !listening_at(old.pid(), at).is_empty());
     let before = listening_at(old.pid(), at);
-    // It keeps the old process draining.
+    // A WebSocket keeps the old process draining.
     let mut lasting = websocket::open(setup.fronts()[0]);
     websocket::echo(&mut lasting, 1).unwrap();
     let mut new = take_over(&place);

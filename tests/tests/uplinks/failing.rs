@@ -1,4 +1,4 @@
-//! What may happen to uplinks, routers and daemons, and what is left.
+//! Failures of uplinks, routers and daemons, and their effects.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tests::e2e::wait;
 use super::server::{ServerConnection, V4, V6, lines, serve, shares};
 use super::topology::{BOTH, DUAL, UplinkTopology, own, own6};
 
-/// Three questions in a row, one each 100 ms, of which the last is given up after 100 ms.
+/// Three consecutive probes, one every 100 ms, the last of which times out after 100 ms.
 const LEFT: Duration = Duration::from_millis(600);
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -42,7 +42,7 @@ fn a_router_that_forwards_nothing_is_left_and_returned_to() {
     for host in [&world.host, &world.inside] {
         wait::until("both are used again", || shares(&lines(host, to, 20)).len() == 2);
     }
-    // Those that were there before never moved.
+    // Earlier connections still use their uplink.
     for line in &mut old {
         line.speak();
     }
@@ -58,7 +58,7 @@ fn a_family_fails_alone_and_when_nothing_answers_all_are_used() {
     assert_eq!(world.one("one", "ipv4").state, "up");
     assert!(lines(&world.host, v6, 20).iter().all(|line| line.from == own6(2)));
     wait::until("IPv4 uses both", || shares(&lines(&world.host, v4, 20)).len() == 2);
-    // The targets are gone, the way is not: whoever connects to another address gets there.
+    // The probe targets are gone but the path works, so connections to another address succeed.
     world.server.ip("addr del 198.51.100.1/32 dev lo\n").unwrap();
     let other = serve(&world.server, [198, 51, 100, 2].into());
     for name in ["one", "two"] {
@@ -92,7 +92,7 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
 #[test]
 fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
     let Some(mut world) = UplinkTopology::new() else { return };
-    // Somebody else's, in the middle of ours.
+    // A rule and a route of another program, in the daemon's range.
     world.host.ip("rule add from 10.9.9.9 lookup 7801 priority 30002\n").unwrap();
     world.host.ip("route add 10.9.8.0/24 dev lo table 7801\n").unwrap();
     let before = world.traces();
@@ -108,7 +108,7 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
     for host in [&world.host, &world.inside] {
         wait::until("both are used", || shares(&lines(host, to, 20)).len() == 2);
     }
-    // Another uplink comes before them by name: numbers, and so tables, stay whose they were.
+    // An uplink that sorts first by name does not change the table numbers of the others.
     let table = |world: &UplinkTopology, name: &str| world.one(name, "ipv4").table;
     world.start(&uplinks);
     let tables = [table(&world, "one"), table(&world, "two")];
@@ -123,7 +123,7 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
     assert_ne!(world.traces(), before);
     world.stop();
     assert_eq!(world.traces(), before);
-    // And by taking them out of the file.
+    // The same happens when the uplinks are removed from the configuration.
     world.start(&uplinks);
     world.until("one", "up");
     world.apply("");

@@ -1,7 +1,7 @@
-//! Uplinks between a host with a daemon and a server beyond two routers: in which shares connections take them, what stays,
-//! what happens when a router forwards nothing any more, and what is left behind.
+//! Uplinks between a host with a daemon and a server beyond two routers: the shares of connections, the stability of
+//! existing ones, a router that stops forwarding, and the cleanup.
 //!
-//! Each test has a network of its own. They need root; without it they say so, and in the gate they fail.
+//! Each test has a separate network and needs root; without root it is skipped, which fails in the gate.
 
 #![allow(
     clippy::unwrap_used,

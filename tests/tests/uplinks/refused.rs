@@ -1,4 +1,4 @@
-//! Uplinks that cannot be: what is said of them, and that the others are used all the same.
+//! Invalid uplinks: the problem is reported, and the other uplinks are used.
 
 use tests::e2e::wait;
 
@@ -44,7 +44,7 @@ fn targets_are_asked_by_connections_too_and_so_many_as_needed_must_answer() {
             "probe = {{ connect = [\"{at}\", \"198.51.100.2:9\"], echo = \"198.51.100.3\", need = {need}, TERMS }}"
         )
     };
-    // One accepts, one refuses, and one is nobody: two answer.
+    // One target accepts, one refuses, and one does not exist. A refusal counts as an answer, so two answer.
     world.start(&BOTH.replace("PROBE4", &probe(2)));
     wait::until("two of three answer", || {
         world

@@ -1,4 +1,4 @@
-//! The server beyond the routers: says to each connection from which address it comes, and gives back what it gets.
+//! The server beyond the routers: it sends each connection its source address, and then echoes lines.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,17 +10,17 @@ use lab::net::NetworkNamespace;
 pub const V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 pub const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 1);
 
-/// Whoever waits longer waits for nothing.
+/// The timeout of connects and reads.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A connection as the server sees it.
+/// A connection to the server.
 pub struct ServerConnection {
     stream: BufReader<TcpStream>,
-    /// Where it comes from, as the server sees it.
+    /// The source address that the server sees.
     pub from: IpAddr,
 }
 
-/// Serves at an address of the server's until the test ends.
+/// Serves at an address of the server until the test ends.
 pub fn serve(host: &NetworkNamespace, ip: IpAddr) -> SocketAddr {
     let listener = host.run_inside(|| TcpListener::bind((ip, 0)).unwrap()).unwrap();
     let at = listener.local_addr().unwrap();
@@ -41,7 +41,7 @@ pub fn serve(host: &NetworkNamespace, ip: IpAddr) -> SocketAddr {
 }
 
 impl ServerConnection {
-    /// Connects from a host; `None`: nobody answers within `patience`.
+    /// Connects from a host. `None` if the connection is not established within `patience`.
     pub fn to(
         host: &NetworkNamespace,
         at: SocketAddr,
@@ -54,21 +54,21 @@ impl ServerConnection {
         Some(ServerConnection { stream, from })
     }
 
-    /// Says something and hears it back.
+    /// Sends a line and checks its echo.
     pub fn speak(&mut self) {
         self.stream.get_mut().write_all(b"word\n").unwrap();
         assert_eq!(read(&mut self.stream), "word");
     }
 }
 
-/// So many connections from a host.
+/// Opens `count` connections from a host.
 pub fn lines(host: &NetworkNamespace, at: SocketAddr, count: usize) -> Vec<ServerConnection> {
     (0..count)
         .map(|_| ServerConnection::to(host, at, PATIENCE).expect("the server answers"))
         .collect()
 }
 
-/// How many come from each address.
+/// The number of connections from each source address.
 pub fn shares(lines: &[ServerConnection]) -> BTreeMap<IpAddr, usize> {
     let mut shares = BTreeMap::new();
     for line in lines {

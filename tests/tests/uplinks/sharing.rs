@@ -1,4 +1,4 @@
-//! Connections take uplinks by weight and priority, and stay on them.
+//! Connections use uplinks by weight and priority, and stay on them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use tests::e2e::wait;
 use super::server::{ServerConnection, V4, V6, lines, serve, shares};
 use super::topology::{BOTH, DUAL, UplinkTopology, own, own6};
 
-/// Connections of which shares are told: three quarters of them are off by 30 once in a million runs.
+/// The sample size of shares. With an expected share of three quarters, a deviation of 30 occurs once in a million
+/// runs.
 const MANY: usize = 200;
 const OFF: usize = 30;
 
@@ -23,7 +24,7 @@ fn weighted(host: &NetworkNamespace, to: SocketAddr) -> Vec<ServerConnection> {
     lines
 }
 
-/// Connections go on while weights and verdicts change, and new ones follow the change.
+/// Connections survive changes of weights and health verdicts, and new connections follow the change.
 fn stays(world: &UplinkTopology, host: &NetworkNamespace, to: SocketAddr) {
     let mut all = weighted(host, to);
     world.apply(&BOTH.replace("weight = 3", "weight = 0"));
@@ -94,14 +95,14 @@ fn what_is_bound_to_an_address_leaves_by_its_uplink() {
             assert_eq!(from, own(uplink));
         }
     }
-    // What is nearer than a default route stays where it leads.
+    // Routes more specific than the default route are not affected.
     let near = serve(&world.routers[1], IpAddr::from([10, 61, 2, 1]));
     for _ in 0..10 {
         assert!(ServerConnection::to(&world.host, near, Duration::from_secs(5)).is_some());
     }
 }
 
-/// Connects from an address, and says which one the server saw.
+/// Connects from an address, and returns the source address that the server saw.
 fn bound(from: IpAddr, to: SocketAddr) -> IpAddr {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

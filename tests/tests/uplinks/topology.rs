@@ -5,7 +5,7 @@
 //!  inside ── lan0 host │                        ├ server
 //!                      └ eth2 ── second router ─┘
 //! ```
-//! Nobody but the host knows the way to what is inside.
+//! Only the host has a route to the machine inside.
 
 use std::net::IpAddr;
 
@@ -20,10 +20,10 @@ use tests::e2e::wait;
 use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
-/// Both uplinks as most tests want them.
+/// The configuration of both uplinks for most tests.
 pub const BOTH: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = \"10.61.1.1\"\nweight = 3\nPROBE4\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = \"10.61.2.1\"\nPROBE4\n";
-/// The same for both families.
+/// The configuration of both uplinks for both IP families.
 pub const DUAL: &str = "[uplink.one]\ninterface = \"eth1\"\nvia = [\"10.61.1.1\", \"fd61:1::1\"]\nPROBE\n\
                         [uplink.two]\ninterface = \"eth2\"\nvia = [\"10.61.2.1\", \"fd61:2::1\"]\nPROBE\n";
 const TERMS: &str = "every = \"100ms\", timeout = \"100ms\", rise = 2, fall = 3";
@@ -33,7 +33,7 @@ pub fn own(uplink: u8) -> IpAddr {
     IpAddr::from([10, 61, uplink, 10])
 }
 
-/// The same, of IPv6.
+/// The host's IPv6 address on an uplink.
 pub fn own6(uplink: u16) -> IpAddr {
     IpAddr::from([0xfd61, uplink, 0, 0, 0, 0, 0, 0x10])
 }
@@ -41,7 +41,7 @@ pub fn own6(uplink: u16) -> IpAddr {
 pub struct UplinkTopology {
     daemon: Option<ChildProcess>,
     pub inside: NetworkNamespace,
-    /// Where the daemon is.
+    /// The host of the daemon.
     pub host: NetworkNamespace,
     /// The first router and the second.
     pub routers: [NetworkNamespace; 2],
@@ -53,7 +53,7 @@ pub struct UplinkTopology {
 }
 
 impl UplinkTopology {
-    /// The network without a daemon; none without root.
+    /// The network without a daemon. `None` without root.
     pub fn new() -> Option<UplinkTopology> {
         let made = |role| match NetworkNamespace::new(role) {
             Ok(namespace) => Some(namespace),
@@ -95,7 +95,7 @@ impl UplinkTopology {
         })
     }
 
-    /// With a daemon whose uplinks are all up.
+    /// The network with a daemon whose uplinks are all up.
     pub fn open(uplinks: &str) -> Option<UplinkTopology> {
         let mut world = UplinkTopology::new()?;
         world.start(uplinks);
@@ -145,61 +145,61 @@ impl UplinkTopology {
         self.dir.write("steelyard.toml", text).display().to_string()
     }
 
-    /// A signal to the daemon, which ends by it.
+    /// Sends a signal to the daemon, and waits for its end.
     pub fn end(&mut self, signal: Signal) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(signal);
         daemon.wait();
     }
 
-    /// `steelyard stop`, until it has ended.
+    /// Runs `steelyard stop`, and waits until the daemon has ended.
     pub fn stop(&mut self) {
         assert_eq!(self.verb(&["stop"]).code, 0);
         self.daemon.take().unwrap().wait();
     }
 
-    /// A verb of the program at the host.
+    /// Runs a command of the program at the host.
     pub fn verb(&self, words: &[&str]) -> CommandOutput {
         let mut command = self.host.command(program());
         command.args(words).env("STEELYARD_SOCKET", self.dir.join("sock"));
         run_command(command)
     }
 
-    /// What the daemon has said.
+    /// The output of the daemon.
     pub fn told(&self) -> String {
         self.daemon.as_ref().unwrap().output()
     }
 
-    /// Waits until the daemon has said so: what it reports through its API may be known a moment before.
+    /// Waits until the daemon's output contains a text, which may follow a moment after the API's report.
     pub fn tells(&self, what: &str) {
         wait::until(what, || self.told().contains(what));
     }
 
-    /// How uplinks stand, when the daemon answers.
+    /// The status of all uplinks, if the daemon answers.
     pub fn all(&self) -> Option<UplinksStatus> {
         self.runtime.block_on(self.api.status()).ok()?.uplinks
     }
 
-    /// How one stands, in one family.
+    /// The status of one uplink in one IP family.
     pub fn one(&self, name: &str, family: &str) -> UplinkStatus {
         let all = self.all().expect("the daemon answers");
         let found = all.uplinks.into_iter().find(|one| one.name == name && one.family == family);
         found.expect("the uplink is there")
     }
 
-    /// Waits until an uplink is in a state, in IPv4.
+    /// Waits until an uplink is in this state in IPv4.
     pub fn until(&self, name: &str, state: &str) {
         wait::until(&format!("{name} is {state}"), || self.one(name, "ipv4").state == state);
     }
 
-    /// Whether a router sends on what is not its own.
+    /// Sets whether a router forwards packets.
     pub fn forwards(&self, router: usize, forwards: bool) {
         let word = if forwards { "1" } else { "0" };
         let settings = [("net/ipv4/ip_forward", word), ("net/ipv6/conf/all/forwarding", word)];
         self.routers[router].write_sysctls(&settings).unwrap();
     }
 
-    /// Rules, routes and translations at the host, as text.
+    /// Rules, routes and NAT rules at the host, as text.
     pub fn traces(&self) -> String {
         let run = |line: &str| {
             let mut words = line.split(' ');
@@ -208,7 +208,7 @@ impl UplinkTopology {
             run_command(command).stdout
         };
         let routes = ["ip route show table all", "ip -6 route show table all"].map(run).concat();
-        // What the kernel keeps of neighbours for a while is none of ours.
+        // Cached routes of the kernel are not the daemon's.
         let routes: Vec<&str> = routes.lines().filter(|line| !line.contains("cache")).collect();
         let rules = ["ip rule show", "ip -6 rule show"].map(run).concat();
         format!("{rules}{}\n{}", routes.join("\n"), run("nft list ruleset"))

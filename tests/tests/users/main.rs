@@ -1,4 +1,5 @@
-//! What users meet, told by the running balancer: servers that are slow, broken and back, clients that leave, a restart.
+//! SLOs and user experience as the running balancer reports them: slow, broken and returning servers, clients that
+//! disconnect, and a restart.
 
 #![allow(
     clippy::unwrap_used,

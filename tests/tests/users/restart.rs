@@ -1,4 +1,4 @@
-//! What is left of a promise is known after the process is killed: it comes from the history.
+//! The remaining error budget survives a SIGKILL, because it is computed from the history.
 
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::cli_environment::CliEnvironment;
@@ -14,7 +14,7 @@ fn a_budget_survives_the_process() {
         .global("history = { step = \"1s\" }");
     let place = CliEnvironment::new(&setup);
     let mut process = place.start();
-    // What is counted from here on grows from one record to the next.
+    // Counts from here on are differences between two records.
     wait::until("the first record", || {
         place.run_verb_ok(&["report", "--since", "1m"]).stdout.contains("SERVICE")
     });

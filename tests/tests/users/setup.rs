@@ -1,4 +1,4 @@
-//! Servers that answer as their target says, and what the balancer tells of its users.
+//! Servers whose status the target selects, and the balancer's report on user experience.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -32,12 +32,12 @@ pub fn server_at(address: SocketAddr) -> ScriptedServer {
     })
 }
 
-/// The same at an address of its own.
+/// As `server_at`, on a free port.
 pub fn server() -> ScriptedServer {
     server_at("127.0.0.1:0".parse().unwrap())
 }
 
-/// So many requests for a target, one after the other; each is answered with this status.
+/// Sends `many` requests for a target, one after the other. Each response must have this status.
 pub fn ask(place: &CliEnvironment, many: usize, target: &str, status: u16) {
     let mut client = HttpClient::connect(place.setup().fronts()[0]);
     for _ in 0..many {
@@ -45,9 +45,9 @@ pub fn ask(place: &CliEnvironment, many: usize, target: &str, status: u16) {
     }
 }
 
-/// What is told of the users of `shop`.
+/// The report on user experience for `shop`.
 pub fn explained(place: &CliEnvironment) -> UsersService {
-    // Until the history was looked at nothing is told.
+    // There is no report before the history has been read.
     wait::until_some("users are told of", || {
         let said = place.run_verb_ok(&["explain", "users", "shop", "--json"]);
         let found: UsersExplained = serde_json::from_str(&said.stdout).unwrap();
@@ -55,7 +55,7 @@ pub fn explained(place: &CliEnvironment) -> UsersService {
     })
 }
 
-/// The same once this is so.
+/// As `explained`, once the report satisfies a condition.
 pub fn when(
     place: &CliEnvironment,
     what: &str,
@@ -68,7 +68,7 @@ pub fn promise<'u>(users: &'u UsersService, what: &str) -> &'u UsersPromise {
     users.promises.iter().find(|it| it.what == what).unwrap_or_else(|| panic!("{users:?}"))
 }
 
-/// The sentence of the first event of this kind about an alarm of a promise.
+/// The text of the first event of this kind about an alarm of an objective.
 pub fn told(place: &CliEnvironment, kind: &str, what: &str, alarm: &str) -> Option<String> {
     let events = place.events().events;
     let about = |event: &&api::types::Event| {

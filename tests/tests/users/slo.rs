@@ -1,4 +1,5 @@
-//! A slowed, a broken and a mended server, and clients that leave: who burns which budget, and what is told of it.
+//! Error budgets with slow, broken and recovered servers and with clients that disconnect: which budget is spent, and
+//! what is reported.
 
 use tests::e2e::balancer_config::BalancerConfig;
 use tests::e2e::cli_environment::CliEnvironment;
@@ -11,7 +12,7 @@ use super::setup::{ask, explained, promise, server_at, told, when};
 const OBJECTIVE: &str =
     "objective = { available = \"99%\", fast = \"1500ms\", share = \"95%\", at-least = 5 }";
 
-/// A server that is gone is asked all the same, so that each request meets it.
+/// With `all-down = "spread"` requests are sent to a dead server too, so that each of them fails there.
 const POOL: &str = "retries = 0\nall-down = \"spread\"\n";
 
 #[test]
@@ -26,7 +27,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     let front = setup.fronts()[0];
     ask(&place, 20, "/200", 200);
     leave(&place);
-    // A server that thinks for longer than what is fast.
+    // The server responds later than the objective's `fast`.
     let mut slow: Vec<HttpClient> = (0..16).map(|_| HttpClient::connect(front)).collect();
     for client in &mut slow {
         client.send_get("/200/2000");
@@ -36,7 +37,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     let users = explained(&place);
     assert!(users.hour.slow >= 16, "{users:?}");
     assert_eq!((promise(&users, "available").bad, users.hour.failed), (0, 0), "slow is not failed");
-    // A server that is gone.
+    // The server is gone.
     drop(origin);
     wait::until("nobody listens there", || std::net::TcpStream::connect(address).is_err());
     ask(&place, 30, "/200", 502);
@@ -46,7 +47,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     assert!(text.contains("service.shop.objective: `available`, 99 % promised"), "{text}");
     assert!(text.contains("mostly server-refused (30 within the hour)"), "{text}");
     shown(&place);
-    // The server is back: what is good drives what is bad out.
+    // The server is back, and good requests lower the error rate.
     let _origin = server_at(address);
     ask(&place, 300, "/200", 200);
     let text = wait::until_some("its end", || told(&place, "budget-calm", "available", "1h"));
@@ -58,7 +59,7 @@ fn servers_burn_budgets_and_clients_that_leave_do_not() {
     assert!(available.budget_left_percent < 0.0, "of 366 three may fail: {available:?}");
 }
 
-/// Clients that reset while their answer is awaited, and one whose request is no request.
+/// Clients that reset the connection while they wait for a response, and one that sends a malformed request.
 fn leave(place: &CliEnvironment) {
     let front = place.setup().fronts()[0];
     when(place, "those that stayed", |users| promise(users, "available").operations == 20);
@@ -79,7 +80,7 @@ fn leave(place: &CliEnvironment) {
     assert_eq!((place.count_events("budget-burning"), users.causes.len()), (0, 0));
 }
 
-/// The same in every place where it is shown.
+/// Checks the figures in every report that shows them.
 fn shown(place: &CliEnvironment) {
     let users = explained(place);
     assert_eq!((users.causes[0].cause.as_str(), users.causes[0].count), ("server-refused", 30));
@@ -111,7 +112,7 @@ fn a_connection_of_bytes_is_an_operation() {
     let place = CliEnvironment::new(&setup);
     let _process = place.start();
     for _ in 0..12 {
-        // It may be reset before its client knows that it was there.
+        // The reset may arrive before `connect` has returned.
         let said =
             HttpClient::try_connect(setup.fronts()[0]).and_then(|mut it| it.read_to_end_or_reset());
         assert!(!said.is_ok_and(|bytes| !bytes.is_empty()));

@@ -1,5 +1,5 @@
-//! Clients that are packets alone, of addresses that nobody has: so many connections cost this machine little besides
-//! what is measured. A connection is a SYN, an ACK and a FIN; servers have no way to answer them.
+//! Clients that consist of raw packets from unused addresses, so that many connections cost little besides the measured
+//! work. A connection is a SYN, an ACK and a FIN. Servers have no route for responses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use super::replicated::BACK;
 use super::topology::{ClientFamily, V4, V6, VrrpTopology};
 
 const STEP: Duration = Duration::from_millis(1);
-/// Connections of a step, steps from a SYN to its ACK, and from there to its FIN.
+/// Connections per step, steps from a SYN to its ACK, and steps from the ACK to the FIN.
 pub const EACH: u32 = 20;
 const ACK: u32 = 5;
 const FIN: u32 = 100;
@@ -29,14 +29,14 @@ pub struct RawClients {
 }
 
 impl RawClients {
-    /// Of the service at this port of the shared address.
+    /// Clients of the service at this port of the shared address.
     pub fn new(world: &VrrpTopology, version: ClientFamily, port: u16) -> RawClients {
         let family = if version == V4 { AddressFamily::INET } else { AddressFamily::INET6 };
         let raw = || socket(family, SocketType::RAW, Some(ipproto::RAW)).unwrap();
         RawClients { raw: world.client.run_inside(raw).unwrap(), to: version.shared(), port }
     }
 
-    /// So many steps of connections; how many began late.
+    /// Sends `steps` steps of connections, and returns how many steps started late.
     pub fn run(&self, steps: u32) -> u32 {
         let (_open, closed) = channel::<()>();
         let begun = Instant::now();
@@ -60,7 +60,7 @@ impl RawClients {
         late
     }
 
-    /// Connections with these numbers begin, and stay.
+    /// Opens connections with these numbers and leaves them open.
     pub fn open(&self, numbers: std::ops::Range<u32>) {
         for number in numbers {
             [SYN, ACKNOWLEDGE].into_iter().for_each(|flags| self.send(number, flags));
@@ -74,7 +74,7 @@ impl RawClients {
     }
 }
 
-/// Servers have no way to the return addresses, so that they answer nobody.
+/// Blackholes the return addresses at the servers, so that they send no responses.
 pub fn hush(servers: [&lab::net::NetworkNamespace; 2]) {
     for server in servers {
         let ways = [V4, V6].map(|version| version.host(BACK));
@@ -83,8 +83,8 @@ pub fn hush(servers: [&lab::net::NetworkNamespace; 2]) {
     }
 }
 
-/// A packet of the client with this number, of the networks for measurements: 198.18.0.0/15 and 2001:2::/48. The kernel fills
-/// in the checksum of IPv4; TCP's is read by nobody.
+/// A packet of the client with this number, from the benchmark networks 198.18.0.0/15 and 2001:2::/48. The kernel fills
+/// in the IPv4 checksum; no receiver checks the TCP checksum.
 fn packet(number: u32, (to, port): (IpAddr, u16), flags: u8) -> Vec<u8> {
     let host = number / 60_000;
     let host = [(host >> 8) as u8, host as u8];

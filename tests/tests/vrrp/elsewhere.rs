@@ -1,4 +1,5 @@
-//! A shared address that a host of the link has too: the active member finds out, says so and announces it again.
+//! A shared address that another host of the link has too: the active member detects and reports the duplicate, and
+//! announces the address once more.
 
 use tests::e2e::wait;
 use tests::skip::skip;
@@ -14,7 +15,8 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
     let count = |world: &VrrpTopology, who, version, what: &str| {
         world.status(who, version).map_or(0, |one| one.counts[what])
     };
-    // The client believes the other one. Of the announcements of its taking the last comes 25 s after these.
+    // The client's neighbour entry points to the other host. Four announcements of the failover have been sent; the
+    // last one follows 25 s later.
     for version in [V4, V6] {
         wait::until("four announcements", || count(&world, First, version, "announcements") == 4);
         let believes = format!(
@@ -58,7 +60,7 @@ fn an_address_that_answers_elsewhere_is_reported_and_announced_again() {
         );
         wait::until("it is alone again", || world.told(First).contains(&sole));
     }
-    // Moving the address between members is no double.
+    // A planned move of the address does not count as a duplicate.
     assert_eq!(world.verb(Second, &["takeover"]).code, 0);
     for version in [V4, V6] {
         world.until(Second, version, "active");

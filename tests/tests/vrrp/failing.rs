@@ -1,10 +1,10 @@
-//! What may happen to a member: afterwards exactly one answers.
+//! Failures of a member: afterwards exactly one member answers.
 
 use rustix::process::Signal;
 
 use super::topology::{First, Second, V4, V6, VrrpTopology, rootless};
 
-/// A group that takes over in a second: slow enough for a busy machine.
+/// A group with a failover time of a second, which suits a busy machine.
 const GROUP: &str = "advertise = \"300ms\"";
 
 #[test]
@@ -22,7 +22,7 @@ fn a_killed_daemon_leaves_one_holder_although_its_machine_has_the_address_still(
         world.until_answers(version, &[Second]);
         world.serves(version);
     }
-    // What is left is cleared away, and the higher priority takes the address back.
+    // The restarted member removes the remains, and takes the address back by its higher priority.
     world.start(First);
     for version in [V4, V6] {
         world.until(First, version, "active");
@@ -118,7 +118,7 @@ fn a_quick_restart_keeps_the_address() {
     if rootless() {
         return;
     }
-    // The dead man waits ten seconds, the other member twelve.
+    // The dead-man timer of the killed member is ten seconds; the other member waits twelve.
     let mut world = VrrpTopology::open("advertise = \"4s\"");
     world.kill9(First);
     world.start(First);

@@ -1,5 +1,4 @@
-//! How long the address does not answer after a crash, and after the same crash of a keepalived: measured and printed,
-//! not judged.
+//! How long the address does not answer after a crash, compared with keepalived. The times are printed, not asserted.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use tests::e2e::wait;
 use super::keepalived::{Keepalived, until_has};
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
-/// How long one attempt to connect may take.
+/// The timeout of one connection attempt.
 const ATTEMPT: Duration = Duration::from_millis(20);
 const EVERY: [(u32, ClientFamily); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
 
@@ -79,7 +78,7 @@ fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
     }
 }
 
-/// The first member's machine is gone as far as anybody can see.
+/// Disconnects the first member's machine completely.
 fn gone(world: &mut VrrpTopology) -> Instant {
     world.hub.ip("link set p1 down\n").unwrap();
     Instant::now()
@@ -96,7 +95,7 @@ fn tell(program: &str, what: &str, of: (u32, ClientFamily), gap: (Duration, u64)
     );
 }
 
-/// The time between the crash and the first connection at the other member, and how often that was tried.
+/// The time from the crash to the first connection at the other member, and the number of attempts.
 fn gap(
     world: &mut VrrpTopology,
     version: ClientFamily,

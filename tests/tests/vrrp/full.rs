@@ -1,5 +1,5 @@
-//! A pair whose tables are full: what it costs to stand still, to tell a member that joins of everything, and how late what
-//! is new comes there when addresses have moved. Measured and printed. Only with `STEELYARD_LONG=1`.
+//! A pair with full tables: the cost without changes, the synchronisation of a joining member, and the delay of new
+//! connections after a failover. The results are printed. Only with `STEELYARD_LONG=1`.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use super::lag::{ReplicationLoad, SHORT};
 use super::replicated::{ClientSession, MAC, begin, flows, replication, until_follows, wire};
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// The number of the first connection that stays.
+/// The number of the first permanent connection.
 const FIRST: u32 = 12_000_000;
-/// Steps of connections that come and go.
+/// The steps of short connections.
 const STEPS: u32 = 15_000;
 
 fn many() -> u32 {
@@ -75,7 +75,7 @@ fn a_full_table_is_reported_and_what_is_new_first() {
     still(world, Second);
 }
 
-/// What it costs when nothing changes.
+/// The cost of replication when no connection changes.
 fn still(world: &VrrpTopology, who: MemberIndex) {
     let before = ReplicationLoad::of(world, who);
     wait::linger(Duration::from_secs(5));
@@ -88,7 +88,7 @@ fn still(world: &VrrpTopology, who: MemberIndex) {
     );
 }
 
-/// The address moves under load; how late the member that has it now tells of what is new.
+/// The address moves under load. Measures how late the new active member sends new connections.
 fn moved(world: &mut VrrpTopology) {
     let clients = RawClients::new(world, V4, MAC);
     let load = std::thread::spawn(move || clients.run(STEPS));
@@ -115,7 +115,7 @@ fn follows(world: &VrrpTopology, who: MemberIndex) -> bool {
     replication(world, who).is_some_and(|one| one.state == "following")
 }
 
-/// How long exchanges take until it is so, three seconds at least.
+/// The durations of exchanges until `done`, for at least three seconds.
 fn worst(talk: &mut ClientSession, mut done: impl FnMut() -> bool) -> Vec<Duration> {
     let begun = Instant::now();
     let mut took = Vec::new();
@@ -139,7 +139,7 @@ fn shown(took: &[Duration]) -> String {
     format!("{} us (p99.9 {} us)", at(500), at(999))
 }
 
-/// MiB of a member's process that nobody shares: the tables are the kernel's.
+/// The private memory of a member's process in MiB, without the kernel's tables.
 fn own(world: &VrrpTopology, who: MemberIndex) -> f64 {
     let pid = world.whole_status(who).unwrap().pid;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();

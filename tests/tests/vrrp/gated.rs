@@ -1,5 +1,5 @@
-//! What XDP forwards for a shared address: nothing any more once the time of a silent holder is over, although packets
-//! still come to its link, its programs run and its tables are full.
+//! XDP forwarding for a shared address stops when a silent holder's time is over. Packets still reach its link, its
+//! programs are attached and its tables are full.
 
 use std::process::Command;
 
@@ -10,14 +10,14 @@ use tests::e2e::{tools, wait};
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
-/// The ports of the services that forward packets: translated, and to another link address.
+/// The ports of the packet-forwarding services: `nat` and `mac`.
 const NAT: u16 = 81;
 const MAC: u16 = 8080;
 
-/// Both members with a service of `nat` and one of `mac` at the shared address.
+/// Starts both members with a service of `nat` and one of `mac` at the shared address.
 pub fn open(group: &str) -> VrrpTopology {
     let mut world = VrrpTopology::new(group);
-    // With `mac` the server has the address too, and is silent about it.
+    // With `mac`, the server has the address too, and does not answer ARP for it.
     world
         .server
         .write_sysctls(&[
@@ -49,7 +49,7 @@ pub fn open(group: &str) -> VrrpTopology {
     world
 }
 
-/// The client sends what is for the shared address to the link of this member, whoever says that it is there.
+/// Makes the client send packets for the shared address to this member's link, regardless of announcements.
 fn send_to(world: &VrrpTopology, who: MemberIndex) {
     let last = who.host();
     world
@@ -61,7 +61,7 @@ fn send_to(world: &VrrpTopology, who: MemberIndex) {
         .unwrap();
 }
 
-/// The client asks again.
+/// Deletes the client's neighbour entry, so that the client resolves the address anew.
 fn send_as_told(world: &VrrpTopology) {
     world.client.ip(&format!("neigh del {} dev eth0\n", V4.shared())).unwrap();
 }
@@ -80,7 +80,7 @@ pub fn until_answers(world: &VrrpTopology, what: &str) {
     }
 }
 
-/// Everything that a member's link carries to the server, line by line.
+/// Captures the packets of a member's link to the server.
 fn listen(world: &VrrpTopology, who: MemberIndex) -> ChildProcess {
     let mut capture: Command = world.server.command(tools::program("tcpdump"));
     let last = who.host();
@@ -91,7 +91,7 @@ fn listen(world: &VrrpTopology, who: MemberIndex) -> ChildProcess {
     capture
 }
 
-/// The first member was silenced; what still comes to it goes nowhere, and the second one forwards.
+/// The first member was silenced. It forwards no more packets, and the second one does.
 fn forwards_no_more(world: &VrrpTopology) {
     world.until(Second, V4, "active");
     send_to(world, First);
@@ -120,13 +120,13 @@ fn a_killed_daemon_forwards_no_packet_after_its_time() {
     until_answers(&world, "the holder");
     world.kill9(First);
     forwards_no_more(&world);
-    // It begins again, and takes back what is its own.
+    // The first member restarts, and takes its address back.
     world.start(First);
     world.until(First, V4, "active");
     world.until(Second, V4, "standby");
     send_to(&world, First);
     until_answers(&world, "the old holder is the new one");
-    // Who stands by forwards nothing either.
+    // A standby member does not forward either.
     send_to(&world, Second);
     for port in [NAT, MAC] {
         assert!(!answers(&world, port), "who stands by forwards port {port}");
@@ -155,7 +155,7 @@ fn a_restart_and_an_upgrade_within_the_time_forward_on() {
     if rootless() {
         return;
     }
-    // The dead man waits ten seconds, the other member twelve.
+    // The dead-man timer of the killed member is ten seconds; the other member waits twelve.
     let mut world = open("advertise = \"4s\"");
     send_to(&world, First);
     until_answers(&world, "the holder");

@@ -1,4 +1,5 @@
-//! Two members with a heartbeat over a link of their own and over the service network: what either failing comes to.
+//! Two members with a heartbeat over a dedicated link and over the service network, and the effect of a failure of
+//! either.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +16,7 @@ fn name(who: MemberIndex) -> (&'static str, &'static str) {
     if who == First { ("first", "second") } else { ("second", "first") }
 }
 
-/// Writes the file of keys of a member.
+/// Writes a member's key file.
 fn keys(world: &VrrpTopology, who: MemberIndex, text: &str, mode: u32) {
     let file = world.dir(who).join("keys");
     let _ = std::fs::remove_file(&file);
@@ -25,8 +26,8 @@ fn keys(world: &VrrpTopology, who: MemberIndex, text: &str, mode: u32) {
     std::fs::rename(new, file).unwrap();
 }
 
-/// A second bridge, and a link to it for each member; their heartbeats, which are not begun. The first path is over the
-/// service network.
+/// Adds a second bridge with a link for each member, and configures the heartbeats without starting the members. The
+/// first path is over the service network.
 pub fn wire(group: &str, more: &str) -> VrrpTopology {
     let mut world = VrrpTopology::new(group);
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
@@ -55,7 +56,7 @@ pub fn wire(group: &str, more: &str) -> VrrpTopology {
     world
 }
 
-/// Both daemons, the first active, all paths up.
+/// Starts both daemons, and waits until the first is active and all paths are up.
 fn open(group: &str, more: &str) -> VrrpTopology {
     let mut world = wire(group, more);
     world.start(First);
@@ -79,7 +80,7 @@ fn beats(world: &VrrpTopology, who: MemberIndex) -> Option<HeartbeatStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()
 }
 
-/// Waits until a member's heartbeat is so.
+/// Waits until a member's heartbeat satisfies a condition.
 pub fn until_beats(
     world: &VrrpTopology,
     who: MemberIndex,
@@ -97,7 +98,7 @@ fn path(beat: &HeartbeatStatus, at: usize) -> &BeatPathStatus {
     &beat.paths[at]
 }
 
-/// The members cannot reach each other by the service network any more, or can; everybody else can.
+/// Cuts or restores the path between the members on the service network. Other hosts still reach both.
 fn split(world: &VrrpTopology, is: bool) {
     let word = if is { "on" } else { "off" };
     for port in ["p1", "p2"] {
@@ -145,14 +146,14 @@ fn a_split_service_network_leaves_one_with_a_heartbeat_until_all_paths_are_cut()
     assert!(told.contains("member-withheld: group front4"), "{told}");
     assert!(told.contains("path-down: heartbeat first"), "{told}");
 
-    // Nothing at all is heard: both have it, as nobody could know better.
+    // Without any path both members become active, because neither can know about the other.
     beat_links(&world, "down");
     for version in [V4, V6] {
         world.until(Second, version, "active");
         world.until_answers(version, &[First, Second]);
     }
     until_beats(&world, Second, "down", |beat| beat.state == "down");
-    // One path comes back, and the lower one gives up although no advertisement reaches it.
+    // One path returns, and the member with the lower priority gives up although it receives no advertisement.
     beat_links(&world, "up");
     for version in [V4, V6] {
         world.until(Second, version, "standby");
@@ -174,7 +175,7 @@ fn what_takes_the_active_one_away_is_followed_as_without_a_heartbeat() {
         return;
     }
     let mut world = open(GROUP, "");
-    // Its service link is pulled: it gives up, and says so by the other link.
+    // The active member's service link fails. The member gives up, and reports that over the other link.
     world.hub.ip("link set p1 down\n").unwrap();
     for version in [V4, V6] {
         world.until(Second, version, "active");
@@ -236,7 +237,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
             && path.refused.get("wrong-signature").is_some_and(|count| *count > 2)
             && path.reason == "what comes by it is refused: wrong-signature"
     });
-    // Advertisements decide as without a heartbeat.
+    // Without a heartbeat, advertisements decide.
     for version in [V4, V6] {
         world.until(First, version, "active");
         world.until(Second, version, "standby");
@@ -248,7 +249,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
 
     keys(&world, Second, &format!("1 {SECRET}\n"), 0o600);
     settled(&world);
-    // A new key: second on both, then first on both, then alone.
+    // A key rotation: the new key is second on both members, then first, then the only one.
     let rounds = [
         (format!("1 {SECRET}\n2 {OTHER}\n"), vec![1, 2]),
         (format!("2 {OTHER}\n1 {SECRET}\n"), vec![2, 1]),
@@ -269,7 +270,7 @@ fn another_key_is_counted_and_said_and_keys_are_exchanged_without_silence() {
         );
         assert!(!world.told(who).contains("peer-lost"), "{}", world.told(who));
     }
-    // A file that others can read is not taken, and said.
+    // A key file that other users can read is rejected and reported.
     keys(&world, First, &format!("3 {OTHER}\n"), 0o644);
     until_beats(&world, First, "a file for everybody", |beat| {
         beat.reason.contains("0644") && beat.reason.contains("stay in force") && beat.keys == [2]
@@ -294,7 +295,7 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
     away(&world, Second, "add");
     reached(&world, Second, 0);
     until_beats(&world, Second, "behind", |beat| beat.behind && beat.peer_reached == Some(2));
-    // Nobody reaches anything: nothing moves.
+    // When neither member reaches the targets, the addresses stay.
     away(&world, First, "add");
     reached(&world, First, 0);
     until_beats(&world, Second, "level", |beat| !beat.behind && beat.peer_reached == Some(0));
@@ -302,7 +303,7 @@ fn who_reaches_more_has_the_addresses_and_a_tie_moves_nothing() {
         world.until_answers(version, &[First]);
         assert_eq!(world.status(Second, version).unwrap().counts["became-active"], 0);
     }
-    // The second one reaches both again: it takes over, and keeps the addresses from the higher priority.
+    // When the second member reaches both targets, it takes over, and keeps the addresses despite its lower priority.
     away(&world, Second, "del");
     for version in [V4, V6] {
         world.until(Second, version, "active");
@@ -332,7 +333,7 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
         );
     }
     world.start(First);
-    // Nobody else is there: an address that is half served is better than none.
+    // Without another member, a partly served address is better than none.
     world.until(First, V4, "active");
     wait::until("it is said", || {
         let why = world.status(First, V4).unwrap().reason;
@@ -349,7 +350,7 @@ fn who_cannot_forward_gives_up_to_the_one_that_can() {
         told.contains("member-standby: group front4 is standby, was active: this member cannot"),
         "{told}"
     );
-    // The other group has no such service.
+    // The other group is independent of this service.
     world.until(First, V6, "active");
     world.until(Second, V6, "standby");
 }

@@ -1,11 +1,11 @@
-//! A machine of these tests: a namespace with a link to the bridge.
+//! A host of these tests: a namespace with a link to the bridge.
 
 use std::process::Command;
 
 use lab::net::NetworkNamespace;
 use tests::e2e::tools;
 
-/// A host at the bridge; its link has the number of its address.
+/// Creates a host at the bridge. Its MAC address ends in the same number as its IP addresses.
 pub fn host(hub: &NetworkNamespace, role: &str, last: u8, port: &str) -> NetworkNamespace {
     let host = NetworkNamespace::new(role).unwrap();
     host.write_sysctls(&[

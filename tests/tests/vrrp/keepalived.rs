@@ -1,5 +1,5 @@
-//! Beside keepalived: either may be the better one, either may fail, over both versions of IP, with the older version of
-//! VRRP, and where each is told of the other instead of the multicast group.
+//! A pair with keepalived: either may have the higher priority and either may fail. Covers both IP versions, VRRP
+//! version 2, and unicast advertisements.
 
 use rustix::process::{Pid, Signal};
 use tests::e2e::balancer::is_long;
@@ -9,14 +9,14 @@ use tests::skip::skip;
 
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// How the members speak to each other.
+/// How the members exchange advertisements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AdvertisementMode {
-    /// To the multicast group, version 3 of VRRP.
+    /// Multicast, VRRP version 3.
     Group,
-    /// To each other alone.
+    /// Unicast between the members.
     Unicast,
-    /// Version 2 of VRRP, which has IPv4 and whole seconds alone; with IPv6 version 3.
+    /// VRRP version 2, which only supports IPv4 and whole seconds. IPv6 uses version 3.
     Old,
     OldUnicast,
 }
@@ -32,12 +32,12 @@ impl AdvertisementMode {
         matches!(self, Unicast | OldUnicast)
     }
 
-    /// Between two advertisements, as keepalived has it.
+    /// The advertisement interval, in keepalived's format.
     fn every(self, version: ClientFamily) -> &'static str {
         if self.is_old(version) { "1" } else { "0.3" }
     }
 
-    /// Lines of a group of ours.
+    /// Lines of a Steelyard group.
     fn ours(self, who: MemberIndex, version: ClientFamily) -> String {
         let old = self.is_old(version);
         let mut lines = if old { "version = 2\n" } else { "advertise = \"300ms\"\n" }.to_owned();
@@ -48,7 +48,7 @@ impl AdvertisementMode {
         lines
     }
 
-    /// Lines of an instance of theirs.
+    /// Lines of a keepalived instance.
     fn theirs(self, who: MemberIndex, version: ClientFamily) -> String {
         let number = if self.is_old(version) { 2 } else { 3 };
         let mut lines = format!(" version {number}\n advert_int {}\n", self.every(version));
@@ -60,7 +60,7 @@ impl AdvertisementMode {
     }
 }
 
-/// A keepalived that shares the same addresses in the same groups.
+/// A keepalived with the same addresses and groups.
 pub struct Keepalived(ChildProcess);
 
 impl Keepalived {
@@ -68,7 +68,7 @@ impl Keepalived {
         Keepalived::with(world, who, |version| speech.theirs(who, version))
     }
 
-    /// With these lines of each instance.
+    /// Starts keepalived with these lines in each instance.
     pub fn with(
         world: &VrrpTopology,
         who: MemberIndex,
@@ -100,11 +100,11 @@ impl Keepalived {
 }
 
 impl Keepalived {
-    /// SIGKILL to all of it, which leaves the addresses.
+    /// Sends SIGKILL to both processes of keepalived, which leaves the addresses.
     fn kill9(mut self, world: &VrrpTopology, who: MemberIndex) {
         let child = std::fs::read_to_string(world.dir(who).join("v.pid")).unwrap();
         let child = child.trim().parse().ok().and_then(Pid::from_raw).unwrap();
-        // Whoever would begin another one, or tell it to end well, is kept from that.
+        // The parent is stopped first, so that it neither restarts the child nor shuts down cleanly.
         self.0.signal(Signal::STOP);
         rustix::process::kill_process(child, Signal::KILL).unwrap();
         self.0.signal(Signal::KILL);
@@ -112,7 +112,7 @@ impl Keepalived {
     }
 }
 
-/// Waits until keepalived has the address, or has not.
+/// Waits until keepalived has the address, or has released it.
 pub fn until_has(world: &VrrpTopology, who: MemberIndex, version: ClientFamily, has: bool) {
     wait::until(&format!("keepalived has {}: {has}", version.shared()), || {
         world.has(who, version) == has
@@ -138,7 +138,7 @@ fn both_ways(ours: MemberIndex, speech: AdvertisementMode) {
         until_has(&world, theirs, version, theirs == better);
         world.until_answers(version, &[better]);
     }
-    // The better one ends; the worse one takes over, and gives the address back.
+    // The member with the higher priority ends, and the other takes over and later gives the address back.
     if ours == better {
         world.stop(ours);
         for version in [V4, V6] {

@@ -1,5 +1,5 @@
-//! How soon the other member is told of connections, and what that costs, at 20,000 connections a second by each method in
-//! both families: measured and printed. Judged is what a connection takes on the wire. Only with `STEELYARD_LONG=1`.
+//! The delay and the cost of connection replication at 20,000 connections a second, by each method and in both
+//! families. The results are printed; only the bytes per connection are asserted. Only with `STEELYARD_LONG=1`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,14 +14,14 @@ use super::replicated::{
 };
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// What a connection may take: two notices as study S0 has them, of 43 bytes and a part of 54 for headers.
+/// The limit of bytes per connection: two notices of 43 bytes, each with a part of the 54 header bytes.
 const BYTES: f64 = 90.0;
-/// Steps of a run. Those of `nat` take as long as it takes to tell everything anew, of which its records are a third in
-/// time and nearly all in bytes.
+/// The steps of a run. A run of `nat` lasts as long as a full resynchronisation, whose records are a third in time and
+/// nearly all in bytes.
 const STEPS: u32 = 10_000;
 const PERIOD: u32 = 30_000;
 
-/// Services whose closed connections give their ports back soon.
+/// A setting that frees the ports of closed connections early.
 pub const SHORT: &str = "timeout = { half-closed = \"1s\" }";
 
 #[test]
@@ -69,17 +69,17 @@ fn at_a_rate(pair: &ReplicatedPair, (name, version, port): (&str, ClientFamily, 
     assert!(bytes <= BYTES, "{bytes} bytes");
 }
 
-/// What a member counted of telling, and the processor time of both members' threads for replication.
+/// A member's replication counters, and the processor time of both members' replication threads.
 pub struct ReplicationLoad {
     at: Instant,
-    /// Seconds since the one before.
+    /// The seconds since the previous totals.
     pub seconds: f64,
     pub counts: BTreeMap<String, u64>,
     cpu_nanos: [u64; 2],
 }
 
 impl ReplicationLoad {
-    /// Up to now, of what this member tells.
+    /// The totals so far of replication from this member.
     pub fn of(world: &VrrpTopology, who: MemberIndex) -> ReplicationLoad {
         let counts = replication(world, who).unwrap().counts;
         let nanos = [who, if who == First { Second } else { First }];
@@ -91,7 +91,7 @@ impl ReplicationLoad {
         }
     }
 
-    /// What came between both.
+    /// The difference between two totals.
     pub fn since(mut self, before: &ReplicationLoad) -> ReplicationLoad {
         self.seconds = (self.at - before.at).as_secs_f64();
         for (name, count) in &mut self.counts {
@@ -103,12 +103,12 @@ impl ReplicationLoad {
         self
     }
 
-    /// Percent of a core: 0 is the member that tells, 1 the one that is told.
+    /// Percent of a core: index 0 is the sending member, 1 the receiving one.
     pub fn share(&self, of: usize) -> f64 {
         self.cpu_nanos[of] as f64 / 1e9 / self.seconds * 100.0
     }
 
-    /// How many records came in time.
+    /// The number of records that arrived in time, as text.
     pub fn promptness(&self) -> String {
         let [prompt, slow, again, held] =
             ["prompt", "slow", "resynchronised", "held-back"].map(|name| self.counts[name]);

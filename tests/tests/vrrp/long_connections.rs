@@ -1,8 +1,9 @@
-//! 10,000 connections of each method, held at once, through planned hand-overs, a daemon that is killed and a machine that is
-//! lost, with a member that joins under load. Only with `STEELYARD_LONG=1`; `STEELYARD_CONNECTIONS` of each method and
-//! family, 5,000 unless set.
+//! 10,000 simultaneous connections of each method, through planned hand-overs, a killed daemon and a lost machine, with
+//! a member that joins under load. Runs only with `STEELYARD_LONG=1`. `STEELYARD_CONNECTIONS` sets the number per
+//! method and family; the default is 5,000.
 //!
-//! Clients and one of the servers are of this process, which may open 20,000 descriptors; the other server is an nginx.
+//! The clients and one of the servers run in this process, which needs 20,000 descriptors. The other server is an
+//! nginx.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,9 +23,9 @@ use super::replicated::{
 };
 use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology};
 
-/// How old a connection is at most that may break in a crash.
+/// The maximum age of connections that a crash may break.
 const DELAY: Duration = Duration::from_millis(50);
-/// Between two new connections while a member crashes.
+/// The interval of new connections while a member crashes.
 const PACE: Duration = Duration::from_millis(1);
 
 fn many() -> usize {
@@ -66,7 +67,7 @@ fn outlive(name: &str, port: u16) {
     assert_eq!(replication(world, First).unwrap().untold.len(), 0);
 }
 
-/// The second server is a process of its own.
+/// The second server runs as a separate process.
 fn elsewhere(pair: &mut ReplicatedPair) -> (ChildProcess, TestDir) {
     pair.origins.clear();
     let dir = TestDir::new();
@@ -89,7 +90,7 @@ fn elsewhere(pair: &mut ReplicatedPair) -> (ChildProcess, TestDir) {
     (ChildProcess::start(nginx), dir)
 }
 
-/// The second member begins, under load, and has everything.
+/// The second member joins under load, and synchronises all connections.
 fn join(world: &mut VrrpTopology, all: usize) {
     let begun = Instant::now();
     join_under_load(world);
@@ -98,7 +99,7 @@ fn join(world: &mut VrrpTopology, all: usize) {
     println!("proof: a member that joins under load has them all {took:.1} s after it began");
 }
 
-/// The second member, which is active, is lost while connections begin.
+/// The active second member is lost while connections are opened.
 fn crash(
     world: &mut VrrpTopology,
     (port, talks): (u16, &mut [ClientSession]),
@@ -134,7 +135,7 @@ fn until_active(world: &VrrpTopology, who: MemberIndex) {
     }
 }
 
-/// Connections that begin one after the other until this ends.
+/// Opens connections one after the other until it is dropped.
 struct ShortConnections {
     end: Sender<()>,
     thread: JoinHandle<Vec<(Instant, ClientSession)>>,

@@ -1,7 +1,7 @@
-//! Two balancers that share an address, in namespaces: whatever happens to one of them, one answers; and the same
-//! beside keepalived.
+//! Two balancers with a shared address, in namespaces: whatever fails, exactly one of them answers. Also with
+//! keepalived as the peer.
 //!
-//! Each test has a network of its own. They need root; without it they say so, and in the gate they fail.
+//! Each test has a separate network and needs root; without root it is skipped, which fails in the gate.
 
 #![allow(
     clippy::unwrap_used,

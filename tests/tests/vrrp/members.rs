@@ -1,11 +1,11 @@
-//! The two members, the two families, and the addresses of each.
+//! The two members, the two IP families, and their addresses.
 
 use std::net::IpAddr;
 
-/// The last part of the shared ones.
+/// The last byte of the shared addresses.
 pub const SHARED: u8 = 10;
 
-/// One of the two.
+/// One of the two members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemberIndex {
     First,
@@ -14,7 +14,7 @@ pub enum MemberIndex {
 
 pub use MemberIndex::{First, Second};
 
-/// A version of the Internet protocol.
+/// A version of the Internet Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientFamily {
     V4,
@@ -24,7 +24,7 @@ pub enum ClientFamily {
 pub use ClientFamily::{V4, V6};
 
 impl ClientFamily {
-    /// The address with this last part.
+    /// The address with this last byte.
     pub fn host(self, last: u8) -> IpAddr {
         match self {
             V4 => IpAddr::from([10, 9, 0, last]),
@@ -45,7 +45,7 @@ impl ClientFamily {
 }
 
 impl MemberIndex {
-    /// The last part of its address.
+    /// The last byte of the member's address.
     pub fn host(self) -> u8 {
         self.number()
     }
@@ -54,7 +54,7 @@ impl MemberIndex {
         if self == First { Second } else { First }
     }
 
-    /// Its number, and the last part of its address.
+    /// The member's number, which is also the last byte of its address.
     pub fn number(self) -> u8 {
         match self {
             First => 1,
@@ -62,7 +62,7 @@ impl MemberIndex {
         }
     }
 
-    /// Its port at the bridge.
+    /// The member's port at the bridge.
     pub fn port(self) -> String {
         format!("p{}", self.number())
     }

@@ -1,4 +1,5 @@
-//! What neighbours believe after members could not hear each other: a router's entry stays until it is told better.
+//! Neighbour entries after a network split between the members: a router's entry stays stale until an announcement
+//! corrects it.
 
 use tests::e2e::process::ChildProcess;
 use tests::e2e::{tools, wait};
@@ -6,16 +7,16 @@ use tests::e2e::{tools, wait};
 use super::keepalived::{Keepalived, until_has};
 use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopology, rootless};
 
-/// Nothing but the end of a split makes a member announce.
+/// Members only announce at the end of a split.
 const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
-/// Each ends at another point of the members' intervals.
+/// Each split ends at another point of the members' intervals.
 const SPLITS: u64 = 4;
 
 fn link(who: MemberIndex) -> String {
     format!("02:00:00:00:00:{:02x}", who.number())
 }
 
-/// The members' ports reach everybody but each other, or each other too.
+/// Isolates the members' ports from each other, or connects them. Other hosts still reach both.
 fn apart(world: &VrrpTopology, apart: bool) {
     for who in [First, Second] {
         let word = if apart { "on" } else { "off" };
@@ -26,7 +27,7 @@ fn apart(world: &VrrpTopology, apart: bool) {
     }
 }
 
-/// The client has learned this link address, and asks for no other one by itself.
+/// Gives the client a neighbour entry with this link address, which the client does not revalidate by itself.
 fn believe(world: &VrrpTopology, version: ClientFamily, link: &str) {
     let shared = version.shared();
     world.client.ip(&format!("neigh replace {shared} lladdr {link} nud stale dev eth0\n")).unwrap();
@@ -105,7 +106,7 @@ fn an_active_member_announces_at_an_interval_although_nothing_changed() {
     let world =
         VrrpTopology::open("advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"1s\"");
     for version in [V4, V6] {
-        // Those of its taking, of which one is still to come by itself.
+        // The announcements of the failover, of which one is still to come.
         wait::until("its taking was announced", || {
             count(&world, First, version, "announcements") > 6
         });

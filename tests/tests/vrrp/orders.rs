@@ -1,4 +1,4 @@
-//! Handing over, letting priorities count again, and what moves with a group beside its addresses.
+//! Planned hand-overs, return to priorities, and the other addresses that move with a group.
 
 use std::net::IpAddr;
 
@@ -49,7 +49,7 @@ fn nobody_takes_what_is_handed_over_and_it_comes_back() {
     assert!(changes.iter().any(|one| one.reason == "it was ordered to hand over"), "{changes:?}");
 }
 
-/// A second bridge where the server is, and a link to it for each member.
+/// A second bridge with the server, and a link to it for each member.
 fn behind(world: &VrrpTopology) {
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
     let hosts = [(world.namespace(First), 1), (world.namespace(Second), 2), (&world.server, 50)];
@@ -101,7 +101,7 @@ fn return_addresses_move_with_the_group_to_the_other_side() {
     }
     wait::until("the first forwards", || answers(&world, 81));
     assert!(has(&world, First, "eth1", back) && !has(&world, Second, "eth1", back));
-    // The other one is ready before it has the address: nothing is unfit, and nothing is planned anew.
+    // The standby member is ready before it has the address, so it is not unfit and needs no new plan.
     let second = world.status(Second, V4).unwrap();
     assert!(!second.reason.contains("cannot do all"), "{}", second.reason);
     world.kill9(First);
@@ -111,7 +111,7 @@ fn return_addresses_move_with_the_group_to_the_other_side() {
     });
     assert!(has(&world, Second, "eth1", back), "it moved");
     assert!(has(&world, First, "eth1", back), "nobody took it away there");
-    // The link to the servers is what the group stands on, too.
+    // The group also depends on the link to the servers.
     world.hub.ip("link set q2 down\n").unwrap();
     world.until(Second, V4, "idle");
     assert_eq!(world.status(Second, V4).unwrap().reason, "the link of eth1 is down");

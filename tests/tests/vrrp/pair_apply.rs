@@ -1,4 +1,4 @@
-//! `apply --pair`: a change is in force on both members, or on neither.
+//! `apply --pair`: a change is active on both members or on neither.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -11,10 +11,10 @@ use tests::skip::skip;
 use super::topology::{First, MemberIndex, Second, VrrpTopology};
 
 const GROUP: &str = "advertise = \"200ms\"";
-/// Where the second member's API is.
+/// The address of the second member's API.
 const DOOR: &str = "10.9.0.2:9443";
 
-/// Both run, the second one's API listens, and the first one's user has a token for it.
+/// Starts both members. The second one's API listens, and the first one has a token for it.
 fn open() -> VrrpTopology {
     let mut world = VrrpTopology::new(GROUP);
     let dir = world.dir(Second);
@@ -34,7 +34,7 @@ fn open() -> VrrpTopology {
     );
     world.start(First);
     world.start(Second);
-    // A daemon serves before its groups stand.
+    // A daemon's API answers before its groups are set up.
     wait::until("both members' groups stand", || {
         let stand = |who| world.whole_status(who).is_some_and(|status| !status.vrrp.is_empty());
         stand(First) && stand(Second)
@@ -42,7 +42,7 @@ fn open() -> VrrpTopology {
     world
 }
 
-/// Applies this to both, by the first member's user.
+/// Applies a configuration to both members, from the first member.
 fn apply(world: &mut VrrpTopology, text: &str, more: &[&str]) -> CommandOutput {
     let file = world.dir(First).write("new.toml", text).display().to_string();
     let dir = world.dir(Second);
@@ -55,12 +55,12 @@ fn generation(world: &VrrpTopology, who: MemberIndex) -> u64 {
     world.whole_status(who).unwrap().generation
 }
 
-/// The generations of both.
+/// The generations of both members.
 fn both(world: &VrrpTopology) -> [u64; 2] {
     [First, Second].map(|who| generation(world, who))
 }
 
-/// Which servers both have in the pool.
+/// The servers in the pools of both members.
 fn servers(world: &VrrpTopology) -> [Vec<String>; 2] {
     [First, Second].map(|who| {
         let pools = world.whole_status(who).unwrap().pools;
@@ -89,7 +89,7 @@ fn both_members_have_a_change_or_neither() {
     let mut world = open();
     let old = world.text(First);
     let with = |address: &str| old.replace("10.9.0.50:8080", address);
-    // Both, each with what is its own.
+    // Both members have the change, each with its own settings.
     let said = apply(&mut world, &with(A), &[]);
     has(&said, 0, &["here: generation 2", "https://10.9.0.2:9443: generation 2"]);
     assert_eq!(servers(&world), [[A], [A]]);
@@ -97,17 +97,17 @@ fn both_members_have_a_change_or_neither() {
         let members = world.whole_status(who).unwrap().vrrp;
         assert!(members.iter().all(|one| one.priority == who.priority()), "{members:?}");
     }
-    // A mistake, and where it stands.
+    // A mistake is reported with its location.
     let said = apply(&mut world, &with(A).replace("workers = 1", "wrokers = 1"), &[]);
     has(&said, 1, &["wrokers", "nothing has changed"]);
-    // Somebody was faster.
+    // The expected generation is outdated.
     let said = apply(&mut world, &with(B), &["--if-generation", "1"]);
     has(&said, 1, &["generation 2 is in force, not 1", "nothing has changed"]);
     assert_eq!(both(&world), [2, 2]);
 
     refused_at_the_commit(&mut world, &with(B));
 
-    // What the second one has of its own is written over only when that is asked for.
+    // A difference at the second member is only overwritten with `--level`.
     let own = world.text(Second).replace("10.9.0.50", "10.9.0.59");
     let file = world.dir(Second).write("own.toml", own).display().to_string();
     has(&world.verb(Second, &["apply", &file]), 0, &[]);
@@ -116,7 +116,7 @@ fn both_members_have_a_change_or_neither() {
     has(&apply(&mut world, &with(B), &["--level"]), 0, &[]);
     assert_eq!(servers(&world), [[B], [B]]);
 
-    // The other one is not there.
+    // The other member is not running.
     let before = generation(&world, First);
     world.kill9(Second);
     let said = apply(&mut world, &with(A), &[]);
@@ -124,7 +124,7 @@ fn both_members_have_a_change_or_neither() {
     assert_eq!(generation(&world, First), before);
 }
 
-/// A port that is taken, at one and at the other: no check of the text can know.
+/// A port that is in use at one member, then at the other. No check of the text can detect that.
 fn refused_at_the_commit(world: &mut VrrpTopology, text: &str) {
     let more = "[service.more]\nlisten = \"0.0.0.0:8085\"\nforward = \"http\"\npool = \"web\"\n";
     let more = format!("{text}{more}");
@@ -138,7 +138,7 @@ fn refused_at_the_commit(world: &mut VrrpTopology, text: &str) {
     let _first = taken(world, First);
     let said = apply(world, &more, &[]);
     has(&said, 1, &["8085", "both have what they had before"]);
-    // The second one had it, and has its old configuration again.
+    // The second member applied the change, and was rolled back.
     assert_eq!(both(world), [2, 4]);
     assert_eq!(servers(world), [[A], [A]]);
 }

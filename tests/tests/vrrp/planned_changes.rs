@@ -1,5 +1,5 @@
-//! What a pair goes through that is no failure: programs are told, each is active for some, both are upgraded under way,
-//! one has more to do than it can, and both speak different versions of VRRP.
+//! Planned changes of a pair: notification programs, one active group each, upgrades of both members, a member that
+//! cannot do all of its work, and mixed VRRP versions.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -91,7 +91,7 @@ fn both_are_upgraded_one_after_the_other_and_no_request_is_lost() {
     let answers = dir.join("answers");
     let end = dir.join("end");
     let mut asking = world.client.command(tools::program("sh"));
-    // What curl says of each: the status, or 000 where there was no answer.
+    // curl's status of each request, or 000 without a response.
     asking.arg("-c").arg(format!(
         "while [ ! -e {} ]; do curl -s -o /dev/null --max-time 5 -w '%{{http_code}}\\n' http://{}/; done >> {}",
         end.display(),

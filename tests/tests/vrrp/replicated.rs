@@ -1,5 +1,5 @@
-//! Connections that outlive the member that began them: the other one was told, forwards them to the same servers, and
-//! uses none of their ports for others.
+//! Connections that survive the loss of their member: the other member has their records, forwards them to the same
+//! servers, and does not reuse their ports.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -20,17 +20,17 @@ use super::topology::{ClientFamily, First, MemberIndex, Second, V4, V6, VrrpTopo
 
 const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
-/// The ports of the services, and of that of `mac` whose clients keep their servers.
+/// The ports of the services. `STICKY` is a `mac` service with persistence.
 pub const NAT: u16 = 81;
 pub const MAC: u16 = 8080;
 pub const TUNNEL: u16 = 8083;
 const STICKY: u16 = 8085;
 pub const PORTS: [u16; 3] = [MAC, TUNNEL, STICKY];
-/// The last parts of the second server's and of the return addresses.
+/// The last bytes of the servers' addresses and of the return addresses.
 const SERVERS: [u8; 2] = [50, 51];
 pub const BACK: u8 = 60;
 
-/// Connections of each service and family in each step.
+/// The number of connections of each service and family in each step.
 fn many() -> usize {
     let text = std::env::var("STEELYARD_CONNECTIONS").ok();
     text.and_then(|text| text.parse().ok()).unwrap_or(40)
@@ -44,7 +44,7 @@ pub struct ReplicatedPair {
     _pins: BpfFs,
 }
 
-/// Two members, none of them begun, with two servers behind each method in both families.
+/// Two members, both not started, with two servers behind each method in both families.
 pub fn wire(more: &str) -> ReplicatedPair {
     let mut world = VrrpTopology::new(GROUP);
     let server = host(&world.hub, "server", SERVERS[1], "server2");
@@ -92,7 +92,7 @@ pub fn wire(more: &str) -> ReplicatedPair {
     ReplicatedPair { world, server, origins: origins.into(), _origins: first.into(), _pins: pins }
 }
 
-/// A server takes what comes wrapped.
+/// Loads the decapsulators on a server.
 fn unpack(server: &NetworkNamespace, pins: &BpfFs) {
     let mut command = server.command(program());
     command.args([
@@ -161,7 +161,7 @@ pub fn until_follows(world: &VrrpTopology) {
     }
 }
 
-/// Connections that a member has in its tables, of every service that forwards packets.
+/// The number of connections in a member's tables, over all services that forward packets.
 pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
     let said = world.verb(who, &["report", "--json"]);
     let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
@@ -169,20 +169,20 @@ pub fn flows(world: &mut VrrpTopology, who: MemberIndex) -> usize {
     services.iter().map(|service| service.flows as usize).sum()
 }
 
-/// A connection of a client, and where it leads.
+/// A client's connection and its destination.
 pub struct ClientSession {
     stream: TcpStream,
     pub to: SocketAddr,
 }
 
 impl ClientSession {
-    /// A new one on which a request was answered.
+    /// Opens a connection, and checks that a request on it is answered.
     pub fn open(client: &NetworkNamespace, to: SocketAddr) -> Option<ClientSession> {
         let mut talk = client.run_inside(|| ClientSession::connect(to)).unwrap()?;
         talk.asks().map(|_| talk)
     }
 
-    /// A new one from where this runs.
+    /// Opens a connection from the current namespace.
     pub fn connect(to: SocketAddr) -> Option<ClientSession> {
         let time = Duration::from_secs(5);
         let stream = TcpStream::connect_timeout(&to, time).ok()?;
@@ -190,7 +190,7 @@ impl ClientSession {
         Some(ClientSession { stream, to })
     }
 
-    /// The name of the server that answers a request on it, whole.
+    /// Sends a request. Returns the name of the server whose complete response arrived.
     pub fn asks(&mut self) -> Option<String> {
         self.stream.write_all(b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n").ok()?;
         let mut answer = Vec::new();
@@ -208,14 +208,14 @@ impl ClientSession {
     }
 }
 
-/// Where connections to these ports lead, in both families.
+/// The destinations of connections to these ports, in both families.
 pub fn ends(ports: &[u16]) -> Vec<SocketAddr> {
     let ips = [V4, V6].map(ClientFamily::shared);
     let of = |ip: IpAddr| ports.iter().map(move |port| SocketAddr::new(ip, *port));
     ips.into_iter().flat_map(of).collect()
 }
 
-/// So many connections to each of these ports in each family.
+/// Opens `each` connections to each of these ports in each family.
 pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSession> {
     let mut talks = Vec::new();
     for to in ends(ports) {
@@ -228,7 +228,7 @@ pub fn open(world: &VrrpTopology, ports: &[u16], each: usize) -> Vec<ClientSessi
     talks
 }
 
-/// The servers that answer new connections of a client that keeps its server, in both families.
+/// The servers that answer new connections of a sticky client, in both families.
 fn kept(world: &VrrpTopology) -> [String; 2] {
     [V4, V6].map(|version| {
         let to = SocketAddr::new(version.shared(), STICKY);
@@ -237,7 +237,7 @@ fn kept(world: &VrrpTopology) -> [String; 2] {
     })
 }
 
-/// Every connection goes on.
+/// Panics unless every connection still works.
 pub fn go_on(talks: &mut [ClientSession], what: &str) {
     let all = talks.len();
     let broken = talks.iter_mut().filter_map(|talk| talk.asks().is_none().then_some(talk.to));
@@ -266,7 +266,7 @@ fn connections_outlive_the_member_that_began_them() {
     talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
     let all = talks.len();
     let keeps = kept(world);
-    // What is told after its client was: then that has come, too.
+    // This later request was answered by the same server, so the record exists.
     assert_eq!(kept(world), keeps, "a client that keeps its server");
     wait::until("the other member has every connection", || flows(world, Second) >= all + 4);
     hand_over(world);
@@ -287,7 +287,7 @@ fn connections_outlive_the_member_that_began_them() {
     reported(world);
 }
 
-/// What was counted, and why it moved, is in the report, as text too.
+/// The report contains the counters and the reasons of failovers, also as text.
 fn reported(world: &mut VrrpTopology) {
     let said = world.verb(First, &["report", "--json"]);
     let report: Report = serde_json::from_str(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
@@ -304,7 +304,7 @@ fn reported(world: &mut VrrpTopology) {
     }
 }
 
-/// The second member takes everything over.
+/// The second member takes over all groups.
 pub fn hand_over(world: &mut VrrpTopology) {
     for version in [V4, V6] {
         let said = world.verb(Second, &["takeover", version.group()]);
@@ -316,7 +316,7 @@ pub fn hand_over(world: &mut VrrpTopology) {
     }
 }
 
-/// The second member begins while connections come and go, and waits for those that are there.
+/// The second member starts under load, and synchronises the existing connections.
 pub fn join_under_load(world: &mut VrrpTopology) {
     let mut load = world.client.command(tools::program("sh"));
     let url = format!("http://{}:{NAT}/", V4.shared());

@@ -1,4 +1,4 @@
-//! What another program takes away from an active member is set again.
+//! Addresses and links that another program removes from an active member are restored.
 
 use tests::e2e::wait;
 
@@ -14,7 +14,7 @@ fn shown(world: &VrrpTopology) -> String {
     world.namespace(First).ip("addr show\n").unwrap()
 }
 
-/// A pair whose shared addresses are on links of their own; the first member is active.
+/// A pair with macvlan interfaces for the shared addresses; the first member is active.
 fn on_links_of_their_own() -> VrrpTopology {
     let mut world = VrrpTopology::new(&format!("{GROUP}\nlink-address = \"virtual\""));
     for who in [First, Second] {
@@ -64,7 +64,7 @@ fn all_addresses_of_an_interface_flushed_at_once_come_back_or_move() {
         return;
     }
     let world = VrrpTopology::open(GROUP);
-    // As `netplan apply` does: everything goes, and its own addresses come back.
+    // As `netplan apply` does: every address is removed, and the configured ones return.
     world.namespace(First).ip("addr flush dev eth0\n").unwrap();
     for version in [V4, V6] {
         wait::until("one answers", || {

@@ -1,5 +1,5 @@
-//! A bridge with a client, a server and two members at it. Who answers for the shared addresses is read from the
-//! client's link, not asked of the members.
+//! A bridge with a client, a server and two members. The client's link shows which member answers for the shared
+//! addresses.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -21,10 +21,10 @@ use tokio::runtime::{Builder, Runtime};
 use super::host::host;
 pub use super::members::{ClientFamily, First, MemberIndex, Second, V4, V6};
 
-/// The last parts of the hosts' addresses.
+/// The last bytes of the hosts' addresses.
 const SERVER: u8 = 50;
 const CLIENT: u8 = 100;
-/// A member's machine and what runs there.
+/// A member's host and its processes.
 pub struct TestMember {
     pub namespace: Option<NetworkNamespace>,
     daemon: Option<ChildProcess>,
@@ -38,27 +38,27 @@ pub struct VrrpTopology {
     capture: ChildProcess,
     _origin: TestOrigin,
     runtime: Runtime,
-    /// Where they are answered.
+    /// The host of the server.
     pub server: NetworkNamespace,
-    /// Where requests come from.
+    /// The host of the client.
     pub client: std::sync::Arc<NetworkNamespace>,
-    /// Where the bridge is.
+    /// The host of the bridge.
     pub hub: NetworkNamespace,
     /// Lines of each group.
     group: String,
-    /// Who is the better one of one family is the worse one of the other.
+    /// Whether the first member's priority is higher in one IP family and lower in the other.
     pub crossed: bool,
-    /// Lines of single groups of a member.
+    /// Lines of single groups of each member.
     pub only: [Vec<(ClientFamily, String)>; 2],
-    /// The last lines of each member's file, and those of its packet plane.
+    /// The last lines of each member's file, and the lines of its packet plane.
     pub tail: [String; 2],
     pub plane: [String; 2],
-    /// Lines of `[global.control]` of each.
+    /// Lines of `[global.control]` of each member.
     pub control: [String; 2],
 }
 
 impl VrrpTopology {
-    /// Builds it without any daemon. `group`: lines of each group, such as `advertise = "200ms"`.
+    /// Builds the network without a daemon. `group`: lines of each group, such as `advertise = "200ms"`.
     pub fn new(group: &str) -> VrrpTopology {
         let hub = NetworkNamespace::new("hub").unwrap();
         hub.ip("link add br0 type bridge mcast_snooping 0\nlink set br0 up\n").unwrap();
@@ -104,7 +104,7 @@ impl VrrpTopology {
         }
     }
 
-    /// Both daemons; the first is active.
+    /// Starts both daemons, and waits until the first is active.
     pub fn open(group: &str) -> VrrpTopology {
         let mut world = VrrpTopology::new(group);
         world.start(First);
@@ -117,7 +117,7 @@ impl VrrpTopology {
         world
     }
 
-    /// Another process takes over from the daemon that runs, which ends.
+    /// Another process takes over from the running daemon, which then ends.
     pub fn upgrade(&mut self, who: MemberIndex) {
         let mut old = self.member(who).daemon.take().unwrap();
         self.start_with(who, &["--takeover"]);
@@ -184,13 +184,13 @@ impl VrrpTopology {
         text + &self.tail[usize::from(who.number() - 1)]
     }
 
-    /// SIGKILL to the daemon; its machine lives on.
+    /// Sends SIGKILL to the daemon; its host stays.
     pub fn kill9(&mut self, who: MemberIndex) {
         self.signal(who, Signal::KILL);
         self.member(who).daemon.take().unwrap().wait();
     }
 
-    /// A signal to the daemon.
+    /// Sends a signal to the daemon.
     pub fn signal(&mut self, who: MemberIndex, signal: Signal) {
         self.member(who).daemon.as_ref().unwrap().signal(signal);
     }
@@ -201,14 +201,14 @@ impl VrrpTopology {
         daemon.wait();
     }
 
-    /// The machine is gone, with its daemon.
+    /// Removes the host, with its daemon.
     pub fn unplug_power(&mut self, who: MemberIndex) {
         self.hub.ip(&format!("link del {}\n", who.port())).unwrap();
         self.kill9(who);
         self.member(who).namespace = None;
     }
 
-    /// A verb of the program at this member.
+    /// Runs a command of the program at this member.
     pub fn verb(&mut self, who: MemberIndex, words: &[&str]) -> CommandOutput {
         let member = self.member(who);
         let mut command = member.namespace.as_ref().unwrap().command(program());
@@ -216,7 +216,7 @@ impl VrrpTopology {
         run_command(command)
     }
 
-    /// What the daemon has said.
+    /// The output of a member's daemon.
     pub fn told(&mut self, who: MemberIndex) -> String {
         self.member(who).daemon.as_ref().unwrap().output()
     }
@@ -225,12 +225,12 @@ impl VrrpTopology {
         self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
     }
 
-    /// Where a member's programs are pinned.
+    /// The directory of a member's pins.
     pub fn pins(&self, who: MemberIndex) -> PathBuf {
         self.members[usize::from(who.number() - 1)].pins.path().to_owned()
     }
 
-    /// A directory of a member's own.
+    /// The directory of a member's files.
     pub fn dir(&self, who: MemberIndex) -> &TestDir {
         &self.members[usize::from(who.number() - 1)].dir
     }
@@ -239,13 +239,13 @@ impl VrrpTopology {
         &mut self.members[usize::from(who.number() - 1)]
     }
 
-    /// How everything stands at a member, if it answers.
+    /// The whole status of a member, if its daemon answers.
     pub fn whole_status(&self, who: MemberIndex) -> Option<api::types::Status> {
         let member = &self.members[usize::from(who.number() - 1)];
         self.runtime.block_on(member.api.status()).ok()
     }
 
-    /// How a group stands at a member.
+    /// The status of a group at a member.
     pub fn status(&self, who: MemberIndex, version: ClientFamily) -> Option<MemberStatus> {
         let status = self.whole_status(who)?;
         status.vrrp.into_iter().find(|one| one.name == version.group())
@@ -263,8 +263,8 @@ impl VrrpTopology {
         shown.contains(&format!(" {}/", version.shared()))
     }
 
-    /// Who answers the client's question where the shared address is. The members' own addresses are asked for after
-    /// it, and their answers waited for: then there is nothing more to come.
+    /// The members that answer an ARP or ND request for the shared address. The members' own addresses are resolved
+    /// afterwards, so that every answer has arrived once those are answered.
     pub fn answerers(&self, version: ClientFamily) -> BTreeSet<MemberIndex> {
         let alive = Vec::from_iter([First, Second].into_iter().filter(|who| self.reachable(*who)));
         let mark = self.capture.output().len();
@@ -285,7 +285,7 @@ impl VrrpTopology {
         self.hub.ip(&format!("link show {}\n", who.port())).is_ok_and(up)
     }
 
-    /// What the client takes the link address of the shared address for.
+    /// The link address in the client's neighbour entry for the shared address.
     pub fn known(&self, version: ClientFamily) -> Option<String> {
         let said =
             self.client.ip(&format!("neigh show to {} dev eth0\n", version.shared())).unwrap();
@@ -293,19 +293,19 @@ impl VrrpTopology {
         words.nth(1).map(str::to_owned)
     }
 
-    /// The client sends there what nobody answers, for what comes of it on the link.
+    /// Sends a datagram, which makes the client resolve the address. No listener is needed.
     pub fn ask(&self, ip: IpAddr) {
         let any: IpAddr = if ip.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
         self.client
             .run_inside(|| {
                 let socket = UdpSocket::bind(SocketAddr::new(any, 0)).unwrap();
-                // What comes of it is seen on the link.
+                // Ignored: only the packets on the link matter.
                 let _ = socket.send_to(b"?", SocketAddr::new(ip, 9));
             })
             .unwrap();
     }
 
-    /// Waits until exactly these answer, and looks several times more whether it stays so.
+    /// Waits until exactly these members answer, and checks several times that this does not change.
     pub fn until_answers(&self, version: ClientFamily, who: &[MemberIndex]) {
         let who: BTreeSet<MemberIndex> = who.iter().copied().collect();
         wait::until(&format!("{who:?} answer for {}", version.shared()), || {
@@ -327,7 +327,7 @@ impl VrrpTopology {
     }
 }
 
-/// Whether no namespace can be made here, which is a test that was skipped.
+/// Whether the test lacks root, and was therefore skipped.
 pub fn rootless() -> bool {
     let rootless = !rustix::process::geteuid().is_root();
     if rootless {
@@ -336,13 +336,13 @@ pub fn rootless() -> bool {
     rootless
 }
 
-/// Who said in this capture that the address is at its link.
+/// The members that answered in this capture for the address.
 fn answers(capture: &str, ip: IpAddr) -> BTreeSet<MemberIndex> {
     let needle = match ip {
         IpAddr::V4(v4) => format!("Reply {v4} is-at "),
         IpAddr::V6(v6) => format!("neighbor advertisement, tgt is {v6},"),
     };
-    // What everybody is told without having asked is no answer.
+    // Unsolicited advertisements to all nodes are not answers.
     let answers =
         capture.lines().filter(|line| line.contains(&needle) && !line.contains("> 33:33:"));
     let from = |line: &str| {

@@ -1,4 +1,5 @@
-//! The virtual router's link address: neighbours know one, whoever is active; and the same beside keepalived.
+//! The virtual router's MAC address: neighbours use the same one, regardless of the active member. Also with keepalived
+//! as the peer.
 
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
@@ -20,7 +21,7 @@ fn link(version: ClientFamily) -> &'static str {
     }
 }
 
-/// Waits until the bridge has the virtual router at this member's port.
+/// Waits until the bridge has the virtual router's MAC address at this member's port.
 fn until_at(world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
     wait::until(&format!("the bridge has {} at {}", link(version), who.port()), || {
         let mut bridge = world.hub.command(tools::program("bridge"));
@@ -30,7 +31,7 @@ fn until_at(world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
     });
 }
 
-/// What comes from each member.
+/// Captures of the packets from each member.
 struct ReceivedByMember([ChildProcess; 2]);
 
 impl ReceivedByMember {
@@ -45,8 +46,8 @@ impl ReceivedByMember {
         }))
     }
 
-    /// The members that answer where the shared address is, with the virtual router's link address; none answers with
-    /// another one.
+    /// The members that answer for the shared address. Panics if an answer has another MAC address than the virtual
+    /// router's.
     fn answerers(&self, world: &VrrpTopology, version: ClientFamily) -> BTreeSet<MemberIndex> {
         let marks = [0, 1].map(|at: usize| self.0[at].output().len());
         let hosts = [First, Second].map(|who| version.host(who.host()));
@@ -75,7 +76,7 @@ impl ReceivedByMember {
         shared.iter().filter(|(_, lines)| !lines.is_empty()).map(|(who, _)| *who).collect()
     }
 
-    /// Waits until this one alone answers, and looks several times more.
+    /// Waits until only this member answers, and checks several times that this does not change.
     fn until(&self, world: &VrrpTopology, version: ClientFamily, who: MemberIndex) {
         let alone = BTreeSet::from([who]);
         wait::until(&format!("{who:?} answers for {}", version.shared()), || {
@@ -87,19 +88,20 @@ impl ReceivedByMember {
     }
 }
 
-/// Whether any link of a member has the address.
+/// Whether any interface of a member has the address.
 fn has(world: &VrrpTopology, who: MemberIndex, version: ClientFamily) -> bool {
     let shown = world.namespace(who).ip("addr show\n").unwrap();
     shown.contains(&format!(" {}/", version.shared()))
 }
 
-/// Links of their own at a member.
+/// A member's macvlan interfaces.
 fn seats(world: &VrrpTopology, who: MemberIndex) -> Vec<String> {
     let shown = world.namespace(who).ip("link show type macvlan\n").unwrap();
     shown.lines().filter(|line| line.contains("vrrp")).map(str::to_owned).collect()
 }
 
-/// The kernel of a member tells the link of IPv6 whom it listens to, by the virtual router's link. What keeps it so.
+/// Joins a multicast group on the virtual router's IPv6 interface, so that the kernel sends MLD reports from it until
+/// the socket is dropped.
 fn says_something(world: &VrrpTopology, who: MemberIndex) -> UdpSocket {
     let links = seats(world, who);
     let line = links.iter().find(|line| line.contains("vrrp6-")).unwrap();
@@ -112,7 +114,7 @@ fn says_something(world: &VrrpTopology, who: MemberIndex) -> UdpSocket {
     world.namespace(who).run_inside(socket).unwrap()
 }
 
-/// A dead holder's machine lives, and says nothing in the name of the virtual router.
+/// After the holder's daemon has died, its kernel sends nothing with the virtual MAC address.
 fn says_nothing(world: &VrrpTopology, heard: &ReceivedByMember, dead: MemberIndex) {
     let report = format!(" {} > 33:33:00:00:00:16", link(V6));
     let marks = heard.0.each_ref().map(|capture| capture.output().len());
@@ -140,7 +142,7 @@ fn open(group: &str) -> VrrpTopology {
     world
 }
 
-/// The other one is active, and what the client knew is right still.
+/// The other member is active, and the client's neighbour entry is still valid.
 fn moved(world: &VrrpTopology, heard: &ReceivedByMember, who: MemberIndex) {
     for version in [V4, V6] {
         world.until(who, version, "active");
@@ -169,7 +171,7 @@ fn neighbours_keep_what_they_know_and_a_killed_daemon_leaves_one_holder() {
         assert!(has(&world, First, version), "nobody took the address away");
     }
     says_nothing(&world, &heard, First);
-    // What is left is cleared away, and the higher priority takes the address back.
+    // The restarted member removes the remains, and takes the address back by its higher priority.
     world.start(First);
     moved(&world, &heard, First);
     for version in [V4, V6] {
@@ -178,12 +180,12 @@ fn neighbours_keep_what_they_know_and_a_killed_daemon_leaves_one_holder() {
     }
     let idle = seats(&world, Second);
     assert!(idle.len() == 2 && idle.iter().all(|link| link.contains("state DOWN")), "{idle:?}");
-    // Advertisements come from the virtual router, and from nowhere else.
+    // All advertisements have the virtual router's MAC address as their source.
     let said = heard.0[0].output();
     let adverts = |line: &&str| line.contains("VRRPv3");
     let others = said.lines().filter(adverts).filter(|line| !line.contains(" 00:00:5e:00:0"));
     assert_eq!(others.collect::<Vec<_>>(), Vec::<&str>::new());
-    // A clean stop leaves nothing.
+    // A graceful stop removes everything.
     world.stop(First);
     moved(&world, &heard, Second);
     assert_eq!(seats(&world, First), Vec::<String>::new());
@@ -259,7 +261,8 @@ fn beside_keepalived(ours: MemberIndex) {
     }
     let theirs = ours.other();
     let mut world = VrrpTopology::new(GROUP);
-    // The links of its two instances answer for each other's addresses, and for the interface's, unless told not to.
+    // Without `arp_ignore`, the interfaces of keepalived's two instances answer for each other's addresses and for the
+    // interface's.
     world.namespace(theirs).write_sysctls(&[("net/ipv4/conf/all/arp_ignore", "1")]).unwrap();
     let start = |world: &VrrpTopology| {
         let lines = |_| " version 3\n advert_int 0.3\n use_vmac\n".to_owned();

@@ -1,5 +1,5 @@
-//! Two members and a witness, another steelyard or an etcd: never two answer, and one does while two of the three reach
-//! each other.
+//! Two members and a witness, which is another Steelyard or an etcd. Two members never answer at once, and one does
+//! while two of the three reach each other.
 
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -17,20 +17,20 @@ use super::topology::{First, MemberIndex, Second, V4, V6, VrrpTopology, rootless
 const GROUP: &str = "advertise = \"200ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 
-/// The witness, on the server's machine.
+/// The witness, on the server's host.
 struct WitnessDaemon {
     _process: ChildProcess,
     _dir: TestDir,
 }
 
-/// A file that nobody else may read.
+/// A file that only its owner can read.
 fn secret(dir: &TestDir, name: &str, text: &str) -> PathBuf {
     let file = dir.write(name, text);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     file
 }
 
-/// Gives both members a heartbeat over the service network alone, and this witness.
+/// Configures both members with a heartbeat over the service network alone, and with this witness.
 fn pair(world: &mut VrrpTopology, witness: &str) {
     for (who, ours, theirs) in [(First, "first", "second"), (Second, "second", "first")] {
         let keys = secret(world.dir(who), "keys", &format!("1 {SECRET}\n"));
@@ -49,7 +49,7 @@ fn listens(world: &VrrpTopology, port: u16) {
     });
 }
 
-/// Another daemon, which does nothing else; and what members are told of it.
+/// A daemon that only serves as witness, and the members' setting for it.
 fn steelyard(world: &VrrpTopology) -> (WitnessDaemon, String) {
     let dir = TestDir::new();
     let authority = CertificateAuthority::new("witness");
@@ -94,7 +94,7 @@ fn etcd(world: &VrrpTopology) -> (WitnessDaemon, String) {
     }
     let process = ChildProcess::start(command);
     listens(world, 2379);
-    // The first one is nobody's: the next is asked.
+    // The first address has no listener, so the next one is used.
     let witness = "{ etcd = [\"http://10.9.0.50:1\", \"http://10.9.0.50:2379\"], lease = \"2s\" }";
     (WitnessDaemon { _process: process, _dir: dir }, witness.to_owned())
 }
@@ -109,7 +109,7 @@ fn until_witness(world: &VrrpTopology, who: MemberIndex, state: &str) {
     });
 }
 
-/// The members cannot reach each other any more, or can; everybody else can.
+/// Cuts or restores the path between the members. Other hosts still reach both.
 fn split(world: &VrrpTopology, is: bool) {
     let word = if is { "on" } else { "off" };
     for port in ["p1", "p2"] {
@@ -117,7 +117,7 @@ fn split(world: &VrrpTopology, is: bool) {
     }
 }
 
-/// A member cannot reach the witness any more, or can.
+/// Cuts or restores a member's path to the witness.
 fn cut(world: &VrrpTopology, who: MemberIndex, is: bool) {
     let word = if is { "add" } else { "del" };
     world.namespace(who).ip(&format!("route {word} blackhole 10.9.0.50/32\n")).unwrap();
@@ -142,7 +142,7 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     states(&world, "active", "standby");
     until_witness(&world, First, "held");
 
-    // Cut off from each other: the one that has the lease goes on, the other one asks for it in vain.
+    // Cut off from each other: the holder of the lease stays active, and the other member cannot get the lease.
     split(&world, true);
     for version in [V4, V6] {
         wait::until("the second one wants it", || {
@@ -157,7 +157,7 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
         );
         assert_eq!(second.counts["became-active"], 0);
     }
-    // The active one is killed: its lease ends, and the other one has it.
+    // The active member is killed: its lease expires, and the other member gets it.
     world.kill9(First);
     for version in [V4, V6] {
         world.until(Second, version, "active");
@@ -166,22 +166,22 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     }
     world.start(First);
     states(&world, "standby", "active");
-    // It cannot renew it any more, and has given it up before it is another's.
+    // The active member cannot renew the lease, and gives up before the lease is granted to the other.
     cut(&world, Second, true);
     states(&world, "active", "standby");
     let last = world.status(Second, V4).unwrap().changes.pop().unwrap().reason;
     assert_eq!(last, "neither the other member nor the witness agrees any more");
     until_witness(&world, Second, "silent");
     wait::until("that is told", || world.told(Second).contains("witness-lost: witness http"));
-    // Each is alone: nobody answers.
+    // Both members are isolated: neither is active.
     cut(&world, First, true);
     states(&world, "standby", "standby");
-    // They hear each other, and nobody else.
+    // The members reach each other, but not the witness.
     split(&world, false);
     states(&world, "active", "standby");
     assert_eq!(witness(&world, First).unwrap().held, 0);
     assert_eq!(witness(&world, First).unwrap().lent, 2);
-    // What is ordered is followed as soon as the other one has made way.
+    // The order is carried out as soon as the other member has given up.
     let said = world.verb(Second, &["takeover"]);
     assert!(said.code == 1 && said.stderr.contains("as soon as"), "{said:?}");
     states(&world, "standby", "active");
@@ -189,7 +189,7 @@ fn never_two(open: fn(&VrrpTopology) -> (WitnessDaemon, String)) {
     cut(&world, Second, false);
     until_witness(&world, Second, "held");
     wait::until("that is told", || world.told(Second).contains("witness-back: witness http"));
-    // A clean stop gives the lease back: the other one need not wait for its end.
+    // A graceful stop releases the lease, so that the other member need not wait for its expiry.
     world.stop(Second);
     for version in [V4, V6] {
         world.until(First, version, "active");
@@ -226,7 +226,7 @@ fn a_peer_that_is_heard_is_enough_without_the_witness() {
     let said = world.verb(First, &["takeover", "--give"]);
     assert_eq!(said.code, 0, "{said:?}");
     states(&world, "standby", "active");
-    // Alone, without the witness: nobody has it.
+    // Alone and without the witness, the member does not become active.
     world.kill9(Second);
     for version in [V4, V6] {
         world.until_answers(version, &[]);
@@ -247,7 +247,7 @@ fn an_upgrade_goes_on_with_what_the_process_before_was_given() {
     world.start(Second);
     states(&world, "active", "standby");
     until_witness(&world, First, "held");
-    // Only the witness is left.
+    // The members only reach the witness.
     split(&world, true);
     wait::until("the second one wants it", || {
         world.status(Second, V4).is_some_and(|one| one.counts["withheld"] > 0)

@@ -28,7 +28,7 @@ const TARGETS: usize = 4_096;
 pub struct DispatcherCommand {
     /// The object, in full.
     pub object: &'static str,
-    /// The words behind it: action, target, keywords and values.
+    /// The words after the object: action, target, keywords and values.
     pub arguments: Vec<String>,
     pub line: u32,
     /// The line, for messages.
@@ -36,7 +36,7 @@ pub struct DispatcherCommand {
 }
 
 impl DispatcherCommand {
-    /// Reads a line; `None`: it holds no command.
+    /// Parses a line. `None` if it contains no command.
     pub fn read(text: &str, line: u32, notes: &mut ConversionNotes) -> Option<DispatcherCommand> {
         let mut words = split_words(text).into_iter().peekable();
         let first = words.peek()?.clone();
@@ -64,7 +64,7 @@ impl DispatcherCommand {
         }
     }
 
-    /// A word behind the object, or nothing.
+    /// An argument by its position, or an empty string.
     pub fn argument(&self, at: usize) -> &str {
         self.arguments.get(at).map_or("", String::as_str)
     }
@@ -85,7 +85,7 @@ impl DispatcherCommand {
         })
     }
 
-    /// What the target's parts stand for: `a+b:80` is two.
+    /// Expands the target: `a+b:80` is two targets.
     pub fn targets(&self) -> Vec<Vec<String>> {
         let target = self.argument(1);
         let separator = if target.contains('@') { '@' } else { ':' };
@@ -105,7 +105,7 @@ impl DispatcherCommand {
     }
 }
 
-/// Words between spaces; quotes keep them together.
+/// Splits a line at spaces outside quotes.
 fn split_words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut word: Option<String> = None;

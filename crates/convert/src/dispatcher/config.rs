@@ -1,4 +1,4 @@
-//! What commands leave behind: clusters, ports, servers, rules, the manager's numbers and the advisors.
+//! The state after all commands: clusters, ports, servers, rules, the manager's settings and the advisors.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub struct PortObject {
     pub keys: KeywordSettings,
     /// Servers of a rule.
     pub servers: Vec<String>,
-    /// Taken down by hand.
+    /// Marked down by an operator.
     pub down: bool,
     /// Where it was added.
     pub line: u32,
@@ -316,7 +316,7 @@ pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str
     keys.get(key).map(|(value, _)| value.as_str())
 }
 
-/// Where a keyword stands; 0: nowhere.
+/// The line of a keyword; 0 if it is not set.
 pub fn keyword_line(keys: &KeywordSettings, key: &str) -> u32 {
     keys.get(key).map_or(0, |(_, line)| *line)
 }

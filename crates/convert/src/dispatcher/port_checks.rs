@@ -1,4 +1,4 @@
-//! How servers of a port are judged: the manager's numbers and what its advisor asks.
+//! Health checks and dynamic weights of a port's servers, from its advisor and the manager's settings.
 
 use crate::notes::ConversionNotes;
 use crate::{duration, value};
@@ -7,7 +7,7 @@ use super::config::{
     Advisor, Cluster, ClusterPort, DispatcherConfig, PortObject, inherited_keyword, keyword_value,
 };
 
-/// A port and what it belongs to.
+/// A port with its cluster and the whole configuration.
 pub struct PortChecks<'j> {
     pub config: &'j DispatcherConfig,
     pub cluster: &'j Cluster,
@@ -15,7 +15,7 @@ pub struct PortChecks<'j> {
 }
 
 impl PortChecks<'_> {
-    /// The manager's numbers; none where every weight is fixed or nobody started it.
+    /// The settings of dynamic weights. `None` if all weights are fixed, or if the manager was not started.
     pub fn dynamic_weights(
         &self,
         servers: &[&PortObject],
@@ -73,7 +73,7 @@ impl PortChecks<'_> {
         Some((value::table(&pairs), line))
     }
 
-    /// What the advisor of this port asks.
+    /// The health check of this port's advisor.
     pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, u32)> {
         let own = |one: &&Advisor| {
             one.port == self.port.number

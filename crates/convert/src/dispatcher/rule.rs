@@ -12,7 +12,7 @@ use super::config::PortObject;
 /// A range of 32-bit addresses falls into at most 62 prefixes.
 const NETWORKS: usize = 62;
 
-/// When a rule fires. `http`: requests are seen.
+/// The condition of a rule. `http`: the service inspects requests.
 pub fn condition(rule: &PortObject, http: bool) -> Result<RuleCondition, UnsupportedReason> {
     let get = |key: &str| rule.keys.get(key).map_or("", |(value, _)| value.as_str());
     let begin = get("beginrange");
@@ -98,7 +98,7 @@ fn networks(begin: IpAddr, end: IpAddr) -> Option<Vec<String>> {
     };
     let mut out = Vec::new();
     while begin <= end {
-        // As large as its beginning allows, and no larger than what is left.
+        // The largest network that starts at `begin` and ends no later than `end`.
         let mut size = if begin == 0 { bits } else { begin.trailing_zeros().min(bits) };
         while size > 0
             && (size == 128 || begin.checked_add((1 << size) - 1).is_none_or(|last| last > end))

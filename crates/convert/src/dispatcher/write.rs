@@ -1,4 +1,4 @@
-//! The picture as services and pools.
+//! Writes the model as services and pools.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use super::config::{
 use super::port_checks::PortChecks;
 use super::{config, rule};
 
-/// Keywords that something is made of; others are told.
+/// Keywords that are converted. Other keywords are reported.
 const USED: [&str; 26] = [
     "method",
     "protocol",
@@ -44,7 +44,7 @@ const USED: [&str; 26] = [
     "encapcond",
 ];
 
-/// Writes all of it.
+/// Writes the whole configuration.
 pub fn write_config(
     picture: &DispatcherConfig,
     document: &mut Document,

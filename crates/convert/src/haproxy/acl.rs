@@ -1,4 +1,4 @@
-//! Conditions after `if` and `unless`: named criteria, anonymous ones, and how they are joined.
+//! Conditions after `if` and `unless`: named ACLs, anonymous ACLs, and their combination.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::pools::BackendPools;
 #[derive(Debug, Default)]
 pub struct AclTable(HashMap<String, Vec<RuleCondition>>);
 
-/// Says where the case of a value cannot be left out of account.
+/// Adds a note where a case-insensitive comparison cannot be expressed.
 pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
     if ignores_case(&line.words) {
         let reason = "values of fields are compared with their case: in the ways in which this one is usually written";
@@ -42,7 +42,8 @@ impl AclTable {
         out
     }
 
-    /// What stands after the action: `if …`, `unless …` or nothing. What cannot be expressed is an unknown part of it.
+    /// The condition after the action: `if …`, `unless …` or nothing. A part that cannot be expressed becomes an
+    /// unknown condition.
     pub fn condition(&self, words: &[String], pools: &BackendPools) -> RuleCondition {
         let joined = |words: &[String]| {
             self.join_conditions(words, pools).unwrap_or_else(RuleCondition::Unknown)
@@ -58,10 +59,10 @@ impl AclTable {
         }
     }
 
-    /// As `condition`, for what neither refuses nor permits.
+    /// As `condition`, for actions that neither deny nor allow.
     ///
     /// # Errors
-    /// A part of it cannot be expressed.
+    /// A part of the condition cannot be expressed.
     pub fn known_condition(
         &self,
         words: &[String],

@@ -57,7 +57,7 @@ pub fn write(
     }
 }
 
-/// After which failures another attempt is made; those before anything was taken need no asking.
+/// Failures that trigger a retry. Failed connections are always retried, so they need no setting.
 fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let words: Vec<&str> =
         (1..).map(|at| line.word(at)).take_while(|word| !word.is_empty()).collect();
@@ -217,7 +217,7 @@ fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut Conversi
     pool.set("servers-from", value::table(&pairs), line.number);
 }
 
-/// What a pool says for all of its servers.
+/// Writes the settings that all servers of a pool share.
 fn write_common_settings(
     servers: &[HaproxyServer],
     pool: &mut TomlTable,

@@ -10,12 +10,12 @@ use super::lex::ConfigLine;
 pub struct BindLine {
     /// As `listen` writes them.
     pub listen: Vec<String>,
-    /// Ports, for servers that have none.
+    /// The ports, which servers without a port use.
     pub ports: Vec<u16>,
-    /// TLS, with what belongs to it.
+    /// The listener terminates TLS.
     pub tls: bool,
     pub certificates: Vec<String>,
-    /// Whom of its clients it wants to know.
+    /// The client certificates that the listener requests.
     pub client: Option<ClientCertDemand>,
     crl: Option<String>,
     /// Names without a certificate are refused.
@@ -29,16 +29,16 @@ pub struct BindLine {
     pub line: u32,
 }
 
-/// What a listener wants of its clients' certificates.
+/// Verification of client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertDemand {
     pub ca: String,
-    /// A client without one is let in.
+    /// Clients without a certificate are accepted.
     pub optional: bool,
     pub crl: Option<String>,
 }
 
-/// Words without a value that change nothing here.
+/// Options without a value that have no effect here.
 const ALONE: [&str; 11] = [
     "v4v6",
     "v6only",
@@ -52,7 +52,7 @@ const ALONE: [&str; 11] = [
     "defer-accept",
     "generate-certificates",
 ];
-/// Words with a value that change nothing here.
+/// Options with a value that have no effect here.
 const VALUED: [&str; 12] = [
     "name",
     "id",
@@ -71,7 +71,7 @@ const VALUED: [&str; 12] = [
 /// Each port becomes an address of the service's list; longer ranges are better served by packets.
 const RANGE: u32 = 256;
 
-/// Reads one; `None`: it cannot be listened there.
+/// Parses a `bind` line. `None` if the listener cannot be opened.
 pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { line: line.number, ..BindLine::default() };
     let words = line.rest(1);
@@ -98,10 +98,10 @@ pub fn read(line: &ConfigLine, base: &str, notes: &mut ConversionNotes) -> Optio
     Some(out)
 }
 
-/// A word of a listener that is not carried over.
+/// Adds a note about an option that is not converted.
 fn note_word(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
     match word {
-        // They say what is so, or are read before.
+        // These describe Steelyard's behaviour, or are handled elsewhere.
         "v4v6" | "v6only" | "no-sslv3" | "no-tlsv10" | "no-tlsv11" => {}
         "force-tlsv12" | "no-tls-tickets" | "ssl-max-ver" => {
             let reason =
@@ -123,14 +123,14 @@ fn note_word(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
     }
 }
 
-/// A certificate's file, below `crt-base` where it says no folder of its own.
+/// The path of a certificate. A relative path is below `crt-base`.
 fn below_base(file: &str, base: &str) -> String {
     let whole = file.starts_with('/') || base.is_empty();
     if whole { file.to_owned() } else { format!("{base}/{file}") }
 }
 
 impl BindLine {
-    /// Words behind the address; what follows `verify` is returned.
+    /// Reads the options after the address, and returns the value of `verify`.
     fn read_words(
         &mut self,
         words: &[String],
@@ -201,7 +201,7 @@ impl BindLine {
         verify
     }
 
-    /// Decides whether clients are asked for certificates; `None`: the listener must not be opened.
+    /// Determines the verification of client certificates. `None` if the listener must not be opened.
     fn settle_client(
         &mut self,
         verify: Option<&str>,
@@ -249,7 +249,7 @@ impl BindLine {
             "" | "*" if v6 && v6_only => "[::]".to_owned(),
             "" | "*" if v6 => String::new(),
             "" | "*" | "0.0.0.0" => "0.0.0.0".to_owned(),
-            // As the kernel does unless it is told `v6only`: both families.
+            // Without `v6only` the kernel accepts both IP families.
             "::" if !v6_only => String::new(),
             host if host.contains(':') => format!("[{host}]"),
             host => host.to_owned(),
@@ -271,7 +271,7 @@ impl BindLine {
     }
 }
 
-/// Each address once: one of both families stands for that of IPv4 on the same port too.
+/// Writes each address once. An address of both families covers the IPv4 wildcard on the same port.
 pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
     let all: Vec<&String> = binds.iter().flat_map(|bind| &bind.listen).collect();
     let mut known: Vec<&String> = Vec::new();
@@ -287,7 +287,7 @@ pub fn push_listen_addresses(service: &mut TomlTable, binds: &[&BindLine]) {
     }
 }
 
-/// A version of TLS as we name it; what is older than ours is ours.
+/// The name of a TLS version. `None` for versions older than Steelyard's minimum.
 pub fn tls_version(text: &str) -> Option<&'static str> {
     match text {
         "TLSv1.3" => Some("1.3"),

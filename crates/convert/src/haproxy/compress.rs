@@ -7,7 +7,7 @@ use crate::value;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
 
-/// Writes that of the frontend, or of its backends where all of them have it.
+/// Writes the compression of the frontend, or of its backends if all of them have it.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,

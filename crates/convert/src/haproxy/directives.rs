@@ -1,5 +1,4 @@
-//! Directives that are not carried over: those without which nothing is missing, and those for which there is
-//! something else.
+//! Directives that are not converted: those that are not needed, and those with a replacement.
 
 use crate::notes::{ConversionNotes, NoteKind};
 
@@ -7,7 +6,7 @@ use super::lex::ConfigLine;
 
 type HaproxyDirective = (&'static [&'static str], NoteKind, &'static str, &'static str);
 
-/// First words, or two words for `option`.
+/// A keyword, or `option` with its second word.
 const ROWS: &[HaproxyDirective] = &[
     (
         &[
@@ -335,7 +334,7 @@ const ROWS: &[HaproxyDirective] = &[
     ),
 ];
 
-/// Says what is known of a directive.
+/// Adds the note about a directive.
 pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes) {
     let text = line.text();
     let two = format!("{word} {}", line.word(1));
@@ -358,7 +357,7 @@ pub fn note_directive(word: &str, line: &ConfigLine, notes: &mut ConversionNotes
     }
 }
 
-/// Why a section is not carried over, and what to use instead.
+/// The reason why a section is not converted, and its replacement.
 pub fn unsupported_section(word: &str) -> (&'static str, &'static str) {
     match word.split(' ').next().unwrap_or_default() {
         "resolvers" => (

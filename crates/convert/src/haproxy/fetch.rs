@@ -1,4 +1,4 @@
-//! One criterion of HAProxy (a fetch, how it is compared, values) as a condition of ours.
+//! Converts one ACL criterion of HAProxy (fetch, matching method, values) to a rule condition.
 
 use crate::condition::{RuleCondition, escape_regex, whole_path};
 use crate::notes::UnsupportedReason;
@@ -18,7 +18,7 @@ enum MatchMethod {
     Present,
 }
 
-/// A criterion taken apart.
+/// The parts of a criterion.
 struct CriterionParts<'w> {
     name: String,
     argument: String,
@@ -29,7 +29,7 @@ struct CriterionParts<'w> {
     values: Vec<&'w str>,
 }
 
-/// `words`: the criterion, its flags and its values.
+/// Converts a criterion. `words`: the criterion, its flags and its values.
 pub fn criterion(
     words: &[String],
     pools: &BackendPools,
@@ -38,7 +38,7 @@ pub fn criterion(
     let argument = parts.argument.as_str();
     match parts.name.as_str() {
         "always_true" => Ok(RuleCondition::Is(true)),
-        // Nobody is known by a password.
+        // There is no user database, so no client is ever authenticated.
         "always_false" | "http_auth" | "http_auth_group" => Ok(RuleCondition::Is(false)),
         "ssl_fc" => Ok(match parts.values.first() {
             Some(&"0") => RuleCondition::Tls.negate(),

@@ -19,7 +19,7 @@ use super::settings::ProxySettings;
 use super::stick_table;
 use super::tls;
 
-/// A frontend, and what it refers to.
+/// A frontend with its settings, and the backends it refers to.
 pub struct FrontendWriter<'a> {
     pub section: &'a HaproxySection,
     pub settings: &'a ProxySettings,
@@ -27,10 +27,10 @@ pub struct FrontendWriter<'a> {
     pub base: &'a str,
 }
 
-/// Networks that nobody is outside of.
+/// All networks of both IP families.
 const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
-/// A rule, before it is known whether its listener speaks TLS.
+/// A rule whose condition may still depend on the listener's TLS.
 struct FrontendRule {
     when: RuleCondition,
     keys: Vec<(&'static str, String)>,
@@ -130,7 +130,7 @@ impl FrontendWriter<'_> {
         used
     }
 
-    /// A backend without servers: HAProxy answers what goes there with 503.
+    /// Whether a backend has no servers. HAProxy answers its requests with 503.
     fn is_empty_backend(&self, name: &str) -> bool {
         self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
     }
@@ -203,7 +203,7 @@ impl FrontendWriter<'_> {
         rules
     }
 
-    /// What becomes of the rest.
+    /// Adds the rule for requests that no other rule matches.
     fn push_default_rule(
         &self,
         own: &ProxyRules,
@@ -243,7 +243,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// What a backend does with its requests; nothing where it is this section itself.
+    /// The rules of a backend. None if the backend is this `listen` section itself.
     fn backend_rules(&self, name: &str, notes: &mut ConversionNotes) -> ProxyRules {
         let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {
@@ -289,7 +289,7 @@ impl FrontendWriter<'_> {
                 0,
             );
         }
-        // 0 stands for the limit of the process.
+        // 0 means the limit of the process.
         if let Some(line) = settings.single.get("maxconn").filter(|line| line.word(1) != "0") {
             service.set(
                 "limit",
@@ -327,7 +327,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// What servers are told of the client, as `option forwardfor` or fields of that name say.
+    /// The mode of `forwarded`, from `option forwardfor` and the header fields that are set.
     fn forwarded_header(&self, used: &[String]) -> &'static str {
         let backends = used.iter().filter_map(|name| self.pools.settings(name));
         let all: Vec<&ProxySettings> = std::iter::once(self.settings).chain(backends).collect();

@@ -12,12 +12,12 @@ use super::settings::ProxySettings;
 pub struct CheckSettings {
     /// They, as TOML writes them.
     pub keys: Vec<(&'static str, String)>,
-    /// Where most of it stands.
+    /// The source line of the main setting.
     pub line: u32,
     pub timeout: Option<u64>,
 }
 
-/// What servers with `check` are asked.
+/// The health check of servers with `check`.
 pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> CheckSettings {
     let mut out = CheckSettings {
         timeout: settings.time("check").map(|(ms, _)| ms),
@@ -192,7 +192,7 @@ impl CheckSettings {
         }
     }
 
-    /// `tcp-check connect` with its words.
+    /// Parses `tcp-check connect` and its options.
     fn connect(&mut self, line: &ConfigLine, notes: &mut ConversionNotes) {
         let mut tls = None;
         let mut words = line.rest(2).iter().map(String::as_str);

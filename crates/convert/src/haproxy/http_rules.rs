@@ -1,5 +1,5 @@
-//! What HAProxy does with a request before it chooses a backend, as rules: refusals, redirects, fixed answers,
-//! fields that are set on every request.
+//! HAProxy's request rules before the choice of a backend: denials, redirects, fixed responses, and header fields set
+//! on every request.
 
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
@@ -41,7 +41,7 @@ pub struct HeaderEdits {
 }
 
 impl HeaderEdits {
-    /// As `rewrite` writes them, after those of `before`; `None`: nothing is changed.
+    /// The value of `rewrite`, with the edits of `before` first. `None` if nothing is changed.
     pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
         let both = |a: &[String], b: &[String]| [a, b].concat();
         let host = self.host.as_ref().or(before.host.as_ref());
@@ -61,7 +61,7 @@ impl HeaderEdits {
     }
 }
 
-/// What all steps of a proxy come to.
+/// The converted rules of a proxy.
 #[derive(Debug, Default)]
 pub struct ProxyRules {
     /// In the order in which HAProxy looks at them.
@@ -70,7 +70,7 @@ pub struct ProxyRules {
     accept_conditions: Vec<RuleCondition>,
 }
 
-/// Reads them. `http`: requests are seen.
+/// Reads the rules. `http`: the proxy inspects requests.
 pub fn read(
     lines: &[ConfigLine],
     http: bool,
@@ -79,7 +79,7 @@ pub fn read(
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
     let mut out = ProxyRules::default();
-    // Whatever their order in the file: connections before requests, redirects last.
+    // HAProxy's order does not depend on the file: connections before requests, and redirects last.
     for wanted in ["tcp-request", "block", "http-request", "redirect", "http-response"] {
         for line in lines.iter().filter(|line| line.word(0) == wanted) {
             if wanted.starts_with("http") && !http {
@@ -169,7 +169,8 @@ impl ProxyRules {
         Ok(())
     }
 
-    /// A rule that refuses: it refuses too much rather than let through what was refused.
+    /// Adds a rule that denies. An unknown condition is widened, so that the rule denies too much rather than too
+    /// little.
     fn push_refusal(
         &mut self,
         condition: RuleCondition,
@@ -191,7 +192,7 @@ impl ProxyRules {
         value: String,
         line: &ConfigLine,
     ) {
-        // What was let through before is not looked at any more.
+        // A request that an earlier rule accepted skips the later rules.
         let mut all = vec![when];
         all.extend(self.accept_conditions.iter().cloned().map(RuleCondition::negate));
         self.final_rules.push(FinalRule {
@@ -233,7 +234,7 @@ impl ProxyRules {
         }
         if text.contains('%') {
             let mut reason = "a field's value cannot be made of variables".to_owned();
-            // Servers believe this field: what clients send under its name must not take its place.
+            // Servers trust this field, so a field of the same name from the client must not reach them.
             if (line.word(0), word(0)) == ("http-request", "set-header") && lower != "host" {
                 self.fields.remove.push(name.to_owned());
                 reason.push_str("; what clients send under its name is removed");
@@ -266,7 +267,7 @@ impl ProxyRules {
     }
 }
 
-/// Notes a condition of access that cannot be expressed, and what was done instead.
+/// Adds a note about an access condition that cannot be expressed, and its consequence.
 fn note_guard(
     line: &ConfigLine,
     why: &UnsupportedReason,

@@ -1,27 +1,27 @@
-//! Lines of HAProxy's files and their words: quotes, escapes and comments as section 2.2 of its manual has them.
+//! Lines of HAProxy's files and their words: quotes, escapes and comments by section 2.2 of its manual.
 
-/// Words of one line that are kept.
+/// The limit of words in one line.
 const WORDS: usize = 256;
 
-/// A line that says something.
+/// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
     pub number: u32,
-    /// Its words, without quotes.
+    /// The words of the line, without quotes.
     pub words: Vec<String>,
-    /// It has an environment variable, which nobody here knows.
+    /// The line uses an environment variable, whose value is unknown here.
     pub has_variable: bool,
     /// A quote is not closed.
     pub unclosed_quote: bool,
 }
 
 impl ConfigLine {
-    /// A word, or nothing.
+    /// A word by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
     }
 
-    /// The words from one on.
+    /// The words from this position on.
     pub fn rest(&self, from: usize) -> &[String] {
         self.words.get(from..).unwrap_or(&[])
     }
@@ -61,7 +61,7 @@ fn line(text: &str, number: u32) -> ConfigLine {
                     'r' => '\r',
                     other => other,
                 });
-                // An expression keeps the backslash before what it escapes itself.
+                // Other escapes belong to a regular expression, so the backslash stays.
                 let kept =
                     escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
                 let word = word.get_or_insert_default();

@@ -7,7 +7,7 @@ use crate::notes::ConversionNotes;
 
 use super::lex::{ConfigLine, lines};
 
-/// What a section is.
+/// The kind of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionKind {
     Global,
@@ -20,7 +20,7 @@ pub enum SectionKind {
 #[derive(Clone, Debug)]
 pub struct HaproxySection {
     pub kind: SectionKind,
-    /// The word that begins it.
+    /// The keyword that begins the section.
     pub keyword: String,
     pub name: String,
     pub line: u32,
@@ -29,7 +29,7 @@ pub struct HaproxySection {
     pub lines: Vec<ConfigLine>,
 }
 
-/// Words that begin sections which are not carried over.
+/// Keywords of sections that are not converted.
 const OTHERS: [&str; 18] = [
     "userlist",
     "peers",
@@ -51,7 +51,7 @@ const OTHERS: [&str; 18] = [
     "stats-file",
 ];
 
-/// All sections but `defaults`, which are in those that inherit them.
+/// All sections except `defaults`, whose lines are in the sections that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
     let mut skipped: Option<(u32, u32)> = None;

@@ -1,4 +1,4 @@
-//! `server` lines: an address and many words.
+//! `server` lines: an address and its options.
 
 use crate::notes::ConversionNotes;
 use crate::{duration, value};
@@ -7,7 +7,7 @@ use super::bind::tls_version;
 use super::health_check::CheckTimes;
 use super::lex::ConfigLine;
 
-/// Words with a value that something is said of, or nothing.
+/// Options with a value that are reported or ignored.
 const VALUED: [&str; 22] = [
     "cookie",
     "id",
@@ -32,7 +32,7 @@ const VALUED: [&str; 22] = [
     "check-proto",
     "resolve-opts",
 ];
-/// Words without a value that change nothing here.
+/// Options without a value that have no effect here.
 const ALONE: [&str; 12] = [
     "no-ssl-reuse",
     "no-sslv3",
@@ -63,15 +63,14 @@ pub struct HaproxyServer {
     pub http2: bool,
     /// Connections begin with a header of the PROXY protocol, of this version.
     pub header: Option<&'static str>,
-    /// It asks an agent at this port.
+    /// The port and the interval of the server's agent check.
     pub agent: Option<(String, Option<u64>)>,
     pub slow_start: Option<u64>,
-    /// Stands behind the others.
     pub backup: bool,
     pub line: u32,
 }
 
-/// Reads one with the words of `default-server` before it; `None`: it cannot be reached so.
+/// Parses a `server` line after the options of `default-server`. `None` if the address cannot be used.
 pub fn read(
     line: &ConfigLine,
     defaults: &[String],
@@ -136,7 +135,7 @@ impl HaproxyServer {
 
     fn read_words(&mut self, words: &[String], line: &ConfigLine, notes: &mut ConversionNotes) {
         let mut words = words.iter().map(String::as_str);
-        // What only means something with `ssl` waits for it.
+        // TLS options are collected first, because they only apply if `ssl` is set.
         let mut waiting: Vec<(&'static str, &str)> = Vec::new();
         let mut ssl = self.tls.is_some();
         while let Some(word) = words.next() {
@@ -238,7 +237,7 @@ impl HaproxyServer {
                 let reason = format!("`{word}` of a server has no effect here");
                 notes.changed(line.number, &line.text(), &reason, "");
             }
-            // The cookie's own note says that its values are ours.
+            // The note about the `cookie` directive already covers the values.
             "cookie" => {}
             _ => {
                 let reason =
@@ -254,7 +253,7 @@ fn connection_limit(maxconn: &str) -> String {
     if maxconn == "0" { value::quote("off") } else { maxconn.to_owned() }
 }
 
-/// The name that servers are asked for, where it is fixed.
+/// The SNI for servers, if it is a constant.
 fn fixed_sni<'w>(
     sni: &'w str,
     line: &ConfigLine,

@@ -1,4 +1,4 @@
-//! What the lines of one proxy come to, those of `defaults` first: later lines take the place of earlier ones.
+//! The settings of one proxy. Inherited lines of `defaults` come first, and later lines replace earlier ones.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::section::HaproxySection;
 #[derive(Clone, Debug, Default)]
 pub struct ProxySettings {
     pub http: bool,
-    /// The mode is neither http nor tcp.
+    /// Set if the mode is neither http nor tcp.
     pub unsupported_mode: Option<ConfigLine>,
     pub disabled: bool,
     /// Times in milliseconds, by their name.
@@ -27,7 +27,7 @@ pub struct ProxySettings {
     /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
     pub rules: Vec<ConfigLine>,
     pub use_backends: Vec<ConfigLine>,
-    /// `server` and `server-template`, each with the `default-server` words before it.
+    /// `server` and `server-template` lines, each with the preceding `default-server` options.
     pub servers: Vec<(ConfigLine, Vec<String>)>,
     pub sticks: Vec<ConfigLine>,
     pub checks: Vec<ConfigLine>,
@@ -49,7 +49,7 @@ const SINGLE: [&str; 12] = [
     "retry-on",
 ];
 
-/// Options that something is made of; others are told.
+/// Options that are converted. Other options are reported.
 const OPTIONS: [&str; 12] = [
     "forwardfor",
     "httpchk",
@@ -73,7 +73,7 @@ impl ProxySettings {
         let overridden: HashSet<(&str, &str)> =
             section.lines.iter().map(|line| (line.word(0), line.word(1))).collect();
         for line in section.defaults.iter() {
-            // The proxy's own line says otherwise, so nothing is said of the inherited one.
+            // The proxy's own line replaces this one, so the inherited line needs no note.
             let own = (line.word(0), line.word(1));
             if overridden.contains(&own) && line.word(0) == "timeout" {
                 continue;

@@ -1,4 +1,4 @@
-//! Who keeps a client: cookies and tables of a backend, as the `sticky` of the service before it.
+//! Sticky sessions: cookies and stick tables of a backend become the service's `sticky`.
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
@@ -8,13 +8,13 @@ use super::lex::ConfigLine;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
 
-/// What a backend says of it.
+/// The stickiness of a backend.
 struct StickyLine {
     value: String,
     line: u32,
 }
 
-/// Writes that of the first backend which says so.
+/// Writes the stickiness of the first backend that has one.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,
@@ -53,7 +53,7 @@ fn backend_stickiness(
     found.map(|(value, line)| StickyLine { value, line: line.number })
 }
 
-/// `None`: cookies are not used so, which is noted.
+/// The `sticky` of a `cookie` line. `None`, with a note, for a mode that is not supported.
 fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> {
     let has = |word: &str| line.words.iter().any(|one| one == word);
     let name = ("name", value::quote(line.word(1)));
@@ -94,7 +94,7 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
     Some(value::table(&pairs))
 }
 
-/// Words of `cookie` that the cookie of a service does not have.
+/// Adds notes about the options of `cookie` that a service's cookie lacks.
 fn note_cookie_words(line: &ConfigLine, notes: &mut ConversionNotes) {
     let mut words = line.rest(2).iter().map(String::as_str);
     while let Some(word) = words.next() {

@@ -1,11 +1,11 @@
-//! What `global_defs` says.
+//! The settings of `global_defs`.
 
 use crate::duration;
 use crate::notes::ConversionNotes;
 
 use super::tree::BlockNode;
 
-/// What `global_defs` says that others need.
+/// The settings of `global_defs` that other blocks need.
 #[derive(Debug, Default)]
 pub struct GlobalDefs {
     pub version: u8,
@@ -15,7 +15,7 @@ pub struct GlobalDefs {
 }
 
 impl GlobalDefs {
-    /// One more block of them.
+    /// Reads another `global_defs` block.
     pub fn read(&mut self, node: &BlockNode, notes: &mut ConversionNotes) {
         for inner in &node.inner {
             match inner.word(0) {

@@ -5,7 +5,7 @@ use crate::{duration, value};
 
 use super::tree::BlockNode;
 
-/// A probe as TOML writes it; `None`: the server has no checker that is known.
+/// The health check as a TOML table. `None` if the server has no known checker.
 pub fn health_check(
     real: &BlockNode,
     delay: Option<u64>,
@@ -50,12 +50,12 @@ pub fn health_check(
     Some(value::table(&keys))
 }
 
-/// Whether a word of a real server begins a checker.
+/// Whether a keyword of a real server begins a checker.
 pub fn is_checker(word: &str) -> bool {
     word.ends_with("_CHECK") || matches!(word, "HTTP_GET" | "SSL_GET")
 }
 
-/// Words of checkers that something was made of, or that are reported where they are read.
+/// Keywords of checkers that are converted, or reported elsewhere.
 const READ: [&str; 14] = [
     "connect_timeout",
     "misc_timeout",
@@ -73,7 +73,7 @@ const READ: [&str; 14] = [
     "status_code",
 ];
 
-/// Reports what else a checker and its pages name.
+/// Reports the other keywords of a checker and its URLs.
 fn note_checker_words(node: &BlockNode, notes: &mut ConversionNotes) {
     for one in node.inner.iter().filter(|one| !READ.contains(&one.word(0))) {
         let (reason, instead) = match one.word(0) {
@@ -103,7 +103,7 @@ fn time(node: &BlockNode, name: &str) -> Option<u64> {
     duration::parse_seconds(node.get(name)?.word(1)).filter(|ms| *ms > 0)
 }
 
-/// What is asked; `None`: the line is no checker.
+/// The keys of the health check. `None` if the line is not a checker.
 fn check_keys(
     node: &BlockNode,
     host: Option<&str>,

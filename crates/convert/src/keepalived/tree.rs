@@ -4,21 +4,21 @@ use crate::notes::ConversionNotes;
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
-/// Lines that are kept.
+/// The limit of lines.
 const MOST: usize = 100_000;
 
 /// A line, and its block.
 #[derive(Clone, Debug, Default)]
 pub struct BlockNode {
-    /// Its words; never empty.
+    /// The words of the line; never empty.
     pub words: Vec<String>,
-    /// What is in its block.
+    /// The lines in its block.
     pub inner: Vec<BlockNode>,
     pub line: u32,
 }
 
 impl BlockNode {
-    /// A word, or nothing.
+    /// A word by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
     }

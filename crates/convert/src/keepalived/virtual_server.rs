@@ -18,7 +18,7 @@ const RANGE: u32 = 256;
 /// Where a virtual server is.
 struct VirtualServerAddress {
     listen: Vec<(String, u32)>,
-    /// The only port; `None`: any, or several.
+    /// The only port. `None` for a service with any port or several ports.
     port: Option<u16>,
     label: String,
 }
@@ -53,7 +53,7 @@ pub fn write(
             service.set_required("protocol", value::quote(&word.to_ascii_lowercase()), line)
         }
         Some(_) => {}
-        // Read as people mean it, and as it was once read; who relies on the other one is told.
+        // TCP was the default of earlier versions and is the likely intention. A note covers files that rely on UDP.
         None => notes.changed(
             node.line,
             &node.text(),
@@ -269,7 +269,7 @@ fn servers(
     }
 }
 
-/// Reports what else a real server names.
+/// Reports the other keywords of a real server.
 fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
     for inner in &real.inner {
         let word = inner.word(0);
@@ -277,7 +277,7 @@ fn note_server_words(real: &BlockNode, notes: &mut ConversionNotes) {
         {
             continue;
         }
-        // Times of checkers that stand outside of them count for these.
+        // Times outside a checker apply to the server's checkers.
         let reason = match word {
             "delay_loop" | "retry" | "delay_before_retry" | "warmup" | "alpha" => {
                 "times of a probe are written with its checker, or with the virtual server"
@@ -325,7 +325,7 @@ fn address(
     Some(std::net::SocketAddr::new(ip, port).to_string())
 }
 
-/// What else a virtual server may say.
+/// Reports the other keywords of a virtual server.
 fn note_rest(node: &BlockNode, notes: &mut ConversionNotes) {
     for one in &node.inner {
         match one.word(0) {

@@ -125,7 +125,7 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, u32)
     out
 }
 
-/// Words that something was made of.
+/// Keywords that are converted.
 const READ: [&str; 14] = [
     "interface",
     "virtual_router_id",
@@ -142,7 +142,7 @@ const READ: [&str; 14] = [
     "preempt",
     "use_vmac",
 ];
-/// Words without which nothing is missing.
+/// Keywords that are not needed.
 const NEEDLESS: [&str; 7] = [
     "state",
     "debug",
@@ -152,7 +152,7 @@ const NEEDLESS: [&str; 7] = [
     "lower_prio_no_advert",
     "higher_prio_send_advert",
 ];
-/// What words begin with that are left out, why, and what to use instead.
+/// Prefixes of keywords that are left out, the reason, and the replacement.
 const LEFT: [(&str, &str, &str); 8] = [
     (
         "authentication",

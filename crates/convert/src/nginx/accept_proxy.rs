@@ -1,4 +1,4 @@
-//! Whose headers of the PROXY protocol are believed.
+//! The senders whose PROXY protocol headers are trusted.
 
 use crate::value;
 

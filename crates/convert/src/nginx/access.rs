@@ -47,14 +47,14 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
     out
 }
 
-/// Modules and scripts that decide who is let in, whatever they are called.
+/// Whether a directive belongs to a module or script that authenticates clients.
 fn authenticates(name: &str) -> bool {
     let settings = ["_user_file", "_delay", "_set", "_key", "_claim", "_realm", "_type", "_leeway"];
     let own = name.starts_with("auth_") && !settings.iter().any(|word| name.contains(word));
     own && name != "auth_http" || name.starts_with("access_by_lua") || name == "js_access"
 }
 
-/// `limit_except METHODS { … }`: its rules for other methods. GET stands for HEAD too.
+/// The rules of `limit_except METHODS { … }` for other methods. GET includes HEAD.
 pub fn other_methods(
     level: &[Directive],
     scope: &DirectiveScope<'_>,

@@ -11,7 +11,7 @@ use super::tree::Directive;
 pub const READ: [&str; 6] =
     ["gzip", "gzip_types", "gzip_min_length", "brotli", "brotli_types", "brotli_min_length"];
 
-/// Writes it where all servers say so. `scopes`: theirs, the default one first.
+/// Writes the compression if all servers agree. `scopes`: the servers' scopes, the default server first.
 pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mut ConversionNotes) {
     let Some(scope) = scopes.first() else { return };
     if scopes.iter().any(|one| names(one) != names(scope)) {
@@ -25,7 +25,7 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
     let Some((first, line)) = coded.first().copied() else { return };
     let kind = if first == "br" { "brotli" } else { "gzip" };
     let mut pairs = vec![("codings", value::quote_all(&names(scope)))];
-    // nginx adds this one to whatever is written.
+    // nginx always compresses this type too.
     let mut types: Vec<&str> = vec!["text/html"];
     let listed = scope.get(&format!("{kind}_types"));
     let others = listed.iter().flat_map(|one| &one.args).map(String::as_str);

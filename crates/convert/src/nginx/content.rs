@@ -1,4 +1,4 @@
-//! What a server or a location does with a request, as rules.
+//! The content phase of servers and locations, as rules.
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
@@ -16,9 +16,9 @@ use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// What rules of one service refer to.
+/// The context of one service's rules.
 pub struct ContentWriter<'c, 't> {
-    /// The service speaks TLS.
+    /// The service uses TLS.
     pub tls: bool,
     /// The server's first name.
     pub name: Option<&'c str>,
@@ -89,7 +89,7 @@ const READ: [&str; 55] = [
     "proxy_protocol",
 ];
 
-/// Says what is not carried over at one level.
+/// Adds notes about the directives of one level that are not converted.
 pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     let believed =
         level.iter().any(|one| one.name == "real_ip_header" && one.word(0) == "proxy_protocol");
@@ -103,7 +103,7 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
 }
 
 impl ContentWriter<'_, '_> {
-    /// What a location comes to.
+    /// The rules of a location.
     pub fn location(
         &mut self,
         place: &LocationBlock<'_>,
@@ -122,7 +122,7 @@ impl ContentWriter<'_, '_> {
             .all("limit_req")
             .iter()
             .find_map(|limit| rate_limit::rule_limit(self.zones, self.notes, limit));
-        // Files are not served, so that all goes where nginx goes without one.
+        // Files are not served, so every request takes the fallback of `try_files`.
         let named = location::fallback(level)
             .filter(|_| !level.iter().any(|one| one.name == "proxy_pass"))
             .and_then(|name| self.named.iter().copied().find(|one| one.word(0) == name));
@@ -214,7 +214,7 @@ impl ContentWriter<'_, '_> {
         };
         let with = |path: &str| [&[("path", value::quote(path))][..], fields.as_slice()].concat();
         if let Some((when, to)) = self.internal_rewrite(level) {
-            // What the expression does not fit goes on as it is.
+            // A path that the expression does not match is forwarded unchanged.
             return vec![rule(when, &with(&to)), rule(RuleCondition::Is(true), &fields)];
         }
         match (target.uri, place.prefix) {

@@ -1,5 +1,4 @@
-//! Directives that are not carried over: those without which nothing is missing, and those for which there is
-//! something else.
+//! Directives that are not converted: those that are not needed, and those with a replacement.
 
 use crate::notes::{ConversionNotes, NoteKind};
 
@@ -7,7 +6,7 @@ use super::tree::Directive;
 
 type NginxDirective = (&'static [&'static str], NoteKind, &'static str, &'static str);
 
-/// Names; one that ends in `_` stands for all that begin so.
+/// Directive names. A name that ends in `_` is a prefix.
 const ROWS: &[NginxDirective] = &[
     (
         &[
@@ -362,7 +361,7 @@ const ROWS: &[NginxDirective] = &[
     ),
 ];
 
-/// Switches whose value here is what is always so.
+/// Switches whose value equals Steelyard's fixed behaviour.
 const AS_HERE: [(&str, &str); 6] = [
     ("proxy_redirect", "off"),
     ("proxy_pass_request_headers", "on"),
@@ -372,7 +371,7 @@ const AS_HERE: [(&str, &str); 6] = [
     ("ignore_invalid_headers", "on"),
 ];
 
-/// Says what is known of a directive.
+/// Adds the note about a directive.
 pub fn note_directive(directive: &Directive, notes: &mut ConversionNotes) {
     let name = directive.name.as_str();
     let fits = |row: &&NginxDirective| {

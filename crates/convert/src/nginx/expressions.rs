@@ -1,4 +1,4 @@
-//! What stands behind `proxy_pass` and `if`, taken apart.
+//! Parses the arguments of `proxy_pass` and `if`.
 
 use crate::condition::RuleCondition;
 use crate::notes::UnsupportedReason;
@@ -36,7 +36,7 @@ pub fn pass_target(pass: &Directive) -> Result<PassTarget<'_>, UnsupportedReason
     Ok(PassTarget { scheme, host, uri })
 }
 
-/// Words of `if` without the parentheses around all of them.
+/// The words of an `if` without the surrounding parentheses.
 pub fn if_words(args: &[String]) -> Vec<&str> {
     let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
     if let Some(first) = words.first_mut() {
@@ -104,7 +104,7 @@ fn search_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCo
     let (text, start) = text.strip_prefix('^').map_or((text, "*"), |rest| (rest, ""));
     let (text, end) = text.strip_suffix('$').map_or((text, "*"), |rest| (rest, ""));
     let grouped = text.strip_prefix('(').and_then(|body| body.strip_suffix(')'));
-    // An anchor binds to one alternative only, unless a group holds all of them.
+    // An anchor applies to one alternative only, unless a group encloses all of them.
     if grouped.is_none() && text.contains('|') && (start.is_empty() || end.is_empty()) {
         return None;
     }

@@ -5,7 +5,7 @@ use crate::value;
 
 use super::scope::DirectiveScope;
 
-/// Keys of `rewrite`. `host`: what `proxy_pass` names.
+/// The keys of `rewrite`. `host`: the host in `proxy_pass`.
 pub fn fields(
     scope: &DirectiveScope<'_>,
     host: &str,

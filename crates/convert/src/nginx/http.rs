@@ -40,7 +40,7 @@ pub fn convert(
     let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
     for map in of("map") {
-        // What nearly every file has for WebSockets.
+        // The usual map for WebSockets is not needed.
         match map.word(0) {
             "$http_upgrade" => {
                 notes.not_needed(map.line, &map.text(), "upgrades are passed on without being told")
@@ -95,7 +95,7 @@ fn vhost<'t>(
     ServerBlock { directive: server, listens, scope: outer.nested(level) }
 }
 
-/// A listener of both families takes what listens on either one at its port.
+/// A listener of both IP families covers listeners of one family on its port.
 fn join_families(vhosts: &mut [ServerBlock<'_>]) {
     let listens = vhosts.iter().flat_map(|vhost| &vhost.listens);
     let both: Vec<String> =
@@ -161,7 +161,7 @@ impl HttpWriter<'_, '_> {
         let servers: Vec<&ServerBlock<'_>> =
             shared.servers.iter().filter_map(|at| vhosts.get(*at)).collect();
         let Some(default) = servers.first().copied() else { return };
-        // What one server says of an address holds for all that listen there.
+        // Options of a listen address apply to all servers at that address.
         let said = |of: fn(&ListenAddress) -> bool| {
             let mut all = servers.iter().flat_map(|one| &one.listens);
             all.any(|one| of(one) && shared.listens.iter().any(|own| own.address == one.address))
@@ -204,13 +204,13 @@ impl HttpWriter<'_, '_> {
         rule::write(&name, rules, tls, document);
     }
 
-    /// Rules of all servers by their names, the default one's last and for every other name.
+    /// The rules of all servers by name. The default server's rules come last, and apply to every other name.
     fn rules(&mut self, servers: &[&ServerBlock<'_>], tls: bool) -> Vec<NginxRule> {
         let mut named: Vec<(RankedName, usize)> = Vec::new();
         for (at, server) in servers.iter().enumerate() {
             named.extend(server.names(self.notes).into_iter().map(|name| (name, at)));
         }
-        // Without wildcards elsewhere the default server's own names need no rules of their own.
+        // The default server's own names only need rules if another server has wildcards.
         let wild = named.iter().any(|(name, at)| name.rank.0 > 0 && *at > 0);
         named.retain(|(_, at)| *at > 0 || wild);
         named.sort_by_key(|(name, at)| (name.rank, *at));
@@ -276,7 +276,7 @@ impl HttpWriter<'_, '_> {
     }
 }
 
-/// What the servers are told of the client.
+/// The mode of `forwarded`, from the header fields that the servers set.
 fn forwarded_header(servers: &[&ServerBlock<'_>]) -> String {
     let mut mode = "keep";
     for server in servers {

@@ -14,12 +14,12 @@ pub struct ListenAddress {
     /// Connections begin with a header of the PROXY protocol.
     pub header: bool,
     pub quic: bool,
-    /// What asks for no known name comes here.
+    /// The default server of the address, for unknown names.
     pub default: bool,
     pub line: u32,
 }
 
-/// Reads one; `None`: there is no such listener.
+/// Parses a `listen` directive. `None` if there is no such listener.
 pub fn read(
     directive: &Directive,
     tls: bool,

@@ -1,7 +1,8 @@
 //! Locations in the order in which nginx looks at them, each as a condition on the path.
 //!
-//! nginx takes the exact one; else it remembers the longest prefix; unless that says `^~` the first expression that
-//! fits goes before it. First match wins with us, so that order is written out.
+//! nginx uses an exact match first. Otherwise it remembers the longest prefix. The first matching regular expression
+//! has priority over that prefix, unless the prefix has `^~`. Steelyard uses the first matching rule, so the rules are
+//! written in that order.
 
 use crate::condition::{RuleCondition, whole_path};
 use crate::notes::ConversionNotes;
@@ -17,13 +18,13 @@ enum LocationMatch {
     Regex { ignore_case: bool },
 }
 
-/// A location, and when it is taken.
+/// A location with its condition.
 #[derive(Clone, Debug)]
 pub struct LocationBlock<'t> {
     pub directive: &'t Directive,
     /// Locations around it, from the outermost on, whose directives it inherits.
     pub outer: Vec<&'t Directive>,
-    /// When, as far as earlier ones were not.
+    /// The condition, provided that no earlier location matched.
     pub when: RuleCondition,
     /// The prefix that `proxy_pass` may replace.
     pub prefix: Option<&'t str>,
@@ -31,14 +32,14 @@ pub struct LocationBlock<'t> {
     pub exact: bool,
 }
 
-/// A location as it is written.
+/// A location with its parsed arguments.
 #[derive(Clone)]
 struct FoundLocation<'t> {
     kind: LocationMatch,
     path: &'t str,
     directive: &'t Directive,
     outer: Vec<&'t Directive>,
-    /// What must hold for the locations around it, where its own path does not say so.
+    /// The condition of the surrounding locations, if the location's own path does not imply it.
     within: Option<RuleCondition>,
 }
 
@@ -57,7 +58,7 @@ impl<'t> FoundLocation<'t> {
         }
     }
 
-    /// Its own condition, without what comes before it.
+    /// The location's own condition, without the priority of earlier ones.
     fn condition(&self) -> RuleCondition {
         match self.kind {
             LocationMatch::Exact => exact_path(self.path),
@@ -69,7 +70,7 @@ impl<'t> FoundLocation<'t> {
     }
 }
 
-/// Locations of a level and of those within them, inner ones first.
+/// Collects the locations of a level and their nested locations, nested ones first.
 fn collect<'t>(
     level: &'t [Directive],
     outer: Option<&FoundLocation<'t>>,
@@ -95,7 +96,7 @@ fn collect<'t>(
         let mut found = FoundLocation { kind, path, directive, outer: Vec::new(), within: None };
         if let Some(outer) = outer {
             found.outer = [&outer.outer[..], &[outer.directive]].concat();
-            // A prefix within a prefix is longer than that; all else says nothing of what is around it.
+            // A prefix in a prefix location implies the outer condition. Other kinds do not.
             let longer = path.starts_with(outer.path) && outer.within.is_none();
             let implied = longer
                 && matches!(outer.kind, LocationMatch::Prefix | LocationMatch::Final)
@@ -117,7 +118,7 @@ pub fn named_locations(server: &[Directive]) -> Vec<&Directive> {
     server.iter().filter(named).collect()
 }
 
-/// Where `try_files` of a level leads when no file is there; `None`: to no named location.
+/// The named location to which `try_files` of a level falls back. `None` if the last argument is not a named location.
 pub fn fallback(level: &[Directive]) -> Option<&str> {
     let files = level.iter().find(|one| one.name == "try_files")?;
     files.args.last().map(String::as_str).filter(|last| last.starts_with('@'))

@@ -1,4 +1,4 @@
-//! Pools as they are asked for: by an upstream's name, or by an address in `proxy_pass`.
+//! Pools on demand: by an upstream's name, or by an address in `proxy_pass`.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
 
-/// What was asked for so far.
+/// The pools that were requested so far.
 pub struct UpstreamPools {
     names: UniqueNames,
     known: HashMap<(String, String), Vec<(String, String)>>,
@@ -30,7 +30,7 @@ pub struct PoolUse<'a> {
 }
 
 impl UpstreamPools {
-    /// None so far, with names that are taken.
+    /// An empty collection, with reserved names.
     pub fn new(names: UniqueNames) -> UpstreamPools {
         UpstreamPools { names, known: HashMap::new(), tables: Vec::new(), uses_empty_pool: false }
     }
@@ -41,7 +41,7 @@ impl UpstreamPools {
         empty_pool::NAME.to_owned()
     }
 
-    /// The pool's name; it is made when it is new.
+    /// The name of the pool for this use. Creates the pool if necessary.
     pub fn pool_name(
         &mut self,
         used: PoolUse<'_>,
@@ -83,7 +83,6 @@ impl UpstreamPools {
         name
     }
 
-    /// Writes all of them.
     pub fn write(self, document: &mut Document) {
         for table in self.tables {
             document.push(table);
@@ -94,7 +93,7 @@ impl UpstreamPools {
     }
 }
 
-/// How servers are spoken to.
+/// Writes the protocol, the timeouts and the retries towards servers.
 fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
@@ -112,14 +111,14 @@ fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &Direct
     write_retry(pool, scope);
 }
 
-/// All of that, to tell two uses of one upstream apart.
+/// A key of these settings, which distinguishes two uses of one upstream.
 fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
     let mut own = TomlTable::new("", 0, "");
     write_server_protocol(&mut own, used, scope);
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
 
-/// nginx verifies servers only when it is told to, by directives of what speaks to them.
+/// The `tls` of a pool. nginx does not verify servers by default; directives of the proxying location enable it.
 fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
     let prefix = directive_prefix(scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
@@ -134,7 +133,7 @@ fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
     value::table(&pairs)
 }
 
-/// What directives about servers begin with.
+/// The prefix of directives about servers.
 fn directive_prefix(scheme: &str) -> &'static str {
     if scheme.starts_with("grpc") { "grpc" } else { "proxy" }
 }

@@ -1,4 +1,4 @@
-//! `return`, `rewrite` and `if`: what nginx does before it looks at access and content.
+//! `return`, `rewrite` and `if`, which nginx runs before its access and content phases.
 
 use crate::condition::{RuleCondition, whole_path};
 use crate::value;
@@ -10,7 +10,7 @@ use super::tree::Directive;
 use super::variables::template;
 
 impl ContentWriter<'_, '_> {
-    /// What comes before any location: `return`, `rewrite` and `if` of a server, in their order.
+    /// The `return`, `rewrite` and `if` rules of a server, which precede its locations.
     pub(super) fn server_rules(&mut self, level: &[Directive]) -> Vec<NginxRule> {
         let mut out = Vec::new();
         for directive in level {
@@ -133,7 +133,7 @@ impl ContentWriter<'_, '_> {
         }
     }
 
-    /// An `if` that cannot be expressed: what it refuses is refused to all, the rest is left out.
+    /// The rules of an `if` that cannot be expressed. A denial applies to all requests, anything else is left out.
     fn unknown_condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
         let line = directive.line;
         let text = directive.text();
@@ -162,7 +162,7 @@ impl ContentWriter<'_, '_> {
             _ => return None,
         };
         let to = template(directive.word(1), self.tls, self.name).ok()?;
-        // nginx keeps the query unless the new one ends in `?`.
+        // nginx appends the query unless the replacement ends in `?`.
         let to = match to.strip_suffix('?') {
             Some(without) => without.to_owned(),
             None if to.contains('?') || to.contains("{query}") => to,

@@ -6,7 +6,7 @@ use crate::document::{Document, TomlTable};
 #[derive(Clone, Debug)]
 pub struct NginxRule {
     pub when: RuleCondition,
-    /// What it does, as TOML writes it.
+    /// The rule's actions, as keys and TOML values.
     pub keys: Vec<(&'static str, String)>,
     pub line: u32,
     pub text: String,
@@ -23,14 +23,14 @@ impl NginxRule {
         NginxRule { when, keys: vec![(key, value.into())], line, text: text.to_owned() }
     }
 
-    /// Only under a further condition, which comes first.
+    /// Adds a further condition, which is checked first.
     pub fn with_condition(mut self, scope: &RuleCondition) -> NginxRule {
         self.when = RuleCondition::All(vec![scope.clone(), self.when]);
         self
     }
 }
 
-/// Writes them in their order; what never holds is not written.
+/// Writes the rules in order, except those that never match.
 pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Document) {
     for rule in rules {
         let when = rule.when.simplify(tls);

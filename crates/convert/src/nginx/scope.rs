@@ -11,7 +11,8 @@ pub struct DirectiveScope<'t> {
     levels: Vec<Rc<ScopeLevel<'t>>>,
 }
 
-/// A level with the places of its directives by name: a level of thousands of servers is asked once for each of them.
+/// A level with an index of its directives by name. Without the index, a level with thousands of servers would be
+/// scanned for each of them.
 #[derive(Debug)]
 struct ScopeLevel<'t> {
     directives: &'t [Directive],

@@ -1,4 +1,4 @@
-//! `stream`: bytes that are passed on, by the name that TLS clients ask for where a `map` says so.
+//! `stream`: TCP forwarding, by SNI if a `map` selects the upstream.
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
@@ -151,7 +151,7 @@ impl StreamWriter<'_, '_> {
                 }
             }
         }
-        // nginx looks at whole names before those below a domain, and at the longest of these first.
+        // nginx prefers exact names to wildcards, and longer wildcards to shorter ones.
         let rank = |rule: &NginxRule| {
             let when = rule.when.to_when().unwrap_or_default();
             (when.contains("\"*."), std::cmp::Reverse(when.len()))

@@ -62,7 +62,7 @@ pub fn write(
         let reason =
             "clients must show certificates, and the authority that signs them is not named";
         notes.left_out(verify.line, &verify.text(), reason, "`tls.client.ca`");
-        // `check` refuses it, and with it the service: nobody is let in unverified.
+        // The configuration check rejects this table and thus the service, so that no unverified client is accepted.
         tls.set_required(
             "client",
             value::table(&[("verify", value::quote("required"))]),
@@ -74,7 +74,7 @@ pub fn write(
     document.push(tls);
 }
 
-/// What one server wants of its clients: where that stands, the authorities, whether it is required, the lists.
+/// The client verification of one server: the authority, whether a certificate is required, and the revocation list.
 #[derive(Clone, PartialEq, Eq)]
 struct ClientVerification {
     ca: String,
@@ -99,8 +99,9 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
     (asks && demand(scope).is_none()).then_some(verify)
 }
 
-/// Certificates of clients. A service judges all of them alike, and asks all connections or those of some names: where the
-/// servers differ beyond that, clients are refused rather than let in.
+/// The verification of client certificates for the whole service. A service uses one authority, and requests
+/// certificates on all connections or for some names. Where the servers differ beyond that, clients are rejected rather
+/// than accepted.
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
@@ -134,7 +135,7 @@ fn client_verification(
             .map(|(scope, _)| names(scope))
             .collect::<Option<Vec<_>>>()
             .map(|all| all.concat());
-        // The first server takes what asks for no name of any.
+        // Connections without a known name belong to the first server.
         match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
             Some(names) => pairs.push(("names", value::quote_all(&names))),
             None => {
@@ -147,7 +148,7 @@ fn client_verification(
     Some((value::table(&pairs), line))
 }
 
-/// The names of a server as patterns of hosts; `None`: one is none.
+/// The names of a server as host patterns. `None` if a name is not a pattern.
 fn names(scope: &DirectiveScope<'_>) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for name in scope.all("server_name").iter().flat_map(|one| &one.args) {

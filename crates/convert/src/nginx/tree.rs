@@ -1,4 +1,4 @@
-//! nginx's grammar: words, `;`, blocks, quotes and comments, and the files within what `nginx -T` prints.
+//! nginx's grammar: words, `;`, blocks, quotes and comments, and the files in the output of `nginx -T`.
 
 use std::collections::HashMap;
 
@@ -16,19 +16,18 @@ const INCLUDED: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directive {
     pub name: String,
-    /// What stands behind it.
     pub args: Vec<String>,
     pub block: Option<Vec<Directive>>,
     pub line: u32,
 }
 
 impl Directive {
-    /// An argument, or nothing.
+    /// An argument by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.args.get(at).map_or("", String::as_str)
     }
 
-    /// What is in its block.
+    /// The directives in its block.
     pub fn inner(&self) -> &[Directive] {
         self.block.as_deref().unwrap_or(&[])
     }
@@ -61,7 +60,7 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     include(main, &read, 0, &mut left, notes)
 }
 
-/// The files that the text is made of: name, first line, text.
+/// The files in the text: name, first line, text.
 fn files(text: &str) -> Vec<(String, u32, String)> {
     let mut out = vec![(String::new(), 1, String::new())];
     for (line, number) in text.lines().zip(1u32..) {
@@ -105,7 +104,7 @@ fn include(
             let mut found: Vec<&String> =
                 files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
             found.sort();
-            // Types of files, modules, and parameters of protocols that are not spoken.
+            // MIME types, modules, and parameters of protocols that Steelyard does not support.
             let usual = ["mime.types", "modules-enabled", "fastcgi", "uwsgi_params", "scgi_params"];
             if found.is_empty() && !usual.iter().any(|one| directive.word(0).contains(one)) {
                 notes.left_out(
@@ -155,7 +154,7 @@ struct Parser {
     peeked: Option<char>,
     line: u32,
     count: usize,
-    /// Where a quote begins that nothing closes.
+    /// The line of a quote that is never closed.
     open_quote: Option<u32>,
 }
 
@@ -296,7 +295,7 @@ impl Parser {
         out
     }
 
-    /// To the end of a block, whatever is in it.
+    /// Skips to the end of a block.
     fn skip(&mut self) {
         let mut depth = 1;
         while depth > 0 {

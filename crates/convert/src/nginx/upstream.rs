@@ -8,7 +8,7 @@ use crate::{duration, value};
 use super::directives;
 use super::tree::Directive;
 
-/// Fills a pool. `port`: where servers are that name none.
+/// Fills a pool. `port`: the port of servers that name none.
 pub fn fill(
     pool: &mut TomlTable,
     upstream: &Directive,

@@ -14,14 +14,14 @@ use super::tree::Directive;
 pub struct ServerBlock<'t> {
     pub directive: &'t Directive,
     pub listens: Vec<ListenAddress>,
-    /// Its directives in force.
+    /// The directives that apply to the server, inherited ones included.
     pub scope: DirectiveScope<'t>,
 }
 
 /// A name of a server, and how early nginx looks at it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RankedName {
-    /// Exact ones first, then wildcards from the longest on.
+    /// Exact names first, then wildcards from the longest to the shortest.
     pub rank: (u8, usize),
     /// The condition's key and text.
     pub key: &'static str,
@@ -78,7 +78,7 @@ impl<'t> ServerBlock<'t> {
         out
     }
 
-    /// Its rules, whatever the host.
+    /// The server's rules, without a condition on the host.
     pub fn rules(&self, context: &mut ContentWriter<'_, '_>) -> Vec<NginxRule> {
         let level = self.directive.inner();
         let mut out = context.server_rules(level);
@@ -110,8 +110,8 @@ impl<'t> ServerBlock<'t> {
     }
 }
 
-/// A location that ends in a slash and is passed on sends who asks without it there, before any other location but
-/// one of just that path.
+/// nginx redirects a request for `/a` to `/a/` if a location `/a/` forwards it. Only a location of exactly `/a` has
+/// priority.
 fn slash_redirects(places: &[location::LocationBlock<'_>]) -> Vec<NginxRule> {
     let mut known: Vec<&str> = places.iter().filter_map(|place| place.prefix).collect();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What single directives of HAProxy come to, one row each.
+//! Conversion of single HAProxy directives, one row each.
 
 use convert::dialect::Dialect;
 
@@ -127,7 +127,7 @@ const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
         "send-proxy = \"v2\"",
         false,
     ),
-    // Nobody is let in for whom a password was asked.
+    // Requests that needed a password are denied.
     (
         "http-request auth realm x if { path_beg /p } !{ http_auth(staff) }",
         "when = { path = \"/p*\" } deny = true",
@@ -142,7 +142,7 @@ fn haproxy_connections_and_answers() {
 }
 
 const REFUSALS: &[ConversionCase] = &[
-    // A part that cannot be written counts as met, also where it is negated.
+    // A part that cannot be expressed counts as true, even if it is negated.
     ("http-request deny if { path /p } { src -f /x }", "{ path = \"/p\" } deny = true", true),
     ("http-request deny if { path /p } !{ src -f /x }", "{ path = \"/p\" } deny = true", true),
     ("acl x unheard_of y\n http-request deny if x", "deny = true", true),
@@ -151,11 +151,11 @@ const REFUSALS: &[ConversionCase] = &[
     ("http-request tarpit if { path /p }", "{ path = \"/p\" } deny = true", false),
     ("http-request silent-drop if { path /p }", "{ path = \"/p\" } deny = true", false),
     ("http-request auth if { src -f /x }", "deny = true", true),
-    // A limit of clients that cannot be written is closed too, until somebody writes it.
+    // Rate limits that cannot be expressed deny everything until an operator replaces them.
     ("http-request deny if { sc_http_req_rate(0) gt 20 }", "deny = true", true),
     ("http-request deny unless { src_conn_rate lt 20 }", "deny = true", true),
     ("http-request deny if { sc_http_req_rate(0) gt 20 } or { src -f /x }", "deny = true", true),
-    // Whom it lets through cannot be told: nobody is.
+    // An `allow` that cannot be expressed allows nothing.
     (
         "http-request allow if { src -f /x }\n http-request deny if { path /p }",
         "when = { path = \"/p\" } deny = true",

@@ -1,4 +1,4 @@
-//! What single directives of nginx come to, one row each.
+//! Conversion of single nginx directives, one row each.
 
 use convert::dialect::Dialect;
 

@@ -1,4 +1,4 @@
-//! How a link address is learnt, confirmed, followed and given up.
+//! How a link address is learnt, confirmed, updated and discarded.
 
 use super::*;
 

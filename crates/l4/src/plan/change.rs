@@ -1,4 +1,4 @@
-//! From one snapshot to the next: which services changed, and what follows for all of them together. Pure.
+//! The change from one snapshot to the next: the changed services, and its consequences for all of them together. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -156,8 +156,8 @@ impl MapPlanner {
         }
     }
 
-    /// Addresses whose fragments are tracked: those of services, and return addresses. Where a service has every
-    /// address, also this machine's own.
+    /// Addresses whose fragments are tracked: addresses of services, and return addresses. If a wildcard service
+    /// exists, the host's addresses too.
     pub(super) fn update_addresses(&mut self, change: &mut PlannedChange) {
         let mut now: BTreeMap<IpAddr, u32> = BTreeMap::new();
         for key in self.vips.keys().filter(|key| !key.address.is_unspecified()) {

@@ -1,4 +1,4 @@
-//! Removed servers: they serve existing flows and get no new ones, until the sweep has seen no flow of theirs. Pure.
+//! Removed servers: they serve existing flows and get no new ones, until the sweep has seen no flow to them. Pure.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,11 +9,11 @@ use crate::connection_counts::ConnectionCounts;
 use crate::layout::ServerKey;
 use crate::map_write::{MapWrite, sort_writes};
 
-/// Sweeps in a row that must have seen no flow before an index is given to another.
+/// Consecutive sweeps without a flow before an index is reused.
 const QUIET: u8 = 2;
 
 impl MapPlanner {
-    /// Lets a server of a part leave.
+    /// Starts draining a server of a service.
     pub(super) fn drain_server(
         &mut self,
         part: &ServicePlan,
@@ -83,8 +83,7 @@ impl MapPlanner {
     }
 
     /// Handles a sweep: `flows` has the connections of each server, `begun` the new ones of each service. Removes
-    /// servers that were without connections for a while, and levels schedules. The second result are the released
-    /// indexes.
+    /// servers that had no connections for a while, and levels schedules. Returns the change and the released indexes.
     pub fn reclaim_drained(
         &mut self,
         connections: &ConnectionCounts,

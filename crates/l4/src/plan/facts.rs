@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::layout::ShareKey;
 
-/// The current facts. Those that grow with the servers are shared, because they are compared and stored with every
+/// The current facts. Large sets that grow with the servers are shared, because they are compared and stored with every
 /// change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
@@ -24,11 +24,11 @@ pub struct HostFacts {
     pub routed_servers: Arc<HashSet<IpAddr>>,
     /// Minute of the day, local time.
     pub minute: u16,
-    /// Why nothing can be forwarded at all: no interface, no rights.
+    /// The reason why nothing can be forwarded: no interface, or missing privileges.
     pub unavailable: Option<String>,
 }
 
-/// Counts who still needs something.
+/// Counts the uses of each key.
 #[derive(Clone, Debug)]
 pub struct UseCounts<K>(HashMap<K, u32>);
 
@@ -71,12 +71,12 @@ impl<K: std::hash::Hash + Eq + Copy> UseCounts<K> {
     }
 }
 
-/// Which shares are in use, and what follows: the return addresses in use, and whether clients' addresses are preserved
-/// anywhere.
+/// The uses of shares, and the values derived from them: the return addresses in use, and whether any share preserves
+/// clients' addresses.
 #[derive(Clone, Debug, Default)]
 pub struct ShareUses {
     shares: UseCounts<ShareKey>,
-    /// By return address; `None` for shares that preserve the client's.
+    /// By return address. `None` for shares that preserve the client's address.
     return_addresses: UseCounts<Option<IpAddr>>,
     /// By whether they are of all ports.
     by_kind: UseCounts<bool>,

@@ -8,8 +8,8 @@ use crate::connection_counts::ConnectionCounts;
 use crate::map_write::MapWrite;
 
 impl MapPlanner {
-    /// Levels every schedule that follows connections. Only entries that differ are written, and each of them names a
-    /// server of the pool before and after, so that no packet sees anything half done.
+    /// Levels every schedule that follows connections. Only differing entries are written. Each of them names a server
+    /// of the pool before and after, so that a packet never sees an invalid entry.
     pub(super) fn level_schedules(
         &mut self,
         connections: &ConnectionCounts,
@@ -58,7 +58,7 @@ fn count_turns(entries: &[u32]) -> HashMap<u32, u32> {
     turns
 }
 
-/// From the first entry that differs to the last; `None` where all are equal. Both have the same length.
+/// The range from the first to the last differing entry. `None` if all are equal. Both lists have the same length.
 fn changed_range(old: &[u32], new: &[u32]) -> Option<(u32, Vec<u32>)> {
     let first = old.iter().zip(new).position(|(old, new)| old != new)?;
     let last = old.iter().zip(new).rposition(|(old, new)| old != new)?;

@@ -1,4 +1,4 @@
-//! Which service each address and port belongs to, over all services. Pure.
+//! The service of each address and port, over all services. Pure.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,9 +10,9 @@ use super::encoding::VipKey;
 use super::service_plan::Obstacle;
 use crate::abi;
 
-/// A range with at most this many ports of one address is written port by port. Longer ranges, and those of every
-/// address, go into the lists of ranges. A service of every address leaves this machine's own addresses alone, except
-/// for named ports.
+/// Ranges of up to this many ports of one address are written port by port. Longer ranges, and ranges of wildcard
+/// addresses, are written as lists. A wildcard service excludes the host's own addresses, except for ports named
+/// explicitly.
 const SPELLED_OUT: u16 = 64;
 
 /// A listener of a service.

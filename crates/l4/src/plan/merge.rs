@@ -73,7 +73,7 @@ impl MapPlanner {
         }
     }
 
-    /// Releases the entries of a plan that did not fit; none of it was written.
+    /// Releases the entries of a plan that did not fit. Nothing of it was written.
     fn release_failed(&mut self, part: &ServicePlan, old: &ServicePlan) {
         for (index, region) in &part.share_lists {
             if old.share_lists.get(index) != Some(region) {
@@ -197,8 +197,8 @@ impl MapPlanner {
         }
     }
 
-    /// Flags: whether there are shares, shares that preserve the client's address, and shares of one port beside those
-    /// of all ports.
+    /// Flags: whether shares exist, whether any of them preserves the client's address, and whether shares of one port
+    /// exist beside shares of all ports.
     pub(super) fn share_flags(&self) -> u32 {
         let needs = &self.share_uses;
         (if needs.is_used() { abi::CONFIG_NAT } else { 0 })

@@ -78,7 +78,7 @@ pub(super) fn eligible_servers(view: &PoolView, source: &PlanSource<'_>) -> BTre
     each.flat_map(|family| choose_servers(view, source, family)).map(|(at, _)| at).collect()
 }
 
-/// The families that choose separately: those of the listeners, where some server does not serve all of them.
+/// The families with separate pools: the listeners' families, if some server does not serve all of them.
 fn pool_families(source: &PlanSource<'_>, view: &PoolView) -> Vec<PoolFamily> {
     let listens = |v4| source.packets.listen.iter().any(|span| span.address.is_ipv4() == v4);
     let both = |family| {

@@ -14,7 +14,7 @@ use crate::layout::{ArrayRegion, ServerKey, ShareKey};
 /// The contents of the maps.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveredMaps {
-    /// Which service each address belongs to.
+    /// The service of each address.
     pub vips: BTreeMap<VipKey, abi::Vip>,
     pub servers: BTreeMap<u32, abi::Server>,
     /// Shares with their index.
@@ -27,7 +27,7 @@ pub struct RecoveredMaps {
 }
 
 impl MapPlanner {
-    /// Adopts the contents of the maps. The next change writes everything again and removes what it does not claim.
+    /// Adopts the contents of the maps. The next change rewrites everything, and removes unclaimed entries.
     pub fn recover(&mut self, found: RecoveredMaps) {
         for vip in found.vips.values() {
             let ranges = vip.owner.iter().take(vip.ranges as usize).copied();
@@ -46,7 +46,7 @@ impl MapPlanner {
         }
         let mut recovered = UnclaimedMaps::default();
         for (index, pool) in &found.pools {
-            // No service has this name: the index becomes free when all pools were written again.
+            // No service has this name, so the index becomes free once all pools were rewritten.
             self.layout.pools.adopt((u32::MAX, *index), *index);
             let region = ArrayRegion { first: pool.first, length: pool.length };
             recovered.schedule.extend(self.layout.schedule.adopt(region));

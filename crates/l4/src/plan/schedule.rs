@@ -6,7 +6,7 @@ pub const TURNS: u64 = 4_096;
 /// Entries of the table of `balance = "source"`: as in the request plane.
 pub const SOURCE_TABLE: u32 = 16_381;
 
-/// Entries of a schedule that is levelled each second, for each server, and the most of them.
+/// Entries per server of a schedule that is levelled each second, and the limit of entries.
 const LEVEL_STEPS: usize = 64;
 /// Bounds the length of a schedule, which a change of weights rewrites whole.
 const LEVELS: usize = 1_024;

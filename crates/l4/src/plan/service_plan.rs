@@ -73,7 +73,7 @@ pub enum Obstacle {
     /// One address has too many ranges.
     #[error("{address} has more than {} ranges of ports in all", abi::PORT_RANGES)]
     Ranges { address: IpAddr },
-    /// Every port of the address that this machine begins its own connections from.
+    /// The service takes every port of the source address of this host's own connections.
     #[error(
         "it takes every port of {0}, from which this machine's own connections to its servers come: their answers, and \
          whatever listens here, would be taken too; listen on ports of it, or on an address that is used for nothing else"
@@ -141,7 +141,7 @@ fn service_flags(source: &PlanSource<'_>, part: &ServicePlan) -> u32 {
         |(_, server): &(ServerKey, abi::Server)| u32::from(server.flags) & abi::SERVER_LOCAL != 0;
     let local = nat && part.servers.values().any(local);
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
-    // Packets for this host go unchanged; the host has SYN cookies of its own.
+    // Packets for this host are not translated, and the host has its own SYN cookies.
     flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
     if is_shared(source) {
         flags |= abi::SERVICE_SHARED;
@@ -168,8 +168,8 @@ fn service_value(source: &PlanSource<'_>, part: &ServicePlan, pool: Option<u32>)
     let flags = service_flags(source, part);
     let cookies = flags & abi::SERVICE_COOKIES != 0;
     let caps = &guard.source;
-    // Without the answers a flood can only be rate-limited: to the rate that would keep half-open connections at the
-    // threshold.
+    // With direct return, replies are not visible. A flood can then only be rate-limited, to the rate that keeps
+    // half-open connections at the threshold.
     let slowed = guard.half_open.filter(|_| direct);
     let per_second = slowed.map(|most| {
         let seconds = u32::try_from(timers.embryonic.as_secs()).unwrap_or(u32::MAX).max(1);
@@ -292,7 +292,7 @@ fn server_value(
     }
     if source.facts.local_addresses.contains(&key.address) {
         flags |= abi::SERVER_LOCAL;
-        // Packets for this host arrive at the service's own port, because nothing is translated.
+        // Without translation, packets for this host arrive at the service's own port.
         if key.port != 0 && source.packets.listen.iter().any(|span| span.first != key.port) {
             flags = abi::SERVER_LOCAL;
         }

@@ -31,7 +31,7 @@ pub(super) struct DrainingServer {
     pub server: abi::Server,
     /// Shares that its flows may use.
     pub shares: Vec<ShareKey>,
-    /// Its list of them.
+    /// The list of the server's shares.
     pub share_list: ArrayRegion,
     /// Sweeps in a row that saw no flow.
     pub idle_sweeps: u8,
@@ -121,7 +121,7 @@ impl MapPlanner {
         }
     }
 
-    /// Addresses of servers that need a next hop, with its index; `None`: unchanged since the last call.
+    /// The servers' addresses that need a next hop, with its index. `None` if unchanged since the last call.
     pub fn take_next_hops(&mut self) -> Option<Vec<(IpAddr, u32)>> {
         std::mem::take(&mut self.next_hops_changed).then(|| self.next_hops())
     }

@@ -45,13 +45,14 @@ impl FlowEntry {
 pub enum PutResult {
     /// The entry is in the table now.
     Done,
-    /// Another entry with its key, or in its place, stays.
+    /// Another entry has the same key or position, and was not changed.
     Occupied,
     /// There is no room.
     Full,
 }
 
-/// The hash of a connection as its client sees it, as `flow_fingerprint` of the datapath. `proto` separates families of keys.
+/// The hash of a connection from the client's side, equal to `flow_fingerprint` of the datapath. `proto` separates
+/// families of keys.
 pub fn flow_fingerprint(
     secret: &FlowHashSecret,
     (source, source_port): (IpAddr, u16),
@@ -87,7 +88,7 @@ fn entry_word(fingerprint: u64, low: u32, deadline: u32) -> u64 {
     u64::from(deadline) << 40 | (fingerprint >> 24 & 0xff) << 32 | u64::from(low)
 }
 
-/// Ticks until the deadline of a word, which has 24 bits; not positive: expired.
+/// Ticks until the deadline of a word, which has 24 bits. Zero or less means expired.
 fn remaining_ticks(word: u64, tick: u32) -> i32 {
     ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32) >> 8
 }
@@ -152,8 +153,8 @@ impl FlowHashTable {
         (word >> 32 & 0xff == fingerprint >> 24 & 0xff).then_some(word as u32)
     }
 
-    /// Enters a word for a fingerprint. An existing one is changed only with `over` or when it has expired. Without
-    /// room the entry that expires first is evicted.
+    /// Enters a word for a fingerprint. An existing word is only changed with `over`, or when it has expired. Without
+    /// room, the entry that expires first is evicted.
     pub fn put(
         &self,
         fingerprint: u64,
@@ -196,7 +197,7 @@ impl FlowHashTable {
                 self.words.store(at + SLOTS_IN_BUCKET, word);
                 return PutResult::Done;
             }
-            // Filling the emptier bucket first keeps both from being full long before the table is.
+            // Filling the emptier bucket first delays the moment when both buckets are full.
             let full = |bucket: usize| {
                 (0..SLOTS_IN_BUCKET).filter(|at| self.words.load(bucket + at) != 0).count()
             };

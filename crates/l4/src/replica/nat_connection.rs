@@ -12,7 +12,7 @@ pub(super) const RECORD: usize = abi::Record::SIZE / 8;
 /// A live translated connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NatConnection {
-    /// Its hash, as its client sees it.
+    /// The connection's hash from the client's side.
     pub fingerprint: u64,
     pub state: State,
     /// Ticks until the entry expires.

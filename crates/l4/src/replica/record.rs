@@ -101,7 +101,7 @@ impl ReplicaTables {
         let middle = u32::from(connection.protocol) | cookie << 8;
         let deadline = tick.wrapping_add(connection.ttl_ticks);
         self.records.store(first, record_word(deadline, middle, connection.state));
-        // The other machine allocated this port last, so the next one here is the one after it.
+        // The peer allocated this port last, so the next allocation here starts after it.
         self.hands.store(connection.share as usize * HAND_WORDS, u64::from(slot.share_index) + 1);
         PutResult::Done
     }
@@ -157,7 +157,7 @@ impl ReplicaTables {
         }
     }
 
-    /// Sets the phase of another machine's translated connection; `None` where it is unknown. `may`: whether a
+    /// Sets the phase of a peer's translated connection. `None` if the connection is unknown. `may`: whether a
     /// connection of this server index may be changed.
     pub fn put_phase(
         &self,
@@ -176,7 +176,7 @@ impl ReplicaTables {
         if old & 0xff <= State::Claimed as u64 {
             return None;
         }
-        // The server is in the seventh word.
+        // The server index is in the seventh word.
         if !may(self.records.load(first + 6) as u32) {
             return Some(PutResult::Occupied);
         }

@@ -1,4 +1,4 @@
-//! Writes in words, so that rows can be read.
+//! Writes as text, so that rows are readable.
 
 use l4::abi::{self, Method};
 use l4::map_write::MapWrite;
@@ -81,7 +81,7 @@ fn described(server: &abi::Server) -> String {
     format!("{address}:{} of {} {flags}{shares}", server.port, server.service)
 }
 
-/// What is taken away.
+/// The text of a removal.
 fn dropped(write: &MapWrite) -> String {
     let ip = |bytes: [u8; 16]| from_mapped_bytes(bytes).to_string();
     let four = |bytes: [u8; 4]| std::net::Ipv4Addr::from(bytes).to_string();

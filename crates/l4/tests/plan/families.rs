@@ -1,4 +1,4 @@
-//! What a service takes and who can have it: families of `nat` apart, every address without this machine's own, and
+//! Listeners and pools by IP family: separate pools with `nat`, wildcard services without the host's addresses, and
 //! shares of one port beside shares of all ports.
 
 use std::collections::HashSet;
@@ -77,7 +77,7 @@ fn each_family_of_nat_has_its_own_servers_with_their_weights() {
     }
 }
 
-/// Where all of a family are down its clients have them all, whatever the other family has.
+/// If all servers of a family are down, its clients get all of them, regardless of the other family.
 #[test]
 fn each_family_depends_on_its_own_servers() {
     let mut bench = PlannerFixture::new();
@@ -104,7 +104,7 @@ fn a_server_of_this_machine_has_both_families() {
     assert!(!v6.contains(&"10.0.0.1".parse().unwrap()), "{v6:?}");
 }
 
-/// The datapath is told of pairs of shares before a port is taken of the second kind, and again when they are over.
+/// The flag for pairs of shares is written before the second kind of share, and cleared after it.
 #[test]
 fn port_pairs_are_flagged_before_shares_of_both_kinds() {
     let one = service("one", "nat", "203.0.113.10:80", "") + &pool("one", &["10.0.0.1:80"], "");
@@ -137,7 +137,7 @@ fn port_pairs_are_flagged_before_shares_of_both_kinds() {
     assert_eq!(pairs(&over), [false], "{:?}", words(&over));
 }
 
-/// Addresses that a service of every address leaves alone are those of this machine, as long as there is one.
+/// A wildcard service excludes the host's addresses, which are written while such a service exists.
 #[test]
 fn this_machines_addresses_are_known_where_a_service_has_every_address() {
     let mut bench = PlannerFixture::new();
@@ -161,7 +161,7 @@ fn this_machines_addresses_are_known_where_a_service_has_every_address() {
     assert!(!own(&maps), "no service has every address");
 }
 
-/// The address that this machine's own connections come from cannot be taken whole.
+/// A service may not take every port of the source address of this host's own connections.
 #[test]
 fn every_port_of_the_address_of_our_own_connections_is_refused() {
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();

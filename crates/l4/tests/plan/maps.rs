@@ -1,5 +1,5 @@
-//! A model of the maps: writes are carried out one by one, and after each of them every reference that a packet can
-//! follow must be valid. Indexes are resolved, so that maps with different histories can be compared.
+//! A model of the maps. Writes are applied one by one, and after each write every reference that a packet can follow
+//! must be valid. Indexes are resolved, so that maps with different histories can be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ fn vip6(key: &abi::Vip6) -> VipKey {
 }
 
 impl SimulatedMaps {
-    /// Carries writes out, and looks after each of them.
+    /// Applies writes, and checks the maps after each of them.
     pub fn apply(&mut self, writes: &[MapWrite]) {
         for write in writes {
             self.write(write);
@@ -163,7 +163,7 @@ impl SimulatedMaps {
         Ok(())
     }
 
-    /// What a packet finds, without any index.
+    /// The entries that a packet finds, without any index.
     pub fn resolved(&self) -> BTreeMap<String, String> {
         let mut out = BTreeMap::new();
         for (key, vip) in &self.vips {
@@ -227,7 +227,7 @@ impl SimulatedMaps {
         format!("{plain:?} {servers:#?} {second}")
     }
 
-    /// What the next process reads.
+    /// The maps that the next process reads.
     pub fn found(&self) -> RecoveredMaps {
         let used = (abi::SERVER_SERVES | abi::SERVER_RESETS) as u8;
         let servers: BTreeMap<u32, abi::Server> = self

@@ -13,7 +13,7 @@ use model::id::{PoolId, ServerId, ServiceId};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
 use model::stats::{ServerStats, ServiceStats};
 
-/// Room for everything that these tests speak of.
+/// Room for all objects of these tests.
 pub const CAPACITY: MapCapacity = MapCapacity {
     services: 16,
     pools: 32,
@@ -47,13 +47,13 @@ fn server_of(text: &str) -> String {
     }
 }
 
-/// A planner with the pictures that it was shown.
+/// A planner with the snapshots it received.
 pub struct PlannerFixture {
     pub planner: MapPlanner,
     pub facts: HostFacts,
     /// States of servers by address; the others are up.
     pub states: HashMap<SocketAddr, ServerState>,
-    /// Servers that go on with clients that stick to them while they drain.
+    /// Draining servers that still serve their sticky clients.
     pub sticky_services: HashSet<SocketAddr>,
     services: HashMap<String, Arc<ServiceView>>,
     pools: HashMap<String, Arc<PoolView>>,

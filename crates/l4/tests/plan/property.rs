@@ -1,5 +1,5 @@
-//! Property: after any history the maps equal those of the last snapshot alone, and after every single write a packet
-//! finds valid entries.
+//! Property: after any history the maps equal those of the last snapshot alone. After every single write a packet finds
+//! valid entries.
 
 use super::maps::SimulatedMaps;
 use super::pictures::{PlannerFixture, pool, service};

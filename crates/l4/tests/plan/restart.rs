@@ -19,7 +19,7 @@ fn config(names: &[&str]) -> String {
     format!("[packets]\nreturn = [\"10.0.0.254\"]\n{}", all.concat())
 }
 
-/// Maps after a configuration, and the planner of the process that comes next.
+/// Maps after a configuration, and the planner of the next process.
 fn after(text: &str) -> (SimulatedMaps, PlannerFixture, PlannerFixture) {
     let mut first = PlannerFixture::new();
     let mut maps = SimulatedMaps::default();

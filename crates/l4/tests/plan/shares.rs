@@ -72,8 +72,7 @@ fn shares_are_made_as_forecasts_reckon_with_them() {
         assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);
         let found = made(&bench.planner);
         assert_eq!(found, forecast(&config), "{flows}");
-        // All shares of a service have the same size, whichever was made first, and half of the ports is left for the
-        // next service.
+        // All shares of a service have the same size, and half of the ports is left for the next service.
         let first = found[&("10.0.0.1".parse().unwrap(), 80, TCP)];
         assert_eq!(first, (2, u64::from(first.2) * 2, (flows / 32).min(64_510)));
         assert_eq!(found[&("10.0.0.8".parse().unwrap(), 80, TCP)], first);

@@ -21,7 +21,7 @@ fn nat(keys: &str) -> String {
     web("nat", keys, &["10.0.0.1:8080"], "source = \"10.0.0.254\"")
 }
 
-/// What changes, before, after, and the writes.
+/// The name of the change, the configurations before and after, and the writes.
 type WriteCase = (&'static str, String, String, Vec<&'static str>);
 
 /// Changes of servers, which do not change the rest.
@@ -261,7 +261,7 @@ fn what_this_machine_is_decides_too() {
     for (text, mut bench, config, expected) in rows {
         assert!(words(&bench.change(&config).writes).contains(&expected.to_owned()), "{text}");
     }
-    // Translated packets for a server here arrive at the service's port: nothing would listen at another one.
+    // Translated packets for a server on this host arrive at the service's port; no process listens at another port.
     for (listens, expected) in [
         ("10.0.0.1:80", "server 0 10.0.0.1:80 of 0 takes+serves+local list 0+1"),
         ("10.0.0.1:8080", "server 0 10.0.0.1:8080 of 0 local list 0+1"),

@@ -136,7 +136,7 @@ fn twice_the_servers_carry_twice_the_rate() {
     }
 }
 
-/// Opens and closes connections at a rate for 18 s. Returns how many found no port.
+/// Opens and closes connections at a rate for 18 s. Returns how many found no free port.
 fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
     let packet = |flags| tcp("192.0.2.7:1", VIP4, flags).bytes();
     let mut open = packet(SYN);
@@ -157,7 +157,7 @@ fn goes_on(world: &mut DatapathTestbed, rate: f64) -> u32 {
                 continue;
             }
             assert_eq!(program.test_run(&close, 0, 1).unwrap().return_code, TX);
-            // The server's ends, as it has got them.
+            // The addresses and ports that the server received.
             answer[26..30].copy_from_slice(&got.packet[30..34]);
             answer[30..34].copy_from_slice(&got.packet[26..30]);
             answer[34..36].copy_from_slice(&got.packet[36..38]);

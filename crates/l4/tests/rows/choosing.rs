@@ -21,7 +21,7 @@ fn world() -> Option<DatapathTestbed> {
     Some(world)
 }
 
-/// The server that a packet goes to.
+/// The server to which a packet is forwarded.
 fn chosen(world: &DatapathTestbed, packet: &TestPacket) -> u32 {
     let out = world.expect("choice", &packet.bytes(), Outcome::Forwarded, TX);
     (0..64).find(|server| out[..6] == link(*server)).unwrap()
@@ -270,7 +270,7 @@ fn what_began_elsewhere_is_chosen_by_its_ends() {
     let mut had = std::collections::BTreeSet::new();
     for n in 1..=40u16 {
         let ack = TestPacket { flags: ACK, sport: n, ..from("192.0.2.7:1") };
-        // The turn of the other machine is somewhere else.
+        // Advances the round robin of the other plane.
         chosen(&other, &TestPacket { sport: 1_000 + n, ..from("192.0.2.7:1") });
         let server = chosen(&one, &ack);
         assert_eq!(chosen(&other, &ack), server, "port {n}");
@@ -284,7 +284,7 @@ fn what_began_elsewhere_is_chosen_by_its_ends() {
     assert_eq!(chosen(&one, &ack), before, "after it was forgotten");
 }
 
-/// Every address, as in `0.0.0.0:*`: packets to this machine itself are its own, except for named ports.
+/// A wildcard service such as `0.0.0.0:*`: packets to the host itself are excluded, except for ports named explicitly.
 #[test]
 fn a_service_of_every_address_leaves_the_hosts_own_alone() {
     let Some(world) = world() else { return };

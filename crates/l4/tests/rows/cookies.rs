@@ -1,5 +1,5 @@
-//! Rows of SYN cookies: the reply to a SYN during a flood, and which ACK opens a connection. `shifted` has what
-//! follows.
+//! Rows of SYN cookies: the reply to a SYN during a flood, and which ACK opens a connection. `shifted` tests the
+//! packets after that.
 
 use l4::abi::{self, Interface, Method, Outcome};
 

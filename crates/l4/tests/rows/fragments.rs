@@ -1,4 +1,4 @@
-//! Rows of fragments: the first decides, later ones follow, whatever the method.
+//! Rows of fragments: the first fragment decides, and later ones follow, with every method.
 
 use l4::abi::{Method, Outcome};
 
@@ -72,7 +72,7 @@ fn without_the_first_they_end_by_name() {
     world.expect("over TCP's header", &overlap.bytes(), Outcome::BadFragment, DROP);
 }
 
-/// `ping -s 4000` at a service's address, and whatever else is cut and not for a service.
+/// `ping -s 4000` to a service's address, and other fragments that match no service.
 #[test]
 fn fragments_of_other_protocols_are_the_hosts() {
     let Some(world) = world(Method::Mac) else { return };

@@ -76,7 +76,7 @@ fn a_service_that_shares_nothing_does_not_ask() {
     let Some(world) = both(Method::Mac) else { return };
     hold(&world, 0);
     ENDS.iter().for_each(|(client, vip)| drop(world.forwarded(vip, &syn(client, vip, 7))));
-    // A service has a shared address and one of its own.
+    // A service has a shared and an unshared address.
     share(&world);
     holds(&world).retain(&BTreeSet::from([ip(VIPS[0])])).unwrap();
     assert_eq!(holds(&world).leased_until(ip(VIPS[1])).unwrap(), None);

@@ -57,7 +57,7 @@ fn retransmissions_are_attributed_to_the_side_of_the_loss() {
     // Reordering: the missing bytes arrive soon.
     talk.after(MS).say(data(1, 4_001, 1_000));
     talk.after(MS).say(data(1, 3_001, 1_000));
-    // Keep-alive probes and acknowledgements are no losses.
+    // Keep-alive probes and acknowledgements do not count as losses.
     talk.after(500 * MS).say(data(0, 100, 1));
     talk.say(data(0, 101, 0));
     talk.say(data(0, 101, 0));
@@ -89,7 +89,7 @@ fn windows_that_stand_closed_or_small_are_timed() {
         talk.say(PacketSample { window, ..data(0, 1, 0) })
     };
     says(&mut talk, 0);
-    // The server probes a closed window with one byte, and with an old one: neither is a loss.
+    // The server probes a closed window with one byte, and with an old byte. Neither counts as a loss.
     talk.after(100 * MS).say(data(1, 1, 1));
     talk.say(data(1, 0, 1));
     says(&mut talk, 0);
@@ -225,7 +225,7 @@ fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
     let Some(mut talk) = SampledConversation::new(Method::Mac) else { return };
     let plane = |talk: &SampledConversation| sampling_counters(&talk.world.plane).unwrap();
     let mut n = 0;
-    // Four entries of one set, and one that finds it full.
+    // Fills the four entries of one set, and sends one more connection.
     while plane(&talk).full == 0 {
         talk.world.send(&of(n, SYN));
         n += 1;
@@ -240,7 +240,7 @@ fn a_full_table_is_counted_and_gives_way_to_others_only_when_it_was_read() {
     talk.world.pass_ticks(240);
     talk.world.send(&last);
     assert_eq!(plane(&talk), SamplingCounters { started: all + 1, full: 1, evicted: 1, unread: 0 });
-    // Without a reader nothing is evicted, however old it is.
+    // Without a reader no entry is evicted, regardless of its age.
     let mut config = talk.world.plane.config.get(&0).unwrap().unwrap();
     config.clock_ns += 1_000 << abi::TICK_SHIFT;
     config.swept -= 2_000;
@@ -333,7 +333,7 @@ proptest! {
         for (pause, glance) in packets {
             let over = (talk.model.ended || talk.model.fins != [false; 2]) && glance.flags & SYN != 0;
             let late = talk.model.syn.is_none() && glance.flags & SYN != 0;
-            // Another connection begins here, and has its own row.
+            // A new connection begins here, and has a separate row.
             if over || late || glance.side == 0 && talk.model.halves[0].packets == 0 && glance.flags & RST != 0 {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Pins and versions: a running plane is taken over, another ABI is rejected, and removal leaves nothing.
+//! Pins and versions: a running plane is adopted, another ABI is rejected, and removal leaves nothing.
 
 use bpf::{LoadError, PinDirectory};
 use l4::abi::{Method, Outcome};

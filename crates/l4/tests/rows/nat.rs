@@ -131,8 +131,8 @@ fn a_port_is_used_again_only_by_the_rules() {
     );
 }
 
-/// A server that still knows the port answers a SYN for its old connection; the client resets that one and sends its
-/// SYN again.
+/// A server with an old connection on this port answers a SYN with an ACK. The client resets that connection and
+/// retransmits its SYN.
 #[test]
 fn a_syn_that_met_an_old_connection_may_come_again() {
     let Some(world) = world() else { return };

@@ -13,7 +13,7 @@ struct OutcomePlanes {
     guarding: DatapathTestbed,
 }
 
-/// Leads a packet of the family of `index` to an outcome; `None` where the test may not load programs.
+/// Sends a packet that reaches the outcome, in the IP family of `index`. `None` if the test may not load programs.
 fn reach(planes: &OutcomePlanes, outcome: Outcome, index: u32) -> Option<()> {
     let (client, vip) = ENDS[index as usize];
     // Each outcome has its own client port.

@@ -1,4 +1,5 @@
-//! Rows of 'too big' about a tunnel's outer packet: the client learns the MTU for its packets, at once and later.
+//! Rows of 'too big' errors about a tunnel's outer packet: the client learns the MTU for its packets, at once and
+//! later.
 
 use std::net::IpAddr;
 
@@ -41,7 +42,7 @@ fn around(wrap: Wrap, family: usize) -> u32 {
     [20, 40][family] + [0, 4, 8][wrap as usize]
 }
 
-/// The error of a router about an outer packet, as far as it quotes that.
+/// A router's error about an outer packet, with the quoted part of that packet.
 fn too_big(family: usize, outer: &[u8]) -> TestPacket {
     let (kind, code) = [(3, 4), (2, 0)][family];
     icmp(ROUTERS[family], OUTERS[family], kind, code, outer)

@@ -1,5 +1,5 @@
-//! Rows of packets that exceed a tunnel's MTU: those whose senders allow fragments are passed to the daemon while it
-//! fragments; the senders of all others get an error.
+//! Rows of packets that exceed a tunnel's MTU. If the sender allows fragments, they are passed to a running daemon.
+//! Otherwise the sender gets an error.
 
 use std::time::Duration;
 

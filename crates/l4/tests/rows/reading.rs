@@ -1,4 +1,4 @@
-//! Counters read in batches equal those read singly, wherever their indexes are.
+//! Counters read in batches equal those read singly, at any indexes.
 
 use l4::abi::{ServerCount, ServiceCount};
 

@@ -114,7 +114,7 @@ fn what_began_on_one_machine_goes_on_on_the_other() {
     }
 }
 
-/// The server answers the packet, and its answer goes to the client.
+/// The server replies to the packet, and the reply reaches the client.
 fn answered(world: &DatapathTestbed, text: &str, out: &[u8], client: &str) {
     let to = seen(out);
     let end = |ip: IpAddr, port| SocketAddr::new(ip, port).to_string();
@@ -183,7 +183,7 @@ fn a_joining_machine_gets_every_place_and_the_secret() {
     let used = (0..one.1.places(ReplicatedTable::Records))
         .filter(|at| one.1.is_used(ReplicatedTable::Records, *at));
     used.for_each(|place| one.1.mark_changed(ReplicatedTable::Records, place));
-    // Its own connection had the first port, which the address holder reports as another's.
+    // The plane's own connection used the first port, which the address holder assigns to another connection.
     assert_eq!(tell(&one, &other), 40);
     for port in 1..=40 {
         other.0.forwarded("goes on", &with(&syn(client, vip, port), ACK));

@@ -135,7 +135,7 @@ fn the_long_idle_give_way_where_no_port_is_free() {
     world.expect("it gave way", &ack(1).bytes(), Outcome::NoFlow, DROP);
 }
 
-/// Each family has its own servers, by turn and by rules; no server gets packets of another family.
+/// Each family has separate servers, by round robin and by rules. No server gets packets of another family.
 #[test]
 fn families_choose_among_their_own_servers() {
     let Some(world) = DatapathTestbed::new() else { return };
@@ -165,7 +165,7 @@ fn families_choose_among_their_own_servers() {
     }
     let two = [ip("10.0.0.1"), ip("10.0.0.2")];
     assert_eq!(turns, [two, two, two].concat(), "turns of a family are its own");
-    // A table that names a server of the other family is a mistake that costs no more than a drop.
+    // A table with a server of the wrong family only drops packets.
     world.pool(1, &[0]);
     let lost = client(99, false);
     world.expect("another family", &lost.bytes(), Outcome::NoServer, DROP);

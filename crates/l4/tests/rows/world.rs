@@ -41,7 +41,7 @@ pub struct DatapathTestbed {
 }
 
 impl DatapathTestbed {
-    /// A plane with small tables, or `None` where the test may not load programs.
+    /// A plane with small tables. `None` if the test may not load programs.
     pub fn new() -> Option<DatapathTestbed> {
         DatapathTestbed::sized(&TableSizes {
             flows: 1 << 10,
@@ -82,7 +82,7 @@ impl DatapathTestbed {
         self.plane.config.set(&0, &config).unwrap();
     }
 
-    /// Lets time pass, in ticks.
+    /// Advances the clock by some ticks.
     pub fn pass_ticks(&mut self, ticks: u64) {
         self.now += ticks << abi::TICK_SHIFT;
         self.set_clock();

@@ -35,7 +35,7 @@ fn kinds() -> Vec<ProbeKind> {
     ]
 }
 
-/// Valid beginnings, which lead deeper than noise would.
+/// Valid beginnings, which lead to deeper states than random bytes.
 const BEGINNINGS: [&[u8]; 12] = [
     b"",
     b"220 x\r\n250",
@@ -72,7 +72,7 @@ proptest! {
     }
 }
 
-/// A server that never stops: every dialogue over a stream ends before the timeout.
+/// A server that sends endlessly: every stream dialogue ends before the timeout.
 #[test]
 fn endless_talk_ends() {
     let context = probe::context::ProbeContext {

@@ -188,7 +188,7 @@ fn ldap_and_snmp() {
         secret: None,
         expect: expect.and_then(pattern),
     };
-    // The identifier is the lower 31 bits of `draw`: 7.
+    // The identifier is the lower 31 bits of `random`: 7.
     let answer = |error: u8, value: Vec<u8>| {
         let pair = ber(0x30, &[ber(6, &[0x2b, 6]), value].concat());
         let pdu = [ber(2, &[7]), ber(2, &[error]), ber(2, &[0]), ber(0x30, &pair)].concat();

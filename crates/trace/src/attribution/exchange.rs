@@ -32,7 +32,7 @@ struct MessageSpan {
     complete: bool,
 }
 
-/// Analyses a turn; `None`: none of its packets is stored.
+/// Analyses a turn. `None` if none of its packets is stored.
 pub fn attribute_turn(
     ground: &TurnContext<'_>,
     turn: &ConversationTurn,
@@ -126,7 +126,7 @@ impl<'a> TurnContext<'a> {
         let q0 = client.sent[request_span.first].time_ns;
         let mut q1 = client.sent[request_span.last].time_ns;
         if p1 < q1 + near_server {
-            // The response was over before the request: later packets delayed nobody.
+            // The response ended before the request, so later packets of the request caused no delay.
             let until = (p1 - near_server).max(q0);
             let within = &client.sent[request_span.first..=request_span.last];
             request_span.last =
@@ -159,9 +159,9 @@ impl<'a> TurnContext<'a> {
         out.latency_ns = total - out.working_ns();
     }
 
-    /// How long the end of a message stood in a queue behind the capture: as the acknowledgements around it show, and
-    /// at most as long as the acknowledgement of the end took. A delayed acknowledgement does not count as a queue.
-    /// `to`, `last`: the offset behind the message, and when its last packet passed; `before`: when it must have
+    /// How long the end of a message waited in a queue behind the capture. The round trips before it show the queue,
+    /// and the delay of its own acknowledgement is the upper bound. A delayed acknowledgement does not count as a
+    /// queue. `to`: the offset after the message. `last`: when its last packet passed. `before`: when it must have
     /// arrived.
     fn queue_delay(&self, sender: ConnectionSide, to: i64, last: i64, before: i64) -> i64 {
         let receiver = sender.peer();

@@ -1,4 +1,4 @@
-//! Whether the link was full: packets queued before it, or they arrived as densely as it allows.
+//! Whether the link was full: packets queued before it, or arrived at the link's rate.
 //!
 //! Near the sender a queue shows in growing round trips; near the receiver, in packets that are never slower than the
 //! fastest ones. Samples that involve losses or timers are left out.
@@ -34,7 +34,7 @@ const STEADY_NS: i64 = 500_000;
 const MAX_RATES: usize = 4_096;
 
 impl LinkEstimate {
-    /// `receiver`: the side that acknowledges; `sender`: the view of the other side.
+    /// `receiver`: the side that acknowledges. `sender`: the view of the other side.
     pub fn estimate(
         path: &PathTiming,
         receiver: crate::event::ConnectionSide,
@@ -50,7 +50,8 @@ impl LinkEstimate {
             *sum += sample.round_trip_ns;
             Some(*sum)
         }));
-        // In the middle of a path both tests are valid; near the sender arrivals only show its own pace.
+        // Arrivals show the link's rate in the middle of a path too. Near the sender they only show the sender's own
+        // pace.
         let tells = near > (near + far) / 4;
         let arrivals = if tells { arrivals(sent) } else { Vec::new() };
         let mut link = LinkEstimate {
@@ -141,8 +142,8 @@ fn arrivals(sent: &[SentSegment]) -> Vec<(i64, i64)> {
     sent.iter().map(with_sum).collect()
 }
 
-/// The 80th percentile of the rates of packets in a row: three, or as many as come within [`STEADY_NS`], because times of
-/// single packets waver by interrupts and schedulers.
+/// The 80th percentile of the rates of consecutive packets. Each rate covers three packets, or as many as arrive within
+/// [`STEADY_NS`], because times of single packets vary by interrupts and schedulers.
 fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
     // Half a round trip, so that a rate belongs to one flight of packets.
     let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);

@@ -3,12 +3,12 @@
 
 use super::sender::Ack;
 
-/// The rate, and the other acknowledgements with their times.
+/// The rate, and the acknowledgements from which it is measured.
 #[derive(Debug, Default)]
 pub struct PaceEstimate {
-    /// When the sender knew, and how far.
+    /// The sender's time of each acknowledgement, and the acknowledged offset.
     acked: Vec<(i64, i64)>,
-    /// Bytes a second; 0: no queue was seen.
+    /// Bytes a second; 0 if no queue was seen.
     rate: f64,
 }
 

@@ -14,7 +14,7 @@ pub struct RoundTripSample {
     pub time_ns: i64,
     /// How long the acknowledgement took.
     pub round_trip_ns: i64,
-    /// Whether nothing else was outstanding, so that it may have been delayed.
+    /// Whether no other data was outstanding, so that the acknowledgement may have been delayed.
     pub lone: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct PathTiming {
     samples: [Vec<RoundTripSample>; 2],
 }
 
-/// Samples stored for each side: bounds the memory; further ones of a long piece are dropped.
+/// The limit of samples stored for each side. Further samples of a long piece are dropped.
 const MAX_SAMPLES: usize = 1 << 20;
 
 /// Data of one direction that is not acknowledged yet.

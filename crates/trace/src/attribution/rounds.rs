@@ -5,8 +5,8 @@
 
 /// The most rounds; longer transfers get longer rounds.
 const MAX_ROUNDS: i64 = 4_096;
-/// The most rounds for each packet: more show nothing new, and a thousand short transfers in a row must not cost as
-/// much as a thousand long ones.
+/// The limit of rounds per packet. More rounds show nothing new, and a thousand short transfers in a row must not cost
+/// as much as a thousand long ones.
 const MAX_FOR_A_PACKET: i64 = 64;
 /// Rounds shorter than this are made this long, nanoseconds.
 /// Below 100 µs the clock of a capture shows noise.
@@ -30,7 +30,7 @@ pub struct TransferRounds {
     shapes: Vec<RoundShape>,
     /// Most in flight in any round, bytes.
     pub peak: i64,
-    /// The most bytes in flight in any round of a plateau; 0: there is none.
+    /// The most bytes in flight in any round of a plateau; 0 if there is no plateau.
     pub plateau: i64,
 }
 
@@ -123,7 +123,7 @@ fn is_flat(run: &[i64]) -> bool {
     last * 100 <= first * 118
 }
 
-/// Growth by a quarter in a round, seen over two; the first two rounds begin it.
+/// Growth by a quarter within two rounds. The first two rounds always count as growth.
 fn grows(peaks: &[i64], at: usize) -> bool {
     at < 2
         || peaks[at] * 4 >= peaks[at - 2] * 5

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Where the knowledge comes from.
+/// The source of a window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleProvenance {
     Syn,
@@ -19,7 +19,7 @@ pub enum ScaleProvenance {
 pub struct WindowScale {
     /// The shift; with `LowerBound` the smallest possible.
     pub shift: u8,
-    /// Where it comes from.
+    /// The source of this scale.
     pub provenance: ScaleProvenance,
 }
 

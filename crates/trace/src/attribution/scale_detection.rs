@@ -43,7 +43,7 @@ pub fn detect_scale(
     WindowScale { shift, provenance }
 }
 
-/// The smallest shift with which nothing that was in flight exceeds the window by more than two segments and 2 %.
+/// The smallest shift with which the bytes in flight never exceed the window by more than two segments and 2 %.
 fn lower_bound(sender: &SenderView, segment: i64) -> u8 {
     let mut shift = 0;
     sender.each_flight(|in_flight, ack| {

@@ -20,7 +20,7 @@ pub struct SentSegment {
     pub to: i64,
     /// Number in the capture.
     pub number: u32,
-    /// All of it was seen before.
+    /// All bytes were seen before.
     pub repeat: bool,
     /// The packet repairs a loss: a retransmission, or data that fills a hole too late for reordering.
     pub repairs: bool,
@@ -28,10 +28,10 @@ pub struct SentSegment {
     pub jump: bool,
 }
 
-/// An acknowledgement; older ones that arrive late are left out.
+/// An acknowledgement. Older ones that arrive late are left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When the sender knew it, by the clock of its packets passing.
+    /// The time when the acknowledgement passed the capture.
     pub time_ns: i64,
     pub sender_ns: i64,
     /// How far it acknowledges.
@@ -107,7 +107,7 @@ impl SenderView {
         sender
     }
 
-    /// The last acknowledgement that the sender knew at a time of its packets.
+    /// The last acknowledgement that the sender had received at a time of its packets.
     pub fn ack_before(&self, time_ns: i64) -> Option<&Ack> {
         let behind = self.acks.partition_point(|ack| ack.time_ns <= time_ns);
         self.acks[..behind].last()
@@ -119,7 +119,7 @@ impl SenderView {
         self.acks.get(at).map(|ack| ack.sender_ns)
     }
 
-    /// Calls with each packet's bytes in flight and the acknowledgement that the sender knew.
+    /// Calls `call` with each packet's bytes in flight and the last acknowledgement that the sender had received.
     pub fn each_flight(&self, mut call: impl FnMut(i64, &Ack)) {
         let mut behind = 0;
         for (sent, high) in self.sent.iter().zip(&self.high) {

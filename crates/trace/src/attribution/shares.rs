@@ -60,7 +60,7 @@ impl LimitShares {
         self.ns.iter().sum()
     }
 
-    /// Limits that held at all, the longest first.
+    /// Limits with a share, the longest first.
     pub fn ranked(&self) -> Vec<(Limit, i64)> {
         let all = Limit::ALL.iter().map(|limit| (*limit, self.ns(*limit)));
         let mut held: Vec<_> = all.filter(|(_, ns)| *ns > 0).collect();

@@ -1,4 +1,4 @@
-//! A request with its response: when each part passed, how long it took, and what limited.
+//! A request with its response: the time and duration of each part, and its limits.
 //!
 //! Plain data with consistent sums: setup, request, queue, server, response and latency make up the total exactly.
 
@@ -38,7 +38,7 @@ pub struct TransferPhase {
     pub packets: u64,
     /// Bytes of the message.
     pub bytes: u64,
-    /// Its part of the total; less than from first to last packet where a response came early.
+    /// The phase's part of the total. Less than the time from the first to the last packet if the response came early.
     pub ns: i64,
     /// Most bytes in flight in the sender's view.
     pub max_in_flight: i64,
@@ -65,7 +65,7 @@ pub struct TracedTransaction {
     pub response: Option<TransferPhase>,
     /// The connection setup in nanoseconds, for the first transaction.
     pub setup_ns: i64,
-    /// The part of it that losses took.
+    /// The part of the setup that losses caused.
     pub setup_lost_ns: i64,
     /// Time that the end of the request waited in a queue of the path.
     pub queue_ns: i64,
@@ -83,7 +83,7 @@ pub struct TracedTransaction {
 }
 
 impl TransferPhase {
-    /// Bytes a second between first and last packet; `None` with one packet.
+    /// Bytes a second between the first and the last packet. `None` with one packet.
     pub fn rate(&self) -> Option<f64> {
         let ns = self.to_ns - self.from_ns;
         (ns > 0 && self.packets > 1).then(|| self.bytes as f64 / ns as f64 * 1e9)

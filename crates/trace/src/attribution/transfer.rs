@@ -1,7 +1,7 @@
 //! Cuts the transfer of a message at every acknowledgement and attributes each slice to the first matching limit.
 //!
-//! By the sender's clock. A gap lies between two data packets of the message; the acknowledgements that reached the
-//! sender within it cut it into slices. The rules and their constants are in docs/explain.md.
+//! All times are by the sender's clock. A gap lies between two data packets of the message. The acknowledgements that
+//! reached the sender within the gap divide it into slices. The rules and their constants are in docs/explain.md.
 
 use model::limit::Limit;
 
@@ -18,7 +18,7 @@ pub struct MessageTransfer<'a> {
     /// The first packet, as an index in the sender's view.
     pub first: usize,
     pub last: usize,
-    /// Time before this belongs to another phase.
+    /// Earlier time belongs to another phase.
     pub from_ns: i64,
     /// Offset behind the message.
     pub to: i64,
@@ -47,11 +47,11 @@ pub struct TransferBreakdown {
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
 /// A stack answers within microseconds; 3 ms allow for its scheduler.
 const TRIGGER_NS: i64 = 3_000_000;
-/// How much later than a round trip an acknowledgement comes that a timer held back, nanoseconds.
+/// An acknowledgement that is later than a round trip by this time was delayed by a timer. Nanoseconds.
 const DELAYED_NS: i64 = 20_000_000;
 /// Segments that one acknowledgement covers only when they did not arrive singly.
 const MANY_SEGMENTS: i64 = 4;
-/// Packets that leave at once where a sender paces itself, at most.
+/// The largest burst of a sender with pacing, in packets.
 const PACED_BURST: usize = 46;
 /// The least time after a loss that counts as recovery, in nanoseconds.
 /// The minimum retransmission timeout of Linux.
@@ -100,7 +100,7 @@ struct PacketGap<'a> {
     ack_late: bool,
     /// The gap is short and without acknowledgements.
     plain: bool,
-    /// The gap is as long as the previous one, between full segments: the sender paces itself.
+    /// The gap is as long as the previous one, between full segments: the sender uses pacing.
     paced: bool,
 }
 
@@ -282,7 +282,7 @@ impl<'a> TransferSlicer<'a> {
         if outstanding <= 0 || (gap.ack_late && !gap.triggered) {
             return self.classify_silence(gap, outstanding);
         }
-        // Back-to-back packets in a growing round are slow start itself; otherwise their time belongs to the largest
+        // Back-to-back packets in a growing round are part of slow start. Otherwise their time belongs to the largest
         // limit.
         if gap.plain && self.rounds.shape(start_ns) != RoundShape::Growing {
             return Limit::Send;
@@ -290,7 +290,7 @@ impl<'a> TransferSlicer<'a> {
         self.classify_ack_clocked(start_ns, room)
     }
 
-    /// The sender had nothing outstanding, or let acknowledgements pass.
+    /// The limit of a time in which the sender had no data outstanding, or did not use an acknowledgement.
     fn classify_silence(&self, gap: &PacketGap<'_>, outstanding: i64) -> Limit {
         // Two round trips: the last acknowledgement may be one away, and delayed.
         let long = RECOVERY_NS.max(2 * self.transfer.round_trip_ns);
@@ -299,7 +299,7 @@ impl<'a> TransferSlicer<'a> {
         if lost { Limit::LossSuspected } else { Limit::AppSender }
     }
 
-    /// Acknowledgements release the packets: determines what limits their number.
+    /// The limit of a transfer that acknowledgements clock.
     fn classify_ack_clocked(&self, start_ns: i64, room: i64) -> Limit {
         let of = self.transfer;
         match self.rounds.shape(start_ns) {
@@ -314,7 +314,7 @@ impl<'a> TransferSlicer<'a> {
         }
     }
 
-    /// Whether so much is in flight that the window leaves no room worth speaking of.
+    /// Whether the bytes in flight leave hardly any room in the window.
     fn is_near_edge(&self, room: i64) -> bool {
         let room_at_peak = self.window.map(|(_, high)| high - self.rounds.peak);
         room <= 2 * self.transfer.segment
@@ -322,8 +322,8 @@ impl<'a> TransferSlicer<'a> {
                 .is_some_and(|room| room <= (2 * self.transfer.segment).max(self.rounds.peak / 8))
     }
 
-    /// Whether the receiver's program has left so much unread that its window is well below its largest value. Then it
-    /// acknowledges late, as if packets queued (RFC 9293, 3.8.6.3).
+    /// Whether the receiving program left so much data unread that the window is well below its largest value. The
+    /// receiver then acknowledges late, as if packets queued (RFC 9293, 3.8.6.3).
     fn is_unread(&self, window: Option<i64>) -> bool {
         let largest = self.window.map_or(0, |(_, high)| high);
         window.is_some_and(|window| window * 4 < largest * 3)
@@ -343,7 +343,7 @@ impl<'a> TransferSlicer<'a> {
         alone && ack.ack - before.ack >= MANY_SEGMENTS * self.transfer.segment
     }
 
-    /// Whether a repair is so near that the time between belongs to it.
+    /// Whether a retransmission is so close that this time belongs to it.
     fn is_lossy(&self, from_ns: i64, to_ns: i64) -> bool {
         // Without SACK, recovery repairs one loss a round trip (RFC 6582), so several losses take several.
         let after = RECOVERY_NS.max(6 * self.transfer.round_trip_ns);

@@ -115,7 +115,7 @@ fn turns_by_direction(conversation: &Conversation) -> ConversationTurns {
         } else if open.response.is_none() {
             extend_range(&mut open.request, range);
         } else if said_high != i64::MIN && event.ack + UNASKED < said_high {
-            // The client sent this before it can have seen the response.
+            // The client sent these bytes before it can have received the response.
             overlaps += 1;
         } else {
             found.turns.push(open.close(first_data, is_tls));

@@ -27,7 +27,7 @@ impl WindowFlag {
     /// Its name in reports.
     pub const CODE: &'static str = "WINDOW_SCALE_INCONSISTENT";
 
-    /// The likely origin of the small window, in words.
+    /// The likely origin of the small window, as text.
     pub fn hint(&self) -> String {
         let WindowFlag { after, shift, buffered, announced, .. } = self;
         let before = u32::from(self.before) << announced;
@@ -48,7 +48,7 @@ pub fn find_inconsistent_window(
     if !scale.is_known() {
         return None;
     }
-    // The last large window, and what its side had acknowledged then.
+    // The last large window, and the offset that its side had acknowledged then.
     let mut large: Option<(u16, i64)> = None;
     let events = conversation.events.iter().filter(|e| e.side() == side && e.has_ack());
     for event in events {

@@ -12,7 +12,7 @@ use super::frame::CaptureDamage;
 /// Bytes of one read: large, so that system calls are few.
 const BLOCK: usize = 1 << 20;
 
-/// The largest accepted record in bytes: sixteen times what any link type allows.
+/// The largest accepted record in bytes: sixteen times the largest of any link type.
 pub const MAX_RECORD: usize = 4 << 20;
 
 /// How gzip begins (RFC 1952, 2.3.1).

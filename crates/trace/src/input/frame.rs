@@ -1,6 +1,6 @@
 //! Results of reading a capture file: frames, and the damage of a file.
 //!
-//! Plain data; it reads nothing.
+//! Plain data without input.
 
 use thiserror::Error;
 
@@ -54,7 +54,7 @@ pub enum CaptureDamage {
 }
 
 impl CaptureDamage {
-    /// Whether nothing of the file could be understood.
+    /// Whether no part of the file was readable.
     pub fn is_total(&self) -> bool {
         matches!(self, CaptureDamage::NoCapture { .. } | CaptureDamage::Read { offset: 0, .. })
     }

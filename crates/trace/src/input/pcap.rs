@@ -23,7 +23,7 @@ const HEADER: usize = 24;
 const RECORD: usize = 16;
 
 impl PcapReader {
-    /// Reads the header; `None`: another format, and nothing is consumed.
+    /// Reads the header. `None` for another format; then no byte is consumed.
     pub fn open<R: Read>(blocks: &mut BlockReader<R>) -> Result<Option<PcapReader>, CaptureDamage> {
         if !blocks.ensure(4)? {
             let mut found = [0; 4];

@@ -222,7 +222,7 @@ impl PcapngReader {
                 expected: "room for the packet it holds",
             });
         }
-        // A simple packet block has no time of its own.
+        // A simple packet block has no timestamp.
         if !simple {
             self.last_ns = interface.clock.nanoseconds(field(4), field(8));
         }

@@ -1,6 +1,6 @@
 //! IP of both versions: addresses, lengths, extension headers, fragments, and IP's own tunnels.
 //!
-//! A total length of zero comes from offload to the network card; then the packet's original length counts, as with
+//! A total length of zero comes from offload to the network card. The packet's original length is used then, as with
 //! jumbograms (RFC 2675).
 
 use super::layer::{FrameLayer, NonTcpFrame};
@@ -115,13 +115,13 @@ fn parse_ipv6<'a>(
     Ok(IpPayload::Tcp(IpSegment { source, destination, ip_id, path, bytes: inner, length }))
 }
 
-/// The length of an extension header; `None`: not an extension header (RFC 8200, 4).
+/// The length of an extension header. `None` if the header is not an extension header (RFC 8200, 4).
 fn extension_length(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, NonTcpFrame> {
     let length = || bytes.get(at + 1).map(|byte| usize::from(*byte)).ok_or(NonTcpFrame::Broken);
     Ok(Some(match kind {
         // Hop-by-hop, routing, destination, mobility.
         0 | 43 | 60 | 135 => length()? * 8 + 8,
-        // Authentication counts in words of four bytes (RFC 4302, 2.2).
+        // The length of an authentication header is in words of four bytes (RFC 4302, 2.2).
         51 => length()? * 4 + 8,
         44 if u16_at(bytes, at + 2, true) & 0xfff8 != 0 => return Err(NonTcpFrame::Fragment),
         44 => 8,

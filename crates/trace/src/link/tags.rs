@@ -20,7 +20,7 @@ impl PathTags {
         self.0 = mix(self.0 ^ mix(kind.wrapping_shl(56) ^ value));
     }
 
-    /// A tunnel between two addresses, whichever of them sent.
+    /// A tunnel between two addresses, in either direction.
     pub fn tunnel(&mut self, source: &[u8; 16], destination: &[u8; 16]) {
         self.add(TUNNEL, fold(source).wrapping_add(fold(destination)));
     }

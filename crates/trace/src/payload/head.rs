@@ -9,7 +9,7 @@ pub enum BodyLength {
     /// By its length in bytes.
     Bytes(i64),
     Chunks,
-    /// By nothing in the head.
+    /// By the connection's end, because the head declares no length.
     UntilClose,
 }
 
@@ -24,7 +24,7 @@ pub struct MessageHead<'a> {
     pub upgrade: bool,
 }
 
-/// The longest body that is believed, bytes.
+/// The longest accepted body length in bytes.
 const MAX_BODY: i64 = 1 << 50;
 
 const METHODS: [&[u8]; 12] = [
@@ -47,7 +47,7 @@ pub fn is_request(bytes: &[u8]) -> bool {
     METHODS.iter().any(|method| bytes.starts_with(method))
 }
 
-/// The head at the start of `bytes`; `None`: not complete.
+/// The head at the start of `bytes`. `None` if it is incomplete.
 pub fn parse_head(bytes: &[u8]) -> Option<MessageHead<'_>> {
     let mut head =
         MessageHead { length: 0, line: &[], body: BodyLength::UntilClose, upgrade: false };
@@ -92,7 +92,7 @@ fn parse_field(head: &mut MessageHead<'_>, line: &[u8]) {
     }
 }
 
-/// The status of a status line; `None`: not a status line.
+/// The status of a status line. `None` if the line is not a status line.
 pub fn parse_status(line: &[u8]) -> Option<u16> {
     let rest = line.strip_prefix(b"HTTP/1.")?;
     let digits = rest.get(2..5)?;

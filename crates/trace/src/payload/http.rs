@@ -39,7 +39,7 @@ enum HttpDecodeState {
 
 /// Requests that wait for their answers, at most; more is no HTTP that can be followed.
 const MAX_WAITING: usize = 1_024;
-/// The longest line of a chunk that is believed.
+/// The longest accepted line of a chunk.
 const MAX_CHUNK_LINE: usize = 4_096;
 /// Characters of a request's first line that are stored.
 /// A title has one line.
@@ -99,7 +99,7 @@ impl HttpDecoder {
                 self.states[side.index()] = HttpDecodeState::UntilClose;
                 need.skip_to(behind);
             }
-            // An interim response is not a message of its own.
+            // An interim response is not a separate message.
             None => {
                 need.skip_to(behind);
                 return DecodeStep::Advanced;

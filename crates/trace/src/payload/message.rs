@@ -5,7 +5,7 @@
 pub struct HttpMessage {
     /// Offset of its first byte.
     pub from: i64,
-    /// Offset behind its last byte; `None`: it ends with the connection.
+    /// The offset after the last byte. `None` if the message ends with the connection.
     pub to: Option<i64>,
     pub start: MessageStart,
 }

@@ -1,6 +1,6 @@
 //! Reassembles only the bytes of a stream that a decoder must read, from packets in any order; all others are skipped.
 //!
-//! Between heads nothing is stored, so bodies cost nothing. Early packets are stored up to a limit. Needed bytes that
+//! Between heads nothing is stored, so bodies need no memory. Early packets are stored up to a limit. Needed bytes that
 //! can no longer arrive are reported as lost.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl StreamBuffer {
         }
     }
 
-    /// Nothing before `offset` is needed any more.
+    /// Skips the bytes before `offset`, which are not needed.
     pub fn skip_to(&mut self, offset: i64) {
         let drop = usize::try_from(offset - self.offset).unwrap_or(0);
         if drop < self.buffered.len() {

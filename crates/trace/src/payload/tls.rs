@@ -23,7 +23,7 @@ pub fn is_record(bytes: &[u8]) -> bool {
 impl TlsDecoder {
     /// Reads the next record's header.
     pub fn step(&mut self, need: &mut StreamBuffer) -> DecodeStep {
-        // Records after the first application data change nothing here.
+        // Records after the first application data have no effect here.
         if self.first_data.is_some() {
             need.skip_to(i64::MAX / 2);
             return DecodeStep::Wait;

@@ -1,4 +1,4 @@
-//! The page: findings in words, the diagrams of one connection, and a table of its transactions. It needs no network:
+//! The page: findings as text, the diagrams of one connection, and a table of its transactions. It needs no network:
 //! style, script and drawings are inline.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Writes SVG: escaped text, shapes, a frame around a drawing. It does not know packets.
+//! Writes SVG: escaped text, shapes, a frame around a drawing. This module does not depend on packets.
 
 use std::fmt::Write;
 

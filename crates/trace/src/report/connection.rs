@@ -45,7 +45,7 @@ pub struct ConnectionReport {
     pub rtt_client_s: Option<f64>,
     /// Round trip between capture and server.
     pub rtt_server_s: Option<f64>,
-    /// Whether the round trip may be shorter, since only delayed acknowledgements were seen.
+    /// Whether the round trip may be shorter, because only delayed acknowledgements were seen.
     pub rtt_upper_bound: bool,
     /// Windows that contradict the announced scale.
     pub flags: Vec<FlagReport>,
@@ -82,7 +82,7 @@ pub struct DirectionReport {
     pub out_of_order_packets: u64,
     /// Copies that only the capture made.
     pub duplicates: u64,
-    /// Packets with an acknowledgement and nothing else.
+    /// Packets with an acknowledgement only.
     pub pure_acks: u64,
     /// Probes of closed windows and quiet connections.
     pub probes: u64,
@@ -99,7 +99,7 @@ pub struct DirectionReport {
     pub sack_permitted: bool,
     /// Most bytes in flight, as packets passed the capture.
     pub max_in_flight_captured: i64,
-    /// Most bytes in flight in its own view.
+    /// The most bytes in flight in the side's own view.
     pub max_in_flight: i64,
 }
 

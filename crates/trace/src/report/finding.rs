@@ -13,13 +13,13 @@ pub struct TimeDiagnosis {
     /// Where it went by.
     pub location: TimeLocation,
     pub owners: TimeOwners,
-    /// Nothing is worth changing.
+    /// Whether no change is worthwhile.
     pub healthy: bool,
     /// The most significant bottleneck.
     pub most_significant: Option<BottleneckFinding>,
     /// The next bottlenecks, until they are insignificant.
     pub next: Vec<BottleneckFinding>,
-    /// The first of all that concerns the transport: neither thinking nor the path's length.
+    /// The first finding about the transport, excluding think time and the path's length.
     pub first_among_transport: Option<Limit>,
     /// The first limit of the transport after the most significant bottleneck.
     pub next_among_transport: Option<Limit>,
@@ -36,7 +36,7 @@ pub struct BottleneckFinding {
     pub share: f64,
     /// Share of all that users waited.
     pub share_of_total: f64,
-    /// What a change would save.
+    /// The time that a change would save.
     pub saving_seconds: f64,
     /// A contradiction that explains it.
     pub flag: Option<&'static str>,

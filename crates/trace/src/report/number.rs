@@ -12,7 +12,7 @@ pub fn rounded(value: f64, decimals: i32) -> f64 {
     (value * scale).round() / scale
 }
 
-/// A share of a whole, four decimals; 0 of nothing.
+/// A share of a whole, with four decimals; 0 if the whole is 0.
 pub fn share(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { rounded(part as f64 / whole as f64, 4) }
 }

@@ -1,4 +1,4 @@
-//! A capture beside the balancer, and what tshark counts in it.
+//! A capture beside the balancer, and tshark's counts of it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +10,13 @@ use tests::e2e::dir::TestDir;
 use tests::e2e::process::ChildProcess;
 use tests::e2e::wait;
 
-/// A capture under way, at the far end of one of the middle's cables.
+/// A running capture, at the far end of one of the middle host's links.
 pub struct CableCapture {
     tcpdump: ChildProcess,
     file: PathBuf,
 }
 
-/// Whether the programs are here; says so if not.
+/// Whether the tools are installed. Reports a skip otherwise.
 pub fn have_tools() -> bool {
     let missing: Vec<&str> =
         ["tshark", "tcpdump"].into_iter().filter(|tool| !find(tool).is_file()).collect();
@@ -27,7 +27,7 @@ pub fn have_tools() -> bool {
 }
 
 impl CableCapture {
-    /// Begins; `link` is `front` or `back`.
+    /// Starts a capture. `link` is `front` or `back`.
     pub fn begin(between: &NetworkNamespace, link: &str, dir: &TestDir) -> CableCapture {
         let file = dir.join(&format!("{link}.pcap"));
         let mut command = between.command(find("tcpdump"));
@@ -52,7 +52,7 @@ impl CableCapture {
         CableCapture { tcpdump, file }
     }
 
-    /// Ends it once nothing comes any more, with everything that passed.
+    /// Ends the capture once no more packets arrive. Returns the file.
     pub fn end(mut self) -> PathBuf {
         let mut size = 0;
         let mut same = 0;
@@ -69,7 +69,7 @@ impl CableCapture {
     }
 }
 
-/// Values of a field in the frames that fit.
+/// The values of a field in the frames that match a filter.
 pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
     let mut tshark = Command::new(find("tshark"));
     tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
@@ -78,11 +78,11 @@ pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
     said.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
 }
 
-/// How many frames fit.
+/// The number of frames that match a filter.
 pub fn count(file: &Path, filter: &str) -> u64 {
     fields(file, filter, "frame.number").len() as u64
 }
 
-/// Packets with a number that came before, as tshark sees them: sent again, or in another order.
+/// Packets with a repeated sequence number, as tshark classifies them: retransmitted or out of order.
 pub const REPAIRS: &str = "(tcp.analysis.retransmission || tcp.analysis.fast_retransmission || \
      tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)";

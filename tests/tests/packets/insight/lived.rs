@@ -1,4 +1,5 @@
-//! Insight switched off and on, killed, taken over by another process: nothing is told twice, and packets go on.
+//! Flow samples that are switched off and on, killed, and taken over by another process: nothing is counted twice, and
+//! packets are forwarded.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! Planted causes, told by the right side, with tshark's counts.
+//! Planted causes: each is attributed to the right side, with tshark's counts.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use tests::e2e::packet_balancer::ready;
 use super::capture::{CableCapture, REPAIRS, count, fields, have_tools};
 use super::topology::{InsightTopology, ask, far};
 
-/// Loses each so-many-th large packet of one direction.
+/// A link that loses every `every`-th large packet of one direction.
 fn lossy(every: u64) -> LinkShape {
     LinkShape { drop_every: every, ..shape() }
 }
@@ -22,25 +22,25 @@ fn shape() -> LinkShape {
     far(4)[0].clone()
 }
 
-/// What the balancer counted of some connections, and the captures of the clients' link and the servers'.
+/// The balancer's counts of some connections, and the captures of the clients' and the servers' link.
 struct CapturedRun {
     told: SlowPackets,
     files: [PathBuf; 2],
 }
 
-/// Captures both links until the counts of so many connections stand still; tshark's must agree with them.
+/// Captures both links until the counts of `begun` connections are stable. tshark's counts must agree.
 fn captured_run(world: &InsightTopology, begun: usize, run: impl FnOnce()) -> CapturedRun {
     let captures =
         ["front", "back"].map(|link| CableCapture::begin(&world.chain.between, link, world.dir()));
     run();
-    // The last packets come after the last call: they belong to the captures, too.
+    // The last packets arrive after the last call, and belong to the captures too.
     let told = world.settled(begun);
     let files = captures.map(CableCapture::end);
     agree(&told, &files);
     CapturedRun { told, files }
 }
 
-/// Whose packets are whose; the daemon's own connections to the server come from another address.
+/// Filters for the packets of each side. The daemon's own connections to the server have another source address.
 fn client() -> String {
     format!("ip.src == {CHAIN_CLIENT}")
 }
@@ -53,11 +53,11 @@ fn repairs(side: &PacketSide) -> u64 {
     side.lost_before + side.lost_behind + side.reordered
 }
 
-/// What tshark sees of clients at the front, and of servers at the back, is what is told.
+/// Checks the reported counts against tshark's: clients at the front link, servers at the back link.
 fn agree(told: &SlowPackets, [front, back]: &[PathBuf; 2]) {
     let side = |side: &PacketSide, file: &Path, who: &str| {
         let what = format!("{who}: {side:?}");
-        // A capture may begin or end a packet apart.
+        // A capture may start or end one packet earlier or later.
         let packets = count(file, &format!("tcp && {who}"));
         assert!(side.packets.abs_diff(packets) <= 1, "{packets} packets of {what}");
         let again = count(file, &format!("{who} && {REPAIRS}"));
@@ -95,11 +95,11 @@ fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
     let [server, client, whole] =
         [told.handshakes.server_part, told.handshakes.client_part, told.handshakes.whole]
             .map(|part| part.unwrap());
-    // Both lines take their time both ways; what is above that is the machine's.
+    // Both links have a delay in each direction; any excess is the machine's.
     for (part, least) in [(server, 20.0), (client, 30.0), (whole, 50.0)] {
         assert!(part.count == 5 && part.median_ms >= least - 1.0, "{part:?}");
     }
-    // The same between the same packets where tshark sees them: SYN and SYN-ACK at the servers' side.
+    // The same times from tshark's view: SYN to SYN-ACK at the servers' side.
     let at = |flags: &str| -> Vec<f64> {
         let filter = format!(
             "(ip.src == {CHAIN_RETURN} || ip.dst == {CHAIN_RETURN}) && tcp.flags & 0x12 == {flags}"
@@ -127,7 +127,8 @@ fn losses_are_attributed_to_the_side_that_they_are_on() {
     if !ready() || !have_tools() {
         return;
     }
-    // On the server's line its data is lost before us, on the client's behind us.
+    // The server's data is lost before the balancer if the server's link is lossy, and behind the balancer if the
+    // client's link is lossy.
     let rows = [([shape(), lossy(40)], far(4), false), (far(4), [shape(), lossy(40)], true)];
     for (near, beyond, before) in rows {
         let world = InsightTopology::open("nat", near, beyond);
@@ -137,7 +138,7 @@ fn losses_are_attributed_to_the_side_that_they_are_on() {
         let lost = [server.lost_before, server.lost_behind];
         let (there, elsewhere) = if before { (lost[0], lost[1]) } else { (lost[1], lost[0]) };
         assert!(there >= 4, "{server:?}");
-        // A tail that was not lost may be sent once too often.
+        // A tail that was not lost may be retransmitted unnecessarily.
         assert!(elsewhere * 4 <= there, "{server:?}");
         assert!(
             of(&told, "network", "LOSS") > 0.0
@@ -167,7 +168,7 @@ fn what_clients_send_is_reported_with_every_method() {
     }
 }
 
-/// A client with little room that does not read.
+/// A client with a small buffer that does not read.
 fn small(socket: &OwnedFd) {
     set_socket_recv_buffer_size(socket, 8 * 1024).unwrap();
 }
@@ -213,7 +214,7 @@ fn resets_are_attributed_to_who_sent_them() {
                 set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
             }
         });
-        // What reaches a socket that was closed with a reset is answered with another one.
+        // A socket that was closed with a reset answers later packets with another reset.
         assert!(told.client.resets >= 2, "{forward}: {told:?}");
         assert_eq!(told.server.map(|it| it.resets), (forward == "nat").then_some(3), "{forward}");
         assert_eq!(told.balancer_resets, 0);

@@ -1,4 +1,4 @@
-//! A chain with the daemon in its middle and a small server at its end, and what the daemon says of its connections.
+//! A chain with the daemon in its middle and a small server at its end, and the daemon's reports of its connections.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -27,14 +27,14 @@ pub struct InsightTopology {
     pub chain: LinkChain,
 }
 
-/// A line that only takes its time.
+/// A link with a delay and without loss.
 pub fn far(ms: u64) -> [LinkShape; 2] {
     let shape = LinkShape { delay: Duration::from_millis(ms), ..LinkShape::default() };
     [shape.clone(), shape]
 }
 
 impl InsightTopology {
-    /// The service is forwarded by `forward`; lines on both sides of the daemon.
+    /// Builds the chain with a service of method `forward`, and links on both sides of the daemon.
     pub fn open(
         forward: &'static str,
         near: [LinkShape; 2],
@@ -58,7 +58,7 @@ impl InsightTopology {
         world
     }
 
-    /// The server takes the outer header away, and its segments leave room for it.
+    /// Loads a decapsulator on the server, and limits its segment size.
     fn unwraps(&self) {
         let pins = self.pins.path().join("server");
         let mut command = self.chain.server.command(program());
@@ -80,7 +80,7 @@ impl InsightTopology {
         self.chain.server.ip(&format!("route change default via {gateway} advmss 1400\n")).unwrap();
     }
 
-    /// Writes the configuration with this `insight`.
+    /// Writes the configuration with this value of `insight`.
     pub fn configure(&self, insight: &str) {
         let dir = self.dir.path().display();
         let pins = self.pins.path().display();
@@ -98,14 +98,14 @@ impl InsightTopology {
         self.dir.write("steelyard.toml", text);
     }
 
-    /// Takes the configuration up.
+    /// Reloads the configuration.
     pub fn reload(&self) {
         let file = self.dir.join("steelyard.toml");
         let done = self.verb(&["apply", file.to_str().unwrap()]);
         assert_eq!(done.code, 0, "{done:?}");
     }
 
-    /// Starts a daemon, which may take over from the one that runs, and waits until packets are forwarded and watched.
+    /// Starts a daemon, which may take over from a running one. Waits until packets are forwarded and sampled.
     pub fn start(&mut self, words: &[&str]) {
         let mut command = self.chain.middle.command(program());
         command.args(words).arg("-c").arg(self.dir.join("steelyard.toml"));
@@ -128,7 +128,7 @@ impl InsightTopology {
         });
     }
 
-    /// SIGKILL, and its end.
+    /// Sends SIGKILL, and waits for the end.
     pub fn kill(&mut self) {
         let mut daemon = self.daemon.take().unwrap();
         daemon.signal(Signal::KILL);
@@ -141,7 +141,7 @@ impl InsightTopology {
         run_command(command)
     }
 
-    /// `null` while nobody answers.
+    /// `null` if the daemon does not answer.
     pub fn status(&self) -> serde_json::Value {
         let status = self.verb(&["status", "--json"]);
         serde_json::from_str(&status.stdout).unwrap_or_default()
@@ -151,7 +151,7 @@ impl InsightTopology {
         &self.dir
     }
 
-    /// What is said of the service in the last hour; `None`: nothing was watched.
+    /// The report about the service in the last hour. `None` if no samples exist.
     pub fn explained(&self) -> Option<SlowPackets> {
         let said = self.verb(&["explain", "slow", "shop", "--since", "1h", "--json"]);
         let explained: SlowExplained =
@@ -160,12 +160,12 @@ impl InsightTopology {
         explained.packets.into_iter().next()
     }
 
-    /// Waits until what is said is so.
+    /// Waits until the report satisfies a condition.
     pub fn until(&self, what: &str, so: impl Fn(&SlowPackets) -> bool) -> SlowPackets {
         wait::until_some(what, || self.explained().filter(&so))
     }
 
-    /// Waits until everything that the connections sent was read: so many began, and nothing more comes.
+    /// Waits until the report covers `begun` connections and no longer changes.
     pub fn settled(&self, begun: usize) -> SlowPackets {
         let mut last = None;
         let mut since = Instant::now();
@@ -176,7 +176,7 @@ impl InsightTopology {
                 last = counts;
                 since = Instant::now();
             }
-            // Two readings of the table lie between.
+            // Two reads of the table happen in this time.
             now.filter(|_| since.elapsed() > Duration::from_millis(2_500))
         })
     }
@@ -185,7 +185,7 @@ impl InsightTopology {
         self.connect_with(|_| ())
     }
 
-    /// A connection of a client's socket that was prepared.
+    /// Connects a client's socket after `prepare`.
     pub fn connect_with(&self, prepare: fn(&OwnedFd)) -> TcpStream {
         let stream = self.chain.client.run_inside(|| {
             let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
@@ -196,7 +196,7 @@ impl InsightTopology {
         stream.unwrap().unwrap_or_else(|error| panic!("no connection: {error}"))
     }
 
-    /// Asks for so many bytes, and reads them all and the end.
+    /// Requests `bytes` bytes, and reads all of them to the end of the stream.
     pub fn fetch(&self, bytes: usize) {
         let mut stream = self.connect();
         ask(&mut stream, &format!("get {bytes}"));
@@ -205,7 +205,7 @@ impl InsightTopology {
         assert_eq!(all.len(), bytes);
     }
 
-    /// Sends so many bytes, and waits until the server has them.
+    /// Sends `bytes` bytes, and waits until the server has read them.
     pub fn push(&self, bytes: usize) {
         let mut stream = self.connect();
         ask(&mut stream, &format!("put {bytes}"));
@@ -216,7 +216,7 @@ impl InsightTopology {
     }
 }
 
-/// One line of what the server is to do.
+/// Sends a command line to the server.
 pub fn ask(stream: &mut TcpStream, what: &str) {
     stream.write_all(format!("{what}\n").as_bytes()).unwrap();
 }
@@ -224,13 +224,14 @@ pub fn ask(stream: &mut TcpStream, what: &str) {
 fn serve(listener: &TcpListener) {
     for stream in listener.incoming().map_while(Result::ok) {
         std::thread::spawn(move || {
-            // A client that resets is part of what is planted.
+            // Ignored: some tests reset the connection on purpose.
             let _ = answer(stream);
         });
     }
 }
 
-/// `get N`: N bytes. `put N`: reads N bytes, then says so. `reset`: a reset. `hold`: waits for the client's end.
+/// `get N` sends N bytes. `put N` reads N bytes and confirms. `reset` resets the connection. `hold` waits until the
+/// client closes.
 fn answer(mut stream: TcpStream) -> std::io::Result<()> {
     let mut line = Vec::new();
     let mut byte = [0];
