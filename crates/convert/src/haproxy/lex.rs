@@ -1,6 +1,7 @@
 //! Lines of HAProxy's files and their words: quotes, escapes and comments by section 2.2 of its manual.
 
 /// The limit of words in one line.
+/// HAProxy itself takes 64 words in a line (MAX_LINE_ARGS).
 const WORDS: usize = 256;
 
 /// A line that is neither empty nor a comment.
