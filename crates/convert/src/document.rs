@@ -6,6 +6,7 @@ use crate::notes::shorten;
 use crate::source::Source;
 
 /// The limit of tables in one document. Further tables are dropped.
+/// Twice the services and pools that one configuration may have.
 pub const TABLES: usize = 20_000;
 
 /// Tables in their order.

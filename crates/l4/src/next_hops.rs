@@ -18,6 +18,7 @@ pub const CONFIRM_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a reply may take before the address is requested by broadcast. Below the second between confirmations.
 pub const REPLY_TIMEOUT: Duration = Duration::from_millis(800);
 /// Attempts without a reply after which a link address is discarded.
+/// Three seconds of silence, as long as the kernel tries by default (mcast_solicit, 3).
 pub const MAX_ATTEMPTS: u32 = 4;
 /// Requests to the kernel in one tick: bounds the burst after a change.
 /// At a tick of 200 ms, 1,280 a second.

@@ -44,12 +44,15 @@ use crate::worker::endpoint_tag::EndpointTag;
 use spare_descriptors::SpareDescriptors;
 
 /// Interval of the sweeps of idle connections and the flushes of the log.
+/// Ten sweeps a second: an idle connection is closed at most this late, and a log line is as old.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// After this share of the drain limit, and at most after `IDLE_GRACE`, idle connections are closed, so that a request
 /// in flight still gets its response.
+/// A quarter leaves three for requests that arrive on these connections.
 const IDLE_SHARE: u32 = 4;
 /// Long enough for a request in flight to arrive.
+/// A round trip and a retransmission of the last request fit.
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// State of a running worker that other threads may read.

@@ -210,6 +210,7 @@ impl RateSearch {
 }
 
 /// Limit for the trials of a search.
+/// A search ends long before; the bound is for rates that hold and miss in turns.
 const MOST_STEPS: u32 = 60;
 /// The lowest rate to try, as a part of the first.
 const LOWEST: f64 = 1.0 / 64.0;

@@ -6,6 +6,7 @@
 
 /// The longest wait after failures, in seconds: bounds how soon a certificate is ordered once its authority works
 /// again.
+/// Six hours are short against the weeks that a certificate is still good at its renewal.
 const LONGEST: u64 = 6 * 3600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

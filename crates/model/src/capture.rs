@@ -12,8 +12,10 @@ use crate::limit::Limit;
 use crate::time_attribution::{ExchangeMeasurement, TimeBreakdown};
 
 /// The window over which failures are counted, nanoseconds.
+/// Ten seconds hold enough exchanges of a quiet service, and are still the present.
 pub const WINDOW: u64 = 10_000_000_000;
 /// Fewer exchanges than this give no meaningful share of failures.
+/// With fewer, one failure would be more than five percent.
 pub const MIN_EXCHANGES: u64 = 20;
 
 /// Why a capture is made.

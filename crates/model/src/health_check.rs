@@ -41,13 +41,16 @@ use crate::monotonic_time::MonotonicTime;
 use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 
 /// Failed connections in a row that take a server without a probe down.
+/// As the default of `fall`.
 const PASSIVE_FALL: u32 = 3;
 /// How long a server that went down is probed at the `doubt` interval.
+/// A restart takes less than a minute as a rule; a server that stays down is probed at its usual interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
 /// Time between two trials of a server without a probe while its pool has no server up. With the time to publish the
 /// verdict to the workers, clients wait less than 0.3 s after the first server has recovered.
 const TRIAL_URGENT: Duration = Duration::from_millis(200);
 /// The timeout of a trial: bounds how long a silent server delays the next one.
+/// As the default of a probe's `timeout`.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]

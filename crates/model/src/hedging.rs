@@ -11,12 +11,14 @@ use crate::monotonic_time::MonotonicTime;
 use crate::stats::{Histogram, HistogramSum};
 
 /// The length of a window. The estimate covers the last full window and the running one.
+/// Five to ten seconds of answers: recent, and enough for a percentile.
 const SPAN: Duration = Duration::from_secs(5);
 
 /// How long an estimate is reused: bounds the processor time of quantiles to five a second.
 const FRESH: Duration = Duration::from_millis(200);
 
 /// Fewer responses than this give no meaningful percentile.
+/// With fewer, the 95th percentile would be the slowest of all.
 const LEAST: u64 = 20;
 
 /// Recent response times, as one worker saw them.

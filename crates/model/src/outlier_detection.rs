@@ -26,6 +26,7 @@ use crate::monotonic_time::MonotonicTime;
 pub use evaluation::{EjectionReason, OutlierCounts, OutlierDecision, OutlierEvaluation};
 
 /// Time without an ejection after which one doubling is undone.
+/// A minute without an ejection shows that the server recovered.
 const FORGIVENESS_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Jitter of the ejection time, percent: servers that were ejected together are not readmitted together.

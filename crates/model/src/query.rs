@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 /// How often a parameter may be encoded, as for paths.
+/// Servers behind a proxy that decodes see one level less; three levels cover two of them.
 const LEVELS: usize = 3;
 
 /// The meaning of a `+`.

@@ -12,9 +12,11 @@ use crate::admission::ClientKey;
 use crate::cause::Cause;
 
 /// Limit for stored requests: bounds the memory of the log.
+/// The page shows the last ones; the access log has all.
 pub const CAPACITY: usize = 256;
 
 /// Limit for requests of one client: an IPv4 address, or a /64 of IPv6.
+/// A quarter, so that one client's errors do not hide those of others.
 pub const CLIENT_SHARE: usize = CAPACITY / 4;
 
 // A share of 0 would store nothing; the whole capacity would let one client push out all others.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use crate::path;
 
 /// The longest host that is compared; a longer one counts as absent. Bounds the buffer of a parsed head.
+/// The longest name of DNS has 253 characters (RFC 1035 §2.3.4).
 const HOST: usize = 256;
 
 /// A head with the parts that rules read repeatedly.

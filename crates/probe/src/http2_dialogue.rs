@@ -18,10 +18,13 @@ use crate::dialogue::{DialogueStep, ProbeDialogue, ProbeResult};
 /// The limit of outgoing bytes that wait to be sent.
 const WAITING_BYTES: usize = 64 * 1_024;
 /// The window of the stream and of the connection: bytes that a server may send before the dialogue has read them.
+/// The initial window of RFC 9113 §6.9.2.
 const WINDOW_BYTES: u32 = 64 * 1_024 - 1;
 /// Bytes of a response's header fields at most.
+/// As for HTTP/1.
 const FIELDS_BYTES: u32 = 16 * 1_024;
 /// Bytes that h2 gets at a time: it processes them before it gets more.
+/// The default size of a frame (RFC 9113 §4.2).
 const FEED_BYTES: usize = 16 * 1_024;
 /// Polls after each input: each one lets one more layer make progress.
 const POLLS: usize = 4;

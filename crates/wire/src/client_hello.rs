@@ -6,12 +6,15 @@
 //! of the outer ClientHello.
 
 /// Longest accepted ClientHello, in bytes; browsers send up to about 2 KiB.
+/// Key shares of post-quantum groups and long lists of extensions stay far below.
 pub const LONGEST: usize = 32 * 1024;
 /// Bytes of all records up to the end of the ClientHello. The margin is for record headers; no real client cuts a
 /// ClientHello into so many small records that it needs more.
+/// The other 4 KiB are the headers of records of 40 bytes each.
 const MOST_BYTES: usize = LONGEST + 4 * 1024;
 
 /// Length of a record header in bytes.
+/// Type, version and length (RFC 8446 §5.1).
 const RECORD: usize = 5;
 /// Record content types (RFC 8446 §5.1).
 const CHANGE_CIPHER_SPEC: u8 = 20;

@@ -7,6 +7,7 @@ use crate::source::{Source, SourceWords};
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
 /// The limit of lines.
+/// A file of the largest size with short lines.
 const MOST: usize = 100_000;
 
 /// A line, and its block.

@@ -10,6 +10,7 @@ use crate::layout::ServerKey;
 use crate::map_write::{MapWrite, sort_writes};
 
 /// Consecutive sweeps without a flow before an index is reused.
+/// One sweep may pass an entry while the datapath moves it; two in a row do not.
 const QUIET: u8 = 2;
 
 impl MapPlanner {

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use crate::rt::random;
 
 /// Bits of the counter.
+/// The other ten bits are for 1,024 workers. 54 bits of microseconds last 570 years.
 const COUNT_BITS: u32 = 54;
 
 /// Rounds of the cipher.

@@ -19,6 +19,7 @@ use crate::accounting::observer::{PlaneObservation, PlaneObserver};
 pub type PortPath = (Option<IpAddr>, SocketAddr);
 
 /// Paths without a connection that a worker keeps, so that consecutive connections find their entry.
+/// A path is a source and a destination; few workers have more servers.
 const MAX_IDLE_PATHS: usize = 256;
 
 /// Percentages of the range in use at which an observation is sent, by level from 1 on. The level above them: no port

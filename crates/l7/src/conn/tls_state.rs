@@ -10,6 +10,7 @@ use crate::tls::session::{MAX_RECORD_BYTES, SEALED_BYTES, TlsSession};
 use crate::tls::verified_client::VerifiedClient;
 
 /// Bytes read at a time, including the buffered part of an incomplete message.
+/// Seven full records of TLS in one read; each worker has one such buffer.
 pub const INPUT_BYTES: usize = 128 * 1024;
 
 /// The minimum that is read at a time: a whole record.

@@ -18,6 +18,7 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
 /// How long a client may take for its ClientHello.
+/// Three retransmissions of a lost packet fit (1 + 2 + 4 s), as in `timeout.header`.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Most buffered bytes: the longest ClientHello in records, and what one read brings after it.

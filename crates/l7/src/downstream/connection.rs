@@ -30,9 +30,11 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
 /// How long the last bytes of a connection under TLS may wait to be sent.
+/// Two retransmissions fit (1 + 2 s); a client that does not read loses its last bytes anyway.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bytes per read while a head is expected.
+/// The largest record of TLS, and more than most heads.
 const HEAD_READ: usize = 16 * 1024;
 
 /// Serves a connection to its end; `open` counts it until then. State that an idle connection does not need is boxed.

@@ -25,6 +25,7 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
 /// How long a client may take to read the alert about its rejection.
+/// A round trip; the client is rejected either way and must not hold a descriptor.
 const ALERT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The first byte of a handshake record (RFC 8446 §5.1).

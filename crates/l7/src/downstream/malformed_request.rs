@@ -36,9 +36,11 @@ pub struct MalformedRequest {
 }
 
 /// Most bytes of a first line that are stored for the log.
+/// A target of 1,024 bytes, a method of 32, and the version.
 const MAX_LOGGED_LINE: usize = 1_088;
 
 /// Most bytes that are logged as the method.
+/// The longest method that the parser accepts.
 const METHOD: usize = 32;
 
 impl RequestReadError {

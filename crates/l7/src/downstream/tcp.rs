@@ -39,6 +39,7 @@ use crate::worker::Worker;
 use crate::worker::admission::OpenConnection;
 
 /// How long the last bytes of a connection under TLS may wait to be sent.
+/// Two retransmissions fit (1 + 2 s).
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves a connection to its end; `open` counts it until then.

@@ -17,10 +17,13 @@ const GZIP_LEVEL: u32 = 5;
 /// From 0 to 11: above this value the CPU cost multiplies.
 const BROTLI_QUALITY: u32 = 4;
 /// Logarithm of the window size: 256 KiB.
+/// The memory of a compressor grows with its window.
 const BROTLI_WINDOW: u32 = 18;
 /// Size of the library's output buffer in bytes.
+/// One record of TLS.
 const BROTLI_BUFFER: usize = 16 * 1024;
 /// From 1 to 22.
+/// The default of the zstd command and library.
 const ZSTD_LEVEL: i32 = 3;
 /// Logarithm of the window size: 128 KiB. Clients must support 8 MiB (RFC 9659).
 const ZSTD_WINDOW: u32 = 17;

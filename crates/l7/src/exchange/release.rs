@@ -19,6 +19,7 @@ use crate::worker::Worker;
 const SERVER_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most connections of a worker that wait for their servers to close; further ones are closed at once.
+/// Each holds a descriptor for a second at most.
 const MAX_CLOSING: u32 = 1024;
 
 impl<N: NetDriver> HttpExchange<'_, N> {

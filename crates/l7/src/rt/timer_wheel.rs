@@ -8,6 +8,7 @@ use std::time::Duration;
 use model::monotonic_time::MonotonicTime;
 
 /// Width of a slot in nanoseconds: 4 ms.
+/// A timeout is at most 4 ms late; timeouts of configurations are tens of milliseconds and more.
 const SLOT: u64 = 4_000_000;
 /// Number of slots: 8192 slots of 4 ms reach 32 s ahead. Later deadlines are put into the last slot and checked again
 /// there.

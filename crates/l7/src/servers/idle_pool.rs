@@ -12,15 +12,19 @@ use crate::rt::NetDriver;
 
 /// Share of the learned limit at which a connection is closed: the server closes it a little before the balancer
 /// notices.
+/// A tenth covers the path's delay and the coarse timers of servers.
 const RETIRE_FRACTION: f64 = 0.9;
 
 /// A request that is not idempotent uses only a connection that has been idle for less than this share of the limit.
+/// A request that may not be repeated needs a wide margin; half of the limit still serves most requests.
 const SAFE_FRACTION: f64 = 0.5;
 
 /// Lifetime of a learned limit, since a restart of the server looks like a limit too.
+/// Ten minutes: after a restart of the server, its real limit is learned again.
 const LEARNED_LIMIT_TTL: Duration = Duration::from_secs(600);
 
 /// A close after a shorter idle time does not indicate a limit.
+/// No server is configured to close after less; such ends are failures.
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 
 /// The idle connections to one server.

@@ -16,6 +16,7 @@ use super::key_purpose::KeyPurposes;
 use super::policy;
 
 /// Most certificates in one chain.
+/// Public chains have two to four certificates.
 const MAX_CHAIN: usize = 16;
 
 #[derive(Clone)]

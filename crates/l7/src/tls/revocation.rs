@@ -5,6 +5,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
 /// Most lists in one file.
+/// One list for each authority of a large set.
 const LISTS: usize = 1_024;
 
 /// Parsed revocation lists.

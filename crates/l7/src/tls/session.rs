@@ -22,9 +22,11 @@ use super::handshake_observation::{self, HandshakeObservation};
 pub const MAX_RECORD_BYTES: usize = 5 + 16 * 1024 + 256;
 
 /// Most bytes of an incomplete handshake message, since a certificate chain may be long.
+/// A message may have 16 MiB (RFC 8446 §4); chains of more than 48 KiB are mistakes or attacks.
 const UNFINISHED: usize = 48 * 1024;
 
 /// Most plaintext that is encrypted at a time, in bytes.
+/// Four full records in one write.
 pub const MAX_PLAINTEXT: usize = 64 * 1024;
 
 /// Space for `MAX_PLAINTEXT` bytes of plaintext as records, after the output that was already queued.
@@ -333,4 +335,5 @@ impl TlsSession {
 const NO_ROOM: &str = "no room for what is to be sent first";
 
 /// Space for an alert record, in bytes.
+/// An alert has two bytes; protection adds a tag, a type and a header (RFC 8446 §5.2).
 const ALERT: usize = 64;

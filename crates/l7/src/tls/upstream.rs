@@ -16,6 +16,7 @@ use super::revocation::RevocationLists;
 use super::trust::{TrustAnchors, TrustError, verifier};
 
 /// Most sessions that one worker stores for one server.
+/// Servers send two tickets per handshake; each is used once (RFC 8446 appendix C.4).
 const SESSIONS: usize = 8;
 
 /// The TLS settings of a pool.

@@ -30,6 +30,7 @@ use crate::upstream::{
 use crate::worker::Worker;
 
 /// Bytes per read while a response head is expected.
+/// The largest record of TLS, and more than most heads.
 pub const FIRST_READ_BYTES: usize = 16 * 1024;
 
 /// The inputs of a hedged attempt.

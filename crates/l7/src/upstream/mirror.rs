@@ -22,9 +22,11 @@ use crate::upstream::{self, UpstreamLeaseRequest};
 use crate::worker::Worker;
 
 /// Total time limit of a copy.
+/// A copy's answer serves nobody, so a slow target must not hold connections.
 const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Most bytes of a response that are read before the connection is closed.
+/// Reading it spares a new connection; beyond a megabyte, the new connection is cheaper.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 pub struct MirroredRequest {

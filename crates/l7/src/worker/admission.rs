@@ -25,6 +25,7 @@ use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 use eviction_requests::EvictionRequests;
 
 /// Attempts to get a slot: another worker may take a slot that was freed.
+/// Another worker takes a released slot rarely; after three attempts the limit is really reached.
 const ATTEMPTS: usize = 3;
 
 /// After a limit was reached, evictions of silent or stalled connections keep 1/`RESERVED` of it free, up to `RESERVE`.

@@ -7,15 +7,18 @@ use std::cell::RefCell;
 use crate::rt::NetDriver;
 
 /// Bytes per read when copying.
+/// Three full records of TLS; a buffer stays in the cache of the second level.
 pub const COPY_BYTES: usize = 48 * 1024;
 
 /// With `MAX_POOLED_BYTES`, limits the memory that a worker holds after a burst.
+/// With `INITIAL_BYTES` each, half a megabyte.
 const MAX_POOLED: usize = 256;
 /// A buffer larger than this is freed.
 const MAX_POOLED_BYTES: usize = 64 * 1024;
 /// Initial size of a buffer: enough for most heads.
 const INITIAL_BYTES: usize = 2048;
 /// Limits the descriptors that a worker holds after a burst: two for each pipe.
+/// 128 descriptors for each worker.
 const MAX_POOLED_PIPES: usize = 64;
 
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use crate::rt::random;
 
 /// Length of a tag in bytes.
+/// 32 random bits: two endpoints of one process hardly ever have the same tag.
 pub const TAG: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

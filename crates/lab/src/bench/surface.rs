@@ -111,6 +111,7 @@ const SCALE: f64 = 420.0;
 /// Height of the cube relative to its sides.
 const TALL: f64 = 0.5;
 /// The initial view, radians.
+/// About 40 degrees, and 30 for the tilt: front, side and top are seen.
 const TURN: f64 = 0.7;
 const TILT: f64 = 0.5;
 

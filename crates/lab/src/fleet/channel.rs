@@ -260,6 +260,7 @@ const EXPORTED: &[u8] = b"EXPORTER-steelyard-agent";
 const LEADER: &[u8] = b"leader";
 const AGENT: &[u8] = b"agent";
 /// Time limit for connecting to an agent.
+/// Two retransmissions of a SYN fit (1 + 2 s).
 const CONNECTING: Duration = Duration::from_secs(5);
 /// Time limit for the handshake and the proofs together.
 const PROVING: Duration = Duration::from_secs(5);

@@ -64,6 +64,7 @@ pub struct LinkQueue {
 }
 
 /// Smallest size of a packet that `drop_every` counts, bytes.
+/// Between a full segment and a request or an acknowledgement.
 const LARGE: usize = 1_000;
 /// Any fixed number: runs with the same settings lose the same packets.
 const SEED: u64 = 0x5eed_0f7e_57ee_1a2d;

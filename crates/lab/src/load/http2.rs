@@ -295,6 +295,7 @@ impl AsyncWrite for MemoryPipe {
 /// Flow-control window of each stream, bytes.
 const WINDOW: u32 = 1 << 20;
 /// A connection's window is the sum of its streams' windows, at most this many.
+/// 64 MiB are more than any path under test holds.
 const MOST_WINDOWS: u32 = 64;
 
 #[cfg(test)]

@@ -219,6 +219,8 @@ pub fn duration_nanos(span: Duration) -> u64 {
 }
 
 /// Shorter times are not distinguished.
+/// Below 128 ns the clock itself takes a part of the time.
 const SHORTEST_NANOS: u64 = 128;
 /// Longer times are recorded as this value.
+/// Far above every time limit of a request.
 const LONGEST_NANOS: u64 = 200_000_000_000;

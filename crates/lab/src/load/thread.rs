@@ -378,6 +378,7 @@ impl LoadThread {
 }
 
 /// Receive buffer, shared by all connections of a thread so that it stays in the cache.
+/// As large as a receive buffer is by default (net.ipv4.tcp_rmem).
 const SCRATCH: usize = 128 * 1024;
 /// Open-loop requests that are sent on established connections before responses are read again. Each send takes some
 /// microseconds, which would delay the timestamp of a waiting response.

@@ -170,6 +170,7 @@ fn port_count(facts: &MachineFacts) -> u32 {
 /// Descriptors that a run needs beside its connections.
 const SPARE: u64 = 32;
 /// A thread with a larger processor share was saturated.
+/// The counters have ticks of 10 ms, and the rest goes to interrupts.
 pub const SATURATED: f64 = 0.92;
 /// Starts that are noticed later than this, and later than the usual response, distort latencies.
 const LATE_START_US: f64 = 1_000.0;

@@ -384,6 +384,7 @@ const LISTENER: u64 = u64::MAX - 2;
 /// Connections accepted in a row before others are served: keeps the others responsive.
 const ACCEPTS: usize = 64;
 /// Buffer for received bytes, shared by all connections so that it stays in the cache.
+/// As large as a receive buffer is by default (net.ipv4.tcp_rmem).
 const SCRATCH: usize = 128 * 1024;
 /// When a connection was busy at its idle timeout, it is checked again after this time.
 /// Short beside the idle timeouts under test.

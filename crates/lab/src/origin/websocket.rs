@@ -153,6 +153,7 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 /// Longest payload accepted, bytes.
+/// Messages of the tests are smaller; a length from a damaged frame must not fill the memory.
 const MOST: usize = 1 << 20;
 
 #[cfg(test)]

@@ -142,6 +142,7 @@ fn trimmed(n: usize, m: usize, alpha: f64) -> Option<usize> {
 }
 
 /// Largest number of values of both samples for which all assignments of ranks are counted.
+/// Thirty runs on each side.
 const MOST_EXACT: usize = 60;
 
 #[cfg(test)]

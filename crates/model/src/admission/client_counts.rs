@@ -11,6 +11,7 @@ use super::client_share::ClientKey;
 use super::keyed_hasher::KeyedBuildHasher;
 
 /// Parts of the table, each with its own lock, so that workers rarely wait for each other.
+/// More than the workers that accept at one moment, as a rule.
 const SHARDS: usize = 16;
 
 /// Connections of all clients.

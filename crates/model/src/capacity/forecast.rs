@@ -374,6 +374,7 @@ impl ForecastContext<'_> {
 /// Payload of a full segment on Ethernet with timestamps.
 const SEGMENT: ByteCount = ByteCount(1_448.0);
 /// Packets without payload that open and close a connection, of both directions.
+/// SYN, SYN-ACK, ACK, two FINs and their acknowledgements.
 const OPENING_PACKETS: f64 = 7.0;
 
 #[cfg(test)]

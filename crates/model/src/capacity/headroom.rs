@@ -64,6 +64,7 @@ fn is_old(at: MonotonicTime, now: MonotonicTime) -> bool {
 }
 
 /// Older samples do not show the present growth.
+/// Two minutes follow the growth of a morning, and smooth single bursts.
 const WINDOW: Duration = Duration::from_secs(120);
 /// Bounds the memory of a trend, whatever the window: one sample a second.
 const MOST: usize = 120;
@@ -71,6 +72,7 @@ const MOST: usize = 120;
 const FEWEST: usize = 5;
 /// Below this share of explained variance, the use fluctuates rather than grows.
 const EXPLAINED: f64 = 0.7;
+/// Seconds; a forecast beyond it is no forecast.
 const YEAR: f64 = 365.0 * 86_400.0;
 
 #[cfg(test)]

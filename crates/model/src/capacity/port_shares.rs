@@ -13,6 +13,7 @@ use crate::config::{
 };
 
 /// The protocol number of TCP in the IP header.
+/// IANA's registry of protocol numbers, here and below.
 pub const TCP: u8 = 6;
 /// The protocol number of UDP.
 pub const UDP: u8 = 17;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::source_text::{SourceSpan, SourceText};
 
 /// Limit for listed findings; further ones are only counted.
+/// A file with more mistakes is the wrong file or the wrong format.
 pub const MAX_LISTED: usize = 1000;
 
 /// Limit for findings with a search for suggestions, so that a large file with many mistakes is checked quickly.

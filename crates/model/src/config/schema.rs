@@ -4,6 +4,7 @@
 use super::value::ConfigValue;
 use std::time::Duration;
 /// Limit for services and for pools of one file.
+/// A configuration of this size is generated; more belong on several machines.
 pub const MAX_OBJECTS: usize = 10_000;
 /// Limit for servers of all pools together: more than a thousand services of a hundred servers, and than a file can
 /// hold with names.

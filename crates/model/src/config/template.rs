@@ -9,6 +9,7 @@ use crate::path::push_encoded;
 const MAX_TEMPLATE_BYTES: usize = 2_048;
 
 /// The longest filled text.
+/// Servers refuse heads of more than 8 to 16 KiB.
 pub const MAX_FILLED_BYTES: usize = 16 * 1_024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

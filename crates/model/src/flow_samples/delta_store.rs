@@ -11,6 +11,7 @@ use crate::time_attribution::client_prefix::{AddressPrefix, ClientPrefix};
 use crate::time_attribution::{BreakdownGroup, TimeBreakdown};
 
 /// The length of a slice, nanoseconds.
+/// As for slow exchanges, so that reports of both agree.
 const SLICE: u64 = 10_000_000_000;
 /// An hour of slices.
 const SLICES: u64 = 360;

@@ -9,6 +9,7 @@ pub(super) const BACK_OFF_FIRST: Duration = Duration::from_secs(1);
 /// The longest back-off. A server that was up for this long begins with the first again.
 pub(super) const BACK_OFF_LONGEST: Duration = Duration::from_secs(30);
 /// Jitter of a back-off, percent.
+/// A tenth, as for probes.
 pub(super) const BACK_OFF_JITTER: u8 = 10;
 
 /// The interval less a random share of up to `percent` of it, so that many probes do not synchronize. It never gets

@@ -17,6 +17,7 @@ use super::rng::Rng;
 use super::two_choices::{TwoChoices, should_explore};
 
 /// Time between two samples of the counters: bounds the cost of summing all workers' counters.
+/// Four samples a second follow a change within a second.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 /// The weight of a sample against earlier ones: the smoothed rate covers about a second.
 const SMOOTHING: f32 = 0.25;

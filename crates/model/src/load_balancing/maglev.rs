@@ -23,6 +23,7 @@ use super::eligible_servers::EligibleServers;
 use super::request::{PickRequest, PickResult};
 
 /// Entries that a pick steps through before it looks at every server: bounds its cost when many servers are full.
+/// A full server is skipped after one step; 64 full ones in a row mean a pool that is nearly full.
 const STEPS: usize = 64;
 
 #[derive(Clone, Debug)]

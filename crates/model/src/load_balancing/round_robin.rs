@@ -25,6 +25,7 @@ use super::request::{PickRequest, PickResult};
 use super::rng::{Rng, mix};
 
 /// Turns offered before every server is looked at in turn: bounds the cost of a pick when many servers are full.
+/// A full server costs one turn; sixteen full ones in a row mean a pool that is nearly full.
 const TURNS: usize = 16;
 /// The first turn of a worker is drawn from this many.
 const BEGINNINGS: u64 = 256;

@@ -13,6 +13,7 @@ use super::rng::Rng;
 
 /// Draws for the first candidate before every server is looked at in turn: bounds the cost of a pick when many are
 /// full.
+/// When half of the servers are full, eight draws miss all others once in 256 picks.
 const FIRST_DRAWS: usize = 8;
 /// Draws for a second candidate that differs from the first. Few: if one server holds nearly all the weight, the others
 /// must not be compared with it at every pick, or they would get far more than their share.

@@ -9,6 +9,7 @@ pub const MAX_READINGS: usize = 32;
 const MAX_CHARACTERS: usize = 64 * 1_024;
 
 /// How often a path may be encoded: each further level would be one more reading.
+/// Two proxies that decode, and the server.
 pub(super) const MAX_DECODINGS: usize = 3;
 
 /// The path has too many readings.

@@ -13,6 +13,7 @@ use crate::config::RetryConfig;
 use crate::monotonic_time::MonotonicTime;
 
 /// Parts of a window: it slides by a tenth at a time.
+/// A tenth of the window is the error of the sliding sum.
 const PARTS: usize = 10;
 
 /// One worker's recent counts. One thread writes, any reads.

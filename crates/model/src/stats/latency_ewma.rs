@@ -9,11 +9,13 @@ use std::time::Duration;
 use crate::monotonic_time::MonotonicTime;
 
 /// The time constant of smoothing: responses of about this age still count.
+/// Five seconds smooth the spread of single requests and follow a change of load within a few.
 const TAU_SECONDS: f32 = 5.0;
 /// The unit of stored times, as a power of two of nanoseconds: 16 µs, so that 32 bits last 19 hours.
 const TICK_BITS: u32 = 14;
 const TICK_SECONDS: f32 = (1u64 << TICK_BITS) as f32 / 1e9;
 /// Smallest time that a failure counts as, microseconds: a fast refusal must not look like a fast server.
+/// 100 ms is slower than the usual answer.
 const FAILURE_MICROS: f32 = 100_000.0;
 /// Caps the time of repeated failures, microseconds: bounds how long a server needs to recover.
 const LONGEST_MICROS: f32 = 60e6;

@@ -3,8 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Prefix length of an IPv4 network.
+/// The prefix that RFC 7871 §11.1 recommends.
 const V4: u32 = 24;
 /// Prefix length of an IPv6 network.
+/// The prefix that RFC 7871 §11.1 recommends.
 const V6: u32 = 56;
 
 /// A network of clients: /24 of IPv4, /56 of IPv6.

@@ -13,6 +13,7 @@ use super::client_prefix::{AddressPrefix, ClientPrefix};
 use super::exchange_measurement::ExchangeMeasurement;
 
 /// The length of a slice, nanoseconds.
+/// Ten seconds: a report of an incident of some minutes has enough of them.
 pub const SLICE: u64 = 10_000_000_000;
 /// Limit for slow exchanges of one service per slice: bounds the memory of a slice.
 const SLOW: usize = 256;
@@ -23,6 +24,7 @@ const MAX_EXCHANGES: usize = 32_768;
 /// Number of slices: one hour.
 const SLICES: usize = 360;
 /// The threshold of slow exchanges before enough is known, nanoseconds.
+/// Nielsen's limit for an answer that feels immediate is 100 ms.
 pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
 /// Faster exchanges are never slow: measuring them costs more than it is worth.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;

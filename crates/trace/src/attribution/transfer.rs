@@ -48,10 +48,12 @@ pub struct TransferBreakdown {
 /// A stack answers within microseconds; 3 ms allow for its scheduler.
 const TRIGGER_NS: i64 = 3_000_000;
 /// An acknowledgement that is later than a round trip by this time was delayed by a timer. Nanoseconds.
+/// Half of the shortest usual timer, 40 ms on Linux.
 const DELAYED_NS: i64 = 20_000_000;
 /// Segments that one acknowledgement covers only when they did not arrive singly.
 const MANY_SEGMENTS: i64 = 4;
 /// The largest burst of a sender with pacing, in packets.
+/// 64 KiB of full segments, which one offloaded send may hold, are 46.
 const PACED_BURST: usize = 46;
 /// The least time after a loss that counts as recovery, in nanoseconds.
 /// The minimum retransmission timeout of Linux.

@@ -10,12 +10,15 @@ use super::reserved::ReservedHeaders;
 use super::trailer;
 
 /// Most digits of a chunk size, leading zeros included.
+/// Sixteen hex digits are 64 bits.
 const SIZE_DIGITS: u8 = 16;
 /// Most bytes of extensions in one chunk, the `;` included.
+/// Real clients send none as a rule.
 const EXTENSION_BYTES: u32 = 256;
 /// Most bytes of extensions in one body: many tiny chunks with long extensions cost more than the data they carry.
 const EXTENSIONS_BYTES: u32 = 16 << 10;
 /// Most bytes of all trailer lines together.
+/// Trailers carry checksums and states: some hundred bytes.
 const TRAILER_BYTES: usize = 8 << 10;
 const TRAILER_LINES: u8 = 64;
 

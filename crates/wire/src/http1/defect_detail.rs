@@ -10,6 +10,7 @@ use super::locate_defect;
 use super::token::is_token_byte;
 
 /// Most bytes shown of a broken request line, from the violation on.
+/// Enough to recognise another protocol, such as TLS or SSH, by its first bytes.
 const MAX_SHOWN: usize = 16;
 
 /// What can be reported about the violation in a rejected request.

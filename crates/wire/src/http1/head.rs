@@ -29,6 +29,7 @@ impl Default for HeadLimits {
 pub struct HeaderSlots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; HeaderSlots::COUNT]);
 
 impl HeaderSlots<'_> {
+    /// Browsers send below 40.
     pub const COUNT: usize = 256;
 
     #[inline]

@@ -9,6 +9,7 @@ pub const TRACEPARENT: &str = "traceparent";
 /// The field for vendor-specific trace data.
 pub const TRACESTATE: &str = "tracestate";
 /// Length of a version 00 `traceparent` in bytes.
+/// Version, trace id, parent id, flags and three hyphens: 2 + 32 + 16 + 2 + 3 (W3C Trace Context §3.2.2).
 const LENGTH: usize = 55;
 /// The `sampled` flag: the sender records the trace.
 const SAMPLED: u8 = 1;

@@ -45,8 +45,10 @@ impl ObservedFrame {
 }
 
 /// Length of a frame header in bytes.
+/// RFC 9113 §4.1.
 const HEAD: usize = 9;
 /// Payload bytes that are stored: the last stream id and the error code of GOAWAY.
+/// RFC 9113 §6.8.
 const CAPTURED_PAYLOAD: usize = 8;
 /// Length of the client connection preface in bytes (RFC 9113 §3.4).
 const PREFACE: usize = 24;

@@ -8,6 +8,7 @@ use super::frames::{FrameHeaderReader, is_http2_frame_type, kind};
 use super::varint;
 
 /// Longest control frame that is buffered, in bytes; settings are a few numbers.
+/// Settings have below 100 bytes; the bound stops a frame that claims gigabytes.
 const MAX_BUFFERED: u64 = 1024;
 
 /// The instruction that sets the capacity of the dynamic table to 0 (RFC 9204 §4.3.1).

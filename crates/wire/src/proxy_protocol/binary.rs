@@ -10,6 +10,7 @@ use super::header::{
 use super::sum::crc32c;
 
 /// Longest accepted header in bytes.
+/// The header with addresses of IPv6 takes 52 bytes; the rest is for type-length-values, such as TLS facts.
 pub(super) const LONGEST: usize = 4096;
 
 /// The start of every header, chosen so that no line of another protocol matches it.

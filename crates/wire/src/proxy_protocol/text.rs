@@ -7,6 +7,7 @@ use super::header::{
 };
 
 /// Length of the longest line in bytes, its line end included.
+/// PROXY protocol, section 2.1: the longest line for IPv6.
 const LONGEST: usize = 107;
 /// Length of the shortest line: `PROXY UNKNOWN` and its line end. No binary header is shorter.
 pub(super) const SHORTEST: usize = 15;

@@ -13,6 +13,7 @@ use wire::http2::Http1BodyFraming;
 use crate::conn::stream::StreamReadResult;
 
 /// Space for a chunk's size line and the line end after its data.
+/// Sixteen hex digits and two line ends.
 const FRAMING: usize = 20;
 
 /// Size of a chunk that is written when there is little space, in bytes.

@@ -16,9 +16,11 @@ use super::connection::Http2Connection;
 use crate::conn::stream::StreamWriteResult;
 
 /// Pieces smaller than this count as tiny, if the peer's window cut them from a larger write.
+/// A frame's header has nine bytes; below 64 the framing costs more than a tenth.
 const TINY_PIECE_BYTES: usize = 64;
 
 /// Most window capacity that is requested at a time, in bytes.
+/// Memory for one stream; a larger body asks again as it is sent.
 const MAX_CAPACITY_REQUEST: usize = 64 * 1024;
 
 /// How the end of a body is determined.

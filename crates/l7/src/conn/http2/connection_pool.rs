@@ -27,12 +27,15 @@ use crate::conn::upstream_connection::{UpstreamConnection, UpstreamGuard};
 use crate::rt::{NetDriver, TaskId, WorkerRuntime};
 
 /// Time for a server to send anything after a PING.
+/// As the default of gRPC (GRPC_ARG_KEEPALIVE_TIMEOUT_MS).
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time for the last frames.
+/// A round trip and a retransmission fit; a server that does not read loses only a GOAWAY.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most bytes of one request that are buffered for the server.
+/// As much of a body as one window of HTTP/2's initial size.
 const SEND_BUFFER: usize = 64 * 1024;
 
 /// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).

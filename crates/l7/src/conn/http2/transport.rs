@@ -18,12 +18,15 @@ use crate::conn::stream::{ProxyStream, StreamReadResult, StreamWriteResult};
 use crate::rt::NetDriver;
 
 /// Most gathered bytes before the library must wait.
+/// One write of a large socket buffer; more would only wait in memory.
 const GATHERED: usize = 64 * 1024;
 
 /// Most bytes read in one turn.
+/// Eight reads, then other connections of the worker have their turn.
 const TURN: usize = 128 * 1024;
 
 /// Most bytes per read.
+/// One frame of the default size (RFC 9113 §4.2).
 const PIECE: usize = 16 * 1024;
 
 pub struct Http2Transport<N: NetDriver>(Rc<Http2Wire<N>>);

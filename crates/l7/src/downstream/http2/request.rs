@@ -26,6 +26,7 @@ use crate::servers::worker_state::LocalService;
 use crate::worker::Worker;
 
 /// Most body bytes that are read together with the head.
+/// One frame of the default size (RFC 9113 §4.2).
 const EARLY_BODY_BYTES: usize = 16 * 1024;
 
 /// A received request.

@@ -40,15 +40,18 @@ use crate::worker::admission::OpenConnection;
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Time for the last frames.
+/// Two retransmissions fit (1 + 2 s).
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time for the last frames of exchanges that the drain timeout has reset.
+/// The exchanges were cut, so the client gets only the reason; a shutdown must not wait for it.
 const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The library counts 32 bytes for each field in addition to its text (RFC 9113 §6.5.2).
 const PER_FIELD: u32 = 32;
 
 /// Most reset streams that the library remembers, to ignore frames that were in flight.
+/// As many streams as a client may have open by default.
 const MAX_RESET_STREAMS: usize = 100;
 
 struct Http2ServerSession<N: NetDriver> {

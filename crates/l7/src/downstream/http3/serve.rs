@@ -34,6 +34,7 @@ use crate::tls::downstream::DownstreamTls;
 use crate::worker::admission::OpenConnection;
 
 /// Most sends in one turn, so that other tasks get a turn.
+/// A connection with a large window must not delay the others of its worker.
 const ROUNDS: usize = 16;
 
 /// The stages of a connection.

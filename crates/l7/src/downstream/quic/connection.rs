@@ -20,6 +20,7 @@ use super::path::{OutgoingPackets, ValidatedPath};
 use crate::tls::handshake_observation::{self, HandshakeObservation};
 
 /// Most unsent bytes of one stream in the buffer.
+/// With `http3.streams`, the bound that the documentation names for a connection.
 pub const MAX_UNSENT: usize = 16 * 1024;
 
 /// The result of a read.

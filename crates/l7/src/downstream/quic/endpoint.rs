@@ -37,6 +37,7 @@ use crate::worker::endpoint_tag::EndpointTag;
 const BATCH: usize = 32;
 
 /// Most bytes that the kernel returns in one read.
+/// The longest run of packets that UDP GRO merges.
 const READ: usize = 64 * 1024;
 
 /// Space for the header of relayed packets, in bytes.

@@ -13,6 +13,7 @@ use crate::rt::epoll::Epoll;
 use crate::rt::{Readiness, ReadinessSource, WorkerRuntime};
 
 /// Most failed reads in a row.
+/// Errors of single packets, such as those of ICMP, are reported by one read each.
 const TRIES: usize = 8;
 
 pub struct QuicSocket {

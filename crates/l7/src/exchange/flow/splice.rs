@@ -8,6 +8,7 @@ use crate::rt::NetDriver;
 use crate::worker::Worker;
 
 /// Most bytes per transfer through a pipe.
+/// As much as a pipe may hold, `PIPE_BYTES`.
 const SPLICE: usize = 256 * 1024;
 
 impl<N: NetDriver> ByteFlow<N> {

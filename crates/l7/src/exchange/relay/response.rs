@@ -24,6 +24,7 @@ use crate::upstream::hedge::FIRST_READ_BYTES;
 
 /// Most interim responses that are passed on for one request, since a server could send them without end and use up
 /// memory.
+/// Servers send one or two (100, 103).
 const INTERIM: u32 = 32;
 
 impl<'a, N: NetDriver> AttemptRelay<'a, N> {

@@ -12,6 +12,7 @@ use crate::exchange::flow::FlowStep;
 use crate::rt::{NetDriver, Readiness};
 
 /// Body bytes per read while they are stored.
+/// One record of TLS.
 const PIECE: usize = 16 * 1024;
 
 /// The result of reading a piece of the body.

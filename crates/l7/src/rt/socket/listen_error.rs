@@ -64,6 +64,7 @@ pub enum ListenError {
 }
 
 /// Most errors that the message lists; further ones are counted.
+/// A message with more lines hides the first ones.
 const NAMED: usize = 16;
 
 fn write_several(all: &[ListenError]) -> String {

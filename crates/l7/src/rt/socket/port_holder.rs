@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Most descriptors checked before giving up.
+/// A host with a million descriptors must not delay an error message by many seconds.
 const LINKS: usize = 500_000;
 /// Most processes that the error message names; more would not help the reader.
 const NAMED: usize = 4;

@@ -87,6 +87,7 @@ const STUDY: [(FarmPath, usize, f64, Option<f64>); 9] = [
     (FarmPath::Tls, 100, 74.0, Some(75.0)),
 ];
 /// Significance level: a difference with a higher probability by chance is not reported as one.
+/// The usual level of significance.
 const ALPHA: f64 = 0.05;
 
 pub const QUESTION: &str = "How many large pages a second pass a balancer, plain and over TLS, and does another allocator change it?";

@@ -84,6 +84,7 @@ mod source {
 }
 
 /// Significance level: a difference with a higher probability by chance is not reported as one.
+/// The usual level of significance.
 const ALPHA: f64 = 0.05;
 /// The test's name in the table.
 const TEST: &str = "hello";

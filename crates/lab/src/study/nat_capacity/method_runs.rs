@@ -15,6 +15,7 @@ use crate::study::parameter::Parameters;
 /// An upper limit of any method's connection rate, from which the number of client addresses follows.
 const GUESSED_RATE: f64 = 30_000.0;
 /// How long a client port stays in TIME_WAIT.
+/// TIME_WAIT of Linux, TCP_TIMEWAIT_LEN.
 const RESTS: Duration = Duration::from_secs(60);
 
 /// The site and client addresses of a method.

@@ -4,6 +4,7 @@ use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, Value
 use crate::config::value::ConfigValue;
 
 /// The longest body that may be buffered.
+/// A gibibyte: a larger body belongs on the disk of an application.
 const MOST: u64 = 1 << 30;
 
 pub const BUFFER: KeySchema = KeySchema::new(

@@ -11,6 +11,7 @@ use super::packets;
 use super::punycode::to_ascii;
 
 /// Limit for the addresses that one service listens on, and for the sources of one pool.
+/// Each is a socket for every worker.
 const MAX_ADDRESSES: usize = 1_024;
 
 const LISTEN: &str =

@@ -5,12 +5,15 @@ use crate::config::schema::{
 };
 
 /// Limit for the members of one file.
+/// A pair has two members.
 pub const PEERS: usize = 1;
 
 /// Limit for the paths of a heartbeat.
+/// Cables, switches and a routed network: two or three are usual.
 pub const PATHS: usize = 8;
 
 /// Limit for the targets of a heartbeat.
+/// A few routers and servers decide whether a member reaches its networks.
 pub const TARGETS: usize = 16;
 
 pub static HEARTBEAT: TableSchema = TableSchema {

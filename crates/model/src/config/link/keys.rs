@@ -9,6 +9,7 @@ use crate::config::value::ConfigValue;
 pub const BUNDLES: usize = 16;
 
 /// Limit for the links of one bundle.
+/// The size of the array in the BPF program's maps.
 pub const LINKS: usize = 8;
 
 /// Longest name of a bundle, bytes: two devices are named by it, and Linux allows 15 bytes.

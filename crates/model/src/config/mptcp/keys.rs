@@ -5,6 +5,7 @@ use crate::config::schema::{
 };
 
 /// The kernel's limit for endpoints.
+/// MPTCP_PM_ADDR_MAX of net/mptcp.
 pub const ENDPOINTS: usize = 8;
 
 pub static MPTCP: TableSchema = TableSchema {

@@ -11,6 +11,7 @@ use crate::config::schema::{
 use crate::config::value::ConfigValue;
 
 /// Limit for the rules of one file.
+/// Twice the number of services.
 pub const RULES: usize = 20_000;
 
 pub const RULE: KeySchema = KeySchema::new(

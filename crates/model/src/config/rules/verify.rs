@@ -21,6 +21,7 @@ use trivial_conditions::{ConditionContext, PathComparison, verify_trivial_condit
 const MAX_EXPRESSIONS: usize = 1_000;
 
 /// Limit for nested conditions.
+/// Deeper than any hand-written condition; evaluation recurses.
 const MAX_DEPTH: usize = 8;
 
 /// Limit for the rules of a service that forwards packets.

@@ -6,6 +6,7 @@ use crate::config::schema::{
 use crate::config::value::ConfigValue;
 
 /// Limit for the groups of one file.
+/// As many as there are virtual router ids on one link.
 pub const GROUPS: usize = 255;
 
 /// Limit for the shared addresses of one group: an advertisement has one byte for their number, and must fit a packet.

@@ -9,9 +9,11 @@ use wire::http3::{code, goaway_frame};
 use super::{Http3ServerSession, Http3Shutdown};
 
 /// How long a connection without requests waits for its client to receive the GOAWAY.
+/// As for HTTP/2.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time for the last frames of exchanges that the drain timeout has reset.
+/// As for HTTP/2.
 const CUT_CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The largest id of a request stream (RFC 9114 §5.2).

@@ -7,6 +7,7 @@ use crate::config::section::ConfigSection;
 use crate::config::unit::Time;
 
 /// Limit for the etcd members to query.
+/// etcd advises against more than seven members; nine leave room for a replacement.
 const ETCD: usize = 9;
 
 /// The priority of the address owner (RFC 9568).
