@@ -150,8 +150,8 @@ pub use request_priority::RequestPriority;
 pub use reserved_fields::ReservedFields;
 pub use retry::{RetryConditions, RetryConfig};
 pub use rules::{
-    ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
-    RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
+    ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
+    PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
 pub use schedule::ScheduleRule;
 pub use server::{ServerConfig, ServerKey, ServerWeight};

@@ -19,8 +19,10 @@ pub mod table;
 pub mod value;
 
 mod added_lines;
+mod cookie_rewrite;
 mod glob;
 mod list_field;
+mod location_rewrite;
 mod path_captures;
 mod reading_set;
 

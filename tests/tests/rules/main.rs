@@ -8,6 +8,7 @@
 )]
 
 mod affinity;
+mod answers;
 mod hours;
 mod many;
 mod names;

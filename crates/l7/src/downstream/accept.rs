@@ -325,7 +325,7 @@ fn reject_client<N: NetDriver>(
         client.attach_current_task();
         let answer =
             LocalReply { status: cause.status(), cause, keep_alive: false, head_only: false };
-        local_reply::send_reply(&worker_, &client, &view, &answer, &mut record).await;
+        local_reply::send_reply(&worker_, &client, &view, &answer, b"", &mut record).await;
         worker_.close(
             &view,
             None,
@@ -358,6 +358,7 @@ fn close_immediately<N: NetDriver>(
             cause.status(),
             cause.name(),
             id.as_str(),
+            b"",
             ConnectionPersistence::Close,
             false,
             &mut out,

@@ -220,7 +220,7 @@ async fn refuse_handshake<N: NetDriver>(
         client.stop_tls();
         let answer =
             LocalReply { status: cause.status(), cause, keep_alive: false, head_only: false };
-        local_reply::send_reply(worker, &client, view, &answer, &mut record).await;
+        local_reply::send_reply(worker, &client, view, &answer, b"", &mut record).await;
     } else {
         client.finish(worker.rt.now() + ALERT_TIMEOUT).await;
     }

@@ -152,7 +152,7 @@ pub async fn answer_malformed<N: NetDriver>(
     let mut after = ConnectionDisposition::Close;
     if status > 0 {
         let answer = LocalReply { status, cause, keep_alive: false, head_only: false };
-        after = local_reply::send_reply(worker, client, &view, &answer, &mut record).await;
+        after = local_reply::send_reply(worker, client, &view, &answer, b"", &mut record).await;
     }
     let request = match client.shared_protocol() {
         Some(protocol) => LoggedRequest::multiplexed(caller.peer, protocol),

@@ -79,7 +79,10 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             let keep = self.may_keep_alive();
             let head_only = self.incoming.head_only;
             let answer = LocalReply { status, cause: fault.cause, keep_alive: keep, head_only };
-            local_reply::send_reply(worker, client, &self.view, &answer, &mut self.record).await
+            let mut lines = Vec::new();
+            self.changes.write_own_lines(status, &mut lines);
+            local_reply::send_reply(worker, client, &self.view, &answer, &lines, &mut self.record)
+                .await
         };
         self.close(server.as_deref());
         after

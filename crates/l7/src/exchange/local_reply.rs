@@ -39,11 +39,13 @@ pub struct LocalReply {
     pub head_only: bool,
 }
 
+/// `lines`: fields beside, each line with its end.
 pub async fn send_reply<N: NetDriver>(
     worker: &Worker<N>,
     client: &ProxyStream<N>,
     view: &ServiceView,
     answer: &LocalReply,
+    lines: &[u8],
     record: &mut ExchangeRecord,
 ) -> ConnectionDisposition {
     let mut out = worker.buffers.take();
@@ -57,6 +59,7 @@ pub async fn send_reply<N: NetDriver>(
         answer.status,
         answer.cause.name(),
         id.as_str(),
+        lines,
         persist,
         answer.head_only,
         &mut out,

@@ -10,6 +10,7 @@ use model::config::ClientRefusal;
 use model::config::value_template::RequestFacts;
 use model::id::ServerId;
 use model::request_head::ParsedHead;
+use model::rules::response_rewrite::FilledResponse;
 use model::rules::rewrite::RewriteFault;
 use model::rules::{PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
@@ -124,11 +125,20 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                     matched
                 }
                 RoutingDecision::Refused(cause, matched) => {
+                    // A refusal stays one, whatever its lines would be.
+                    let filled =
+                        matched.as_ref().map(|it| self.fill_response(it, &head, sni.as_deref()));
+                    self.changes.filled = filled.and_then(Result::ok).unwrap_or_default();
                     self.matched_rule = matched;
                     return Some(EarlyReply::Refused(cause));
                 }
                 RoutingDecision::Answer(matched) => {
-                    let (status, lines, body) = routing::rule_answer(&matched, &self.view, &head);
+                    let (status, mut lines, body) =
+                        routing::rule_answer(&matched, &self.view, &head);
+                    match self.fill_response(&matched, &head, sni.as_deref()) {
+                        Ok(filled) => filled.write_lines(status, true, &mut lines),
+                        Err(_) => return Some(EarlyReply::Refused(Cause::HeadTooLarge)),
+                    }
                     self.matched_rule = Some(matched);
                     return Some(EarlyReply::Composed(status, lines, body));
                 }
@@ -208,6 +218,10 @@ impl<N: NetDriver> HttpExchange<'_, N> {
     ) -> Result<(), RewriteFault> {
         let worker = self.context.worker;
         let Some(rule) = matched.rule() else { return Ok(()) };
+        if rule.response_rewrite.has_variables() {
+            let head = self.incoming.view();
+            self.changes.filled = self.fill_response(matched, &head, sni)?;
+        }
         if let Some(edits) = &rule.request_rewrite {
             let head = self.incoming.view();
             let mut out = worker.buffers.take();
@@ -223,6 +237,20 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             self.changes.rule = Some((matched.ruling.clone(), matched.at));
         }
         Ok(())
+    }
+
+    /// What a rule adds to the response, filled for this request.
+    fn fill_response(
+        &self,
+        matched: &MatchedRule,
+        head: &ParsedHead<'_>,
+        sni: Option<&str>,
+    ) -> Result<FilledResponse, RewriteFault> {
+        let Some(rule) = matched.rule().filter(|rule| rule.response_rewrite.has_variables()) else {
+            return Ok(FilledResponse::default());
+        };
+        let facts = self.request_facts(head, sni);
+        rule.response_rewrite.fill(&facts).ok_or(RewriteFault::ValuesTooLong)
     }
 
     /// What variables of rules stand for.

@@ -2,13 +2,14 @@
 //!
 //! They are assembled before an attempt and applied when the head arrives.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use model::affinity;
 use model::monotonic_time::MonotonicTime;
 use model::rules::ServiceRules;
-use model::rules::response_rewrite::ResponseRewrite;
+use model::rules::response_rewrite::{FilledResponse, ResponseRewrite};
 use wire::http1::{self, Header};
 
 /// The changes of one exchange.
@@ -16,7 +17,9 @@ use wire::http1::{self, Header};
 pub struct ResponseChanges {
     /// The rule with the changes, by its position.
     pub rule: Option<(Arc<ServiceRules>, usize)>,
-    /// The line that sets the affinity cookie, or empty.
+    /// Its variables, filled for this request.
+    pub filled: FilledResponse,
+    /// The line that sets our cookie, or nothing.
     pub cookie: Vec<u8>,
     /// An application's cookie to watch for.
     pub watch: Option<CookieWatch>,
@@ -45,9 +48,9 @@ pub struct CookieTableEntry {
 /// The changes for one response head.
 #[derive(Default)]
 pub struct ResponseHeadEdits<'c> {
-    /// Names of fields to remove.
-    pub removed: &'c [String],
-    /// The name of a cookie to remove.
+    /// Names of fields that are left out.
+    pub removed: Cow<'c, [String]>,
+    /// A cookie that is left out.
     pub removed_cookie: Option<&'c str>,
     pub added_lines: Vec<u8>,
 }
@@ -71,7 +74,7 @@ impl ResponseChanges {
         let watch = self.watch.as_ref().filter(|watch| watch.value.is_some());
         let gone = self.rule_edits().map_or(&[][..], |edits| &edits.removed_headers);
         ResponseHeadEdits {
-            removed: gone,
+            removed: Cow::Borrowed(gone),
             removed_cookie: watch.map(|watch| watch.name.as_str()),
             added_lines: Vec::new(),
         }
@@ -82,15 +85,71 @@ impl ResponseChanges {
         ruling.table.rules().get(*at).map(|rule| &rule.response_rewrite)
     }
 
-    /// The changes for a head with these fields.
-    pub fn edits_for(&self, headers: &[Header<'_>], now: MonotonicTime) -> ResponseHeadEdits<'_> {
+    /// Appends the lines of an answer of the balancer itself.
+    pub fn write_own_lines(&self, status: u16, out: &mut Vec<u8>) {
+        self.filled.write_lines(status, true, out);
+    }
+
+    /// For a head with this status and these fields.
+    pub fn edits_for(
+        &self,
+        status: u16,
+        headers: &[Header<'_>],
+        now: MonotonicTime,
+    ) -> ResponseHeadEdits<'_> {
         let mut worked = ResponseHeadEdits::default();
-        if let Some(edits) = self.rule_edits() {
-            worked.removed = &edits.removed_headers;
+        let edits = self.rule_edits();
+        if let Some(edits) = edits {
+            worked.removed = Cow::Borrowed(&edits.removed_headers);
             worked.added_lines.extend_from_slice(&edits.added_lines);
+            self.filled.write_lines(status, false, &mut worked.added_lines);
+            self.rewrite_locations(edits, headers, &mut worked);
         }
         worked.added_lines.extend_from_slice(&self.cookie);
-        let Some(watch) = &self.watch else { return worked };
+        self.watch_cookie(headers, now, &mut worked);
+        if let Some(edits) = edits.filter(|edits| !edits.cookies.is_empty()) {
+            rewrite_cookies(edits, headers, &mut worked);
+        }
+        worked
+    }
+
+    /// Puts what a client can reach in the place of where a server leads.
+    fn rewrite_locations(
+        &self,
+        edits: &ResponseRewrite,
+        headers: &[Header<'_>],
+        worked: &mut ResponseHeadEdits<'_>,
+    ) {
+        let stays = |header: &&Header<'_>| {
+            !edits.removed_headers.iter().any(|name| header.name.eq_ignore_ascii_case(name))
+        };
+        let new =
+            |header: &Header<'_>| edits.rewrite_location(header.name, header.value, &self.filled);
+        for name in ["location", "refresh"] {
+            let named = |header: &&Header<'_>| header.name.eq_ignore_ascii_case(name);
+            let own = || headers.iter().filter(named).filter(stays);
+            if !own().any(|header| new(header).is_some()) {
+                continue;
+            }
+            for header in own() {
+                let value = new(header);
+                let value = value.as_deref().unwrap_or(header.value);
+                for part in [header.name.as_bytes(), b": ", value, b"\r\n"] {
+                    worked.added_lines.extend_from_slice(part);
+                }
+            }
+            worked.removed.to_mut().push(name.to_owned());
+        }
+    }
+
+    /// Looks for the cookie of the application: remembers it, and gives it our value.
+    fn watch_cookie<'c>(
+        &'c self,
+        headers: &[Header<'_>],
+        now: MonotonicTime,
+        worked: &mut ResponseHeadEdits<'c>,
+    ) {
+        let Some(watch) = &self.watch else { return };
         for header in headers {
             let Some((value, attributes)) = http1::set_cookie(header, &watch.name) else {
                 continue;
@@ -107,12 +166,37 @@ impl ResponseChanges {
             }
             if let Some(ours) = &watch.value {
                 worked.removed_cookie = Some(&watch.name);
-                let name = watch.name.as_bytes();
-                for part in [b"Set-Cookie: ", name, b"=", ours, attributes, b"\r\n"] {
-                    worked.added_lines.extend_from_slice(part);
+                let rewrite = self.rule_edits().map(|edits| &edits.cookies);
+                let lines = &mut worked.added_lines;
+                for part in [b"Set-Cookie: ", watch.name.as_bytes(), b"=", ours] {
+                    lines.extend_from_slice(part);
                 }
+                match rewrite {
+                    Some(rewrite) => rewrite.write_attributes(attributes, lines),
+                    None => lines.extend_from_slice(attributes),
+                }
+                lines.extend_from_slice(b"\r\n");
             }
         }
-        worked
     }
+}
+
+/// Gives the cookies of a server the domain and path that the client sees, but not the one that is replaced.
+fn rewrite_cookies(
+    edits: &ResponseRewrite,
+    headers: &[Header<'_>],
+    worked: &mut ResponseHeadEdits<'_>,
+) {
+    let removes = edits.removed_headers.iter().any(|name| name == "set-cookie");
+    let own = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("set-cookie"));
+    for header in own.filter(|_| !removes) {
+        let replaced = |name: &str| http1::set_cookie(header, name).is_some();
+        if worked.removed_cookie.is_some_and(replaced) {
+            continue;
+        }
+        worked.added_lines.extend_from_slice(b"Set-Cookie: ");
+        edits.cookies.write_cookie(header.value, &mut worked.added_lines);
+        worked.added_lines.extend_from_slice(b"\r\n");
+    }
+    worked.removed.to_mut().push("set-cookie".to_owned());
 }

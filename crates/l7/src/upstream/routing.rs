@@ -166,6 +166,7 @@ pub fn rule_answer(
 ) -> (u16, Vec<u8>, Vec<u8>) {
     let mut lines = Vec::new();
     let Some(rule) = matched.rule() else { return (500, lines, Vec::new()) };
+    let action = view.config.rules.get(matched.at).map(|rule| &rule.action);
     if let RuleAction::Redirect(to, status) = &rule.action {
         let path = rule.rewrite_base(head);
         let captures = rule.path_captures(&path);
@@ -179,11 +180,12 @@ pub fn rule_answer(
         lines.extend_from_slice(b"Location: ");
         to.fill_location(&with, &mut lines);
         lines.extend_from_slice(b"\r\n");
+        if let Some(RuleActionConfig::Redirect { headers, .. }) = action {
+            write_fields(headers, &mut lines);
+        }
         return (*status, lines, Vec::new());
     }
-    let Some(RuleActionConfig::Answer(answer)) =
-        view.config.rules.get(matched.at).map(|rule| &rule.action)
-    else {
+    let Some(RuleActionConfig::Answer(answer)) = action else {
         return (500, lines, Vec::new());
     };
     if !answer.body.is_empty() {
@@ -191,11 +193,16 @@ pub fn rule_answer(
             lines.extend_from_slice(part.as_bytes());
         }
     }
-    for field in &answer.headers {
+    write_fields(&answer.headers, &mut lines);
+    (answer.status, lines, answer.body.clone().into_bytes())
+}
+
+/// Fields of the configuration as lines.
+fn write_fields(fields: &[String], lines: &mut Vec<u8>) {
+    for field in fields {
         let (name, value) = field.split_once(':').unwrap_or((field, ""));
         for part in [name, ": ", value.trim(), "\r\n"] {
             lines.extend_from_slice(part.as_bytes());
         }
     }
-    (answer.status, lines, answer.body.clone().into_bytes())
 }

@@ -3,16 +3,18 @@
 //! One table serves both planes: keys that only one plane supports are marked, and rejected in the other.
 
 mod build;
+mod build_rewrite;
 mod keys;
 mod rate_limit;
 mod rewrite;
 mod types;
 mod verify;
 
-pub(super) use build::{build_rule, owned_text};
+pub(super) use build::build_rule;
+pub(super) use build_rewrite::owned_text;
 pub(super) use keys::RULE;
 pub use types::{
-    ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
-    RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
+    ActiveCountScope, AddedField, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition,
+    PrefixRewrite, RateLimit, RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
 };
 pub(super) use verify::verify_rules;

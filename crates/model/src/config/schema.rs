@@ -211,6 +211,10 @@ pub enum TextFormat {
     FieldTemplate,
     /// A Host header's value, which may have variables (`ValueTemplate`).
     HostTemplate,
+    /// The beginning of a URL, which may have variables (`ValueTemplate`).
+    LocationTarget,
+    /// The value of an attribute of a cookie (RFC 6265 §4.1.1), possibly empty.
+    CookieAttribute,
     /// A domain name or an address.
     Domain,
     /// An SNMP object identifier: numbers with dots.

@@ -6,7 +6,7 @@ use crate::config::section::ConfigSection;
 use crate::config::value::ConfigValue;
 
 /// HTTP statuses: inclusive ranges.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct StatusRanges(pub Vec<(u16, u16)>);
 
 impl StatusRanges {
@@ -16,8 +16,9 @@ impl StatusRanges {
     }
 }
 
-pub fn build_statuses(section: &ConfigSection) -> StatusRanges {
-    match section.value("on") {
+/// The statuses that a key names.
+pub fn build_statuses(section: &ConfigSection, key: &str) -> StatusRanges {
+    match section.value(key) {
         Some(ConfigValue::Status(ranges)) => StatusRanges(ranges.to_vec()),
         _ => StatusRanges::default(),
     }

@@ -92,7 +92,7 @@ pub fn describe_action(rule: &RuleConfig) -> String {
                 parts.iter().map(|(name, weight)| format!("{name} ({weight})")).collect();
             format!("one of {}", parts.join(", "))
         }
-        RuleActionConfig::Redirect { to, status } => format!("{status} to {to}"),
+        RuleActionConfig::Redirect { to, status, .. } => format!("{status} to {to}"),
         RuleActionConfig::Answer(answer) => format!("answer {}", answer.status),
         RuleActionConfig::Deny => "deny".into(),
     }

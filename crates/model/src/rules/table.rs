@@ -258,7 +258,7 @@ impl CompiledRule {
                 let sum = parts.iter().map(|(_, weight)| u64::from(*weight)).sum();
                 RuleAction::Split(parts, sum)
             }
-            RuleActionConfig::Redirect { to, status } => match Template::parse(to) {
+            RuleActionConfig::Redirect { to, status, .. } => match Template::parse(to) {
                 Some(to) => RuleAction::Redirect(to, *status),
                 None => RuleAction::Deny,
             },
@@ -288,6 +288,7 @@ impl CompiledRule {
 
     fn wants_forwarded_for(&self) -> bool {
         self.request_rewrite.as_ref().is_some_and(RequestRewrite::wants_forwarded_for)
+            || self.response_rewrite.wants_forwarded_for()
     }
 
     /// The pools of the action, without the mirror's.

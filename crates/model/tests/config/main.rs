@@ -23,6 +23,7 @@ mod objectives;
 mod packets;
 mod reference;
 mod resilience;
+mod rule_values;
 mod rules;
 mod server_edit;
 mod support;

@@ -8,12 +8,13 @@ use super::number;
 
 /// Appends a complete response to `out`: plain text, not cacheable, with `x-steelyard-cause` and `x-steelyard-id`.
 ///
-/// Only the visible ASCII of `cause` and `id` is written. With `head_only` (a response to HEAD) the body is omitted,
-/// but its length is sent.
+/// `lines` are fields beside, each line with its end. Of `cause` and `id` only visible ASCII is written. With `head_only` (an answer to HEAD) the body is left out and
+/// its length is told.
 pub fn emit_local_reply(
     status: u16,
     cause: &str,
     id: &str,
+    lines: &[u8],
     persist: ConnectionPersistence,
     head_only: bool,
     out: &mut Vec<u8>,
@@ -32,9 +33,11 @@ pub fn emit_local_reply(
     visible(cause, out);
     out.extend_from_slice(b"\r\nx-steelyard-id: ");
     visible(id, out);
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(lines);
     out.extend_from_slice(match persist {
-        ConnectionPersistence::Close => b"\r\nConnection: close\r\n\r\n",
-        ConnectionPersistence::KeepAlive => b"\r\nConnection: keep-alive\r\n\r\n",
+        ConnectionPersistence::Close => b"Connection: close\r\n\r\n",
+        ConnectionPersistence::KeepAlive => b"Connection: keep-alive\r\n\r\n",
     });
     if !head_only {
         status_and_phrase(status, phrase, out);

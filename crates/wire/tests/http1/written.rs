@@ -185,6 +185,7 @@ fn an_error_is_a_whole_answer_and_cannot_be_split() {
                 503,
                 "no-server\r\nSet-Cookie: a=b",
                 "7f \u{e4}01",
+                b"",
                 persist,
                 head_only,
                 &mut out,

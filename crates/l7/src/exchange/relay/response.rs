@@ -198,7 +198,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
             self.interim_sent = true;
             let hidden = self.context.changes.interim_edits();
             let edits = ResponseEdits {
-                removed_headers: hidden.removed,
+                removed_headers: &hidden.removed,
                 removed_cookie: hidden.removed_cookie,
                 ..self.edits(ConnectionPersistence::KeepAlive, false)
             };
@@ -245,9 +245,10 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
     }
 
     pub(super) fn switch_protocols(&mut self, response: &ParsedResponseHead, out: &mut Vec<u8>) {
-        let worked = self.context.changes.edits_for(response.headers, self.context.worker.rt.now());
+        let now = self.context.worker.rt.now();
+        let worked = self.context.changes.edits_for(response.status, response.headers, now);
         let edits = ResponseEdits {
-            removed_headers: worked.removed,
+            removed_headers: &worked.removed,
             removed_cookie: worked.removed_cookie,
             lines: &worked.added_lines,
             ..self.edits(ConnectionPersistence::KeepAlive, true)
@@ -269,9 +270,10 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         self.load_report = load_report::read_report(&self.context.pool.config, response.headers);
         self.streams |= streams::answer_streams(response);
         let old = self.incoming.version == HttpVersion::Http10;
-        let worked = self.context.changes.edits_for(response.headers, self.context.worker.rt.now());
+        let now = self.context.worker.rt.now();
+        let worked = self.context.changes.edits_for(response.status, response.headers, now);
         let ResponseCompression { compressor, removed: gone, added_lines: lines, unmeasured } =
-            self.choose_compression(response, old, worked.removed);
+            self.choose_compression(response, old, &worked.removed);
         let framing = self.body_framing(response, compressor.is_some());
         let closing = matches!(framing, BodyFraming::UntilEnd);
         let open_ended = compressor.is_none()
@@ -297,7 +299,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
         } else if unmeasured {
             response.content_length = None;
         }
-        let mut gone = [worked.removed, &gone].concat();
+        let mut gone = [&*worked.removed, &gone].concat();
         let mut lines = [worked.added_lines, lines].concat();
         if let Some(alt_svc) = self.alt_svc_line() {
             // A server's alternative services (RFC 7838) would lead clients past this balancer.

@@ -60,6 +60,8 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
             true => text.len() <= 1_024 && visible(text),
             false => return parse_text(TextFormat::Host, text),
         },
+        TextFormat::LocationTarget => is_location_target(text)?,
+        TextFormat::CookieAttribute => text.len() <= 255 && visible(text) && !text.contains(';'),
         TextFormat::Domain => is_domain(text),
         TextFormat::Oid => is_oid(text),
         TextFormat::FieldName => is_writable_field(&format!("{text}:")),
@@ -133,6 +135,12 @@ pub fn describe_format(form: TextFormat) -> &'static str {
         TextFormat::Method => "a method such as \"GET\", in the letter case in which it is sent",
         TextFormat::FieldTemplate => {
             "a header field as one text, \"name: value\", with variables such as {client} in the value"
+        }
+        TextFormat::LocationTarget => {
+            "the beginning of a URL or a path, with variables such as {scheme} and {host}"
+        }
+        TextFormat::CookieAttribute => {
+            "a domain or a path without blanks and `;`, at most 255 bytes, or nothing"
         }
         TextFormat::HostTemplate => {
             "a host, with its port where it has one, or with variables such as {header.x-host}"
@@ -293,6 +301,12 @@ fn parse_field_template(text: &str) -> Result<ConfigValue, FindingDetails> {
     let field = parse_header_field(text)?;
     check_variables(text, text.split_once(':').map(|(_, value)| value).unwrap_or_default())?;
     Ok(field)
+}
+
+/// Whether it is the beginning of a URL, or what is wrong with its variables.
+fn is_location_target(text: &str) -> Result<bool, FindingDetails> {
+    check_variables(text, text)?;
+    Ok((1..=1_024).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 
 /// Whether it is a field and an expression, or what is wrong with the expression.

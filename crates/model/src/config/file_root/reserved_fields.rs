@@ -35,6 +35,13 @@ pub fn fill_reserved_fields(config: &mut Config) {
         for rewrite in service.rules.iter().filter_map(|rule| rule.rewrite.as_ref()) {
             answer.extend(rewrite.answer_set.iter().map(|field| field_name(field)));
             answer.extend(rewrite.answer_remove.iter().map(|name| field_name(name)));
+            answer.extend(rewrite.response_add.iter().map(|added| field_name(&added.field)));
+            if !rewrite.location.is_empty() {
+                answer.extend(["location", "refresh"].map(str::to_owned));
+            }
+            if !rewrite.cookie_domain.is_empty() || !rewrite.cookie_path.is_empty() {
+                answer.insert("set-cookie".to_owned());
+            }
         }
         let reserved = ReservedFields {
             prefixes: prefixes.into_iter().collect(),

@@ -14,6 +14,6 @@ pub fn build_outlier_detection(section: &ConfigSection) -> OutlierDetectionConfi
         time: section.time_or_zero("time"),
         most: section.time_or_zero("most"),
         share: section.count_or_zero("share"),
-        on: build_statuses(section),
+        on: build_statuses(section, "on"),
     }
 }

@@ -1,8 +1,9 @@
 //! Builds the rules of proxied services from verified settings.
 
+use super::build_rewrite::{build_rewrite, owned_text};
 use super::types::{
     ActiveCountScope, Condition, FixedAnswer, Mirror, NoServersAction, PoolCondition, RateLimit,
-    RateLimitKey, RewriteConfig, RuleActionConfig, RuleConfig,
+    RateLimitKey, RuleActionConfig, RuleConfig,
 };
 use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
@@ -22,17 +23,7 @@ pub fn build_rule(section: &ConfigSection) -> RuleConfig {
             percent: mirror.count_or_zero("percent"),
             at_once: mirror.count_or_zero("at-once"),
         }),
-        rewrite: section.table("rewrite").map(|rewrite| RewriteConfig {
-            path: owned_text(rewrite, "path"),
-            strip: owned_text(rewrite, "strip"),
-            prefix: owned_text(rewrite, "prefix"),
-            host: owned_text(rewrite, "host"),
-            set: rewrite.texts("set").to_vec(),
-            add: rewrite.texts("add").to_vec(),
-            remove: rewrite.texts("remove").to_vec(),
-            answer_set: rewrite.texts("answer-set").to_vec(),
-            answer_remove: rewrite.texts("answer-remove").to_vec(),
-        }),
+        rewrite: section.table("rewrite").map(build_rewrite),
         limit: section.table("limit").map(build_rate_limit),
         priority: section.count("priority"),
         without_servers: match section.text("without-servers") {
@@ -43,17 +34,17 @@ pub fn build_rule(section: &ConfigSection) -> RuleConfig {
     }
 }
 
-pub fn owned_text(section: &ConfigSection, key: &str) -> Option<String> {
-    section.text(key).map(str::to_owned)
-}
-
 fn build_action(section: &ConfigSection) -> RuleActionConfig {
     if section.flag("deny") {
         return RuleActionConfig::Deny;
     }
     if let Some(redirect) = section.table("redirect") {
         let to = owned_text(redirect, "to").unwrap_or_default();
-        return RuleActionConfig::Redirect { to, status: redirect.count_or_zero("status") };
+        return RuleActionConfig::Redirect {
+            to,
+            status: redirect.count_or_zero("status"),
+            headers: redirect.texts("headers").to_vec(),
+        };
     }
     if let Some(answer) = section.table("answer") {
         return RuleActionConfig::Answer(FixedAnswer {

@@ -147,6 +147,12 @@ static REDIRECT_TABLE: TableSchema = TableSchema {
             DefaultValue::count(302),
             "301, 302, 303, 307 or 308 (RFC 9110 §15.4).",
         ),
+        KeySchema::new(
+            "headers",
+            ValueKind::Lines { form: TextFormat::Field, most: 16 },
+            DefaultValue::Literal(ConfigValue::Texts(Vec::new())),
+            "Further fields.",
+        ),
     ],
 };
 

@@ -1,7 +1,12 @@
 //! Describes the changes of a rule to a request and its response.
 
-use crate::config::schema::{DefaultValue, KeySchema, TableSchema, TextFormat, ValueKind};
+use crate::config::schema::{
+    DefaultValue, KeySchema, TableSchema, TableShorthand, TextFormat, ValueKind,
+};
 use crate::config::value::ConfigValue;
+
+/// Elements of each list in one file.
+const MAX_ENTRIES: usize = 100_000;
 
 pub static TABLE: TableSchema = TableSchema {
     description: "a rewrite",
@@ -48,8 +53,105 @@ pub static TABLE: TableSchema = TableSchema {
             "answer-remove",
             "Names of fields that are taken out of the answer, and of interim ones before it.",
         ),
+        KeySchema::new(
+            "response-add",
+            ValueKind::List {
+                table: &ADDED_FIELD,
+                short: TableShorthand::Key("field"),
+                most: MAX_ENTRIES,
+            },
+            DefaultValue::Absent,
+            "Fields that are added to the answer, beside those of the server. Short form: the field.",
+        ),
+        pairs_key(
+            "location",
+            &LOCATION,
+            "Beginnings of Location and Refresh in answers, and what is put in their place; the first that fits.",
+        ),
+        pairs_key(
+            "cookie-domain",
+            &COOKIE_ATTRIBUTE,
+            "Domains of cookies that the server sets, and those that the client gets; the first that fits.",
+        ),
+        pairs_key(
+            "cookie-path",
+            &COOKIE_ATTRIBUTE,
+            "Beginnings of the paths of cookies that the server sets, and what is put in their place; the first that fits.",
+        ),
     ],
 };
+
+static ADDED_FIELD: TableSchema = TableSchema {
+    description: "an added field",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "field",
+            ValueKind::Text { form: TextFormat::FieldTemplate, unset: None },
+            DefaultValue::Required,
+            "The field, with variables as in `set`.",
+        ),
+        KeySchema::new(
+            "statuses",
+            ValueKind::Status,
+            DefaultValue::Derived("every status"),
+            "Statuses of the answers that get it.",
+        ),
+        KeySchema::new(
+            "own",
+            ValueKind::Flag,
+            DefaultValue::Literal(ConfigValue::Flag(false)),
+            "Answers of the balancer itself get it too: errors, refusals, and those of the rule.",
+        ),
+    ],
+};
+
+static LOCATION: TableSchema = TableSchema {
+    description: "a rewritten location",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "from",
+            ValueKind::Text { form: TextFormat::VisibleText, unset: None },
+            DefaultValue::Required,
+            "A beginning: a URL with its host, or a path.",
+        ),
+        KeySchema::new(
+            "to",
+            ValueKind::Text { form: TextFormat::LocationTarget, unset: None },
+            DefaultValue::Required,
+            "What is put in its place, with variables as in `set`.",
+        ),
+    ],
+};
+
+static COOKIE_ATTRIBUTE: TableSchema = TableSchema {
+    description: "a rewritten attribute",
+    exclusive_groups: &[],
+    keys: &[
+        KeySchema::new(
+            "from",
+            ValueKind::Text { form: TextFormat::CookieAttribute, unset: None },
+            DefaultValue::Required,
+            "The whole domain, or the beginning of a path; `\"*\"` fits any.",
+        ),
+        KeySchema::new(
+            "to",
+            ValueKind::Text { form: TextFormat::CookieAttribute, unset: None },
+            DefaultValue::Required,
+            "What is put in its place; `\"\"` drops the attribute.",
+        ),
+    ],
+};
+
+const fn pairs_key(
+    name: &'static str,
+    table: &'static TableSchema,
+    doc: &'static str,
+) -> KeySchema {
+    let kind = ValueKind::List { table, short: TableShorthand::None, most: MAX_ENTRIES };
+    KeySchema::new(name, kind, DefaultValue::Absent, doc)
+}
 
 const fn templates_key(name: &'static str, doc: &'static str) -> KeySchema {
     let kind = ValueKind::Lines { form: TextFormat::FieldTemplate, most: 32 };

@@ -8,6 +8,7 @@ use crate::config::matching::{
     FieldPattern, HostPart, HostPattern, NameValuePattern, NumberRange, PathPattern,
 };
 use crate::config::pattern::Pattern;
+use crate::config::status_ranges::StatusRanges;
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -126,6 +127,8 @@ pub enum RuleActionConfig {
         to: String,
         /// 301, 302, 303, 307 or 308.
         status: u16,
+        /// Further fields, `name: value`.
+        headers: Vec<String>,
     },
     /// Send a fixed response.
     Answer(FixedAnswer),
@@ -178,6 +181,34 @@ pub struct RewriteConfig {
     pub answer_set: Vec<String>,
     /// Names of removed response fields.
     pub answer_remove: Vec<String>,
+    /// Fields that are added to answers.
+    pub response_add: Vec<AddedField>,
+    /// Beginnings of Location and Refresh.
+    pub location: Vec<PrefixRewrite>,
+    /// Domains of cookies.
+    pub cookie_domain: Vec<PrefixRewrite>,
+    /// Beginnings of cookies' paths.
+    pub cookie_path: Vec<PrefixRewrite>,
+}
+
+/// A field that is added to answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AddedField {
+    /// `name: value`, a template.
+    pub field: String,
+    /// Statuses of answers that get it.
+    pub statuses: StatusRanges,
+    /// The balancer's own answers get it too.
+    pub own: bool,
+}
+
+/// What is put in the place of something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PrefixRewrite {
+    pub from: String,
+    pub to: String,
 }
 
 /// The rate limit of a rule.

@@ -6,6 +6,7 @@ mod trivial_conditions;
 use std::collections::HashSet;
 
 use super::keys::{RULE_TABLE, WHEN_TABLE};
+use super::rewrite::TABLE;
 use crate::config::decode::key_path::quote_key;
 use crate::config::effective_settings::EffectiveSettings;
 use crate::config::finding::{FindingCollector, FindingDetails};
@@ -266,7 +267,18 @@ fn verify_method_keys(
     });
 }
 
-/// Verifies the action of a rule and the keys that it allows.
+/// Whether all that a rule rewrites are answers of the balancer itself.
+fn adds_to_own_answers(rule: &ConfigSection) -> bool {
+    rule.table("rewrite").is_some_and(|rewrite| {
+        let alone = TABLE
+            .keys
+            .iter()
+            .all(|key| key.name == "response-add" || !rewrite.is_written(key.name));
+        alone && rewrite.list("response-add").iter().all(|added| added.flag("own"))
+    })
+}
+
+/// What a rule does, and what goes with it.
 fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let ends = ["redirect", "answer", "deny"].into_iter().find(|key| rule.setting(key).is_some());
     let mut wrong = |section: &ConfigSection, key: &str, inner: &str, trouble: FindingDetails| {
@@ -274,11 +286,25 @@ fn verify_action(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'
     };
     if let Some(end) = ends {
         for key in ["mirror", "rewrite", "priority", "without-servers"] {
-            // The default that `explain` writes out is not an error.
-            if rule.is_written(key) && rule.text(key) != Some("pool") {
+            // What the explanation writes out says nothing new.
+            if rule.is_written(key)
+                && rule.text(key) != Some("pool")
+                && !(key == "rewrite" && adds_to_own_answers(rule))
+            {
                 let message =
                     format!("`{key}` belongs to rules that choose a pool; this one has `{end}`");
-                wrong(rule, key, key, FindingDetails::new(message));
+                let trouble = FindingDetails::new(message);
+                wrong(
+                    rule,
+                    key,
+                    key,
+                    match key {
+                        "rewrite" => {
+                            trouble.with_expected("`response-add` with `own = true` alone")
+                        }
+                        _ => trouble,
+                    },
+                );
             }
         }
     }

@@ -10,15 +10,25 @@ use crate::config::template::Template;
 /// Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5).
 const STATUSES_WITHOUT_BODY: [u16; 3] = [204, 205, 304];
 
+/// Pairs and fields in one list of a rewrite: each is compared with fields of every answer.
+const MAX_PAIRS: usize = 32;
+
 pub fn verify_rule_actions(rule: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let when = rule.table("when");
     if let Some(redirect) = rule.table("redirect") {
         verify_template(redirect, "to", when, &format!("{path}.redirect.to"), sink);
+        if has_field(redirect.texts("headers"), "location") {
+            let trouble = FindingDetails::new("the answer would have two fields `Location`");
+            let path = format!("{path}.redirect.headers");
+            let trouble = trouble.with_expected("`to` alone, which writes it");
+            sink.error(redirect.span_of("headers"), &path, trouble);
+        }
     }
     if let Some(rewrite) = rule.table("rewrite") {
         let path = format!("{path}.rewrite");
         verify_template(rewrite, "path", when, &format!("{path}.path"), sink);
         verify_rewrite(rewrite, &path, sink);
+        verify_response_rewrite(rewrite, &path, sink);
     }
     if let Some(fixed) = rule.table("answer") {
         verify_fixed_answer(fixed, &format!("{path}.answer"), sink);
@@ -126,7 +136,59 @@ fn verify_rewrite(rewrite: &ConfigSection, path: &str, sink: &mut FindingCollect
     }
 }
 
-/// Verifies a fixed response: what its status allows.
+/// What is changed in answers.
+fn verify_response_rewrite(
+    rewrite: &ConfigSection,
+    path: &str,
+    sink: &mut FindingCollector<'_, '_>,
+) {
+    for key in ["response-add", "location", "cookie-domain", "cookie-path"] {
+        let list = rewrite.list(key);
+        if list.len() > MAX_PAIRS {
+            let trouble = FindingDetails::new(format!("{} of them are too many", list.len()))
+                .with_expected(format!("at most {MAX_PAIRS} in one rule"));
+            sink.error(rewrite.span_of(key), &format!("{path}.{key}"), trouble);
+        }
+    }
+    for (at, added) in rewrite.list("response-add").iter().enumerate() {
+        let field = added.text("field").map(str::to_owned);
+        if added.flag("own") && has_field(field.as_slice(), "content-type") {
+            let trouble = FindingDetails::new("own answers would have two fields `Content-Type`");
+            let path = format!("{path}.response-add[{at}].field");
+            let trouble = trouble.with_expected("another field, or no `own`");
+            sink.error(added.span_of("field"), &path, trouble);
+        }
+    }
+    for key in ["cookie-domain", "cookie-path"] {
+        for (at, pair) in rewrite.list(key).iter().enumerate() {
+            let path = format!("{path}.{key}[{at}]");
+            let begins = |end: &str| {
+                pair.text(end).is_none_or(|text| matches!(text, "" | "*") || text.starts_with('/'))
+            };
+            if pair.text("from") == Some("") {
+                let trouble = FindingDetails::new("no attribute is empty");
+                let trouble = trouble.with_expected("`\"*\"` for any");
+                sink.error(pair.span_of("from"), &format!("{path}.from"), trouble);
+            }
+            if let Some(end) = ["from", "to"].into_iter().find(|end| !begins(end))
+                && key == "cookie-path"
+            {
+                let trouble = FindingDetails::new("no path of a cookie begins so");
+                let trouble = trouble.with_expected("a path with a leading `/`");
+                sink.error(pair.span_of(end), &format!("{path}.{end}"), trouble);
+            }
+        }
+    }
+}
+
+fn has_field(fields: &[String], wanted: &str) -> bool {
+    fields
+        .iter()
+        .filter_map(|field| field.split(':').next())
+        .any(|name| name.eq_ignore_ascii_case(wanted))
+}
+
+/// A fixed answer: what its status can carry.
 fn verify_fixed_answer(answer: &ConfigSection, path: &str, sink: &mut FindingCollector<'_, '_>) {
     let status: u16 = answer.count_or_zero("status");
     let body = answer.text("body").is_some_and(|body| !body.is_empty());
@@ -135,10 +197,7 @@ fn verify_fixed_answer(answer: &ConfigSection, path: &str, sink: &mut FindingCol
         let trouble = trouble.with_expected("no `body`, or another status, such as 200");
         sink.error(answer.span_of("body"), &format!("{path}.body"), trouble);
     }
-    let typed = |field: &String| {
-        field.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("content-type"))
-    };
-    if body && answer.texts("headers").iter().any(typed) {
+    if body && has_field(answer.texts("headers"), "content-type") {
         let trouble = FindingDetails::new("the answer would have two fields `Content-Type`");
         let trouble = trouble.with_expected("`type = \"text/html\"` instead");
         sink.error(answer.span_of("headers"), &format!("{path}.headers"), trouble);
