@@ -16,7 +16,7 @@ use model::rules::{PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
 
-use super::{ExchangeContext, HttpExchange};
+use super::{ExchangeContext, HttpExchange, client_field};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply;
 use crate::exchange::relay::AttemptFault;
@@ -107,6 +107,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
         let ExchangeContext { worker, client, client_peer, service } = self.context;
         let peer = client_peer.peer;
+        let mut matched_rule = None;
         if let Some(ruling) = self.view.rules.clone() {
             let head = self.incoming.view();
             let sni = client.server_name();
@@ -147,18 +148,21 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 let rule = self.view.config.rules.get(matched.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
                 let edited = self.apply_edits(&matched, sni.as_deref());
-                if edited.is_ok() {
-                    self.mirror_request(&matched);
-                }
-                self.matched_rule = Some(matched);
                 if let Err(fault) = edited {
+                    self.matched_rule = Some(matched);
                     return Some(EarlyReply::Refused(match fault {
                         RewriteFault::AmbiguousPath => Cause::AmbiguousPath,
                         RewriteFault::ValuesTooLong => Cause::HeadTooLarge,
                         RewriteFault::NotAHost => Cause::BadRequest,
                     }));
                 }
+                matched_rule = Some(matched);
             }
+        }
+        self.write_client_field();
+        if let Some(matched) = matched_rule {
+            self.mirror_request(&matched);
+            self.matched_rule = Some(matched);
         }
         let head = self.incoming.view();
         let input =
@@ -270,7 +274,20 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
     }
 
-    /// Sends a mirror copy, if the rule configures one.
+    /// Writes the field with the client's address, where the service wants one.
+    fn write_client_field(&mut self) {
+        let Some(field) = &self.view.config.forwarded.client_field else { return };
+        let ExchangeContext { worker, client_peer, .. } = self.context;
+        let client = client_peer.peer.ip();
+        if !field.except.contains(client) {
+            let mut out = worker.buffers.take();
+            client_field::write_client_field(&self.incoming.head, field, client, &mut out);
+            // The request line stays as it is, and so does the place of the target.
+            worker.buffers.put(std::mem::replace(&mut self.incoming.head, out));
+        }
+    }
+
+    /// Sends a copy where the rule wants one.
     fn mirror_request(&self, matched: &MatchedRule) {
         let ExchangeContext { worker, client_peer, service, .. } = self.context;
         let wanted = matched.rule().and_then(|rule| rule.mirror);

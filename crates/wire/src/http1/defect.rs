@@ -86,8 +86,10 @@ defects! {
     /// A control byte in a field value. In TRACE and OPTIONS also a Max-Forwards that is not a single decimal number
     /// (RFC 9110 §7.6.2).
     BadValue = "bad-value", 400;
-    /// A field such as `Content_Length`: receivers that treat `-` and other separators alike take it for a protected
-    /// name.
+    /// A character other than letters, digits and `-` in a field name, at a service that refuses such names. Raised by the
+    /// exchange.
+    UnusualName = "unusual-name", 400;
+    /// A field such as `Content_Length` that becomes a protected name where `-` and other signs are taken for the same.
     AliasField = "alias-field", 400;
     /// HTTP/1.1 without a Host field (RFC 9112 §3.2).
     HostMissing = "host-missing", 400;
@@ -168,8 +170,7 @@ defects! {
     Http3Protocol = "http3-protocol", 400;
 }
 
-// The statistics have 64 counters of defects (`model::stats::DEFECTS`).
-const _: () = assert!(Defect::COUNT <= 64);
+const _: () = assert!(Defect::COUNT <= 80);
 
 #[cfg(test)]
 mod tests {

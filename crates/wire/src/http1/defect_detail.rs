@@ -7,6 +7,7 @@ use super::defect::Defect;
 use super::head::leading_lines;
 use super::header_name::{HeaderField, classify_header};
 use super::locate_defect;
+use super::reserved::is_usual_name;
 use super::token::is_token_byte;
 
 /// Most bytes shown of a broken request line, from the violation on.
@@ -94,6 +95,10 @@ struct FieldLine<'h> {
 /// repeated.
 fn line_of(defect: Defect, head: &[u8]) -> Option<FieldLine<'_>> {
     use HeaderField::{Alias, Connection, ContentLength, Expect, Host, TransferEncoding, Upgrade};
+    if defect == Defect::UnusualName {
+        let unusual = lines(head).find(|line| !is_usual_name(line.name));
+        return unusual.map(|line| FieldLine { is_loggable: false, ..line });
+    }
     if defect == Defect::BadValue {
         // Any other bad value is a byte that the scan already located.
         return lines(head).filter(|it| it.name.eq_ignore_ascii_case(b"max-forwards")).last();

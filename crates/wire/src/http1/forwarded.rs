@@ -23,6 +23,8 @@ pub enum ForwardedPolicy {
     Replace,
     /// Received fields are dropped; nothing is sent.
     Remove,
+    /// They pass as they are, whoever sent them; nothing is added.
+    Pass,
 }
 
 /// The policies for the fields of one request.
@@ -56,17 +58,21 @@ fn is_x_forwarded(field: HeaderField) -> bool {
     matches!(field, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
 }
 
-/// Whether a received field line passes unchanged.
+fn passes(treatment: ForwardedPolicy) -> bool {
+    matches!(treatment, ForwardedPolicy::Keep | ForwardedPolicy::Pass)
+}
+
+/// Whether the line of a field passes as it is.
 pub(crate) fn passes_unchanged(field: HeaderField, treatments: ForwardedPolicies) -> bool {
     let ForwardedPolicies { x_forwarded, forwarded } = treatments;
     match field {
-        // Append merges the received lists into a new line.
-        HeaderField::XForwardedFor => x_forwarded == ForwardedPolicy::Keep,
-        // Append preserves an earlier proxy's scheme and other values.
+        // Append joins the lists into a line of its own.
+        HeaderField::XForwardedFor => passes(x_forwarded),
+        // Append keeps what an earlier proxy told of the scheme and the rest.
         HeaderField::XForwardedProto | HeaderField::XForwardedOther | HeaderField::XRealIp => {
-            matches!(x_forwarded, ForwardedPolicy::Keep | ForwardedPolicy::Append)
+            passes(x_forwarded) || x_forwarded == ForwardedPolicy::Append
         }
-        HeaderField::Forwarded => forwarded == ForwardedPolicy::Keep,
+        HeaderField::Forwarded => passes(forwarded),
         _ => true,
     }
 }
