@@ -9,6 +9,7 @@ mod attempt_failure;
 mod buffered_answer;
 pub(crate) mod buffered_bytes;
 mod buffered_request;
+mod client_field;
 pub(crate) mod compressor;
 pub(crate) mod disposition;
 mod failure_handling;
@@ -140,7 +141,11 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         }
         let view = parties.service.view.borrow().clone();
         let open = worker.gauges.count_exchange(&view);
-        view.stats.slots[worker.index].counters.requests.add(1);
+        let counters = &view.stats.slots[worker.index].counters;
+        counters.requests.add(1);
+        if incoming.fields_dropped > 0 {
+            counters.fields_dropped.add(incoming.fields_dropped.into());
+        }
         let whole =
             view.config.timeout.whole.map_or(MonotonicTime::NEVER, |span| worker.rt.now() + span);
         let pool = parties.service.pool.borrow().clone();
@@ -186,6 +191,7 @@ impl<'a, N: NetDriver> HttpExchange<'a, N> {
         }
         if (self.view.rules.is_some()
             || self.view.config.sticky.is_some()
+            || self.view.config.forwarded.client_field.is_some()
             || self.view.config.path_normalization.applies_without_rules())
             && let Some(end) = self.route()
         {

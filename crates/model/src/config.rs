@@ -11,6 +11,7 @@ pub mod capture;
 pub mod compression;
 pub mod dns;
 pub mod explain;
+pub mod field_names;
 pub mod finding;
 pub mod forwarded_headers;
 pub mod forwarding_mode;
@@ -103,9 +104,12 @@ pub use dns::{
 };
 pub use event_hook::EventHook;
 pub use explain::{EffectiveSetting, SettingOrigins};
+pub use field_names::FieldNamePolicy;
 pub use file_root::{Config, ConfigDiff, diff};
 pub use finding::{ConfigFinding, ConfigFindings, Severity};
-pub use forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
+pub use forwarded_headers::{
+    ClientField, ClientFieldMode, ForwardedHeaderAction, ForwardedHeaders,
+};
 pub use forwarding_mode::ForwardingMode;
 pub use global::{AccessLogConfig, AccessLogFormat, AccessLogTarget, GlobalConfig, GlobalKey};
 pub use heartbeat::{

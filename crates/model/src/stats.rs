@@ -21,7 +21,7 @@ pub use latency_ewma::LatencyEwma;
 pub use request_phases::RequestPhaseHistograms;
 
 /// Bounds the counters of grammar rules; `wire` has fewer rules.
-pub const DEFECTS: usize = 64;
+pub const DEFECTS: usize = 80;
 
 macro_rules! counters {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident = $text:literal;)* }) => {
@@ -138,6 +138,8 @@ counters! {
         buffer_full = "buffer-full";
         /// Trailers that were dropped: not allowed there, or reserved to the balancer.
         trailers_dropped = "trailers-dropped";
+        /// Fields of requests that were dropped for unusual characters in their names.
+        fields_dropped = "fields-dropped";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// Of those, closed gracefully for their age.

@@ -8,6 +8,7 @@
 
 mod authenticated;
 mod choosing;
+mod client_field;
 mod clients;
 mod closing;
 mod frames;

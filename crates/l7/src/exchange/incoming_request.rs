@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use model::compression::AcceptedEncodings;
-use model::config::{ForwardedHeaderAction, RequestPriority, ServiceConfig};
+use model::config::{FieldNamePolicy, ForwardedHeaderAction, RequestPriority, ServiceConfig};
 use model::request_head::{ParsedHead, fields};
 use model::wait_queue::PriorityClass;
 use wire::http1::{
@@ -54,6 +54,8 @@ pub struct IncomingRequest<N: NetDriver> {
     pub upgrade: bool,
     /// It may go no further: we answer.
     pub ends_here: bool,
+    /// Fields that were dropped for their names.
+    pub fields_dropped: u16,
     /// Length of the method at the beginning of `head`.
     pub method_len: usize,
     /// Where the target lies in `head`.
@@ -162,16 +164,8 @@ pub fn read<N: NetDriver>(
     let mut slots = HeaderSlots::new();
     let parsed = http1::parse_request(bytes, &limits, &mut slots)?;
     let Some(mut request) = parsed else { return Ok(None) };
-    let protocol = match (client.shared_protocol(), request.version) {
-        (Some(protocol), _) => protocol,
-        (None, HttpVersion::Http10) => DownstreamProtocol::Http10,
-        (None, HttpVersion::Http11) => DownstreamProtocol::Http11,
-    };
-    match protocol {
-        DownstreamProtocol::Http2 => request.set_received_version("2.0"),
-        DownstreamProtocol::Http3 => request.set_received_version("3.0"),
-        _ => {}
-    }
+    let fields_dropped = drop_unusual_names(&mut request, service.field_names)?;
+    let protocol = downstream_protocol(client, &mut request);
     let place = TraceSpan::from_headers(worker, request.headers);
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
@@ -211,6 +205,7 @@ pub fn read<N: NetDriver>(
         upgrade,
         ends_here: request.is_final_recipient(),
         method_len: request.method.as_str().len(),
+        fields_dropped,
         target: target(&head),
         original_target: None,
         trace_span: place,
@@ -219,6 +214,43 @@ pub fn read<N: NetDriver>(
     rest.clear();
     rest.extend_from_slice(left);
     Ok(Some(incoming))
+}
+
+/// What the client spoke; the request is told too.
+fn downstream_protocol<N: NetDriver>(
+    client: &ProxyStream<N>,
+    request: &mut ParsedRequestHead<'_, '_>,
+) -> DownstreamProtocol {
+    let protocol = match (client.shared_protocol(), request.version) {
+        (Some(protocol), _) => protocol,
+        (None, HttpVersion::Http10) => DownstreamProtocol::Http10,
+        (None, HttpVersion::Http11) => DownstreamProtocol::Http11,
+    };
+    match protocol {
+        DownstreamProtocol::Http2 => request.set_received_version("2.0"),
+        DownstreamProtocol::Http3 => request.set_received_version("3.0"),
+        _ => {}
+    }
+    protocol
+}
+
+/// Drops fields whose names have unusual characters, or refuses them; how many were dropped.
+fn drop_unusual_names(
+    request: &mut ParsedRequestHead<'_, '_>,
+    policy: FieldNamePolicy,
+) -> Result<u16, Defect> {
+    if policy == FieldNamePolicy::Any {
+        return Ok(0);
+    }
+    let mut dropped = 0;
+    for at in request.unusual_names() {
+        if policy == FieldNamePolicy::Refuse {
+            return Err(Defect::UnusualName);
+        }
+        request.drop_field(at);
+        dropped += 1;
+    }
+    Ok(dropped)
 }
 
 /// The header lines with the client's certificate, where any service sends such lines.
@@ -246,9 +278,13 @@ fn framing(request: &ParsedRequestHead, service: &ServiceConfig) -> BodyFraming 
         BodyKind::Chunked => {
             let chunked = ChunkedDecoder::new(ChunkedOutput::Chunked);
             let ours = &service.reserved;
-            let with =
-                || ReservedHeaders { prefixes: ours.prefixes.clone(), names: ours.request.clone() };
-            BodyFraming::Chunked(Box::new(match ours.applies_to_requests() {
+            let unusual = service.field_names != FieldNamePolicy::Any;
+            let with = || ReservedHeaders {
+                prefixes: ours.prefixes.clone(),
+                names: ours.request.clone(),
+                unusual,
+            };
+            BodyFraming::Chunked(Box::new(match unusual || ours.applies_to_requests() {
                 true => chunked.with_reserved(with()),
                 false => chunked,
             }))
@@ -262,6 +298,7 @@ fn treatment(fanout: ForwardedHeaderAction) -> ForwardedPolicy {
         ForwardedHeaderAction::Append => ForwardedPolicy::Append,
         ForwardedHeaderAction::Replace => ForwardedPolicy::Replace,
         ForwardedHeaderAction::Remove => ForwardedPolicy::Remove,
+        ForwardedHeaderAction::Pass => ForwardedPolicy::Pass,
     }
 }
 

@@ -12,7 +12,7 @@ use model::rules::{PathAdmission, admit_path, write_with_target};
 use rustls::pki_types::UnixTime;
 use wire::http1::DirectResponse;
 
-use super::{ExchangeContext, HttpExchange};
+use super::{ExchangeContext, HttpExchange, client_field};
 use crate::exchange::disposition::ConnectionDisposition;
 use crate::exchange::local_reply;
 use crate::exchange::relay::AttemptFault;
@@ -103,6 +103,7 @@ impl<N: NetDriver> HttpExchange<'_, N> {
         }
         let ExchangeContext { worker, client, client_peer, service } = self.context;
         let peer = client_peer.peer;
+        let mut matched_rule = None;
         if let Some(ruling) = self.view.rules.clone() {
             let head = self.incoming.view();
             let sni = client.server_name();
@@ -134,14 +135,17 @@ impl<N: NetDriver> HttpExchange<'_, N> {
                 let rule = self.view.config.rules.get(matched.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
                 let edited = self.apply_edits(&matched);
-                if edited.is_some() {
-                    self.mirror_request(&matched);
-                }
-                self.matched_rule = Some(matched);
                 if edited.is_none() {
+                    self.matched_rule = Some(matched);
                     return Some(EarlyReply::Refused(Cause::AmbiguousPath));
                 }
+                matched_rule = Some(matched);
             }
+        }
+        self.write_client_field();
+        if let Some(matched) = matched_rule {
+            self.mirror_request(&matched);
+            self.matched_rule = Some(matched);
         }
         let head = self.incoming.view();
         let input =
@@ -212,6 +216,19 @@ impl<N: NetDriver> HttpExchange<'_, N> {
             self.changes.rule = Some((matched.ruling.clone(), matched.at));
         }
         Some(())
+    }
+
+    /// Writes the field with the client's address, where the service wants one.
+    fn write_client_field(&mut self) {
+        let Some(field) = &self.view.config.forwarded.client_field else { return };
+        let ExchangeContext { worker, client_peer, .. } = self.context;
+        let client = client_peer.peer.ip();
+        if !field.except.contains(client) {
+            let mut out = worker.buffers.take();
+            client_field::write_client_field(&self.incoming.head, field, client, &mut out);
+            // The request line stays as it is, and so does the place of the target.
+            worker.buffers.put(std::mem::replace(&mut self.incoming.head, out));
+        }
     }
 
     /// Sends a copy where the rule wants one.

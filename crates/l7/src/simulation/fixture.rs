@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use model::config::{
     AdminState, AllDownPolicy, BalancePolicy, BufferConfig, ClientHttp2, ClientHttp3,
-    ForwardedHeaderAction, ForwardedHeaders, ForwardingMode, HashKey, InitialState, PathCase,
-    PathNormalization, PoolConfig, PoolLimits, PoolTimeouts, Priority, RequestPriority,
-    ReservedFields, RetryConfig, ServerAddress, ServerConfig, ServerHost, ServerHttp2,
-    ServerWeight, ServiceConfig, ServiceLimits, ServiceTimeouts, SocketOptions,
+    FieldNamePolicy, ForwardedHeaderAction, ForwardedHeaders, ForwardingMode, HashKey,
+    InitialState, PathCase, PathNormalization, PoolConfig, PoolLimits, PoolTimeouts, Priority,
+    RequestPriority, ReservedFields, RetryConfig, ServerAddress, ServerConfig, ServerHost,
+    ServerHttp2, ServerWeight, ServiceConfig, ServiceLimits, ServiceTimeouts, SocketOptions,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, WorkerSnapshot};
@@ -140,11 +140,13 @@ fn service() -> ServiceConfig {
             x_forwarded: ForwardedHeaderAction::Append,
             forwarded: ForwardedHeaderAction::Keep,
             via: true,
+            client_field: None,
         },
         tls: None,
         rules: Vec::new(),
         path_normalization: PathNormalization::default(),
         path_case: PathCase::default(),
+        field_names: FieldNamePolicy::default(),
         sticky: None,
         http2: ClientHttp2::default(),
         http3: ClientHttp3::default(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct ReservedFields {
     /// Beginnings of names that tell servers of a client's certificate: dropped from heads and trailers of requests.
     pub prefixes: Arc<[String]>,
-    /// What rules set, add or remove in requests: dropped from trailers of requests.
+    /// What rules set, add or remove in requests, and fields with clients' addresses: dropped from trailers of requests.
     pub request: Arc<[String]>,
     /// What rules set or remove in answers: dropped from trailers of answers.
     pub answer: Arc<[String]>,

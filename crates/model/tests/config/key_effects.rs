@@ -80,6 +80,7 @@ fn different_value(key: &str, value: &str) -> Option<String> {
         ("all-down", _) => "\"spread\"".into(),
         ("format", _) => "\"json\"".into(),
         ("forward", _) => return None,
+        ("field-names", _) => "\"refuse\"".into(),
         ("unknown-name", _) => "\"require\"".into(),
         ("refuse", _) => "\"handshake\"".into(),
         ("initial", "up") => return None,

@@ -13,6 +13,7 @@ mod client_certificates;
 mod diff;
 mod dns;
 mod explanation;
+mod forwarded;
 mod heartbeat;
 mod hostile;
 mod key_effects;

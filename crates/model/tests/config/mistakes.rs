@@ -2,7 +2,7 @@
 
 use super::support::{BASE, errors, findings};
 
-struct MistakeRow {
+pub(super) struct MistakeRow {
     /// Added behind the good file, or standing alone where it has a service.
     text: &'static str,
     key: &'static str,
@@ -10,11 +10,11 @@ struct MistakeRow {
     suggests: Option<&'static str>,
 }
 
-const fn row(text: &'static str, key: &'static str, says: &'static str) -> MistakeRow {
+pub(super) const fn row(text: &'static str, key: &'static str, says: &'static str) -> MistakeRow {
     MistakeRow { text, key, says, suggests: None }
 }
 
-const fn near(
+pub(super) const fn near(
     text: &'static str,
     key: &'static str,
     says: &'static str,
@@ -32,6 +32,7 @@ macro_rules! service {
         )
     };
 }
+pub(super) use service;
 macro_rules! tcp {
     ($keys:literal) => {
         concat!("[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"tcp\"\npool = \"web\"\n", $keys)
@@ -383,7 +384,7 @@ fn a_broken_value_is_reported_once_and_not_checked_further() {
     }
 }
 
-fn check_rows(rows: &[MistakeRow]) {
+pub(super) fn check_rows(rows: &[MistakeRow]) {
     for MistakeRow { text, key, says, suggests } in rows {
         let text = format!("{BASE}{text}");
         let found = errors(&text);

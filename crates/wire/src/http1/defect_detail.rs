@@ -7,6 +7,7 @@ use super::defect::Defect;
 use super::head::leading_lines;
 use super::header_name::{HeaderField, classify_header};
 use super::locate_defect;
+use super::reserved::is_usual_name;
 use super::token::is_token_byte;
 
 /// Bytes that are shown of what stands where a request line goes wrong.
@@ -91,6 +92,10 @@ struct FieldLine<'h> {
 /// The line that a rule about fields is about: the last one of its fields, since an earlier one was good or is repeated.
 fn line_of(defect: Defect, head: &[u8]) -> Option<FieldLine<'_>> {
     use HeaderField::{Alias, Connection, ContentLength, Expect, Host, TransferEncoding, Upgrade};
+    if defect == Defect::UnusualName {
+        let unusual = lines(head).find(|line| !is_usual_name(line.name));
+        return unusual.map(|line| FieldLine { is_loggable: false, ..line });
+    }
     if defect == Defect::BadValue {
         // Every other value of that kind ends the walk.
         return lines(head).filter(|it| it.name.eq_ignore_ascii_case(b"max-forwards")).last();

@@ -1,7 +1,7 @@
 //! Forwarding fields of a request: X-Forwarded-*, X-Real-IP, Forwarded (RFC 7239).
 //!
 //! It writes; which existing lines stay is answered here too, since the two belong together. Whether the sender is
-//! trusted the caller knows; what an untrusted one wrote never passes. It does not walk back through several hops.
+//! trusted the caller knows; what an untrusted one wrote passes with `Pass` alone. It does not walk back through several hops.
 
 use super::header_name::{HeaderField, classify_header};
 use super::number;
@@ -21,6 +21,8 @@ pub enum ForwardedPolicy {
     Replace,
     /// What came is dropped; nothing is told.
     Remove,
+    /// They pass as they are, whoever sent them; nothing is added.
+    Pass,
 }
 
 /// What happens to the fields of one request.
@@ -54,17 +56,21 @@ fn is_x_forwarded(field: HeaderField) -> bool {
     matches!(field, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
 }
 
+fn passes(treatment: ForwardedPolicy) -> bool {
+    matches!(treatment, ForwardedPolicy::Keep | ForwardedPolicy::Pass)
+}
+
 /// Whether the line of a field passes as it is.
 pub(crate) fn passes_unchanged(field: HeaderField, treatments: ForwardedPolicies) -> bool {
     let ForwardedPolicies { x_forwarded, forwarded } = treatments;
     match field {
         // Append joins the lists into a line of its own.
-        HeaderField::XForwardedFor => x_forwarded == ForwardedPolicy::Keep,
+        HeaderField::XForwardedFor => passes(x_forwarded),
         // Append keeps what an earlier proxy told of the scheme and the rest.
         HeaderField::XForwardedProto | HeaderField::XForwardedOther | HeaderField::XRealIp => {
-            matches!(x_forwarded, ForwardedPolicy::Keep | ForwardedPolicy::Append)
+            passes(x_forwarded) || x_forwarded == ForwardedPolicy::Append
         }
-        HeaderField::Forwarded => forwarded == ForwardedPolicy::Keep,
+        HeaderField::Forwarded => passes(forwarded),
         _ => true,
     }
 }

@@ -9,6 +9,7 @@ use super::head::{HeadLimits, HeaderSlots, HttpVersion, leading_lines};
 use super::head_summary::HeadSummary;
 use super::host::is_host;
 use super::locate_defect;
+use super::reserved::is_usual_name;
 use super::response::ResponseContext;
 use super::target;
 use httparse::{Header, ParserConfig, Status};
@@ -143,6 +144,18 @@ impl<'b, 's> ParsedRequestHead<'b, 's> {
         let dropped = self.dropped;
         let fields = self.headers.iter().enumerate();
         fields.filter(move |(at, _)| !dropped.contains(*at)).map(|(_, header)| header)
+    }
+
+    /// Fields whose names have other characters than letters, digits and `-`, by their place.
+    pub fn unusual_names(&self) -> impl Iterator<Item = usize> + use<'b, 's> {
+        let fields = self.headers.iter().enumerate();
+        let unusual = fields.filter(|(_, header)| !is_usual_name(header.name.as_bytes()));
+        unusual.map(|(at, _)| at)
+    }
+
+    /// Drops a field: no further hop sees it.
+    pub fn drop_field(&mut self, at: usize) {
+        self.dropped.insert(at);
     }
 
     /// The version in which it came, where that is not the one that its head was written in; as in Via.

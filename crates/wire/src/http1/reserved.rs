@@ -12,14 +12,22 @@ pub struct ReservedHeaders {
     pub prefixes: Arc<[String]>,
     /// Whole names, lower case.
     pub names: Arc<[String]>,
+    /// So are names with other characters than letters, digits and `-`.
+    pub unusual: bool,
 }
 
 impl ReservedHeaders {
     /// Whether a field of this name is dropped.
     pub fn contains(&self, name: &[u8]) -> bool {
-        self.prefixes.iter().any(|prefix| has_prefix(name, prefix.as_bytes()))
+        self.unusual && !is_usual_name(name)
+            || self.prefixes.iter().any(|prefix| has_prefix(name, prefix.as_bytes()))
             || self.names.iter().any(|wanted| is_same_header(name, wanted.as_bytes()))
     }
+}
+
+/// Whether a name has letters, digits and `-` alone.
+pub(crate) fn is_usual_name(name: &[u8]) -> bool {
+    name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
 }
 
 /// Whether two names are one for a receiver that cannot tell `-` from `_`.
@@ -51,7 +59,14 @@ mod tests {
         let reserved = ReservedHeaders {
             prefixes: vec!["x-client-cert".to_owned()].into(),
             names: vec!["x-remote-user".to_owned()].into(),
+            unusual: false,
         };
+        let unusual = ReservedHeaders { unusual: true, ..reserved.clone() };
+        for name in ["X_Any", "x.any", "x~", "_", "x-any_"] {
+            assert!(unusual.contains(name.as_bytes()), "{name}");
+            assert!(!reserved.contains(name.as_bytes()), "{name}");
+        }
+        assert!(!unusual.contains(b"X-Any-1") && unusual.contains(b"x-remote-user"));
         for name in [
             "x-client-cert-verified",
             "X_Client_Cert_Verified",

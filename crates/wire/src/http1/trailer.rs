@@ -105,6 +105,7 @@ mod tests {
         let reserved = ReservedHeaders {
             prefixes: vec!["x-client-cert".to_owned()].into(),
             names: vec!["x-remote-user".to_owned()].into(),
+            unusual: false,
         };
         for line in ["x-client-cert-verified: yes", "X_Client_Cert_Subject: a", "X_Remote-User: a"]
         {

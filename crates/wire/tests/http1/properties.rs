@@ -171,6 +171,7 @@ const TREATMENTS: &[ForwardedPolicy] = &[
     ForwardedPolicy::Append,
     ForwardedPolicy::Replace,
     ForwardedPolicy::Remove,
+    ForwardedPolicy::Pass,
 ];
 
 proptest! {
@@ -222,7 +223,7 @@ proptest! {
         match x_forwarded {
             ForwardedPolicy::Append | ForwardedPolicy::Replace => prop_assert_eq!(told, 1),
             ForwardedPolicy::Remove => prop_assert_eq!(told, 0),
-            ForwardedPolicy::Keep => {}
+            ForwardedPolicy::Keep | ForwardedPolicy::Pass => {}
         }
         // Writing once more with nothing to add changes nothing but hop-by-hop fields.
         let quiet = wire::http1::RequestEdits {

@@ -51,6 +51,11 @@ fn forwarding_fields_are_treated_as_configured() {
              Forwarded: for=\"[2001:db8::7]\";proto=http\r\n",
         ),
         (ForwardedPolicy::Remove, ""),
+        (
+            ForwardedPolicy::Pass,
+            "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
+             Forwarded: for=10.0.0.1\r\n",
+        ),
     ];
     for (treatment, fields) in rows {
         let edits = RequestEdits {
@@ -65,7 +70,7 @@ fn forwarding_fields_are_treated_as_configured() {
     }
 }
 
-/// Every treatment: of what an untrusted sender wrote not one byte passes, whatever field it stood in.
+/// Every treatment but `Pass`: of what an untrusted sender wrote not one byte passes, whatever field it stood in.
 #[test]
 fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
     const FIELDS: [&str; 9] = [
@@ -91,6 +96,9 @@ fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
         (ForwardedPolicy::Remove, &all, String::new()),
         (ForwardedPolicy::Keep, none, String::new()),
         (ForwardedPolicy::Append, none, [ours_x, ours_forwarded].concat()),
+        // Only where the configuration says that everybody's pass.
+        (ForwardedPolicy::Pass, &all, format!("{}\r\n", FIELDS.join("\r\n"))),
+        (ForwardedPolicy::Pass, none, String::new()),
     ] {
         let edits = RequestEdits {
             client: "[2001:db8::7]:5555".parse().unwrap(),

@@ -111,6 +111,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         &[("", |c| &c.trailers_dropped)],
     ),
     plain(
+        "fields_dropped",
+        "Fields of requests that were dropped for unusual characters in their names.",
+        &[("", |c| &c.fields_dropped)],
+    ),
+    plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",
         &[("", |c| &c.log_dropped)],

@@ -336,6 +336,7 @@ impl<'a, N: NetDriver> AttemptRelay<'a, N> {
                     false => chunked.with_reserved(ReservedHeaders {
                         prefixes: Arc::default(),
                         names: names.clone(),
+                        unusual: false,
                     }),
                 }))
             }

@@ -54,7 +54,7 @@ pub fn parse_text(form: TextFormat, text: &str) -> Result<ConfigValue, FindingDe
         TextFormat::Field => return parse_header_field(text),
         TextFormat::Domain => is_domain(text),
         TextFormat::Oid => is_oid(text),
-        TextFormat::FieldName => is_writable_field(&format!("{text}:")),
+        TextFormat::FieldName => !text.contains(':') && is_writable_field(&format!("{text}:")),
         TextFormat::VisibleText => {
             (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
         }

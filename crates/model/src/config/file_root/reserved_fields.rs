@@ -25,6 +25,8 @@ pub fn fill_reserved_fields(config: &mut Config) {
         for (other, _) in beside {
             let client = other.tls.as_ref().and_then(|tls| tls.client.as_ref());
             prefixes.extend(client.map(|client| client.headers.to_ascii_lowercase()));
+            request
+                .extend(other.forwarded.client_field.iter().map(|field| field_name(&field.name)));
             for rewrite in other.rules.iter().filter_map(|rule| rule.rewrite.as_ref()) {
                 request
                     .extend(rewrite.set.iter().chain(&rewrite.add).map(|field| field_name(field)));

@@ -1,7 +1,8 @@
 //! Builds a service of the checked configuration.
 
 use super::types::{ServiceConfig, ServiceLimits, ServiceTimeouts};
-use crate::config::forwarded_headers::{ForwardedHeaderAction, ForwardedHeaders};
+use crate::config::field_names::FieldNamePolicy;
+use crate::config::forwarded_headers::build_forwarded;
 use crate::config::forwarding_mode::ForwardingMode;
 use crate::config::inner_table::read_inner_table;
 use crate::config::network_set::NetworkSet;
@@ -49,11 +50,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         }),
         socket: read_inner_table(section, "socket", build_socket_options),
         trust: NetworkSet::new(section.prefixes("trust")),
-        forwarded: read_inner_table(section, "forwarded", |forwarded| ForwardedHeaders {
-            x_forwarded: forwarded_header_action(forwarded.text("x-forwarded")),
-            forwarded: forwarded_header_action(forwarded.text("forwarded")),
-            via: forwarded.flag("via"),
-        }),
+        forwarded: read_inner_table(section, "forwarded", build_forwarded),
         packets: forward.forwards_packets().then(|| packets::build_packet_service(section)),
         tls: section.table("tls").map(tls::build_service_tls),
         rules: if forward.forwards_packets() {
@@ -63,6 +60,7 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         },
         path_normalization: PathNormalization::from_keyword(section.text("path-normalization")),
         path_case: PathCase::from_keyword(section.text("path-case")),
+        field_names: FieldNamePolicy::from_keyword(section.text("field-names")),
         sticky: section
             .table("sticky")
             .filter(|_| !forward.forwards_packets())
@@ -75,14 +73,5 @@ pub fn build_service(section: &ConfigSection) -> ServiceConfig {
         priority: read_inner_table(section, "priority", request_priority::build_request_priority),
         objective: section.table("objective").map(objective::build_objective),
         reserved: ReservedFields::default(),
-    }
-}
-
-fn forwarded_header_action(word: Option<&str>) -> ForwardedHeaderAction {
-    match word {
-        Some("append") => ForwardedHeaderAction::Append,
-        Some("replace") => ForwardedHeaderAction::Replace,
-        Some("remove") => ForwardedHeaderAction::Remove,
-        _ => ForwardedHeaderAction::Keep,
     }
 }

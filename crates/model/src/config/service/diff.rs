@@ -19,6 +19,7 @@ changed_keys! {
     Rule = "rule" => rules,
     PathNormalization = "path-normalization" => path_normalization,
     PathCase = "path-case" => path_case,
+    FieldNames = "field-names" => field_names,
     Sticky = "sticky" => sticky,
     Http2 = "http2" => http2,
     Http3 = "http3" => http3,

@@ -3,8 +3,8 @@
 use crate::config::schema::{DefaultValue, KeySchema, Keyword, TableSchema, TextFormat, ValueKind};
 use crate::config::value::ConfigValue;
 use crate::config::{
-    affinity, buffer, compression, http2, http3, objective, packets, path_normalization,
-    proxy_protocol, request_priority, rules, socket, tls,
+    affinity, buffer, compression, field_names, forwarded_headers, http2, http3, objective,
+    packets, path_normalization, proxy_protocol, request_priority, rules, socket, tls,
 };
 
 const HOUR: u64 = 3_600_000;
@@ -66,13 +66,7 @@ pub static SERVICE: TableSchema = TableSchema {
         .inherited()
         .proxy_only(),
         TRUST.inherited().proxy_only(),
-        KeySchema::new(
-            "forwarded",
-            ValueKind::table(&FORWARDED),
-            DefaultValue::Inner,
-            "Which headers tell the server about the client.",
-        )
-        .http_only(),
+        forwarded_headers::FORWARDED,
         packets::PROTOCOL,
         packets::FIN_TIMEOUT,
         packets::STALE_TIMEOUT,
@@ -84,6 +78,7 @@ pub static SERVICE: TableSchema = TableSchema {
         rules::RULE,
         path_normalization::NORMALIZATION,
         path_normalization::CASE,
+        field_names::FIELD_NAMES,
         tls::OF_SERVICE,
         http2::SERVICE_HTTP2,
         http3::SERVICE_HTTP3,
@@ -166,40 +161,6 @@ static LIMIT: TableSchema = TableSchema {
         KeySchema::refused("queue", "the queue is the pool's: `limit.queue` in `[pool.NAME]`"),
     ],
 };
-
-static FORWARDED: TableSchema = TableSchema {
-    description: "forwarding headers",
-    exclusive_groups: &[],
-    keys: &[
-        KeySchema::new(
-            "x-forwarded",
-            ValueKind::Keyword(TREATMENTS),
-            DefaultValue::keyword("append"),
-            "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed. Other \
-             `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. What a client sends that is not in `trust` \
-             never passes: `keep` and `append` then replace it, X-Real-IP too.",
-        ),
-        KeySchema::new(
-            "forwarded",
-            ValueKind::Keyword(TREATMENTS),
-            DefaultValue::keyword("keep"),
-            "Forwarded (RFC 7239): likewise. With `keep` nothing is added where none came.",
-        ),
-        KeySchema::new(
-            "via",
-            ValueKind::Flag,
-            DefaultValue::Literal(ConfigValue::Flag(true)),
-            "Add Via (RFC 9110 §7.6.3).",
-        ),
-    ],
-};
-
-const TREATMENTS: &[Keyword] = &[
-    Keyword::new("keep"),
-    Keyword::new("append"),
-    Keyword::new("replace"),
-    Keyword::new("remove"),
-];
 
 /// Whose word about earlier hops is believed.
 pub const TRUST: KeySchema = KeySchema::new(

@@ -3,6 +3,7 @@
 use crate::config::affinity::AffinityConfig;
 use crate::config::buffer::BufferConfig;
 use crate::config::compression::CompressionConfig;
+use crate::config::field_names::FieldNamePolicy;
 use crate::config::forwarded_headers::ForwardedHeaders;
 use crate::config::forwarding_mode::ForwardingMode;
 use crate::config::http2::ClientHttp2;
@@ -53,6 +54,8 @@ pub struct ServiceConfig {
     pub path_normalization: PathNormalization,
     /// Whether letter case counts in paths of rules (`http`).
     pub path_case: PathCase,
+    /// What becomes of fields whose names have unusual characters.
+    pub field_names: FieldNamePolicy,
     /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
     pub sticky: Option<AffinityConfig>,
     /// HTTP/2 towards clients (`http`).

@@ -6,7 +6,8 @@ use crate::config::finding::{FindingCollector, FindingDetails};
 use crate::config::request_limits::verify_target_limit;
 use crate::config::section::ConfigSection;
 use crate::config::{
-    affinity, buffer, http2, http3, objective, proxy_protocol, socket, tls, unsupported_keys,
+    affinity, buffer, forwarded_headers, http2, http3, objective, proxy_protocol, socket, tls,
+    unsupported_keys,
 };
 
 pub fn verify_service(
@@ -46,6 +47,7 @@ pub fn verify_service(
         }
     }
     tls::verify_service_tls(service, &path, sink);
+    forwarded_headers::verify_forwarded(service, &path, sink);
     affinity::verify_affinity(service, sink);
     objective::verify_objective(service, &effective.global, sink);
     http2::verify_client_http2(service, &path, sink);

@@ -1,0 +1,40 @@
+//! Mistakes in what servers are told of a client, and in names of fields.
+
+use super::mistakes::{MistakeRow, check_rows, near, row, service};
+
+const ROWS: &[MistakeRow] = &[
+    row(
+        service!("forwarded = { client-field = \"X-Forwarded-For\" }\n"),
+        "service.s.forwarded.client-field.name",
+        "writes `X-Forwarded-For` as well",
+    ),
+    row(
+        service!(
+            "forwarded = { x-forwarded = \"pass\", client-field = { name = \"x_forwarded-proto\" } }\n"
+        ),
+        "service.s.forwarded.client-field.name",
+        "no field for a client's address",
+    ),
+    row(
+        service!("forwarded = { client-field = { name = \"a: b\" } }\n"),
+        "service.s.forwarded.client-field.name",
+        "not a text",
+    ),
+    row(
+        service!("forwarded = { client-field = { name = \"a\", except = \"nowhere\" } }\n"),
+        "service.s.forwarded.client-field.except",
+        "",
+    ),
+    near(
+        service!("forwarded = { client-field = { name = \"a\", mode = \"lists\" } }\n"),
+        "service.s.forwarded.client-field.mode",
+        "not a word",
+        "\"list\"",
+    ),
+    near(service!("field-names = \"drops\"\n"), "service.s.field-names", "not a word", "\"drop\""),
+];
+
+#[test]
+fn mistakes_in_fields_of_clients_are_named() {
+    check_rows(ROWS);
+}
