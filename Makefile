@@ -16,12 +16,12 @@ help:
 
 try:
 	@tests/setup build
-	$(CARGO) run --locked --release -p steelyard -- try
+	$(CARGO) run --locked --profile quick -p steelyard -- try
 
 test:
 	@tests/setup build test
-	$(CARGO) build --locked --release -p steelyard
-	STEELYARD=$(CURDIR)/target/release/steelyard $(CARGO) test --locked --workspace --no-fail-fast
+	$(CARGO) build --locked --profile quick -p steelyard
+	STEELYARD=$(CURDIR)/target/quick/steelyard $(CARGO) test --locked --workspace --no-fail-fast
 
 bench:
 	@tests/setup build bench

@@ -12,6 +12,8 @@ pub enum RuleCondition {
     Unknown(UnsupportedReason),
     /// A key of `when` that holds when one of these values does, each as TOML writes it.
     Key(&'static str, Vec<String>),
+    /// As `Key`, in any letter case.
+    AnyCase(&'static str, Vec<String>),
     All(Vec<RuleCondition>),
     Any(Vec<RuleCondition>),
     Not(Box<RuleCondition>),
@@ -43,7 +45,10 @@ impl RuleCondition {
             RuleCondition::All(parts) | RuleCondition::Any(parts) => {
                 parts.iter().find_map(RuleCondition::unknown)
             }
-            RuleCondition::Is(_) | RuleCondition::Tls | RuleCondition::Key(..) => None,
+            RuleCondition::Is(_)
+            | RuleCondition::Tls
+            | RuleCondition::Key(..)
+            | RuleCondition::AnyCase(..) => None,
         }
     }
 
@@ -124,12 +129,9 @@ impl RuleCondition {
                 )]);
                 vec![("not", inner)]
             }
-            RuleCondition::Key(key, values) => {
-                let value = match &values[..] {
-                    [one] => one.clone(),
-                    several => value::list(several.iter().cloned()),
-                };
-                vec![(key, value)]
+            RuleCondition::Key(key, values) => vec![(*key, one_or_list(values))],
+            RuleCondition::AnyCase(key, values) => {
+                vec![(*key, one_or_list(values)), ("value-case", value::quote("ignore"))]
             }
             RuleCondition::Not(inner) => vec![("not", value::table(&inner.pairs()))],
             RuleCondition::Any(parts) => {
@@ -137,6 +139,14 @@ impl RuleCondition {
             }
             RuleCondition::All(parts) => join_pairs(parts),
         }
+    }
+}
+
+/// A value, or a list of several.
+fn one_or_list(values: &[String]) -> String {
+    match values {
+        [one] => one.clone(),
+        several => value::list(several.iter().cloned()),
     }
 }
 

@@ -14,6 +14,7 @@ mod frontend_rule;
 mod health_check;
 mod http_rules;
 mod lex;
+mod log_format;
 mod pools;
 mod section;
 mod server;

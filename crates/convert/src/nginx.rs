@@ -16,6 +16,7 @@ mod listen;
 mod location;
 mod pools;
 mod rate_limit;
+mod redirects;
 mod rewrite_phase;
 mod rule;
 mod scope;

@@ -180,15 +180,15 @@ fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
             server(www, on),
             server(admin, on),
             "ca = \"/ca.pem\", verify = \"required\"",
-            "names",
+            "names = [",
             false,
         ),
         (server(www, ""), server(admin, &crl), "crl = \"/crl.pem\"", "optional", false),
         // Connections without a known name would reach the first server, which requires a certificate.
-        (server(www, on), server(admin, ""), "ca = \"/ca.pem\"", "names", true),
-        (server(www, ""), server("server_name ~^a;", on), "ca = \"/ca.pem\"", "names", true),
+        (server(www, on), server(admin, ""), "ca = \"/ca.pem\"", "names = [", true),
+        (server(www, ""), server("server_name ~^a;", on), "ca = \"/ca.pem\"", "names = [", true),
         (server(www, on), server(admin, other), "ca = \"/ca.pem\"", "other.pem", true),
-        (server(www, ""), server(admin, ""), "certificates", "client", false),
+        (server(www, ""), server(admin, ""), "certificates", "client = ", false),
     ] {
         let text = format!("http {{ upstream b {{ server 10.0.0.1; }}\n{first}{second} }}");
         let converted = convert(&text, "x", Dialect::Nginx);

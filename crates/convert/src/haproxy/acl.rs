@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::condition::RuleCondition;
-use crate::notes::{ConversionNotes, UnsupportedReason};
+use crate::notes::UnsupportedReason;
 
-use super::fetch::{criterion, ignores_case};
+use super::fetch::criterion;
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
@@ -19,25 +19,11 @@ struct NamedCriterion {
     line: ConfigLine,
 }
 
-/// Adds a note where a case-insensitive comparison cannot be expressed.
-pub fn note_case_sensitivity(line: &ConfigLine, notes: &mut ConversionNotes) {
-    if ignores_case(line.all_words()) {
-        let reason = "values of fields are compared with their case: in the ways in which this one is usually written";
-        let instead = "further spellings in the rule's `when`";
-        notes.changed(line.source, &line.text(), reason, instead);
-    }
-}
-
 impl AclTable {
     /// Reads `acl NAME …` lines.
-    pub fn read(
-        lines: &[ConfigLine],
-        pools: &BackendPools,
-        notes: &mut ConversionNotes,
-    ) -> AclTable {
+    pub fn read(lines: &[ConfigLine], pools: &BackendPools) -> AclTable {
         let mut out = AclTable::default();
         for line in lines {
-            note_case_sensitivity(line, notes);
             let name = line.word(1);
             let condition = criterion(line.rest(2), pools).unwrap_or_else(|why| {
                 let reason = format!("`{name}`: {}", why.reason);

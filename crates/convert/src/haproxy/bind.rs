@@ -126,10 +126,6 @@ fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut Conve
                 "a header of any address is believed, as HAProxy does: name the proxies alone";
             notes.changed(source, &text, reason, "`accept-proxy = \"10.0.0.0/8\"`");
         }
-        "strict-sni" => {
-            let reason = "a client that names no server gets the first certificate";
-            notes.changed(source, &text, reason, "");
-        }
         "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
             let reason = "ciphers and curves are chosen by `tls.policy`";
             notes.changed(source, &text, reason, "`tls = { policy = \"modern\" }`");
@@ -188,7 +184,6 @@ impl BindLine {
                 words.mark_converted();
             } else {
                 self.header |= word == "accept-proxy";
-                self.strict_names |= word == "strict-sni";
                 if VALUED.contains(&word) || CIPHERS.contains(&word) {
                     words.value();
                 }
@@ -208,6 +203,7 @@ impl BindLine {
         let mut next = || words.value();
         match word {
             "ssl" => self.tls = true,
+            "strict-sni" => self.strict_names = true,
             "crt" => self.certificates.push(bases.certificate(next())),
             "ca-file" => self.client.get_or_insert_default().ca = bases.authority(next()),
             "crl-file" => self.crl = Some(bases.authority(next())),

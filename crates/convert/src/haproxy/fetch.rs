@@ -56,7 +56,8 @@ pub fn criterion(
         "hdr" | "req.hdr" | "req.fhdr" if argument.eq_ignore_ascii_case("host") => {
             host_condition(&parts)
         }
-        "hdr" | "req.hdr" | "req.fhdr" => named_field("header", ": ", &parts),
+        "hdr" | "req.hdr" => named_field("header-list", ": ", &parts),
+        "req.fhdr" => named_field("header", ": ", &parts),
         "cook" | "req.cook" => named_field("cookie", "=", &parts),
         "urlp" | "url_param" => named_field("query", "=", &parts),
         "ssl_fc_sni" | "req.ssl_sni" | "req_ssl_sni" => sni_condition(&parts),
@@ -231,14 +232,14 @@ fn host_condition(parts: &CriterionParts<'_>) -> Result<RuleCondition, Unsupport
             ))
         }
         MatchMethod::Domain if all_bare => {
-            let both = |value: &&str| {
-                let value = value.trim_matches('.');
-                [value.to_owned(), format!("*.{value}")]
-            };
-            Ok(RuleCondition::texts(
-                "host",
-                &parts.values.iter().flat_map(both).collect::<Vec<_>>(),
-            ))
+            let labels: Vec<&str> =
+                parts.values.iter().map(|value| value.trim_matches('.')).collect();
+            Ok(RuleCondition::texts("host-part", &labels))
+        }
+        MatchMethod::Regex => {
+            let whole: Vec<String> =
+                parts.values.iter().map(|value| whole_path(value, true)).collect();
+            Ok(RuleCondition::texts("host-regex", &whole))
         }
         _ => named_field("header", ": ", parts),
     }
@@ -257,14 +258,14 @@ fn named_field(
         return Ok(RuleCondition::texts(key, &[name]));
     }
     let mut texts = Vec::new();
-    let values = parts.values.iter().flat_map(|value| spellings(value, parts.ignore_case));
-    for value in values {
-        let value = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
+    for value in &parts.values {
+        let plain = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
         let value = match parts.how {
-            MatchMethod::Exact => value,
-            MatchMethod::Prefix => format!("{value}*"),
-            MatchMethod::Suffix => format!("*{value}"),
-            MatchMethod::Contains => format!("*{value}*"),
+            MatchMethod::Exact => plain,
+            MatchMethod::Prefix => format!("{plain}*"),
+            MatchMethod::Suffix => format!("*{plain}"),
+            MatchMethod::Contains => format!("*{plain}*"),
+            MatchMethod::Regex if key == "header" => whole_path(value, parts.ignore_case),
             _ => {
                 return Err(UnsupportedReason::new(
                     "fields, cookies and parameters are not compared so",
@@ -272,41 +273,12 @@ fn named_field(
                 ));
             }
         };
-        texts.push(format!("{name}{separator}{value}"));
+        texts.push(crate::value::quote(&format!("{name}{separator}{value}")));
     }
-    Ok(RuleCondition::texts(key, &texts))
-}
-
-/// Values of fields are compared with their case: the usual ways of writing one.
-fn spellings(value: &str, ignore_case: bool) -> Vec<String> {
-    let mut all = vec![value.to_owned()];
-    if ignore_case {
-        let lower = value.to_ascii_lowercase();
-        let mut first = lower.clone();
-        first.get_mut(..1).map(str::make_ascii_uppercase);
-        for one in [lower, first, value.to_ascii_uppercase()] {
-            if !all.contains(&one) {
-                all.push(one);
-            }
-        }
-    }
-    all
-}
-
-/// Whether a line compares a field, a cookie or a parameter without regard to case.
-pub fn ignores_case(words: &[String]) -> bool {
-    let kinds = ["hdr", "req.hdr", "req.fhdr", "cook", "req.cook", "urlp", "url_param"];
-    let named = |word: &String| {
-        let (fetch, argument) = word.split_once('(').unwrap_or((word, ""));
-        let host = argument.to_ascii_lowercase().starts_with("host)");
-        kinds.contains(&split_suffix(fetch).0)
-            && (!host
-                || matches!(split_suffix(fetch).1, MatchMethod::Prefix | MatchMethod::Contains))
-    };
-    let at = words.iter().position(named);
-    at.is_some_and(|at| {
-        words[at].contains(",lower")
-            || words[at + 1..].iter().take_while(|word| *word != "}").any(|word| word == "-i")
+    Ok(match (parts.how, parts.ignore_case) {
+        (MatchMethod::Regex, _) => RuleCondition::Key("header-regex", texts),
+        (_, true) => RuleCondition::AnyCase(key, texts),
+        (_, false) => RuleCondition::Key(key, texts),
     })
 }
 

@@ -8,56 +8,52 @@ use crate::value;
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
 
-/// Writes the table of a frontend with these backends.
+/// Writes the table of a frontend with these backends. What clients send passes, as in HAProxy, and the field of the
+/// client's address is added behind what rules change.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,
     backends: &[&ProxySettings],
     notes: &mut ConversionNotes,
 ) {
-    let all: Vec<&ProxySettings> = backends.iter().copied().chain([settings]).collect();
-    let mode = ("x-forwarded", value::quote(mode(&all)));
-    service.set("forwarded", value::table(&[mode, ("via", "false".to_owned())]), Source::NONE);
-    let options: Vec<&ConfigLine> =
-        all.iter().filter_map(|one| one.options.get("forwardfor")).collect();
+    let mut pairs = vec![("x-forwarded", value::quote("pass")), ("via", "false".to_owned())];
+    let all = backends.iter().copied().chain([settings]);
+    let options: Vec<&ConfigLine> = all.filter_map(|one| one.options.get("forwardfor")).collect();
+    if let Some(first) = options.first() {
+        pairs.push(("client-field", client_field(first, notes)));
+    }
+    for other in options.iter().skip(1).filter(|other| other.all_words() != options[0].all_words())
+    {
+        let reason = "a service has one such field for all of its pools";
+        notes.left_out(other.source.whole(), &other.text(), reason, "services of their own");
+    }
+    service.set("forwarded", value::table(&pairs), Source::NONE);
     let sources: Vec<Source> = options.iter().map(|line| line.source).collect();
     service.add_sources("forwarded", &sources);
-    options.into_iter().for_each(|line| note_keywords(line, notes));
 }
 
-fn mode(all: &[&ProxySettings]) -> &'static str {
-    let steps = || all.iter().flat_map(|one| &one.rules);
-    let written = |line: &ConfigLine, action: &str, field: &str| {
-        line.word(1) == action && line.word(2).eq_ignore_ascii_case(field)
-    };
-    let appends = |line: &ConfigLine| {
-        written(line, "add-header", "x-forwarded-for")
-            || written(line, "set-header", "x-forwarded-proto")
-            || written(line, "add-header", "x-forwarded-proto")
-    };
-    if steps().any(|line| written(line, "set-header", "x-forwarded-for")) {
-        "replace"
-    } else if all.iter().any(|one| one.options.contains_key("forwardfor")) || steps().any(appends) {
-        "append"
-    } else {
-        "keep"
-    }
-}
-
-/// Keywords of `option forwardfor`.
-fn note_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
+/// `option forwardfor` with its keywords.
+fn client_field(line: &ConfigLine, notes: &mut ConversionNotes) -> String {
+    let mut name = "X-Forwarded-For".to_owned();
+    let mut mode = "add";
+    let mut except = Vec::new();
     let mut words = line.keywords(2);
     while let Some(word) = words.keyword() {
-        let reason = match word {
-            "except" | "header" => {
-                words.value();
-                format!(
-                    "the field has no `{word}`: it is X-Forwarded-For, and every client is in it"
-                )
+        match word {
+            "except" => except.push(value::quote(words.value())),
+            "header" => words.value().clone_into(&mut name),
+            "if-none" => mode = "if-absent",
+            other => {
+                let reason = format!("`{other}` is not known here");
+                notes.left_out(words.source(), &line.text(), &reason, "`forwarded.client-field`");
+                continue;
             }
-            "if-none" => "what a client says of itself is never taken for the truth".to_owned(),
-            other => format!("`{other}` is not known here"),
-        };
-        notes.left_out(words.source(), &line.text(), &reason, "`forwarded` of the service");
+        }
+        words.mark_converted();
     }
+    let mut pairs = vec![("name", value::quote(&name)), ("mode", value::quote(mode))];
+    if !except.is_empty() {
+        pairs.push(("except", value::list(except)));
+    }
+    value::table(&pairs)
 }

@@ -9,7 +9,7 @@ use crate::notes::{ConversionNotes, NoteKind};
 use crate::source::Source;
 use crate::{duration, empty_pool, value};
 
-use super::acl::{self, AclTable};
+use super::acl::AclTable;
 use super::bind::{self, BindLine, FileBases};
 use super::compress;
 use super::forwarded;
@@ -177,7 +177,7 @@ impl FrontendWriter<'_> {
 
     fn rules(&self, notes: &mut ConversionNotes) -> Vec<FrontendRule> {
         let settings = self.settings;
-        let acls = AclTable::read(&settings.acls, self.pools, notes);
+        let acls = AclTable::read(&settings.acls, self.pools);
         let own = http_rules::read(&settings.rules, settings.http, &acls, self.pools, notes);
         let mut rules = Vec::new();
         if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
@@ -195,7 +195,6 @@ impl FrontendWriter<'_> {
                 .map(|ending| FrontendRule::from_final_rule(RuleCondition::Is(true), ending)),
         );
         for line in &settings.use_backends {
-            acl::note_case_sensitivity(line, notes);
             let Some(pool) = self.pools.written_name(line.word(1)) else {
                 let instead = "one rule for each pool";
                 notes.left_out(
@@ -274,7 +273,7 @@ impl FrontendWriter<'_> {
         let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {
             Some(settings) => {
-                let acls = AclTable::read(&settings.acls, self.pools, notes);
+                let acls = AclTable::read(&settings.acls, self.pools);
                 http_rules::read(&settings.rules, self.settings.http, &acls, self.pools, notes)
             }
             None => ProxyRules::default(),

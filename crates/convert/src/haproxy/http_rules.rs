@@ -6,9 +6,10 @@ use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::source::Source;
 use crate::value;
 
-use super::acl::{self, AclTable};
+use super::acl::AclTable;
 use super::directives;
 use super::lex::ConfigLine;
+use super::log_format;
 use super::pools::BackendPools;
 
 const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
@@ -38,6 +39,7 @@ pub struct HeaderEdits {
     add: Vec<String>,
     remove: Vec<String>,
     response_set: Vec<String>,
+    response_add: Vec<String>,
     response_remove: Vec<String>,
 }
 
@@ -53,6 +55,7 @@ impl HeaderEdits {
             ("add", both(&before.add, &self.add)),
             ("remove", both(&before.remove, &self.remove)),
             ("answer-set", both(&before.response_set, &self.response_set)),
+            ("response-add", both(&before.response_add, &self.response_add)),
             ("answer-remove", both(&before.response_remove, &self.response_remove)),
         ]
         .into_iter()
@@ -127,7 +130,6 @@ impl ProxyRules {
             ("redirect" | "block", _) => 0,
             _ => 1,
         };
-        acl::note_case_sensitivity(line, notes);
         let words = line.rest(from);
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
@@ -232,35 +234,49 @@ impl ProxyRules {
         let name = word(1);
         let text = action.get(2..).unwrap_or(&[]).join(" ");
         let lower = name.to_ascii_lowercase();
-        if matches!(lower.as_str(), "x-forwarded-for" | "x-forwarded-proto") && text.contains("%[")
-            || lower == "x-forwarded-proto"
-        {
-            notes.changed(
-                line.source,
-                &line.text(),
-                "`forwarded` writes it, with what the client really used",
-                "`forwarded = { x-forwarded = \"append\" }`",
-            );
-            return Ok(());
+        let sets = (line.word(0), word(0)) == ("http-request", "set-header");
+        let constant = |tls: bool| matches!(when.clone().simplify(tls), RuleCondition::Is(_));
+        if lower == "x-forwarded-proto" && sets && constant(true) && constant(false) {
+            let field = format!("{name}: {{scheme}}");
+            if when.clone().simplify(false) != when.clone().simplify(true)
+                && !self.fields.set.contains(&field)
+            {
+                let reason = "it says what the client used, on listeners with TLS and without";
+                notes.changed(line.source, &line.text(), reason, "");
+                self.fields.set.push(field);
+                return Ok(());
+            }
+            if self.fields.set.contains(&field) {
+                return Ok(());
+            }
         }
         if when.simplify(false) != RuleCondition::Is(true) {
+            // Servers believe this field, so that what clients send under its name must not reach them.
+            if sets && lower != "host" {
+                self.fields.remove.push(name.to_owned());
+            }
             return Err(UnsupportedReason::new(
                 "fields are changed by the rule that chooses the pool",
                 "`rewrite` in that rule",
             ));
         }
-        if text.contains('%') {
-            let mut reason = "a field's value cannot be made of variables".to_owned();
-            // Servers trust this field, so a field of the same name from the client must not reach them.
-            if (line.word(0), word(0)) == ("http-request", "set-header") && lower != "host" {
-                self.fields.remove.push(name.to_owned());
-                reason.push_str("; what clients send under its name is removed");
+        let of_request = line.word(0) == "http-request";
+        let text = match log_format::variables(&text).filter(|_| of_request || !text.contains('%'))
+        {
+            Some(text) => text,
+            None => {
+                let mut reason = "a field's value cannot be made of these variables".to_owned();
+                // Servers believe this field: what clients send under its name must not take its place.
+                if (of_request, word(0)) == (true, "set-header") && lower != "host" {
+                    self.fields.remove.push(name.to_owned());
+                    reason.push_str("; what clients send under its name is removed");
+                }
+                return Err(UnsupportedReason::new(
+                    reason,
+                    "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}",
+                ));
             }
-            return Err(UnsupportedReason::new(
-                reason,
-                "`forwarded`, or `rewrite.set` with a fixed value",
-            ));
-        }
+        };
         let field = format!("{name}: {text}");
         let fields = &mut self.fields;
         match (line.word(0), word(0)) {
@@ -270,15 +286,7 @@ impl ProxyRules {
             ("http-request", _) => fields.remove.push(name.to_owned()),
             (_, "set-header") => fields.response_set.push(field),
             (_, "del-header") => fields.response_remove.push(name.to_owned()),
-            _ => {
-                notes.changed(
-                    line.source,
-                    &line.text(),
-                    "the field takes the place of one of the same name",
-                    "",
-                );
-                fields.response_set.push(field);
-            }
+            _ => fields.response_add.push(field),
         }
         Ok(())
     }

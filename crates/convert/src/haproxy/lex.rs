@@ -60,14 +60,14 @@ impl ConfigLine {
         self.accounts.is_settled()
     }
 
+    /// All of its words; none counts as read by that.
+    pub fn all_words(&self) -> &[String] {
+        &self.words
+    }
+
     /// How many words it has.
     pub fn len(&self) -> usize {
         self.words.len()
-    }
-
-    /// All of its words, none of which counts as read by that.
-    pub fn all_words(&self) -> &[String] {
-        &self.words
     }
 
     /// The whole line, for messages.

@@ -51,7 +51,7 @@ pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<Ngi
             let reason = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
             let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
             notes.left_out(auth.source, &auth.text(), reason, instead);
-            out.push(refusal(RuleCondition::Is(true), auth));
+            out.push(unauthenticated(auth));
         }
     }
     out
@@ -97,6 +97,16 @@ pub fn internal(level: &[Directive], notes: &mut ConversionNotes) -> Option<Ngin
     let reason = "there are no internal redirects; clients get 404 there, as from nginx";
     notes.changed(place.0, &place.1, reason, "");
     Some(NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (place.0, &place.1)))
+}
+
+/// Nobody is authenticated, so that everybody gets nginx's answer to who is not.
+fn unauthenticated(directive: &Directive) -> NginxRule {
+    let place = (directive.source, directive.text());
+    let mut rule =
+        NginxRule::single_key(RuleCondition::Is(true), "answer", "401", (place.0, &place.1));
+    let name = format!("deny-{}-line-{}", directive.name.replace('_', "-"), place.0.line());
+    rule.keys.push(("name", crate::value::quote(&name)));
+    rule
 }
 
 fn refusal(when: RuleCondition, directive: &Directive) -> NginxRule {

@@ -8,10 +8,11 @@ use super::access;
 use super::compression;
 use super::directives;
 use super::expressions::pass_target;
-use super::fields::fields;
+use super::fields::{FieldPlace, added_fields, fields};
 use super::location::{self, LocationBlock};
 use super::pools::{PoolUse, UpstreamPools};
 use super::rate_limit;
+use super::redirects::location_rewrites;
 use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
@@ -22,16 +23,23 @@ pub struct ContentWriter<'c, 't> {
     pub tls: bool,
     /// The server's first name.
     pub name: Option<&'c str>,
+    /// Its listeners have the ports that its scheme has without saying so.
+    pub usual_port: bool,
     pub upstreams: &'c [&'t Directive],
     pub zones: &'c [&'t Directive],
     /// Locations of the server that only others lead to: `location @app`.
     pub named: Vec<&'t Directive>,
+    /// The type of short answers: `default_type`.
+    pub media_type: Option<String>,
     pub pools: &'c mut UpstreamPools,
     pub notes: &'c mut ConversionNotes,
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 56] = [
+const READ: [&str; 59] = [
+    "proxy_cookie_domain",
+    "proxy_cookie_path",
+    "proxy_redirect",
     "ssl",
     "auth_request",
     "auth_jwt",
@@ -161,7 +169,33 @@ pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     }
 }
 
+impl<'c> ContentWriter<'c, '_> {
+    /// What variables of its server stand for.
+    fn field_place(&self) -> FieldPlace<'c> {
+        FieldPlace { tls: self.tls, name: self.name, usual_port: self.usual_port }
+    }
+}
+
 impl ContentWriter<'_, '_> {
+    /// Rules that answer by themselves, with the fields that nginx adds to all answers.
+    pub fn with_added_fields(
+        &mut self,
+        mut rules: Vec<NginxRule>,
+        scope: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
+        let added = added_fields(scope, self.field_place(), self.notes);
+        if !added.is_empty() {
+            let rewrite = value::table(&[("response-add", value::list(added))]);
+            let own = |rule: &&mut NginxRule| {
+                !rule.keys.iter().any(|(key, _)| matches!(*key, "pool" | "rewrite"))
+            };
+            rules.iter_mut().filter(own).for_each(|rule| {
+                rule.keys.push(("rewrite", rewrite.clone()));
+            });
+        }
+        rules
+    }
+
     /// The rules of a location.
     pub fn location(
         &mut self,
@@ -177,7 +211,9 @@ impl ContentWriter<'_, '_> {
         let scope = around.nested(level);
         note_unsupported(level, self.notes);
         compression::note_location_overrides(level, self.notes);
-        let mut out = self.location_guards(level, &scope);
+        self.media_type = scope.get("default_type").map(|one| one.word(0).to_owned());
+        let guards = self.location_guards(level, &scope);
+        let mut out = self.with_added_fields(guards, &scope);
         let limit = scope
             .all("limit_req")
             .iter()
@@ -191,7 +227,8 @@ impl ContentWriter<'_, '_> {
                 named.mark_converted();
                 note_unsupported(named.inner(), self.notes);
                 let scope = server.nested(named.inner());
-                out.extend(self.location_guards(named.inner(), &scope));
+                let guards = self.location_guards(named.inner(), &scope);
+                out.extend(self.with_added_fields(guards, &scope));
                 (named.inner(), scope)
             }
             None => (level, scope),
@@ -274,7 +311,12 @@ impl ContentWriter<'_, '_> {
         pass.mark_converted();
         let used = PoolUse { scheme: target.scheme, target: target.host, source: pass.source };
         let pool = self.pools.pool_name(used, self.upstreams, scope, self.notes);
-        let fields = fields(scope, target.host, self.notes);
+        let own = self.field_place();
+        let mut fields = fields(scope, target.host, own, self.notes);
+        if !target.scheme.starts_with("grpc") {
+            let prefix = place.prefix;
+            fields.extend(location_rewrites(scope, &target, prefix, own, self.notes));
+        }
         let rule = |when: RuleCondition, fields: &[(&'static str, String)]| NginxRule {
             when,
             keys: keys(&pool, fields),

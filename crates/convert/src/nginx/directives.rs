@@ -150,8 +150,8 @@ const ROWS: &[NginxDirective] = &[
     (
         &["underscores_in_headers", "ignore_invalid_headers"],
         NoteKind::Changed,
-        "fields with underscores are passed on, except those that rules or certificates set",
-        "`rewrite.remove` in a rule",
+        "fields with other characters than letters, digits and `-` in their names are passed on",
+        "`field-names` of the service",
     ),
     (
         &["ssl_session_tickets", "ssl_session_ticket_key", "ssl_early_data"],
@@ -367,13 +367,14 @@ const ROWS: &[NginxDirective] = &[
 ];
 
 /// Switches whose value here is what is always so.
-const AS_HERE: [(&str, &str); 7] = [
+const AS_HERE: [(&str, &str); 8] = [
     ("proxy_http_version", "1.1"),
     ("proxy_redirect", "off"),
     ("proxy_pass_request_headers", "on"),
     ("proxy_pass_request_body", "on"),
     ("ssl_early_data", "off"),
     ("underscores_in_headers", "on"),
+    ("underscores_in_headers", "off"),
     ("ignore_invalid_headers", "on"),
 ];
 

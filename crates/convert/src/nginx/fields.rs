@@ -3,7 +3,9 @@
 use crate::notes::ConversionNotes;
 use crate::value;
 
+use super::redirects;
 use super::scope::DirectiveScope;
+use super::variables::field_value;
 
 /// Fields that are changed, as keys of `rewrite`.
 #[derive(Default)]
@@ -11,72 +13,133 @@ struct FieldChanges {
     host: Option<String>,
     set: Vec<String>,
     remove: Vec<String>,
-    answer_set: Vec<String>,
+    /// As TOML writes them.
+    response_add: Vec<String>,
     answer_remove: Vec<String>,
+}
+
+/// Fields of framing and of connections, which no rule writes.
+const OWN_FIELDS: [&str; 6] =
+    ["content-length", "transfer-encoding", "te", "trailer", "keep-alive", "proxy-connection"];
+
+/// What variables of a server stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldPlace<'p> {
+    /// The service speaks TLS.
+    pub tls: bool,
+    /// The server's first name.
+    pub name: Option<&'p str>,
+    /// Its listeners have the ports that its scheme has without saying so.
+    pub usual_port: bool,
 }
 
 /// Keys of `rewrite`. `host`: what `proxy_pass` names.
 pub fn fields(
     scope: &DirectiveScope<'_>,
     host: &str,
+    place: FieldPlace<'_>,
     notes: &mut ConversionNotes,
 ) -> Vec<(&'static str, String)> {
     let mut changes = FieldChanges::default();
-    changes.read_requests(scope, notes);
-    changes.read_responses(scope, notes);
+    changes.read_requests(scope, place, notes);
+    changes.read_responses(scope, place, notes);
     let set = scope.all_of(&["proxy_set_header", "grpc_set_header"]);
     let named = set.iter().any(|one| one.word(0).eq_ignore_ascii_case("host"));
-    if !named && host.contains(['.', ':']) {
+    // Without a word of it, nginx names the servers as `proxy_pass` does.
+    let is_host = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+    if !named && host.chars().all(is_host) {
         changes.host = Some(host.to_owned());
     }
-    changes.pairs()
+    let mut pairs = changes.pairs();
+    pairs.extend(redirects::cookie_rewrites(scope, notes));
+    pairs
+}
+
+/// Statuses whose answers get a field of `add_header` without `always`.
+const USUAL_STATUSES: &str = "[200, 201, 204, 206, 301, 302, 303, 304, 307, 308]";
+
+/// `add_header` as entries of `response-add`: on answers of servers, and on those of rules.
+pub fn added_fields(
+    scope: &DirectiveScope<'_>,
+    place: FieldPlace<'_>,
+    notes: &mut ConversionNotes,
+) -> Vec<String> {
+    let mut out = Vec::new();
+    for one in scope.all("add_header") {
+        match field_value(one.word(1), place.tls, place.name) {
+            Ok(text) => {
+                let mut pairs = vec![("field", value::quote(&format!("{}: {text}", one.word(0))))];
+                if one.word(2) != "always" {
+                    pairs.push(("statuses", USUAL_STATUSES.to_owned()));
+                }
+                pairs.push(("own", "true".to_owned()));
+                out.push(value::table(&pairs));
+                one.mark_converted();
+            }
+            Err(variable) => {
+                let reason = format!("`{variable}` has no counterpart in a field's value");
+                let instead = "`rewrite.response-add` with {client}, {scheme}, {host}";
+                notes.left_out(one.source, &one.text(), &reason, instead);
+            }
+        }
+    }
+    out
 }
 
 impl FieldChanges {
-    fn read_requests(&mut self, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
+    fn read_requests(
+        &mut self,
+        scope: &DirectiveScope<'_>,
+        place: FieldPlace<'_>,
+        notes: &mut ConversionNotes,
+    ) {
         for one in scope.all_of(&["proxy_set_header", "grpc_set_header"]) {
             let name = one.word(0);
             let text = one.word(1);
-            match name.to_ascii_lowercase().as_str() {
-                "host" if text.starts_with('$') => {}
-                "host" => self.host = Some(text.to_owned()),
-                "x-forwarded-for" | "x-forwarded-proto" => {}
-                "upgrade" | "connection" => {
-                    let reason =
-                        "upgrades are passed on, and connections are kept, without a switch";
-                    notes.not_needed(one.source, &one.text(), reason);
+            let is_host = name.eq_ignore_ascii_case("host");
+            if matches!(name.to_ascii_lowercase().as_str(), "upgrade" | "connection") {
+                let reason = "upgrades are passed on, and connections are kept, without a switch";
+                notes.not_needed(one.source, &one.text(), reason);
+                continue;
+            }
+            if text.is_empty() {
+                self.remove.push(name.to_owned());
+                one.mark_converted();
+                continue;
+            }
+            if OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+                let reason = "this field says how a message is framed, and is the balancer's own";
+                notes.left_out(one.source, &one.text(), reason, "");
+                continue;
+            }
+            match field_value(text, place.tls, place.name) {
+                // The Host of the request is passed on as it is.
+                Ok(_) if is_host && matches!(text, "$host" | "$http_host") => {}
+                Ok(value) if is_host && value.contains('{') => self.host = Some(value),
+                Ok(_) if is_host => self.host = Some(text.to_owned()),
+                Ok(value) => self.set.push(format!("{name}: {value}")),
+                Err(variable) => {
+                    // Servers believe this field, so that what clients send under its name must not reach them.
+                    self.remove.push(name.to_owned());
+                    let reason = format!(
+                        "`{variable}` has no counterpart; what clients send under its name is removed"
+                    );
+                    let instead = "`rewrite.set` with {client}, {scheme}, {host}, {header.NAME}";
+                    notes.left_out(one.source, &one.text(), &reason, instead);
                     continue;
                 }
-                _ if text.is_empty() => self.remove.push(name.to_owned()),
-                _ if text.contains('$') => {
-                    let reason = "a field's value cannot be made of variables";
-                    let instead =
-                        "X-Forwarded-For and X-Forwarded-Proto (`forwarded`) tell of the client";
-                    notes.left_out(one.source, &one.text(), reason, instead);
-                    continue;
-                }
-                _ => self.set.push(format!("{name}: {text}")),
             }
             one.mark_converted();
         }
     }
 
-    fn read_responses(&mut self, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
-        for one in scope.all("add_header") {
-            if one.word(1).contains('$') {
-                let reason = "a field's value cannot be made of variables";
-                let instead = "`rewrite.answer-set` with a fixed value";
-                notes.left_out(one.source, &one.text(), reason, instead);
-                continue;
-            }
-            self.answer_set.push(format!("{}: {}", one.word(0), one.word(1)));
-            if one.word(2) == "always" {
-                one.mark_converted();
-            } else {
-                let reason = "the field is on every answer, whatever its status";
-                notes.changed(one.source, &one.text(), reason, "");
-            }
-        }
+    fn read_responses(
+        &mut self,
+        scope: &DirectiveScope<'_>,
+        place: FieldPlace<'_>,
+        notes: &mut ConversionNotes,
+    ) {
+        self.response_add = added_fields(scope, place, notes);
         for one in scope.all("proxy_hide_header") {
             self.answer_remove.push(one.word(0).to_owned());
             one.mark_converted();
@@ -86,14 +149,13 @@ impl FieldChanges {
     fn pairs(self) -> Vec<(&'static str, String)> {
         let mut out: Vec<(&'static str, String)> = Vec::new();
         out.extend(self.host.map(|host| ("host", value::quote(&host))));
-        let lists = [
-            ("set", self.set),
-            ("remove", self.remove),
-            ("answer-set", self.answer_set),
-            ("answer-remove", self.answer_remove),
-        ];
+        let lists =
+            [("set", self.set), ("remove", self.remove), ("answer-remove", self.answer_remove)];
         let written = lists.into_iter().filter(|(_, list)| !list.is_empty());
         out.extend(written.map(|(key, list)| (key, value::quote_all(&list))));
+        if !self.response_add.is_empty() {
+            out.push(("response-add", value::list(self.response_add)));
+        }
         out
     }
 }

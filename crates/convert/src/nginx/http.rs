@@ -195,7 +195,12 @@ impl HttpWriter<'_, '_> {
         }
         service.set("forward", value::quote("http"), Source::NONE);
         service.set("pool", value::quote(&pool), Source::NONE);
-        service.set("forwarded", forwarded_header(&servers), Source::NONE);
+        // Fields of the client's address are written where locations set them; others pass, as in nginx.
+        let passed = [("x-forwarded", value::quote("pass")), ("via", "false".to_owned())];
+        service.set("forwarded", value::table(&passed), Source::NONE);
+        if let Some(names) = field_names(&default.scope) {
+            service.set("field-names", value::quote(names), Source::NONE);
+        }
         let http2 = servers.iter().any(|one| {
             one.listens.iter().any(|listen| listen.http2)
                 || one
@@ -270,8 +275,10 @@ impl HttpWriter<'_, '_> {
         let mut context = ContentWriter {
             tls,
             name: server.first_name(),
+            usual_port: server.listens.iter().all(|one| one.port == if tls { 443 } else { 80 }),
             upstreams: self.upstreams,
             zones: self.zones,
+            media_type: server.scope.get("default_type").map(|one| one.word(0).to_owned()),
             named: location::named_locations(server.directive.inner()),
             pools: self.pools,
             notes: self.notes,
@@ -300,27 +307,11 @@ impl HttpWriter<'_, '_> {
     }
 }
 
-/// The mode of `forwarded`, from the header fields that the servers set.
-fn forwarded_header(servers: &[&ServerBlock<'_>]) -> String {
-    let mut mode = "keep";
-    for server in servers {
-        for one in find_all(server.directive, "proxy_set_header")
-            .into_iter()
-            .chain(server.scope.all("proxy_set_header"))
-        {
-            match (one.word(0).to_ascii_lowercase().as_str(), one.word(1)) {
-                ("x-forwarded-for", "$remote_addr" | "$proxy_protocol_addr") => mode = "replace",
-                ("x-forwarded-for" | "x-forwarded-proto", _) if mode == "keep" => mode = "append",
-                _ => {}
-            }
-        }
-    }
-    value::table(&[("x-forwarded", value::quote(mode)), ("via", "false".to_owned())])
-}
-
-fn find_all<'t>(directive: &'t Directive, name: &str) -> Vec<&'t Directive> {
-    let inner = directive.inner().iter();
-    inner.flat_map(|one| if one.name == name { vec![one] } else { find_all(one, name) }).collect()
+/// Names of fields that nginx drops, unless it is told otherwise.
+fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
+    let is = |name: &str, value: &str| scope.get(name).is_some_and(|one| one.word(0) == value);
+    let kept = is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off");
+    (!kept).then_some("drop")
 }
 
 fn write_timeouts(path: &str, scope: &DirectiveScope<'_>, document: &mut Document) {

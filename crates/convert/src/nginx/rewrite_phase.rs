@@ -6,6 +6,7 @@ use crate::value;
 use super::content::ContentWriter;
 use super::expressions::{if_condition, if_words};
 use super::rule::NginxRule;
+use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::variables::template;
 
@@ -99,7 +100,9 @@ impl ContentWriter<'_, '_> {
                 Some(("redirect", value::table(&pairs)))
             }
             (_, Some(Ok(body))) if !body.contains('{') => {
-                let pairs = [("status", status.to_string()), ("body", value::quote(&body))];
+                let mut pairs = vec![("status", status.to_string()), ("body", value::quote(&body))];
+                let kind = self.media_type.as_ref().filter(|kind| *kind != "text/plain");
+                pairs.extend(kind.map(|kind| ("type", value::quote(kind))));
                 Some(("answer", value::table(&pairs)))
             }
             (_, None) => Some(("answer", status.to_string())),
@@ -127,12 +130,16 @@ impl ContentWriter<'_, '_> {
     /// `if (…) { return …; }`.
     fn condition(&mut self, directive: &Directive) -> Vec<NginxRule> {
         let words = if_words(directive.args());
-        let only =
-            directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
+        let only = directive
+            .inner()
+            .iter()
+            .all(|one| matches!(one.name.as_str(), "return" | "rewrite" | "add_header"));
         match if_condition(&words).filter(|_| only) {
             Some(when) => {
                 directive.mark_converted();
+                let scope = DirectiveScope::default().nested(directive.inner());
                 let rules = self.server_rules(directive.inner());
+                let rules = self.with_added_fields(rules, &scope);
                 rules.into_iter().map(|rule| rule.with_condition(&when)).collect()
             }
             None => self.unknown_condition(directive),

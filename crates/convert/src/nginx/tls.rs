@@ -76,9 +76,7 @@ fn write_unknown_names(
 ) {
     let Some(first) = scopes.first() else { return };
     if let Some(reject) = first.get("ssl_reject_handshake").filter(|one| one.word(0) == "on") {
-        tls.set("unknown-name", value::quote("refuse"), reject.source);
-        let reason = "a client that names no server gets the first certificate";
-        notes.changed(reject.source, &reject.text(), reason, "");
+        tls.set("unknown-name", value::quote("require"), reject.source);
     }
     for reject in scopes.iter().skip(1).filter_map(|scope| scope.get("ssl_reject_handshake")) {
         if reject.word(0) == "on" {
@@ -152,7 +150,12 @@ fn client_verification(
     }
     let required = demands.iter().flatten().any(|(demand, _)| demand.required);
     let verify = if required { "required" } else { "optional" };
-    let mut pairs = vec![("ca", value::quote(&first.ca)), ("verify", value::quote(verify))];
+    let mut pairs = vec![
+        ("ca", value::quote(&first.ca)),
+        ("verify", value::quote(verify)),
+        // nginx ends the handshake and answers with 400.
+        ("refuse", value::quote("answer")),
+    ];
     if let Some(crl) = &first.crl {
         pairs.push(("crl", value::quote(crl)));
     }

@@ -6,20 +6,9 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         literal(&rest[..at], &mut out)?;
-        rest = &rest[at + 1..];
-        let (variable, after) = match rest.strip_prefix('{') {
-            Some(braced) => braced.split_once('}').ok_or("${")?,
-            None => {
-                let end = rest
-                    .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                    .unwrap_or(rest.len());
-                // A group is one digit.
-                let end = if rest.starts_with(|c: char| c.is_ascii_digit()) { 1 } else { end };
-                rest.split_at(end)
-            }
-        };
-        rest = after;
-        match variable {
+        let found = Variable::split(&rest[at + 1..]).ok_or("${")?;
+        rest = found.rest;
+        match found.name {
             "host" | "http_host" => out.push_str("{host}"),
             "server_name" => out.push_str(name.ok_or("$server_name")?),
             "request_uri" => out.push_str("{path}{query}"),
@@ -38,6 +27,57 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
     Ok(out.replace("?{query}", "{query}"))
 }
 
+/// `$remote_addr` in a field's value as `{client}`; the variable that has no counterpart otherwise.
+pub fn field_value(text: &str, tls: bool, name: Option<&str>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at].replace('{', "{{"));
+        let found = Variable::split(&rest[at + 1..]).ok_or("${")?;
+        rest = found.rest;
+        match found.name {
+            "remote_addr" | "realip_remote_addr" => out.push_str("{client}"),
+            "remote_port" => out.push_str("{client-port}"),
+            "proxy_add_x_forwarded_for" => out.push_str("{client-chain}"),
+            "scheme" => out.push_str(if tls { "https" } else { "http" }),
+            "host" => out.push_str("{host-name}"),
+            "http_host" => out.push_str("{host}"),
+            "server_port" => out.push_str("{port}"),
+            "server_name" => out.push_str(name.ok_or("$server_name")?),
+            "ssl_server_name" => out.push_str("{sni}"),
+            other => match other.strip_prefix("http_") {
+                Some(field) => out.push_str(&format!("{{header.{}}}", field.replace('_', "-"))),
+                None => return Err(format!("${other}")),
+            },
+        }
+    }
+    out.push_str(&rest.replace('{', "{{"));
+    Ok(out)
+}
+
+/// A variable behind its `$`, and what follows it.
+struct Variable<'t> {
+    name: &'t str,
+    rest: &'t str,
+}
+
+impl<'t> Variable<'t> {
+    fn split(text: &'t str) -> Option<Variable<'t>> {
+        let (name, rest) = match text.strip_prefix('{') {
+            Some(braced) => braced.split_once('}')?,
+            None => {
+                let end = text
+                    .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                    .unwrap_or(text.len());
+                // A group is one digit.
+                let end = if text.starts_with(|c: char| c.is_ascii_digit()) { 1 } else { end };
+                text.split_at(end)
+            }
+        };
+        Some(Variable { name, rest })
+    }
+}
+
 fn literal(text: &str, out: &mut String) -> Result<(), String> {
     if text.contains(['{', '}']) {
         return Err("{".to_owned());
@@ -49,6 +89,21 @@ fn literal(text: &str, out: &mut String) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_fields_have_variables() {
+        for (text, expected) in [
+            ("$remote_addr", Ok("{client}")),
+            ("$proxy_add_x_forwarded_for", Ok("{client-chain}")),
+            ("$scheme://$host:$server_port", Ok("https://{host-name}:{port}")),
+            ("${http_x_id}{", Ok("{header.x-id}{{")),
+            ("$cookie_a", Err("$cookie_a")),
+            ("${", Err("${")),
+        ] {
+            let found = field_value(text, true, None);
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{text}");
+        }
+    }
 
     #[test]
     fn variables_become_places() {

@@ -82,7 +82,8 @@ impl<'t> ServerBlock<'t> {
     /// The server's rules, without a condition on the host.
     pub fn rules(&self, context: &mut ContentWriter<'_, '_>) -> Vec<NginxRule> {
         let level = self.directive.inner();
-        let mut out = context.server_rules(level);
+        let own = context.server_rules(level);
+        let mut out = context.with_added_fields(own, &self.scope);
         if out.iter().any(|rule| rule.when == RuleCondition::Is(true)) {
             for location in level.iter().filter(|one| one.name == "location") {
                 let reason = "the server answers before it looks at locations";

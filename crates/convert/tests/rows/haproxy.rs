@@ -74,7 +74,7 @@ const HAPROXY: &[ConversionCase] = &[
         false,
     ),
     ("http-request set-header X-A b", "rewrite = { set = \"X-A: b\" }", false),
-    ("http-request set-header X-A %[src]", "rewrite = { remove = \"X-A\" }", true),
+    ("http-request set-header X-A %[src,lower]", "rewrite = { remove = \"X-A\" }", true),
     ("http-request set-header Host x.example", "rewrite = { host = \"x.example\" }", false),
     ("maxconn 0", "pool = \"b\"", false),
     ("backlog 1000", "socket = { backlog = 1000 }", false),
@@ -85,13 +85,16 @@ const HAPROXY: &[ConversionCase] = &[
     ("bind *:81 ssl crt /c.pem ca-file /ca.pem", "certificates = \"/c.pem\"", false),
     ("bind *:81 ssl crt /c.pem ca-file /ca.pem verify required", "verify = \"required\"", false),
     ("bind *:81 ssl crt /c.pem verify required", "pool = \"b\"", true),
-    ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"refuse\"", false),
+    ("bind *:81 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
     ("http-response del-header Server", "answer-remove = \"Server\"", false),
     ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
     ("maxconn 10", "limit = { connections = 10 }", false),
-    ("option forwardfor", "x-forwarded = \"append\"", false),
-    ("http-request set-header X-Forwarded-Proto http", "x-forwarded = \"append\"", false),
-    ("http-request set-header X-Forwarded-For %[src]", "x-forwarded = \"replace\"", false),
+    ("http-request set-header X-Forwarded-Proto http", "set = \"X-Forwarded-Proto: http\"", false),
+    (
+        "http-request set-header X-Forwarded-For %[src]",
+        "set = \"X-Forwarded-For: {client}\"",
+        false,
+    ),
     ("monitor-uri /up", "when = { path = \"/up\" } answer = 200", false),
     ("unheard-of x", "pool = \"b\"", true),
 ];
@@ -109,7 +112,7 @@ const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
     ),
     (
         "use_backend c if { hdr(x-a) -i On }",
-        "header = [\"x-a: On\", \"x-a: on\", \"x-a: ON\"]",
+        "header-list = \"x-a: On\", value-case = \"ignore\"",
         false,
     ),
     (
@@ -135,6 +138,53 @@ const HAPROXY_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
     ),
     ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", true),
 ];
+
+const HAPROXY_FIELDS: &[ConversionCase] = &[
+    ("use_backend c if { hdr_dom(host) -i api }", "when = { host-part = \"api\" }", false),
+    ("use_backend c if { hdr_reg(host) ^a[0-9] }", "host-regex = \"(?i)a[0-9].*\"", false),
+    (
+        "use_backend c if { hdr(accept-language) de }",
+        "header-list = \"accept-language: de\"",
+        false,
+    ),
+    ("use_backend c if { req.fhdr(x-a) -m reg ^b }", "header-regex = \"x-a: b.*\"", false),
+    (
+        "use_backend c if { hdr(a) -i b } { hdr(c) d }",
+        "header-list = \"c: d\", all = [{ header-list = \"a: b\", value-case = \"ignore\" }]",
+        false,
+    ),
+    ("http-request set-header X-Real-IP %[src]", "set = \"X-Real-IP: {client}\"", false),
+    ("http-request set-header X-Id %[req.hdr(x-b)]", "set = \"X-Id: {header.x-b}\"", false),
+    ("http-request set-header X-Id %[var(txn.a)]", "remove = \"X-Id\"", true),
+    ("http-request set-header X-Role admin if { path /a }", "remove = \"X-Role\"", true),
+    (
+        "http-request set-header X-Forwarded-Proto https if { ssl_fc }",
+        "set = \"X-Forwarded-Proto: {scheme}\"",
+        false,
+    ),
+    ("option forwardfor", "client-field = { name = \"X-Forwarded-For\", mode = \"add\" }", false),
+    (
+        "option forwardfor except 127.0.0.0/8 header X-Client if-none",
+        "{ name = \"X-Client\", mode = \"if-absent\", except = [\"127.0.0.0/8\"] }",
+        false,
+    ),
+    ("option forwardfor sometimes", "mode = \"add\"", true),
+    ("bind 127.0.0.1:82 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
+];
+
+#[test]
+fn haproxy_fields_are_compared_and_written() {
+    rows(Dialect::Haproxy, HAPROXY_FIELDS);
+}
+
+#[test]
+fn rules_of_connections_stand_before_what_accepts_their_content() {
+    let directives = "tcp-request content accept if { path /a }\n tcp-request connection reject if { src 10.0.0.0/8 }";
+    rows(
+        Dialect::Haproxy,
+        &[(directives, "when = { client = \"10.0.0.0/8\" } deny = true", false)],
+    );
+}
 
 #[test]
 fn haproxy_connections_and_answers() {

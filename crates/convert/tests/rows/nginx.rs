@@ -10,10 +10,10 @@ const NGINX: &[ConversionCase] = &[
     // Access that cannot be expressed is closed.
     (
         "location /a { auth_request /auth; proxy_pass http://c; }",
-        "when = { path = \"/a*\" } deny = true",
+        "when = { path = \"/a*\" } answer = 401",
         true,
     ),
-    ("auth_jwt \"x\"; location /a { proxy_pass http://c; }", "deny = true", true),
+    ("auth_jwt \"x\"; location /a { proxy_pass http://c; }", "answer = 401", true),
     (
         "location /a { auth_request off; proxy_pass http://c; }",
         "when = { path = \"/a*\" } pool = \"c\"",
@@ -36,7 +36,7 @@ const NGINX: &[ConversionCase] = &[
     ),
     (
         "location /a { limit_except GET { auth_jwt x; } proxy_pass http://c; }",
-        "not = { method = [\"GET\", \"HEAD\"] } } deny = true",
+        "not = { method = [\"GET\", \"HEAD\"] } } answer = 401",
         true,
     ),
     (
@@ -75,8 +75,8 @@ const NGINX: &[ConversionCase] = &[
         "when = { path = \"/a*\" } answer = 403",
         false,
     ),
-    ("location /a { auth_ldap x; proxy_pass http://c; }", "deny = true", true),
-    ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "deny = true", true),
+    ("location /a { auth_ldap x; proxy_pass http://c; }", "answer = 401", true),
+    ("location /a { access_by_lua_block { x } proxy_pass http://c; }", "answer = 401", true),
     ("if ($blocked) { return 403; }", "answer = 403", true),
     ("if ($http_user_agent ~* bot) { return 444; }", "deny = true", true),
     (
@@ -103,13 +103,15 @@ const NGINX: &[ConversionCase] = &[
     ("if ($blocked) { return 301 /x; }", "pool = \"b\"", true),
     ("include proxy_params;", "pool = \"b\"", true),
     ("include mime.types;", "pool = \"b\"", false),
-    ("proxy_redirect off;", "pool = \"b\"", false),
-    ("proxy_redirect http://a/ /b/;", "pool = \"b\"", true),
     ("proxy_pass_request_headers on;", "pool = \"b\"", false),
     ("proxy_pass_request_headers off;", "pool = \"b\"", true),
     ("listen [::]:81 ipv6only=off;", "\":81\"", false),
     ("listen 81; listen [::]:81 ipv6only=off;", "\":81\", # line 3 ] forward", false),
-    ("location /a/ { proxy_pass http://c/b/; }", "rewrite = { path = \"/b/{rest}\" }", false),
+    (
+        "location /a/ { proxy_pass http://c/b/; }",
+        "rewrite = { path = \"/b/{rest}\", host = \"c\"",
+        false,
+    ),
     ("location ~ ^/[0-9]+$ { proxy_pass http://c; }", "path-regex = \"/[0-9]+\"", false),
     ("location ~* \\.js$ { proxy_pass http://c; }", "path-regex = \"(?i).*\\\\.js\"", false),
     ("location /a { return 302 /b; }", "redirect = { to = \"/b\", status = 302 }", false),
@@ -123,7 +125,7 @@ const NGINX: &[ConversionCase] = &[
     ("location /a { proxy_pass https://c; }", "tls = { verify = \"off\" }", false),
     ("location /a { root /srv; }", "answer = 404", true),
     ("location /a { proxy_pass http://$arg_x; }", "answer = 502", true),
-    ("location /a { auth_basic x; proxy_pass http://c; }", "deny = true", true),
+    ("location /a { auth_basic x; proxy_pass http://c; }", "answer = 401", true),
     ("location ~ (?=a) { proxy_pass http://c; }", "pool = \"b\"", true),
     ("rewrite ^/a$ /b permanent;", "redirect = { to = \"/b{query}\", status = 301 }", false),
     (
@@ -132,7 +134,30 @@ const NGINX: &[ConversionCase] = &[
         false,
     ),
     ("if ($x) { set $y 1; }", "pool = \"b\"", true),
-    ("add_header X-A b;", "rewrite = { answer-set = \"X-A: b\" }", false),
+    ("add_header X-A b;", "response-add = [{ field = \"X-A: b\", statuses = [200, ", false),
+    (
+        "add_header X-A $host always;",
+        "response-add = [{ field = \"X-A: {host-name}\", own = true }]",
+        false,
+    ),
+    (
+        "location /a { add_header X-A b; return 204; }",
+        "answer = 204 rewrite = { response-add = ",
+        false,
+    ),
+    (
+        "proxy_redirect http://x:1/ /y/;",
+        "location = [{ from = \"http://x:1/\", to = \"http://{host-name}/y/\" }]",
+        false,
+    ),
+    ("proxy_redirect off;", "rewrite = { host = \"b\" }", false),
+    ("proxy_redirect ~^http(.*) $1;", "pool = \"b\"", true),
+    (
+        "proxy_cookie_domain b.example a.example;",
+        "cookie-domain = [{ from = \"b.example\", to = \"a.example\" }]",
+        false,
+    ),
+    ("proxy_cookie_path /b /;", "cookie-path = [{ from = \"/b\", to = \"/\" }]", false),
     ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\" }", false),
     ("unheard_of x;", "pool = \"b\"", true),
 ];
@@ -170,4 +195,34 @@ const NGINX_CONNECTIONS_AND_ANSWERS: &[ConversionCase] = &[
 #[test]
 fn nginx_connections_and_answers() {
     rows(Dialect::Nginx, NGINX_CONNECTIONS_AND_ANSWERS);
+}
+
+const NGINX_FIELDS: &[ConversionCase] = &[
+    ("", "field-names = \"drop\"", false),
+    ("proxy_set_header X-Real-IP $remote_addr;", "set = \"X-Real-IP: {client}\"", false),
+    (
+        "proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
+        "set = \"X-Forwarded-For: {client-chain}\"",
+        false,
+    ),
+    ("proxy_set_header X-Forwarded-For \"\";", "remove = \"X-Forwarded-For\"", false),
+    ("proxy_set_header X-A $http_x_b;", "set = \"X-A: {header.x-b}\"", false),
+    ("proxy_set_header X-A $cookie_a;", "remove = \"X-A\"", true),
+    ("proxy_set_header Host $host:$server_port;", "host = \"{host-name}:{port}\"", false),
+    ("proxy_set_header Host $host;", "pool = \"b\"", false),
+    ("proxy_set_header Content-Length 1;", "pool = \"b\"", true),
+    ("location /a { rewrite ^/a /b; proxy_pass http://b; }", "pool = \"b\"", true),
+];
+
+#[test]
+fn fields_of_requests_are_set_from_what_is_known_of_the_client() {
+    rows(Dialect::Nginx, NGINX_FIELDS);
+}
+
+#[test]
+fn fields_with_underscores_pass_where_nginx_passes_them() {
+    let text = "http { server { listen 127.0.0.1:80; underscores_in_headers on;\n\
+                location / { proxy_pass http://10.0.0.1:80; } } }";
+    let written = convert::run::convert(text, "x", Dialect::Nginx).text.unwrap();
+    assert!(!written.contains("field-names"), "{written}");
 }
