@@ -277,7 +277,8 @@ fn named_field(
     Ok(RuleCondition::texts(key, &texts))
 }
 
-/// Values of fields are compared with their case: the usual ways of writing one.
+/// The usual spellings of a value. Header values are compared case-sensitively here, so a case-insensitive value
+/// becomes several.
 fn spellings(value: &str, ignore_case: bool) -> Vec<String> {
     let mut all = vec![value.to_owned()];
     if ignore_case {

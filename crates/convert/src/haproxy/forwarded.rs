@@ -1,4 +1,4 @@
-//! What servers are told of the client: `option forwardfor`, or fields of that name that rules set.
+//! Client information in requests to servers: `option forwardfor`, or header fields that rules set.
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
@@ -8,7 +8,7 @@ use crate::value;
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
 
-/// Writes the table of a frontend with these backends.
+/// Writes the `forwarded` table of a frontend that uses these backends.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,
