@@ -366,7 +366,7 @@ const ROWS: &[NginxDirective] = &[
     ),
 ];
 
-/// Switches whose value here is what is always so.
+/// Switches with the value that always applies here.
 const AS_HERE: [(&str, &str); 7] = [
     ("proxy_http_version", "1.1"),
     ("proxy_redirect", "off"),

@@ -1,11 +1,11 @@
-//! Fields that a location changes in requests and answers.
+//! Header fields that a location changes in requests and responses.
 
 use crate::notes::ConversionNotes;
 use crate::value;
 
 use super::scope::DirectiveScope;
 
-/// Fields that are changed, as keys of `rewrite`.
+/// Changed header fields, as keys of `rewrite`.
 #[derive(Default)]
 struct FieldChanges {
     host: Option<String>,
@@ -15,7 +15,7 @@ struct FieldChanges {
     answer_remove: Vec<String>,
 }
 
-/// Keys of `rewrite`. `host`: what `proxy_pass` names.
+/// The keys of `rewrite`. `host`: the host in `proxy_pass`.
 pub fn fields(
     scope: &DirectiveScope<'_>,
     host: &str,
