@@ -1,5 +1,5 @@
-//! `steelyard convert`: converts the configuration of another balancer. The crate `convert` does it; this reads the
-//! file, prints, and overwrites no existing file.
+//! `steelyard convert`: converts the configuration of another balancer. This module reads and writes files, and the
+//! crate `convert` converts. An existing file is never overwritten.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -8,9 +8,9 @@ pub enum RuleCondition {
     Is(bool),
     /// The connection uses TLS. Whether that holds depends on the listener.
     Tls,
-    /// It cannot be expressed, for this reason. Before it is written, `at_least` or `at_most` takes its place.
+    /// The condition cannot be expressed, for this reason. `at_least` or `at_most` replaces it before it is written.
     Unknown(UnsupportedReason),
-    /// A key of `when` that holds when one of these values does, each as TOML writes it.
+    /// A key of `when` with its values in TOML. The condition holds when one of the values matches.
     Key(&'static str, Vec<String>),
     /// As `Key`, in any letter case.
     AnyCase(&'static str, Vec<String>),
@@ -20,7 +20,7 @@ pub enum RuleCondition {
 }
 
 impl RuleCondition {
-    /// A key with strings.
+    /// A key of `when` with string values.
     pub fn texts<S: AsRef<str>>(key: &'static str, texts: &[S]) -> RuleCondition {
         RuleCondition::Key(key, texts.iter().map(|text| value::quote(text.as_ref())).collect())
     }
@@ -37,7 +37,7 @@ impl RuleCondition {
         RuleCondition::All(vec![self, other])
     }
 
-    /// The reason why a part of the condition cannot be expressed. `None` if all of it can.
+    /// The reason why a part of the condition cannot be expressed. `None` if the whole condition can be expressed.
     pub fn unknown(&self) -> Option<&UnsupportedReason> {
         match self {
             RuleCondition::Unknown(why) => Some(why),
@@ -111,7 +111,7 @@ impl RuleCondition {
     }
 
     /// The value of `when` for a simplified condition. `None` if the condition always holds. A condition that never
-    /// holds has a `when` that no client fulfils.
+    /// holds becomes a `when` that no client matches.
     pub fn to_when(&self) -> Option<String> {
         match self {
             RuleCondition::Is(true) => None,
@@ -169,7 +169,7 @@ fn join_pairs(parts: &[RuleCondition]) -> Vec<(&'static str, String)> {
     side
 }
 
-/// A regular expression that fits exactly this text.
+/// A regular expression that matches exactly this text.
 pub fn escape_regex(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

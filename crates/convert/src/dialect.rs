@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A balancer whose configurations are read.
+/// A balancer whose configurations can be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
@@ -19,7 +19,7 @@ impl Dialect {
     pub const ALL: [Dialect; 4] =
         [Dialect::Haproxy, Dialect::Nginx, Dialect::Keepalived, Dialect::Dispatcher];
 
-    /// Its name on the command line.
+    /// The dialect's name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Haproxy => "haproxy",

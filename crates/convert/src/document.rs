@@ -1,26 +1,26 @@
-//! The configuration that is written: tables, their keys, and the source line of each.
+//! The output configuration: tables, their keys, and the source line of each.
 //!
-//! It knows TOML's form and none of our keys. What may not stand is taken out again by `validation`.
+//! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
 use crate::notes::shorten;
 use crate::source::Source;
 
-/// The limit of tables in one document. Further tables are dropped.
-/// Twice the services and pools that one configuration may have.
+/// The limit of tables in one document, twice the services and pools that one configuration may have. Further tables
+/// are dropped.
 pub const TABLES: usize = 20_000;
 
-/// Tables in their order.
+/// The tables in output order.
 #[derive(Debug, Default)]
 pub struct Document {
     pub tables: Vec<TomlTable>,
-    /// Tables that had no room.
+    /// The number of tables dropped because of the limit.
     pub dropped: usize,
 }
 
 #[derive(Clone, Debug)]
 pub struct TomlTable {
     pub path: String,
-    /// One of several of this path: `[[…]]`.
+    /// The table is one element of an array of tables: `[[…]]`.
     pub repeated: bool,
     pub source: Source,
     pub directive: String,
@@ -34,29 +34,29 @@ pub struct TomlEntry {
     pub key: &'static str,
     pub value: TomlValue,
     pub source: Source,
-    /// What else it is made of.
+    /// Further sources of the value.
     pub more_sources: Vec<Source>,
-    /// Without it the table may not stand: what protects must not be lost.
+    /// If this key is invalid, the service or pool that owns the table is removed: a protection must not be lost.
     pub essential: bool,
 }
 
-/// A value, as TOML writes it.
+/// A value in TOML syntax.
 #[derive(Clone, Debug)]
 pub enum TomlValue {
-    /// On the key's line.
+    /// A value on the key's line.
     Single(String),
-    /// A list with a line for each.
+    /// A list with one line per item.
     List(Vec<ListItem>),
 }
 
-/// One value of a list, as TOML writes it.
+/// One item of a list, in TOML syntax.
 #[derive(Clone, Debug)]
 pub struct ListItem {
     pub value: String,
     pub source: Source,
 }
 
-/// Something that is written, for the account of the source.
+/// A written table, key or item, for the account of its source.
 #[derive(Clone, Debug)]
 pub struct WrittenEntry {
     pub source: Source,
@@ -71,7 +71,7 @@ pub enum LineContent {
     Table(usize),
     /// A key of a table.
     Entry(usize, usize),
-    /// One of a key's list.
+    /// An item of a key's list.
     Item(usize, usize, usize),
 }
 
@@ -82,17 +82,17 @@ impl TomlTable {
         TomlTable { path, repeated: false, source, directive, atomic: false, entries: Vec::new() }
     }
 
-    /// `[[path]]`, of which one mistake takes all out.
+    /// One element of `[[path]]`. A single invalid entry removes the whole element.
     pub fn one_of(path: impl Into<String>, source: Source, directive: &str) -> TomlTable {
         TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, source, directive) }
     }
 
-    /// Sets a key, in the place of an earlier one.
+    /// Sets a key and replaces an earlier value.
     pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
         self.insert(key, TomlValue::Single(value.into()), source, false);
     }
 
-    /// Sets a key without which the table may not stand.
+    /// Sets a key. If the key is invalid, the service or pool that owns the table is removed.
     pub fn set_required(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
         self.insert(key, TomlValue::Single(value.into()), source, true);
     }
@@ -102,7 +102,7 @@ impl TomlTable {
         self.entries.push(TomlEntry { key, value, source, more_sources: Vec::new(), essential });
     }
 
-    /// One more of a list.
+    /// Adds an item to a list.
     pub fn push_item(&mut self, key: &'static str, value: String, source: Source) {
         let known = self.entries.iter_mut().find(|entry| entry.key == key);
         match known.map(|entry| &mut entry.value) {
@@ -111,24 +111,24 @@ impl TomlTable {
         }
     }
 
-    /// What else a key is made of.
+    /// Adds further sources to a key.
     pub fn add_sources(&mut self, key: &str, sources: &[Source]) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
             entry.more_sources.extend_from_slice(sources);
         }
     }
 
-    /// Where a key came from.
+    /// The source of a key.
     pub fn source_of(&self, key: &str) -> Option<Source> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.source)
     }
 
-    /// Whether it has a key.
+    /// Whether the table has this key.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// A key's value on one line.
+    /// A key's single value. `None` for a list.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.entries.iter().find(|entry| entry.key == key).and_then(|entry| match &entry.value {
             TomlValue::Single(value) => Some(value.as_str()),
@@ -138,7 +138,7 @@ impl TomlTable {
 }
 
 impl Document {
-    /// One more table, if there is room.
+    /// Adds a table, or counts it as dropped when the limit is reached.
     pub fn push(&mut self, table: TomlTable) {
         if self.tables.len() < TABLES {
             self.tables.push(table);
@@ -147,12 +147,12 @@ impl Document {
         }
     }
 
-    /// The table of a path.
+    /// The table of this path. Elements of an array of tables are not searched.
     pub fn find(&mut self, path: &str) -> Option<&mut TomlTable> {
         self.tables.iter_mut().find(|table| !table.repeated && table.path == path)
     }
 
-    /// Each table, key and item of a list, with the source it came from.
+    /// Each table, key and list item, with its source.
     pub fn written_entries(&self) -> Vec<WrittenEntry> {
         let mut out = Vec::new();
         for table in self.tables.iter().filter(|table| !table.entries.is_empty()) {
@@ -177,7 +177,7 @@ impl Document {
         out
     }
 
-    /// The text, and what stands on each of its lines.
+    /// The text, and the origin of each line.
     pub fn render(&self, file: &str) -> (String, Vec<LineContent>) {
         let mut page = TomlWriter::default();
         for (at, table) in self.tables.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Durations of other dialects, in Steelyard's format.
 
-/// A time in milliseconds as the configuration writes it.
+/// A time in milliseconds, in the configuration's format.
 pub fn format_duration(ms: u64) -> String {
-    /// The units of the configuration in milliseconds, the largest first: the first that divides the time is written.
+    /// The configuration's units in milliseconds, the largest first. The first unit that divides the time is written.
     const UNITS: [(u64, &str); 4] =
         [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let unit = UNITS.iter().find(|(size, _)| ms > 0 && ms.is_multiple_of(*size));
@@ -13,10 +13,10 @@ pub fn format_duration(ms: u64) -> String {
     }
 }
 
-/// Parses `10`, `10s` or `1m30s`. A number without a unit counts `bare` milliseconds. `None` if the text is not a
+/// Parses `10`, `10s` or `1m30s`. A number without a unit counts as `bare` milliseconds. `None` if the text is not a
 /// duration, or is longer than a century.
 pub fn parse_duration(text: &str, bare: u64) -> Option<u64> {
-    /// No range of the configuration ends later; the bound keeps sums from overflow.
+    /// No setting of the configuration accepts a longer time. The bound also prevents overflow of sums.
     const LONGEST: u64 = 100 * 366 * 86_400_000;
     let mut total = 0u64;
     let mut rest = text;
@@ -55,7 +55,7 @@ pub fn parse_seconds(text: &str) -> Option<u64> {
         return None;
     }
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // Milliseconds are the finest time of the configuration.
+    // Milliseconds are the finest resolution of the configuration.
     let part: String = part.chars().chain("000".chars()).take(3).collect();
     whole.checked_mul(1_000)?.checked_add(part.parse().ok()?)
 }

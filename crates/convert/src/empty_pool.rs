@@ -1,4 +1,4 @@
-//! A pool for services that only answer by themselves: each service needs one.
+//! A pool with one disabled server, for services that answer every request themselves: each service needs a pool.
 
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
@@ -14,7 +14,7 @@ pub fn reserve_name() -> UniqueNames {
     names
 }
 
-/// Adds the pool to the document if it is not there yet.
+/// Adds the pool to the document, unless the document already has it.
 pub fn ensure_pool(document: &mut Document) {
     let path = format!("pool.{NAME}");
     if document.find(&path).is_some() {

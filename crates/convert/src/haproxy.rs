@@ -1,6 +1,7 @@
 //! HAProxy: sections are read in order. Frontends become services, and backends become pools.
 //!
-//! A frontend with and without TLS on its `bind` lines becomes two services. It evaluates no `.if` and no variable.
+//! A frontend that has `bind` lines with and without TLS becomes two services. The converter evaluates no `.if` and no
+//! variable.
 
 mod acl;
 mod backend;
@@ -89,7 +90,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     }
 }
 
-/// The process' own settings.
+/// Converts the `global` section.
 fn global(
     section: &HaproxySection,
     table: &mut TomlTable,

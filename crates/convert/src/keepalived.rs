@@ -1,4 +1,4 @@
-//! keepalived: virtual servers of IPVS become services that forward packets, instances of VRRP become groups.
+//! keepalived: IPVS virtual servers become services that forward packets, and VRRP instances become groups.
 
 mod defaults;
 mod health_check;

@@ -1,7 +1,7 @@
-//! The account of a source file: each word of each statement, whether it was read, and what became of it.
+//! The account of a source file: each word of each statement, whether the converter read it, and its outcome.
 //!
-//! A reader enters statements and hands out their words; a writer settles them by what it writes, notes by what they
-//! report. What nobody settled is found at the end, so a directive cannot be read and forgotten.
+//! A parser enters statements and marks their words as read. Written entries and notes settle words. The end of a
+//! conversion reports unsettled words, so no directive is read and then lost.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,11 +9,11 @@ use std::rc::Rc;
 use crate::notes::{NoteKind, shorten};
 use crate::source::{Source, SourceWords};
 
-/// What became of one word.
+/// The state of one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct WordAccount {
     read: bool,
-    /// Only an outcome of its own settles it.
+    /// Only an outcome for this very word settles it, not an outcome for the statement.
     single: bool,
     outcome: Option<NoteKind>,
 }
@@ -35,22 +35,22 @@ impl WordAccounts {
         }
     }
 
-    /// A word was looked at.
+    /// Marks a word as read.
     pub fn mark_read(&self, at: usize) {
         self.change(at, |word| word.read = true);
     }
 
-    /// From this word on, all were looked at.
+    /// Marks all words from this position on as read.
     pub fn mark_read_from(&self, from: usize) {
         (from..self.0.len()).for_each(|at| self.mark_read(at));
     }
 
-    /// Whether one of the words from this one on was looked at.
+    /// Whether any word from this position on was read.
     pub fn is_read_from(&self, from: usize) -> bool {
         self.0.iter().skip(from).any(|word| word.get().read)
     }
 
-    /// From this word on, each word needs an outcome of its own.
+    /// Each word from this position on needs its own outcome.
     pub fn account_singly(&self, from: usize) {
         (from..self.0.len()).for_each(|at| self.change(at, |word| word.single = true));
     }
@@ -60,7 +60,7 @@ impl WordAccounts {
         self.outcomes().all(|outcome| outcome.is_some())
     }
 
-    /// Says what became of words.
+    /// Sets the outcome of words.
     pub fn settle(&self, words: SourceWords, outcome: NoteKind) {
         let range = match words {
             SourceWords::Range(from, to) => usize::from(from)..usize::from(to).min(self.0.len()),
@@ -69,9 +69,9 @@ impl WordAccounts {
         for at in range {
             self.change(at, |word| {
                 let meant = words != SourceWords::Read || word.read && !word.single;
-                // What is reported of a statement covers words that nobody looked at.
+                // A note about a statement also covers the words that were not read.
                 let meant = meant || outcome != NoteKind::Converted && !word.single;
-                // The worst that became of it counts: NoteKind is in this order.
+                // The worst outcome counts; NoteKind is ordered from worst to best.
                 if meant {
                     word.outcome = Some(word.outcome.map_or(outcome, |known| known.min(outcome)));
                 }
@@ -79,7 +79,7 @@ impl WordAccounts {
         }
     }
 
-    /// Whether the first word is settled, and nobody looked at those that are not.
+    /// Whether the first word is settled, and none of the unsettled words was read.
     fn has_unknown_rest(&self) -> bool {
         let first = self.0.first().is_some_and(|word| word.get().outcome.is_some());
         first && self.0.iter().all(|word| word.get().outcome.is_some() || !word.get().read)
@@ -90,37 +90,37 @@ impl WordAccounts {
     }
 }
 
-/// A statement as it was entered.
+/// A statement with its words.
 #[derive(Debug)]
 struct StatementAccount {
     line: u32,
     text: String,
     words: WordAccounts,
-    /// The place of the block that it is in, counted from 1; 0: none.
+    /// The place of the enclosing block, counted from 1; 0 means none.
     parent: u32,
-    /// What was reported of the statement and all that is in its block.
+    /// The outcome that covers the statement and everything in its block.
     covers: Cell<Option<NoteKind>>,
 }
 
-/// All statements of a file.
+/// All statements of a source file.
 #[derive(Debug, Default)]
 pub struct Ledger {
     statements: Vec<StatementAccount>,
 }
 
-/// A statement of which a word has no outcome.
+/// A statement with at least one word that has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsettledStatement {
     pub source: Source,
     pub text: String,
-    /// How many of its words.
+    /// The number of words without an outcome.
     pub words: usize,
-    /// The rest of it is settled, and nobody looked at these words: they are not known there.
+    /// The first word is settled and none of these words was read: the converter does not know them.
     pub is_unknown_rest: bool,
 }
 
 impl Ledger {
-    /// Enters a statement with this many words; `text` is for messages.
+    /// Enters a statement with this many words. `text` is for messages.
     pub fn enter(&mut self, line: u32, text: &str, words: usize) -> (Source, WordAccounts) {
         let accounts = WordAccounts::new(words);
         let text = shorten(text);
@@ -131,19 +131,19 @@ impl Ledger {
         (Source::new(line, place), accounts)
     }
 
-    /// How many statements were entered.
+    /// The number of statements.
     pub fn len(&self) -> usize {
         self.statements.len()
     }
 
-    /// The statements from this place up to another are in the block of one.
+    /// Makes `block` the parent of the statements from `from` up to `to` that have no parent yet.
     pub fn adopt(&mut self, from: usize, to: usize, block: Source) {
         let parent = block.statement().map_or(0, |at| at as u32 + 1);
         let inner = self.statements.get_mut(from..to).into_iter().flatten();
         inner.filter(|one| one.parent == 0).for_each(|one| one.parent = parent);
     }
 
-    /// Says what became of words.
+    /// Sets the outcome of words.
     pub fn settle(&self, source: Source, outcome: NoteKind) {
         let statement = source.statement().and_then(|at| self.statements.get(at));
         if let Some(statement) = statement {
@@ -160,14 +160,14 @@ impl Ledger {
         statement.is_none_or(|statement| statement.words.is_settled())
     }
 
-    /// Whether a block that it is in was left out or is not needed.
+    /// Whether an enclosing block was left out or is not needed.
     fn is_covered(&self, statement: &StatementAccount) -> bool {
         let mut parent = statement.parent;
         while let Some(block) = self.statements.get((parent as usize).wrapping_sub(1)) {
             if block.covers.get().is_some() {
                 return true;
             }
-            // A block is entered before or after what is in it, and never in itself.
+            // A block that is its own parent would loop forever.
             if block.parent == parent {
                 break;
             }
@@ -176,7 +176,7 @@ impl Ledger {
         false
     }
 
-    /// The statements that are not settled.
+    /// The statements with unsettled words, except those in a covered block.
     pub fn unsettled(&self) -> Vec<UnsettledStatement> {
         let each = self.statements.iter().zip(1u32..).filter_map(|(statement, place)| {
             let words = statement.words.outcomes().filter(Option::is_none).count();
@@ -197,7 +197,7 @@ impl Ledger {
         statement.map_or("", |statement| statement.text.as_str())
     }
 
-    /// The statements of which a word was carried over, in their order.
+    /// The statements with at least one converted word, in their order.
     pub fn converted(&self) -> impl Iterator<Item = Source> {
         self.statements.iter().zip(1u32..).filter_map(|(statement, place)| {
             let any = statement.words.outcomes().any(|one| one == Some(NoteKind::Converted));

@@ -1,19 +1,19 @@
-//! Names in kebab-case, each given once.
+//! Unique names in kebab-case.
 
 use std::collections::HashMap;
 
-/// Characters of a name; the rest is cut off.
-/// Keeps lines of reports readable; the configuration itself takes 255 characters.
+/// The most characters of a name. Short names keep the lines of reports readable; the configuration itself accepts 255
+/// characters.
 const LONGEST: usize = 48;
 
-/// Names that were given.
+/// The names in use.
 #[derive(Debug, Default)]
 pub struct UniqueNames {
     taken: HashMap<String, u32>,
 }
 
 impl UniqueNames {
-    /// A name for `text` that no other has.
+    /// A name for `text` that is not in use yet.
     pub fn unique_name(&mut self, text: &str) -> String {
         let base = kebab(text);
         let mut name = base.clone();

@@ -1,5 +1,5 @@
-//! nginx: upstreams become pools, servers that share a listening address become one service with rules by host and
-//! path, in the order in which nginx looks at them.
+//! nginx: upstreams become pools. Servers that share a listening address become one service, with rules by host and
+//! path in nginx's order of evaluation.
 //!
 //! Includes are only resolved within the output of `nginx -T`. No file is opened.
 
@@ -71,7 +71,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         http::convert(block.inner(), document, &mut pools, &mut names, notes);
     }
     if !loose.is_empty() {
-        // A file of `sites-enabled`.
+        // A file of `sites-enabled` has `server` blocks without an `http` block.
         http::convert(&loose, document, &mut pools, &mut names, notes);
     }
     for block in stream {

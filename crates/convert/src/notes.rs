@@ -1,4 +1,4 @@
-//! What is reported of a conversion: what was left out, what means something else now, what is not needed.
+//! The report of a conversion: what was left out, what changed its meaning, and what is not needed.
 //!
 //! The list is bounded: notes beyond `LISTED` are only counted. This module makes no decisions.
 
@@ -10,43 +10,43 @@ use crate::document::Document;
 use crate::ledger::Ledger;
 use crate::source::Source;
 
-/// Notes listed at most, several times the statements that a file may have; further ones are counted.
+/// The most notes in the list, several times the statements that a file may have. Further notes are only counted.
 pub const LISTED: usize = 400_000;
-/// Why nothing more is to be said of what was carried over.
+/// The reason in the note about a converted statement.
 const SAME: &str = "it means the same here";
-/// Bytes of what was written of one statement, from which on no more is listed.
+/// Bytes of written text for one statement, after which no further entry is added.
 const AFTER: usize = 240;
-/// Characters of a directive that a note shows.
+/// The most characters of a directive in a note.
 const SHOWN: usize = 120;
 
-/// What became of something, the worst first.
+/// The outcome of a directive or word, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoteKind {
-    /// It is not in the configuration that was written.
+    /// The output does not contain it.
     LeftOut,
-    /// It is, and does not mean quite the same.
+    /// The output contains it with a different meaning.
     Changed,
-    /// It is, and means the same.
+    /// The output contains it with the same meaning.
     Converted,
-    /// Nothing is missing without it.
+    /// The output does not need it.
     NotNeeded,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionNote {
-    /// What became of it.
+    /// The directive's outcome.
     pub kind: NoteKind,
     /// The name of the source file.
     pub file: String,
-    /// From 1; 0: the whole file.
+    /// The line from 1; 0 means the whole file.
     pub line: u32,
     /// The directive, shortened and without control characters.
     pub directive: String,
-    /// What was written of it: `path.key = value`, several joined with "; ". Empty where nothing was.
+    /// The output for the directive: `path.key = value`, several joined with "; ". Empty if there is none.
     pub after: String,
-    /// Why, and what follows from it.
+    /// The reason and its consequence.
     pub reason: String,
     /// The replacement; empty if nothing needs to be done.
     pub instead: String,
@@ -67,7 +67,7 @@ impl UnsupportedReason {
     }
 }
 
-/// Notes of one conversion, each once, and the account of its words.
+/// The notes of one conversion without duplicates, and the account of its words.
 #[derive(Debug, Default)]
 pub struct ConversionNotes {
     file: String,
@@ -83,50 +83,50 @@ pub struct ConversionNotes {
 #[derive(Debug, Default)]
 pub struct FinishedNotes {
     pub list: Vec<ConversionNote>,
-    /// How many were left out, listed or not.
+    /// The number of directives left out, listed or not.
     pub left_out: u64,
-    /// How many are not listed.
+    /// The number of notes that are not listed.
     pub unlisted: u64,
 }
 
 impl ConversionNotes {
-    /// Of a file of this name.
+    /// Starts the notes of a file with this name.
     pub fn new(file: &str) -> ConversionNotes {
         ConversionNotes { file: file.to_owned(), ..ConversionNotes::default() }
     }
 
-    /// It is not carried over.
+    /// Reports a directive that is not carried over.
     pub fn left_out(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
         self.add(NoteKind::LeftOut, source, directive, reason, instead);
     }
 
-    /// The file is damaged or not finished there: nothing is written of it.
+    /// Reports that the file is damaged or incomplete. No output is written for such a file.
     pub fn unreadable(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
         self.unreadable = true;
         self.left_out(source, directive, reason, instead);
     }
 
-    /// Whether the file is unreadable, so that nothing may be written.
+    /// Whether the file is unreadable, so that no output may be written.
     pub fn is_unreadable(&self) -> bool {
         self.unreadable
     }
 
-    /// As `left_out`, for a reason that was made elsewhere.
+    /// As `left_out`, with a reason from another function.
     pub fn left_out_because(&mut self, source: Source, directive: &str, why: &UnsupportedReason) {
         self.left_out(source, directive, &why.reason, &why.instead);
     }
 
-    /// It means something else.
+    /// Reports a directive that has another meaning in the output.
     pub fn changed(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
         self.add(NoteKind::Changed, source, directive, reason, instead);
     }
 
-    /// Nothing is missing without it.
+    /// Reports a directive that the output does not need.
     pub fn not_needed(&mut self, source: Source, directive: &str, reason: &str) {
         self.add(NoteKind::NotNeeded, source, directive, reason, "");
     }
 
-    /// It is in what is written, as a part of something that has another source.
+    /// Settles words that are part of an output entry with another source.
     pub fn converted(&mut self, source: Source) {
         self.ledger.settle(source, NoteKind::Converted);
     }
@@ -142,7 +142,7 @@ impl ConversionNotes {
         self.ledger.settle(source, kind);
         let line = source.line();
         let directive = shorten(directive);
-        // A line that several objects inherit is noted once for each reason.
+        // A line that several objects inherit gets one note for each reason.
         if self.list.len() < LISTED
             && !self.seen.insert((kind, line, directive.clone(), reason.to_owned()))
         {
@@ -172,15 +172,15 @@ impl ConversionNotes {
         &self.file
     }
 
-    /// Settles what stands in a document.
+    /// Settles the sources of a document's entries.
     pub fn settle_written(&mut self, document: &Document) {
         for entry in document.written_entries() {
             self.ledger.settle(entry.source, NoteKind::Converted);
         }
     }
 
-    /// Settles what stands in the document that was written, reports what nobody settled, and gives each note what was
-    /// written of its statement. Returns how many words nobody had settled.
+    /// Settles the sources of the output, reports unsettled words, and adds to each note the output of its statement.
+    /// Returns the number of words that were read and not settled.
     pub fn close_account(&mut self, document: &Document) -> u64 {
         self.settle_written(document);
         let mut written: HashMap<usize, String> = HashMap::new();
@@ -219,14 +219,14 @@ impl ConversionNotes {
         words
     }
 
-    /// All in the order of their lines.
+    /// All notes, in line order.
     pub fn finish(mut self) -> FinishedNotes {
         self.list.sort_by_key(|note| (note.line, note.kind));
         FinishedNotes { list: self.list, left_out: self.left_out, unlisted: self.unlisted }
     }
 }
 
-/// Short enough and harmless enough for a message or a comment.
+/// Shortens a text and replaces its control characters, for a message or a comment.
 pub fn shorten(text: &str) -> String {
     let words: String =
         text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();

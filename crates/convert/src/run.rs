@@ -1,4 +1,4 @@
-//! One conversion: a text in, a configuration that passes `check` and notes out.
+//! One conversion: the input is a text, the output a configuration that passes `check`, and notes.
 
 use serde::Serialize;
 
@@ -10,24 +10,24 @@ use crate::template::find_placeholder;
 use crate::validation::validate;
 use crate::{dispatcher, haproxy, keepalived, nginx};
 
-/// Bytes of a file that is converted.
+/// The largest file to convert, in bytes.
 pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
 
 /// The result of a conversion.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConversionResult {
-    /// Whose configuration it was.
+    /// The dialect of the source.
     pub from: Dialect,
     /// The configuration, which `steelyard check` accepts. `None` if nothing could be converted.
     pub text: Option<String>,
     /// Notes about left-out, changed and unneeded settings, by line.
     pub notes: Vec<ConversionNote>,
-    /// Directives left out, listed or not.
+    /// The number of directives left out, listed or not.
     pub left_out: u64,
     /// The number of notes that are not listed.
     pub unlisted: u64,
-    /// Words that the converter read and neither wrote nor reported: its own mistakes. They count as left out.
+    /// Words that the converter neither wrote nor reported: mistakes of the converter. They count as left out.
     pub unsettled: u64,
 }
 

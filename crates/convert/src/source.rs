@@ -1,29 +1,29 @@
-//! Where something that is written came from: words of one directive or line of the source file.
+//! The origin of an output entry: words of one directive or line of the source file.
 
 /// Words of one statement of the source file. A statement is a line, or a directive of a block grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source {
-    /// From 1; 0: the whole file, or nothing of it.
+    /// The line from 1; 0 means the whole file or no line.
     line: u32,
-    /// Its place in the ledger, counted from 1; 0: none.
+    /// The statement's place in the ledger, counted from 1; 0 means none.
     statement: u32,
     words: SourceWords,
 }
 
-/// Which words of a statement are meant.
+/// The words of a statement that a source refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceWords {
-    /// All that were read, except those which are accounted for one by one.
+    /// All words that were read, except those that need their own outcome.
     #[default]
     Read,
-    /// All of them: the statement as a whole.
+    /// The whole statement.
     Whole,
-    /// A keyword and its values: from the first word, up to the second one.
+    /// A keyword and its values: from the first position up to the second.
     Range(u16, u16),
 }
 
 impl Source {
-    /// Of no statement: the converter's own.
+    /// The source of entries that the converter adds itself.
     pub const NONE: Source = Source { line: 0, statement: 0, words: SourceWords::Whole };
 
     /// The words of a statement that were read.
@@ -31,7 +31,7 @@ impl Source {
         Source { line, statement, words: SourceWords::Read }
     }
 
-    /// A line that has no statement: damage of the file.
+    /// A line without a statement, where the file is damaged.
     pub fn at_line(line: u32) -> Source {
         Source { line, ..Source::NONE }
     }
@@ -41,7 +41,7 @@ impl Source {
         Source { words: SourceWords::Whole, ..self }
     }
 
-    /// Words of it, from one up to another.
+    /// The words of the statement from one position up to another.
     pub fn range(self, from: usize, to: usize) -> Source {
         let bound = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
         Source { words: SourceWords::Range(bound(from), bound(to)), ..self }
@@ -51,7 +51,7 @@ impl Source {
         self.line
     }
 
-    /// Its place in the ledger; `None`: it has no statement.
+    /// The statement's index in the ledger. `None` if there is no statement.
     pub fn statement(self) -> Option<usize> {
         (self.statement as usize).checked_sub(1)
     }

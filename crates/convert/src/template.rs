@@ -9,12 +9,13 @@ pub struct TemplatePlaceholder {
     pub text: String,
 }
 
-/// Marks of Jinja, Go templates and Mustache, of Jinja's blocks, and of ERB. Each opens and closes on one line.
+/// The marks of Jinja, Go templates and Mustache, of Jinja's blocks, and of ERB. Each placeholder opens and closes on
+/// one line.
 const MARKS: [(&str, &str); 3] = [("{{", "}}"), ("{%", "%}"), ("<%", "%>")];
 
 /// The first placeholder of a text. Comments after `#` count too, because a template tool would fill them in.
 pub fn find_placeholder(text: &str) -> Option<TemplatePlaceholder> {
-    // Tables of Lua are written with the first mark.
+    // Lua tables also use the first mark.
     let lua = text.contains("_by_lua");
     let is_placeholder = |line: &str| {
         MARKS.iter().filter(|(open, _)| !lua || *open != "{{").any(|(open, close)| {

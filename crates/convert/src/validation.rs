@@ -1,6 +1,6 @@
 //! Removes the parts of a document that `steelyard check` would reject, with the reason as a note.
 //!
-//! The crate only returns configurations that the configuration's own parser accepts.
+//! The crate returns only configurations that Steelyard's own parser accepts.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::source::Source;
 /// The limit of removal rounds. A removal may invalidate other entries.
 const ROUNDS: usize = 64;
 
-/// The text that passes, or `None` when nothing of use is left.
+/// The valid text. `None` if no service, group or pool is left, or if errors remain.
 pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<String> {
     if document.dropped > 0 {
         let reason =
@@ -85,7 +85,7 @@ impl RemovedItems {
                 let table = &document.tables[at];
                 let entry = &document.tables[at].entries[which];
                 let new = if entry.essential {
-                    // Below a service it is the service that may not stand without it.
+                    // Without a required key, the service or pool that owns the table is removed.
                     self.tables.insert(owning_table(document, at))
                 } else if table.atomic {
                     self.tables.insert(at)

@@ -1,4 +1,4 @@
-//! Values as TOML writes them on one line: strings, lists, inline tables.
+//! Values in TOML syntax on one line: strings, lists, inline tables.
 
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -26,12 +26,12 @@ pub fn quote_all<S: AsRef<str>>(texts: &[S]) -> String {
     }
 }
 
-/// A list of values that are written already.
+/// A list of values that are already in TOML syntax.
 pub fn list(values: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", values.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// An inline table of values that are written already.
+/// An inline table of values that are already in TOML syntax.
 pub fn table<K: AsRef<str>>(pairs: &[(K, String)]) -> String {
     let pairs: Vec<String> =
         pairs.iter().map(|(key, value)| format!("{} = {value}", key.as_ref())).collect();

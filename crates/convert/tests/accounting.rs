@@ -1,5 +1,5 @@
-//! Every word of a source file is carried over or reported: nothing is read and forgotten. Tried with the example
-//! files, with every directive that the manuals of HAProxy and nginx list, and with generated files of them.
+//! Every word of a source file is carried over or reported: no word is read and then lost. The tests use the example
+//! files, every directive in the manuals of HAProxy and nginx, and generated files.
 
 #![allow(
     clippy::panic,
@@ -20,7 +20,7 @@ use convert::dialect::Dialect;
 use convert::notes::{ConversionNote, NoteKind};
 use convert::run::convert;
 
-/// What the converter says where it made nothing of a word.
+/// The start of the reason in a note about words without an outcome.
 const FORGOTTEN: &str = "the converter made nothing of it";
 
 /// The words of a text that have no outcome, with their lines.
@@ -33,7 +33,7 @@ fn forgotten(text: &str, from: Dialect) -> Vec<String> {
     listed
 }
 
-/// The worst that became of what stands on a line.
+/// The worst outcome on a line.
 fn outcome(text: &str, line: u32, from: Dialect) -> &'static str {
     let result = convert(text, "x", from);
     let on_line = |note: &&ConversionNote| note.line == line;

@@ -39,7 +39,7 @@ fn written_and_reported(converted: &ConversionResult) -> String {
             NoteKind::LeftOut => "left out",
             NoteKind::Changed => "changed",
             NoteKind::NotNeeded => "not needed",
-            // The configuration itself shows it.
+            // Converted directives are visible in the configuration itself.
             NoteKind::Converted => continue,
         };
         text.push_str(&format!(

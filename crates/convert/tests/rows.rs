@@ -135,7 +135,7 @@ fn a_slash_is_asked_for_before_other_locations_are_looked_at() {
     let text = written(slash);
     let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in\n{text}"));
     assert!(at("redirect = { to = \"/a/{query}\"") < at("path-regex"), "{text}");
-    // Unless there is a location for just that.
+    // A location of exactly `/a` prevents the redirect.
     let both = written(&format!("{slash} location /a {{ proxy_pass http://b; }}"));
     assert!(!both.contains("redirect"), "{both}");
 }

@@ -4,7 +4,7 @@ use crate::ledger::WordAccounts;
 use crate::notes::ConversionNotes;
 use crate::source::Source;
 
-/// Objects that commands are about.
+/// Objects of commands.
 const OBJECTS: [&str; 16] = [
     "executor",
     "cluster",
@@ -23,14 +23,14 @@ const OBJECTS: [&str; 16] = [
     "subagent",
     "binlog",
 ];
-/// Targets that one `+` list may stand for.
+/// The most targets that one `+` list may expand to.
 const TARGETS: usize = 4_096;
 
 #[derive(Clone, Debug)]
 pub struct DispatcherCommand {
-    /// The object, in full.
+    /// The object's full name.
     pub object: &'static str,
-    /// The words behind it: action, target, keywords and values.
+    /// The words after the object: action, target, keywords and values.
     arguments: Vec<String>,
     pub source: Source,
     accounts: WordAccounts,
@@ -75,19 +75,19 @@ impl DispatcherCommand {
         self.arguments.get(at).map_or("", String::as_str)
     }
 
-    /// The words behind the object from one on.
+    /// The arguments from this position on.
     pub fn rest(&self, from: usize) -> &[String] {
         self.accounts.mark_read_from(from);
         self.arguments.get(from..).unwrap_or(&[])
     }
 
-    /// Whether the action is this one, or begins so.
+    /// Whether the action is this one or an abbreviation of it.
     pub fn has_action(&self, action: &str) -> bool {
         let word = self.argument(0);
         !word.is_empty() && action.starts_with(&word.to_ascii_lowercase())
     }
 
-    /// Keywords with their values behind the target.
+    /// The keywords after the target, with their values.
     pub fn pairs(&self, from: usize) -> impl Iterator<Item = (&str, &str)> {
         self.accounts.mark_read_from(from);
         let rest = self.arguments.get(from..).unwrap_or(&[]);

@@ -13,17 +13,17 @@ pub type KeywordSettings = BTreeMap<String, (String, Source)>;
 #[derive(Debug, Default)]
 pub struct DispatcherConfig {
     pub executor: KeywordSettings,
-    /// By name, in their order.
+    /// In the order of their first command.
     pub clusters: Vec<Cluster>,
-    /// `manager`, when it was started.
+    /// The settings of `manager`, if it was started.
     pub manager: Option<KeywordSettings>,
-    /// Kind, target and settings.
+    /// Advisors that were started.
     pub advisors: Vec<Advisor>,
 }
 
 #[derive(Debug, Default)]
 pub struct Cluster {
-    /// Its name, often its address.
+    /// The cluster's name, often its address.
     pub name: String,
     pub keys: KeywordSettings,
     pub ports: Vec<ClusterPort>,
@@ -31,12 +31,12 @@ pub struct Cluster {
 
 #[derive(Debug, Default)]
 pub struct ClusterPort {
-    /// Its number; 0: any.
+    /// The port number; 0 means any port.
     pub number: u16,
     pub keys: KeywordSettings,
     pub servers: Vec<PortObject>,
     pub rules: Vec<PortObject>,
-    /// Where it was added.
+    /// The command that added the port.
     pub source: Source,
     pub text: String,
 }
@@ -50,7 +50,7 @@ pub struct PortObject {
     pub servers: Vec<String>,
     /// Marked down by an operator.
     pub down: bool,
-    /// Where it was added.
+    /// The command that added the object.
     pub source: Source,
     pub text: String,
 }
@@ -58,18 +58,18 @@ pub struct PortObject {
 #[derive(Debug)]
 pub struct Advisor {
     pub kind: String,
-    /// Of one cluster alone.
+    /// The only cluster that the advisor checks, if it was named.
     pub cluster: Option<String>,
     pub port: u16,
     pub keys: KeywordSettings,
-    /// Where it was started.
+    /// The command that started the advisor.
     pub source: Source,
 }
 
 impl DispatcherConfig {
     pub fn apply(&mut self, command: &DispatcherCommand, notes: &mut ConversionNotes) {
         self.carry_out(command, notes);
-        // Keywords that nothing is made of are reported when the objects are written.
+        // Keywords that have no effect are reported later, when the objects are written.
         if !notes.ledger.is_settled(command.source) {
             notes.converted(command.source.whole());
         }
@@ -308,7 +308,7 @@ fn object<'o>(
 }
 
 fn insert_keywords(keys: &mut KeywordSettings, command: &DispatcherCommand, from: usize) {
-    // `proportions` of a cluster has four numbers.
+    // `proportions` of a cluster takes four numbers, not one value.
     if command.argument(from) == "proportions" {
         let numbers = command.rest(from + 1).join(" ");
         keys.insert("proportions".to_owned(), (numbers, command.source));
@@ -332,12 +332,12 @@ pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str
     keys.get(key).map(|(value, _)| value.as_str())
 }
 
-/// Where a keyword stands; 0: nowhere.
+/// The source of a keyword. An absent keyword has the source `NONE`.
 pub fn keyword_line(keys: &KeywordSettings, key: &str) -> Source {
     keys.get(key).map_or(Source::NONE, |(_, source)| *source)
 }
 
-/// A keyword of the port, of its cluster, or of the executor, and its line.
+/// The value and the source of a keyword of the port, of its cluster, or of the executor.
 pub fn inherited_keyword<'p>(
     picture: &'p DispatcherConfig,
     cluster: &'p Cluster,

@@ -79,7 +79,7 @@ impl PortChecks<'_> {
         Some((value::table(&pairs), source))
     }
 
-    /// What the advisor of this port asks.
+    /// The health check that corresponds to the advisor of this port.
     pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, Source)> {
         let own = |one: &&Advisor| {
             one.port == self.port.number

@@ -8,8 +8,7 @@ use crate::value;
 
 use super::config::PortObject;
 
-/// Networks that one range may come to.
-/// A range of 32-bit addresses falls into at most 62 prefixes.
+/// The most networks for one range. A range of 32-bit addresses splits into at most 62 prefixes.
 const NETWORKS: usize = 62;
 
 /// The condition of a rule. `http`: the service inspects requests.
@@ -87,7 +86,7 @@ fn content_condition(pattern: &str) -> Result<RuleCondition, UnsupportedReason> 
     }
 }
 
-/// The fewest networks that are exactly a range.
+/// The smallest set of networks that covers a range exactly.
 fn networks(begin: IpAddr, end: IpAddr) -> Option<Vec<String>> {
     let (mut begin, end, bits, v4) = match (begin, end) {
         (IpAddr::V4(begin), IpAddr::V4(end)) => {

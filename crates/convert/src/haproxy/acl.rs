@@ -9,7 +9,7 @@ use super::fetch::criterion;
 use super::lex::ConfigLine;
 use super::pools::BackendPools;
 
-/// Criteria by name; several of one name are alternatives.
+/// Criteria by name. Several criteria of one name are alternatives.
 #[derive(Debug, Default)]
 pub struct AclTable(HashMap<String, Vec<NamedCriterion>>);
 
@@ -37,7 +37,7 @@ impl AclTable {
         out
     }
 
-    /// The condition after the action: `if …`, `unless …` or nothing. A part that cannot be expressed becomes an
+    /// The condition after the action: `if …`, `unless …` or no condition. A part that cannot be expressed becomes an
     /// unknown condition.
     pub fn condition(&self, words: &[String], pools: &BackendPools) -> RuleCondition {
         let joined = |words: &[String]| {

@@ -13,7 +13,7 @@ use super::section::{HaproxySection, SectionKind};
 use super::server::{self, HaproxyServer};
 use super::settings::ProxySettings;
 
-/// Writes it. `ports`: where its clients connect, for servers without a port.
+/// Writes the pool. `ports`: the ports on which its clients connect, for servers without a port.
 pub fn write(
     section: &HaproxySection,
     settings: &ProxySettings,
@@ -33,7 +33,7 @@ pub fn write(
         }
     }
     if settings.servers.is_empty() {
-        // A listener reports itself; what goes to a backend without servers is answered with 503, as HAProxy does.
+        // Frontends report a backend without servers. Its requests are answered with 503, as in HAProxy.
         return notes.converted(section.source);
     }
     let path = format!("pool.{name}");
@@ -223,7 +223,7 @@ fn servers(
     out
 }
 
-/// `server-template PREFIX NUM NAME:PORT`; false: it cannot be carried over.
+/// `server-template PREFIX NUM NAME:PORT`. Returns false if the line cannot be carried over.
 fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes) -> bool {
     let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
     let most = line.word(2).rsplit('-').next().unwrap_or_default();
@@ -233,7 +233,7 @@ fn server_template(line: &ConfigLine, pool: &mut TomlTable, notes: &mut Conversi
         notes.left_out(line.source.whole(), &line.text(), reason, instead);
         return false;
     }
-    // The prefix of the servers' names is not needed: their addresses are their names.
+    // Marks the name prefix as read. It is not needed, because servers are named by their addresses.
     line.word(1);
     let pairs = [("dns", value::quote(host)), ("port", port.to_owned()), ("max", most.to_owned())];
     pool.set("servers-from", value::table(&pairs), line.source);

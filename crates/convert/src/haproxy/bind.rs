@@ -9,9 +9,9 @@ use super::lex::{ConfigLine, KeywordReader};
 
 #[derive(Clone, Debug, Default)]
 pub struct BindLine {
-    /// As `listen` writes them.
+    /// The addresses, quoted for the `listen` key.
     pub listen: Vec<String>,
-    /// The ports, which servers without a port use.
+    /// The listening ports. Servers without a port use them.
     pub ports: Vec<u16>,
     /// The listener terminates TLS.
     pub tls: bool,
@@ -19,12 +19,12 @@ pub struct BindLine {
     /// The client certificates that the listener requests.
     pub client: Option<ClientCertDemand>,
     crl: Option<String>,
-    /// Names without a certificate are refused.
+    /// Handshakes for names without a certificate are rejected.
     pub strict_names: bool,
     pub minimum: Option<&'static str>,
-    /// HTTP/2: off, over TLS, always.
+    /// HTTP/2: off, with TLS, or always.
     pub http2: Option<&'static str>,
-    /// Connections begin with a header of the PROXY protocol.
+    /// Connections begin with a PROXY protocol header.
     pub header: bool,
     pub socket: Vec<(&'static str, String)>,
     pub source: Source,
@@ -34,7 +34,7 @@ pub struct BindLine {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertDemand {
     pub ca: String,
-    /// Clients without a certificate are accepted.
+    /// Clients may connect without a certificate.
     pub optional: bool,
     pub crl: Option<String>,
 }
@@ -70,11 +70,11 @@ const VALUED: [&str; 12] = [
 ];
 /// Keywords that choose ciphers and curves, each with a value.
 const CIPHERS: [&str; 4] = ["ciphers", "ciphersuites", "curves", "ecdhe"];
-/// Ports of one range.
-/// Each port becomes an address of the service's list; longer ranges are better served by packets.
+/// The most ports in one range. Each port becomes an entry of the service's `listen` list. Packet forwarding suits
+/// longer ranges better.
 const RANGE: u32 = 256;
 
-/// Reads one; `None`: it cannot be listened there.
+/// Reads a `bind` line. `None` if the listener cannot be converted.
 pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -> Option<BindLine> {
     let mut out = BindLine { source: line.source, ..BindLine::default() };
     let v6_only = line.has_word("v6only") && !line.has_word("v4v6");
@@ -141,7 +141,7 @@ fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut Conve
     }
 }
 
-/// Where files are that are named without a folder: `crt-base` and `ca-base`.
+/// The folders of files that are named without a folder: `crt-base` and `ca-base`.
 #[derive(Clone, Debug, Default)]
 pub struct FileBases {
     pub certificates: String,
@@ -149,25 +149,25 @@ pub struct FileBases {
 }
 
 impl FileBases {
-    /// A certificate's file.
+    /// The path of a certificate file.
     pub fn certificate(&self, file: &str) -> String {
         below_base(file, &self.certificates)
     }
 
-    /// A file of authorities, or of what they revoked.
+    /// The path of a file of certificate authorities, or of their revocation lists.
     pub fn authority(&self, file: &str) -> String {
         below_base(file, &self.authorities)
     }
 }
 
-/// A file, below the base where it names no folder of its own.
+/// Prefixes a relative path with the base folder.
 fn below_base(file: &str, base: &str) -> String {
     let whole = file.starts_with('/') || file.starts_with('@') || base.is_empty();
     if whole { file.to_owned() } else { format!("{base}/{file}") }
 }
 
 impl BindLine {
-    /// Keywords behind the address; what follows `verify` is returned.
+    /// Reads the keywords after the address. Returns the value of `verify`.
     fn read_keywords(
         &mut self,
         bases: &FileBases,
@@ -193,7 +193,7 @@ impl BindLine {
         verify
     }
 
-    /// One keyword; false: it is none that is carried over as it is.
+    /// Reads one keyword. Returns false if the keyword is not carried over as it is.
     fn read_keyword(
         &mut self,
         word: &str,
@@ -229,7 +229,7 @@ impl BindLine {
         true
     }
 
-    /// Decides whether clients are asked for certificates; `None`: the listener must not be opened.
+    /// Decides whether the listener requests client certificates. `None` if the listener must not be opened.
     fn settle_client(
         &mut self,
         verify: Option<&str>,

@@ -7,7 +7,7 @@ use crate::value;
 use super::pools::BackendPools;
 use super::settings::ProxySettings;
 
-/// Writes the compression of the frontend, or of its backends if all of them have it.
+/// Writes the compression of the frontend, or of its backends if all of them have compression.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,

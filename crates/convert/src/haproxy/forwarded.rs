@@ -1,4 +1,4 @@
-//! What servers are told of the client: `option forwardfor`, or fields of that name that rules set.
+//! Client information in requests to servers: `option forwardfor`, or header fields that rules set.
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;

@@ -1,4 +1,4 @@
-//! A frontend as one service, or as two where it listens with TLS and without.
+//! A frontend as one service, or as two if it listens both with TLS and without.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct FrontendWriter<'a> {
 const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
 impl FrontendWriter<'_> {
-    /// Writes its services. `ports`: where each backend's clients connect.
+    /// Writes the services. Adds the frontend's listening ports to `ports`, for each backend that it uses.
     pub fn write(
         &mut self,
         document: &mut Document,
@@ -89,7 +89,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// Reports a section of which no service can be written; false: one can.
+    /// Reports a section that cannot become a service. Returns false if the section can.
     fn note_unwritable(&self, notes: &mut ConversionNotes) -> bool {
         let section = self.section;
         let settings = self.settings;
@@ -143,7 +143,7 @@ impl FrontendWriter<'_> {
         false
     }
 
-    /// Backends that it sends to, the default one first.
+    /// The backends that the frontend uses, the default backend first.
     fn used_backends(&self) -> Vec<String> {
         let mut used: Vec<String> =
             self.default_backend().into_iter().map(|(name, _)| name).collect();
@@ -268,7 +268,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// The rules of a backend. None if the backend is this `listen` section itself.
+    /// The rules of a backend. Empty if the backend is this `listen` section itself.
     fn backend_rules(&self, name: &str, notes: &mut ConversionNotes) -> ProxyRules {
         let itself = self.section.kind == SectionKind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {
@@ -358,7 +358,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    /// The settings of the backends that it sends to.
+    /// The settings of the backends that the frontend uses.
     fn used_settings(&self, used: &[String]) -> Vec<&ProxySettings> {
         used.iter().filter_map(|name| self.pools.settings(name)).collect()
     }

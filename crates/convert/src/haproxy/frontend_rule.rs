@@ -1,4 +1,4 @@
-//! A rule of a frontend, and how it is written for a listener with or without TLS.
+//! A rule of a frontend, and its form for a listener with or without TLS.
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
@@ -6,7 +6,7 @@ use crate::source::Source;
 
 use super::http_rules::FinalRule;
 
-/// A rule, before it is known whether its listener speaks TLS.
+/// A rule that does not yet depend on whether its listener uses TLS.
 pub struct FrontendRule {
     pub when: RuleCondition,
     pub keys: Vec<(&'static str, String)>,
@@ -26,7 +26,7 @@ impl FrontendRule {
     }
 }
 
-/// Writes those that can apply.
+/// Writes the rules whose condition can hold on a listener with or without TLS.
 pub fn write(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Document) {
     for rule in rules {
         let when = rule.when.clone().simplify(tls);

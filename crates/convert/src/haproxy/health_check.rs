@@ -1,4 +1,4 @@
-//! Health checks of a backend as a `probe`.
+//! Health checks of a backend as a `probe` table.
 
 use crate::condition::escape_regex;
 use crate::notes::ConversionNotes;
@@ -8,15 +8,15 @@ use crate::{duration, value};
 use super::lex::ConfigLine;
 use super::settings::ProxySettings;
 
-/// Keys of a probe without its times.
+/// The keys of a health check, without its times.
 #[derive(Clone, Debug, Default)]
 pub struct CheckSettings {
-    /// They, as TOML writes them.
+    /// The keys, with their values in TOML syntax.
     pub keys: Vec<(&'static str, String)>,
-    /// Where most of it stands.
+    /// The source of most keys.
     pub source: Source,
     pub timeout: Option<u64>,
-    /// Where that stands.
+    /// The source of `timeout`.
     pub time_source: Vec<Source>,
 }
 
@@ -244,7 +244,7 @@ impl CheckSettings {
         }
     }
 
-    /// The whole probe, with the times of its servers.
+    /// The whole `probe` table, with the times of its servers.
     pub fn to_toml(&self, times: &CheckTimes) -> String {
         let mut pairs = self.keys.clone();
         // HAProxy's default for `inter`; below, Steelyard's defaults for `timeout` and `doubt`.
@@ -271,13 +271,13 @@ impl CheckSettings {
     }
 }
 
-/// Fields behind the version: an old way to send a Host.
+/// Header fields after the HTTP version: an old way to send a Host field.
 fn fields_after_version(words: &[String]) -> Vec<String> {
     let text = words.get(2..).unwrap_or(&[]).join(" ").replace("\\r\\n", "\r\n");
     text.split("\r\n").skip(1).map(|line| line.replace("\\ ", " ")).collect()
 }
 
-/// How a server is probed.
+/// The health check settings of a server line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckTimes {
     pub interval: Option<u64>,
@@ -289,7 +289,7 @@ pub struct CheckTimes {
     pub tls: bool,
 }
 
-/// `^2`, `[23]..`, `(2|3)[0-9][0-9]`: whole hundreds.
+/// Converts `^2`, `[23]..` or `(2|3)[0-9][0-9]`: expressions for whole status classes.
 fn statuses(expression: &str) -> Option<String> {
     let body = expression.trim_start_matches('^').trim_end_matches('$');
     let hundreds = body

@@ -19,7 +19,7 @@ const NARROWED: &str =
     "so that nothing is open that was closed, nothing is let through by this part of the condition";
 const SLOW_REFUSAL: &str = "a client that is refused gets its answer at once";
 
-/// A rule that ends there.
+/// A rule with an action that ends the processing of a request.
 #[derive(Clone, Debug)]
 pub struct FinalRule {
     pub when: RuleCondition,
@@ -30,10 +30,10 @@ pub struct FinalRule {
     pub text: String,
 }
 
-/// Fields that are changed on everything.
+/// Header edits that apply to every request or response.
 #[derive(Clone, Debug, Default)]
 pub struct HeaderEdits {
-    /// The Host that servers get.
+    /// The Host field of requests to servers.
     host: Option<String>,
     set: Vec<String>,
     add: Vec<String>,
@@ -44,7 +44,7 @@ pub struct HeaderEdits {
 }
 
 impl HeaderEdits {
-    /// The value of `rewrite`, with the edits of `before` first. `None` if nothing is changed.
+    /// The value of `rewrite`, with the edits of `before` first. `None` if there are no edits.
     pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
         let both = |a: &[String], b: &[String]| [a, b].concat();
         let host = self.host.as_ref().or(before.host.as_ref());
@@ -68,7 +68,7 @@ impl HeaderEdits {
 /// The converted rules of a proxy.
 #[derive(Debug, Default)]
 pub struct ProxyRules {
-    /// In the order in which HAProxy looks at them.
+    /// In HAProxy's order of evaluation.
     pub final_rules: Vec<FinalRule>,
     pub fields: HeaderEdits,
     accept_conditions: Vec<RuleCondition>,
@@ -83,8 +83,8 @@ pub fn read(
     notes: &mut ConversionNotes,
 ) -> ProxyRules {
     let mut out = ProxyRules::default();
-    // Whatever their order in the file: connections before requests, redirects last. What lets through ends its own
-    // kind of rules, and none of the next.
+    // HAProxy evaluates the kinds of rules in this order, regardless of their order in the file. An accepting rule
+    // skips only later rules of its own kind.
     for (wanted, of) in [
         ("tcp-request", "connection"),
         ("tcp-request", "session"),
@@ -303,7 +303,7 @@ fn note_guard(
     notes.left_out(line.source, &line.text(), &reason, &why.instead);
 }
 
-/// The status of `return` where it refuses.
+/// The status of a `return` action, if it is an error status.
 fn refusing_status(action: &[String]) -> Option<u16> {
     let at = action.iter().position(|word| word == "status")?;
     action.get(at + 1)?.parse().ok().filter(|status| *status >= 400)

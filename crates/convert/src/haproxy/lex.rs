@@ -1,4 +1,4 @@
-//! Lines of HAProxy's files and their words: quotes, escapes and comments by section 2.2 of its manual.
+//! Lines and words of HAProxy's files. Quotes, escapes and comments follow section 2.2 of its manual.
 
 use crate::ledger::{Ledger, WordAccounts};
 use crate::notes::NoteKind;
@@ -8,10 +8,10 @@ use crate::source::{Source, SourceWords};
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
     pub source: Source,
-    /// Its words, without quotes.
+    /// The words, without quotes.
     words: Vec<String>,
     accounts: WordAccounts,
-    /// It has an environment variable, which nobody here knows.
+    /// The line uses an environment variable, whose value the converter does not know.
     pub has_variable: bool,
     /// A quote is not closed.
     pub unclosed_quote: bool,
@@ -30,32 +30,32 @@ impl ConfigLine {
         self.words.get(from..).unwrap_or(&[])
     }
 
-    /// Whether one of its words is this one; the word counts as read then.
+    /// Whether the line has this word. If so, the word counts as read.
     pub fn has_word(&self, wanted: &str) -> bool {
         let at = self.words.iter().position(|word| word == wanted);
         at.inspect(|at| self.accounts.mark_read(*at)).is_some()
     }
 
-    /// What stands behind a word; both count as read then.
+    /// The word after `name`. Both words then count as read.
     pub fn value_of(&self, name: &str) -> Option<&str> {
         let at = self.words.iter().position(|word| word == name)?;
         self.accounts.mark_read(at);
         Some(self.word(at + 1))
     }
 
-    /// The words from one on, each of which needs an outcome of its own.
+    /// A reader of the words from this position on. Each of these words needs its own outcome.
     pub fn keywords(&self, from: usize) -> KeywordReader<'_> {
         self.accounts.mark_read_from(from);
         self.accounts.account_singly(from);
         KeywordReader { line: self, keyword: from, next: from }
     }
 
-    /// It is in what is written, as a part of something else.
+    /// Marks the whole line as converted, because it is part of another written entry.
     pub fn mark_converted(&self) {
         self.accounts.settle(SourceWords::Whole, NoteKind::Converted);
     }
 
-    /// Whether each of its words is accounted for.
+    /// Whether each word has an outcome.
     pub fn is_settled(&self) -> bool {
         self.accounts.is_settled()
     }
@@ -76,17 +76,17 @@ impl ConfigLine {
     }
 }
 
-/// Reads the keywords of a line and their values, one after the other.
+/// Reads the keywords of a line and their values one by one.
 #[derive(Debug)]
 pub struct KeywordReader<'l> {
     line: &'l ConfigLine,
-    /// Where the current keyword stands.
+    /// The position of the current keyword.
     keyword: usize,
     next: usize,
 }
 
 impl<'l> KeywordReader<'l> {
-    /// The next keyword.
+    /// Moves to the next keyword.
     pub fn keyword(&mut self) -> Option<&'l str> {
         self.keyword = self.next;
         let word = self.line.words.get(self.next)?;
@@ -94,7 +94,7 @@ impl<'l> KeywordReader<'l> {
         Some(word)
     }
 
-    /// The current keyword's next value; nothing where the line ends.
+    /// The next value of the current keyword, or an empty string at the end of the line.
     pub fn value(&mut self) -> &'l str {
         let word = self.line.words.get(self.next).map_or("", String::as_str);
         self.next = (self.next + 1).min(self.line.words.len());
@@ -106,7 +106,7 @@ impl<'l> KeywordReader<'l> {
         self.line.source.range(self.keyword, self.next)
     }
 
-    /// The current keyword is in what is written.
+    /// Marks the current keyword and its values as converted.
     pub fn mark_converted(&self) {
         self.line.accounts.settle(self.source().words(), NoteKind::Converted);
     }
@@ -145,7 +145,7 @@ fn line(text: &str) -> ConfigLine {
                     'r' => '\r',
                     other => other,
                 });
-                // Other escapes belong to a regular expression, so the backslash stays.
+                // Other escapes belong to a regular expression, so the backslash is preserved.
                 let kept =
                     escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
                 let word = word.get_or_insert_default();

@@ -1,10 +1,10 @@
-//! Backends by their names, for frontends that refer to them before they come.
+//! Backends by name, because frontends may refer to later backends.
 
 use std::collections::HashMap;
 
 use super::settings::ProxySettings;
 
-/// Backends by the name that HAProxy has for them.
+/// Backends by their names in HAProxy.
 #[derive(Debug, Default)]
 pub struct BackendPools {
     names: HashMap<String, String>,
@@ -12,7 +12,7 @@ pub struct BackendPools {
 }
 
 impl BackendPools {
-    /// It is written under this name.
+    /// Sets the pool name of a backend. The first name of a backend wins.
     pub fn set_name(&mut self, from: String, written: String) {
         self.names.entry(from).or_insert(written);
     }
@@ -21,7 +21,7 @@ impl BackendPools {
         self.settings.entry(from.to_owned()).or_insert(settings);
     }
 
-    /// The name that it is written under.
+    /// The pool name of a backend.
     pub fn written_name(&self, from: &str) -> Option<&str> {
         self.names.get(from).map(String::as_str)
     }

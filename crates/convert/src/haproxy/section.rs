@@ -25,7 +25,7 @@ pub struct HaproxySection {
     pub keyword: String,
     pub name: String,
     pub source: Source,
-    /// The lines that it inherits.
+    /// The lines that the section inherits.
     pub defaults: Rc<Vec<ConfigLine>>,
     pub lines: Vec<ConfigLine>,
 }
@@ -52,7 +52,7 @@ const OTHERS: [&str; 18] = [
     "stats-file",
 ];
 
-/// All sections except `defaults`, whose lines are in the sections that inherit them.
+/// All sections except `defaults`. The lines of `defaults` are in the sections that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
     let mut skipped: Option<(Source, u32)> = None;

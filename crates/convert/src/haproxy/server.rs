@@ -42,7 +42,7 @@ const VALUED: [&str; 31] = [
     "ws",
     "socks4",
 ];
-/// Keywords without a value that change nothing here.
+/// Keywords without a value that have no effect here.
 const ALONE: [&str; 12] = [
     "no-ssl-reuse",
     "no-sslv3",
@@ -60,29 +60,29 @@ const ALONE: [&str; 12] = [
 
 #[derive(Clone, Debug, Default)]
 pub struct HaproxyServer {
-    /// Its name in HAProxy.
+    /// The server's name in HAProxy.
     pub name: String,
-    /// Address or name, without port.
+    /// The address or name, without port.
     pub host: String,
     pub port: Option<u16>,
     pub keys: Vec<(&'static str, String)>,
     pub checked: bool,
     pub times: CheckTimes,
-    /// TLS, with keys of a pool's `tls`.
+    /// The keys of the pool's `tls` table, if the server uses TLS.
     pub tls: Option<Vec<(&'static str, String)>>,
     pub http2: bool,
-    /// Connections begin with a header of the PROXY protocol, of this version.
+    /// Connections begin with a PROXY protocol header of this version.
     pub header: Option<&'static str>,
     /// The port and the interval of the server's agent check.
     pub agent: Option<(String, Option<u64>)>,
     pub slow_start: Option<u64>,
     pub backup: bool,
-    /// It stands for all addresses of a name: `servers-from` of the pool.
+    /// The server stands for all addresses of a DNS name, as `servers-from` of the pool.
     pub is_template: bool,
     pub source: Source,
 }
 
-/// Reads one with the lines of `default-server` before it; `None`: it cannot be reached so.
+/// Reads a `server` line, after the lines of `default-server` before it. `None` if the address cannot be converted.
 pub fn read(
     line: &ConfigLine,
     defaults: &[ConfigLine],
@@ -104,7 +104,7 @@ pub fn read(
     Some(out)
 }
 
-/// Reads a `server-template`: what its keywords say for the servers of a name.
+/// Reads a `server-template` line, whose keywords apply to all servers of a DNS name.
 pub fn read_template(
     line: &ConfigLine,
     defaults: &[ConfigLine],
@@ -124,7 +124,7 @@ pub fn read_template(
 }
 
 impl HaproxyServer {
-    /// Certificates of servers are verified, unless a keyword says otherwise.
+    /// Enables the verification of server certificates, unless a keyword sets it.
     fn verify_unless_said(&mut self) {
         let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
         if let Some(keys) = self.tls.as_mut().filter(|keys| !verified(keys)) {
@@ -170,7 +170,7 @@ impl HaproxyServer {
         keys.push((key, value::quote(value)));
     }
 
-    /// Reads the keywords of a line from one on.
+    /// Reads the keywords of a line from this position on.
     fn read_keywords(
         &mut self,
         line: &ConfigLine,
@@ -179,7 +179,7 @@ impl HaproxyServer {
         notes: &mut ConversionNotes,
     ) {
         let mut words = line.keywords(from);
-        // What only means something with `ssl` waits for it.
+        // Settings that apply only if the line has `ssl`.
         let mut waiting: Vec<(&'static str, String)> = Vec::new();
         let mut ssl = self.tls.is_some();
         while let Some(word) = words.keyword() {
@@ -212,7 +212,7 @@ impl HaproxyServer {
         }
     }
 
-    /// Keywords of TLS; false: it is none that is carried over.
+    /// Reads a TLS keyword. Returns false if the keyword is not carried over as it is.
     fn read_tls_keyword(
         &mut self,
         word: &str,
@@ -238,7 +238,7 @@ impl HaproxyServer {
         true
     }
 
-    /// Other keywords; false: it is none that is carried over.
+    /// Reads any other keyword. Returns false if the keyword is not carried over as it is.
     fn read_keyword(&mut self, word: &str, words: &mut KeywordReader<'_>) -> bool {
         let mut next = || words.value();
         match word {
@@ -323,12 +323,12 @@ fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut Conve
     }
 }
 
-/// 0 is no limit.
+/// A `maxconn` of 0 means no limit.
 fn connection_limit(maxconn: &str) -> String {
     if maxconn == "0" { value::quote("off") } else { maxconn.to_owned() }
 }
 
-/// The name that servers are asked for, where it is fixed.
+/// The server name for SNI, if the expression is a constant.
 fn fixed_sni(sni: &str) -> Option<&str> {
     sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'))
 }

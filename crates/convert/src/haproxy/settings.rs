@@ -17,15 +17,15 @@ pub struct ProxySettings {
     /// Set if the mode is neither http nor tcp.
     pub unsupported_mode: Option<ConfigLine>,
     pub disabled: Option<ConfigLine>,
-    /// Times in milliseconds, by their name.
+    /// Timeouts in milliseconds, by name.
     pub timeouts: BTreeMap<String, (u64, Source)>,
-    /// Switched on, by name.
+    /// Enabled options, by name.
     pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
     pub single: BTreeMap<&'static str, ConfigLine>,
     pub binds: Vec<ConfigLine>,
     pub acls: Vec<ConfigLine>,
-    /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
+    /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in file order.
     pub rules: Vec<ConfigLine>,
     pub use_backends: Vec<ConfigLine>,
     /// `server` and `server-template`, each with the lines of `default-server` before it.
@@ -34,7 +34,7 @@ pub struct ProxySettings {
     pub checks: Vec<ConfigLine>,
 }
 
-/// Directives of which the last one counts.
+/// Directives of which only the last one applies.
 const SINGLE: [&str; 12] = [
     "maxconn",
     "retries",
@@ -66,9 +66,9 @@ const OPTIONS: [&str; 12] = [
     "tcplog",
 ];
 
-/// Why a line has no effect.
+/// The reason in the note about a line that a later line replaces.
 const REPLACED: &str = "a later line takes its place";
-/// Settings that only mean something where requests are seen, by their first or second word.
+/// Settings that apply only in HTTP mode, by their first or second word.
 const OF_REQUESTS: [&str; 10] = [
     "http-request",
     "http-keep-alive",
@@ -81,7 +81,7 @@ const OF_REQUESTS: [&str; 10] = [
     "compression type",
     "retry-on",
 ];
-/// Settings of checks.
+/// Settings of health checks.
 const OF_CHECKS: [&str; 9] = [
     "check",
     "httpchk",
@@ -93,7 +93,7 @@ const OF_CHECKS: [&str; 9] = [
     "smtpchk",
     "ldap-check",
 ];
-/// Settings of a frontend, which one without listeners has no use for.
+/// Settings of a frontend. They have no effect without listeners.
 const OF_CLIENTS: [&str; 8] = [
     "maxconn",
     "client",
@@ -104,7 +104,7 @@ const OF_CLIENTS: [&str; 8] = [
     "backlog",
     "monitor-uri",
 ];
-/// Settings of a backend, which one without servers has no use for.
+/// Settings of a backend. They have no effect without servers.
 const OF_SERVERS: [&str; 19] = [
     "cookie",
     "appsession",
@@ -127,7 +127,7 @@ const OF_SERVERS: [&str; 19] = [
     "allbackups",
 ];
 
-/// Reports a line whose place another one took.
+/// Reports a line that a later line replaces.
 fn note_replaced(replaced: Option<ConfigLine>, by: &ConfigLine, notes: &mut ConversionNotes) {
     if let Some(old) = replaced.filter(|old| old.source != by.source) {
         notes.not_needed(old.source, &old.text(), REPLACED);
@@ -135,8 +135,8 @@ fn note_replaced(replaced: Option<ConfigLine>, by: &ConfigLine, notes: &mut Conv
 }
 
 impl ProxySettings {
-    /// Reports settings that were read and are of no use to this proxy, once all proxies are written.
-    /// `is_reached`: a listener leads to it.
+    /// Reports settings without effect on this proxy, after all proxies are written. `is_reached`: a listener leads to
+    /// this proxy.
     pub fn note_unused(&self, kind: SectionKind, is_reached: bool, notes: &mut ConversionNotes) {
         let serves = kind != SectionKind::Frontend && !self.servers.is_empty();
         let listens = kind != SectionKind::Backend && !self.binds.is_empty();
@@ -191,7 +191,7 @@ impl ProxySettings {
         }
     }
 
-    /// Whether a server of it is checked.
+    /// Whether any server of this proxy has health checks.
     fn checks_servers(&self) -> bool {
         let all = self.servers.iter().flat_map(|(line, defaults)| defaults.iter().chain([line]));
         all.into_iter().any(|line| line.has_word("check"))
@@ -320,7 +320,7 @@ impl ProxySettings {
         }
     }
 
-    /// A time and its line.
+    /// A timeout in milliseconds and its source.
     pub fn time(&self, name: &str) -> Option<(u64, Source)> {
         self.timeouts.get(name).copied()
     }

@@ -15,7 +15,7 @@ struct StickyLine {
     source: Source,
 }
 
-/// Writes the stickiness of the first backend that has one.
+/// Writes the stickiness of the first backend that has it.
 pub fn write(
     service: &mut TomlTable,
     settings: &ProxySettings,
@@ -92,7 +92,7 @@ fn own_cookie(line: &ConfigLine, notes: &mut ConversionNotes) -> Option<String> 
     Some(value::table(&pairs))
 }
 
-/// Keywords of `cookie` that the cookie of a service does not have.
+/// Reports keywords of `cookie` that a service's cookie does not support.
 fn note_cookie_keywords(line: &ConfigLine, notes: &mut ConversionNotes) {
     let mut words = line.keywords(2);
     while let Some(word) = words.keyword() {
@@ -128,7 +128,7 @@ fn learned_cookie(name: &str, time: &str) -> String {
     ])
 }
 
-/// `stick-table` with its `stick` lines.
+/// Converts `stick-table` with its `stick` lines.
 fn stick_table<'s>(
     backend: &'s ProxySettings,
     http: bool,
@@ -142,7 +142,7 @@ fn stick_table<'s>(
         .unwrap_or(3_600_000)
         .max(1_000);
     let mut pairs = vec![("time", duration::format_duration(time))];
-    // The range of `entries` in the configuration.
+    // The configuration's range for `entries`.
     let size = word("size").and_then(count).map(|size| size.clamp(64, 16_777_216));
     pairs.extend(size.map(|size| ("entries", size.to_string())));
     let fetch = line
@@ -192,7 +192,7 @@ fn stick_table<'s>(
     Some((value::table(&pairs), line))
 }
 
-/// Whether a `stick` line is about the same thing: an address, or a field of this name in a request or its answer.
+/// Whether a `stick` line uses the same key: an address, or a field of this name in a request or its response.
 fn is_same_key(line: &ConfigLine, fetch: &str) -> bool {
     let argument = fetch.split_once('(').map(|(_, argument)| argument);
     line.rest(2).iter().any(|word| match (argument, word.split_once('(')) {

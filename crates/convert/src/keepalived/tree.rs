@@ -6,41 +6,40 @@ use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
-/// The limit of lines.
-/// A file of the largest size with short lines.
+/// The limit of lines: a file of the largest size with short lines.
 const MOST: usize = 100_000;
 
-/// A line, and its block.
+/// A line and its block.
 #[derive(Clone, Debug, Default)]
 pub struct BlockNode {
-    /// Its words; never empty.
+    /// The line's words, at least one.
     words: Vec<String>,
-    /// What is in its block.
+    /// The lines in its block.
     pub inner: Vec<BlockNode>,
     pub source: Source,
     accounts: WordAccounts,
 }
 
 impl BlockNode {
-    /// Enters it into the ledger.
+    /// Creates the line and enters it into the ledger.
     fn new(words: Vec<String>, line: u32, ledger: &mut Ledger) -> BlockNode {
         let mut out = BlockNode { words, ..BlockNode::default() };
         (out.source, out.accounts) = ledger.enter(line, &out.text(), out.words.len());
         out
     }
 
-    /// A word, or nothing.
+    /// A word by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.accounts.mark_read(at);
         self.words.get(at).map_or("", String::as_str)
     }
 
-    /// Its first words are in what is written.
+    /// Marks the first `words` words as converted.
     pub fn mark_converted(&self, words: u16) {
         self.accounts.settle(SourceWords::Range(0, words), NoteKind::Converted);
     }
 
-    /// The words from one on.
+    /// The words from this position on.
     pub fn rest(&self, from: usize) -> &[String] {
         self.accounts.mark_read_from(from);
         self.words.get(from..).unwrap_or(&[])
@@ -51,13 +50,14 @@ impl BlockNode {
         self.words.join(" ")
     }
 
-    /// The last of its inner lines that begins so, a keyword and its value, which is written.
+    /// The last inner line with this keyword. Its keyword and its first value count as converted. Earlier lines with
+    /// the keyword count as not needed.
     pub fn take(&self, name: &str) -> Option<&BlockNode> {
         let mut all = self.inner.iter().filter(|node| node.word(0) == name);
         let mut last = all.next()?;
         last.mark_converted(2);
         for node in all {
-            // An earlier one has no effect.
+            // keepalived uses the last line, so an earlier line has no effect.
             last.accounts.settle(SourceWords::Whole, NoteKind::NotNeeded);
             node.mark_converted(2);
             last = node;

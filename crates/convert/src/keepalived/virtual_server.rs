@@ -1,4 +1,4 @@
-//! A virtual server of IPVS as a service and a pool.
+//! An IPVS virtual server as a service and a pool.
 
 use std::net::IpAddr;
 
@@ -12,14 +12,13 @@ use super::defaults::GlobalDefs;
 use super::health_check;
 use super::tree::BlockNode;
 
-/// Addresses of one range.
-/// The last part of an IPv4 address, which is what keepalived's ranges are made of.
+/// The most addresses in one range. keepalived's ranges vary only the last part of an IPv4 address.
 const RANGE: u32 = 256;
 
-/// Where a virtual server is.
+/// The listening addresses of a virtual server.
 struct VirtualServerAddress {
     listen: Vec<(String, Source)>,
-    /// The only port; `None`: any, or several.
+    /// The port. `None` if the server has several ports or all ports.
     port: Option<u16>,
     label: String,
 }
@@ -147,7 +146,7 @@ fn virtual_address(
 }
 
 impl VirtualServerAddress {
-    /// An address, or a range of its last number: `192.0.2.1-5`.
+    /// Adds an address, or a range of its last part: `192.0.2.1-5`.
     fn add(&mut self, address: &str, port: &str, source: Source) -> Option<()> {
         let number: u16 = if port.is_empty() { 0 } else { port.parse().ok()? };
         let port = if number == 0 { "*".to_owned() } else { number.to_string() };

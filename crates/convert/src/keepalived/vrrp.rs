@@ -1,4 +1,4 @@
-//! An instance of VRRP as a group.
+//! A VRRP instance as a group.
 
 use std::net::IpAddr;
 
@@ -78,7 +78,7 @@ pub fn write(
     document.push(group);
 }
 
-/// The link address of the virtual router, which switches see by advertisements to everybody alone.
+/// The virtual MAC address of the group. Switches learn this address from multicast advertisements only.
 fn link(node: &BlockNode, group: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(one) = node.take("use_vmac") else { return };
     if node.take("unicast_peer").is_some() {
@@ -125,7 +125,7 @@ fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, Sour
     out
 }
 
-/// Reports what else an address names: `dev eth0`, `label eth0:1`, `scope link`, `brd +`.
+/// Reports the other words of an address line: `dev eth0`, `label eth0:1`, `scope link`, `brd +`.
 fn note_address_words(line: &BlockNode, notes: &mut ConversionNotes) {
     let words = line.rest(1);
     for (at, pair) in words.chunks(2).enumerate() {
@@ -145,7 +145,7 @@ fn note_address_words(line: &BlockNode, notes: &mut ConversionNotes) {
     }
 }
 
-/// Words that something was made of.
+/// Keywords that are converted.
 const READ: [&str; 14] = [
     "interface",
     "virtual_router_id",
@@ -162,7 +162,7 @@ const READ: [&str; 14] = [
     "preempt",
     "use_vmac",
 ];
-/// Keywords that are not needed.
+/// Keywords that a group does not need.
 const NEEDLESS: [&str; 7] = [
     "state",
     "debug",
@@ -172,7 +172,7 @@ const NEEDLESS: [&str; 7] = [
     "lower_prio_no_advert",
     "higher_prio_send_advert",
 ];
-/// Prefixes of keywords that are left out, the reason, and the replacement.
+/// Prefixes of keywords that are left out, with the reason and the replacement.
 const LEFT: [(&str, &str, &str); 8] = [
     (
         "authentication",

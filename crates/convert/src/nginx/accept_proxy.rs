@@ -4,7 +4,8 @@ use crate::value;
 
 use super::scope::DirectiveScope;
 
-/// `accept-proxy`: the networks of `set_real_ip_from` where the header names the client, or everybody's.
+/// `accept-proxy`: the networks of `set_real_ip_from` if nginx takes the client's address from the PROXY protocol
+/// header. Otherwise all networks.
 pub fn accept_proxy(scope: &DirectiveScope<'_>) -> String {
     let believed = scope.all_of(&["real_ip_header", "set_real_ip_from"]);
     believed.iter().for_each(|one| one.mark_converted());

@@ -1,4 +1,4 @@
-//! `allow` and `deny`, authentication, `limit_except` and `internal`, as rules that refuse.
+//! `allow` and `deny`, authentication, `limit_except` and `internal`, as rules that deny.
 
 use crate::condition::RuleCondition;
 use crate::notes::ConversionNotes;
@@ -7,7 +7,7 @@ use super::rule::NginxRule;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// Rules that refuse whom nginx would refuse. The first line that fits counts, as there.
+/// Rules that deny the clients that nginx would deny. As in nginx, the first matching line applies.
 pub fn rules(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) -> Vec<NginxRule> {
     let mut out = Vec::new();
     let mut allowed: Vec<RuleCondition> = Vec::new();
@@ -113,7 +113,7 @@ fn refusal(when: RuleCondition, directive: &Directive) -> NginxRule {
     NginxRule::single_key(when, "deny", "true", (directive.source, &directive.text()))
 }
 
-/// `allow` and `deny` of the innermost level that has either, in their order.
+/// `allow` and `deny` of the innermost level that has either, in file order.
 fn lists<'t>(scope: &DirectiveScope<'t>) -> Vec<&'t Directive> {
     scope.all_of(&["allow", "deny"])
 }

@@ -8,7 +8,7 @@ use crate::value;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// Directives that are read here, at any level.
+/// Directives that this module converts, at any level.
 pub const READ: [&str; 6] =
     ["gzip", "gzip_types", "gzip_min_length", "brotli", "brotli_types", "brotli_min_length"];
 
@@ -51,7 +51,7 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
     written.into_iter().for_each(Directive::mark_converted);
 }
 
-/// Codings that are switched on, and where.
+/// The enabled codings and their sources.
 fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, Source)> {
     let on = |name| scope.get(name).is_some_and(|one| one.word(0) == "on");
     let source = |name| scope.get(name).map_or(Source::NONE, |one| one.source);
@@ -63,7 +63,7 @@ fn names(scope: &DirectiveScope<'_>) -> Vec<&'static str> {
     codings(scope).into_iter().map(|(name, _)| name).collect()
 }
 
-/// A location cannot do otherwise than its server.
+/// Reports compression directives of a location. Here compression belongs to the service.
 pub fn note_location_overrides(level: &[Directive], notes: &mut ConversionNotes) {
     for one in level.iter().filter(|one| READ.contains(&one.name.as_str())) {
         let reason = "a service compresses, not a rule";

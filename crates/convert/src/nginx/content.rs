@@ -27,7 +27,7 @@ pub struct ContentWriter<'c, 't> {
     pub usual_port: bool,
     pub upstreams: &'c [&'t Directive],
     pub zones: &'c [&'t Directive],
-    /// Locations of the server that only others lead to: `location @app`.
+    /// Named locations of the server, which requests reach only from other locations: `location @app`.
     pub named: Vec<&'t Directive>,
     /// The type of short answers: `default_type`.
     pub media_type: Option<String>,
@@ -98,7 +98,7 @@ const READ: [&str; 59] = [
     "proxy_protocol",
 ];
 
-/// Times that are read: those that are none, and those without an end, are reported where they stand.
+/// Timeouts and counts that are converted. Invalid values and a time of 0 are reported with the directive.
 const TIMES: [&str; 9] = [
     "proxy_connect_timeout",
     "proxy_read_timeout",
@@ -111,7 +111,7 @@ const TIMES: [&str; 9] = [
     "proxy_next_upstream_tries",
 ];
 
-/// Reports times that cannot be written.
+/// Reports a time or a count that cannot be converted.
 fn note_times(directive: &Directive, notes: &mut ConversionNotes) {
     let text = directive.text();
     if directive.name == "proxy_next_upstream_tries" {
@@ -131,7 +131,7 @@ fn note_times(directive: &Directive, notes: &mut ConversionNotes) {
     notes.left_out(directive.source, &text, reason, "`timeout`");
 }
 
-/// Reports directives that are carried over elsewhere, and had no effect on anything here.
+/// Reports directives that another module converts and that had no effect in this file.
 pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
     for directive in level {
         note_unused(directive.inner(), notes);
@@ -152,7 +152,7 @@ pub fn note_unused(level: &[Directive], notes: &mut ConversionNotes) {
     }
 }
 
-/// Says what is not carried over at one level.
+/// Reports the directives of one level that are not carried over.
 pub fn note_unsupported(level: &[Directive], notes: &mut ConversionNotes) {
     let believed =
         level.iter().any(|one| one.name == "real_ip_header" && one.word(0) == "proxy_protocol");
@@ -242,7 +242,7 @@ impl ContentWriter<'_, '_> {
         out.into_iter().map(|rule| rule.with_condition(&place.when)).collect()
     }
 
-    /// Refusals and returns of a location.
+    /// Denials and returns of a location, which precede forwarding.
     fn location_guards(
         &mut self,
         level: &[Directive],
@@ -273,7 +273,7 @@ impl ContentWriter<'_, '_> {
         out
     }
 
-    /// To servers, or nowhere.
+    /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
     fn proxy_rules(
         &mut self,
         place: &LocationBlock<'_>,
@@ -348,7 +348,7 @@ impl ContentWriter<'_, '_> {
         }
     }
 
-    /// Everybody is refused there.
+    /// Whether the first `allow` or `deny` line denies all clients.
     fn denies_everybody(&self, scope: &DirectiveScope<'_>) -> bool {
         scope
             .all_of(&["allow", "deny"])

@@ -7,9 +7,9 @@ use super::tree::Directive;
 
 pub struct PassTarget<'t> {
     pub scheme: &'t str,
-    /// The host, with its port where it has one.
+    /// The host, with its port if it has one.
     pub host: &'t str,
-    /// The path that takes the location's place.
+    /// The path that replaces the location's prefix.
     pub uri: Option<&'t str>,
 }
 
@@ -88,7 +88,7 @@ pub fn if_condition(words: &[&str]) -> Option<RuleCondition> {
     Some(if operator == "!=" { cond.negate() } else { cond })
 }
 
-/// An expression that searches a field, a cookie or a parameter for plain text, with its case: `bot`, `^(curl|wget)`.
+/// Converts a case-sensitive search for plain text in a header field, a cookie or a parameter: `bot`, `^(curl|wget)`.
 fn search_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCondition> {
     if operator.ends_with('*') {
         return None;
@@ -121,11 +121,11 @@ fn search_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCo
     Some(if operator.starts_with('!') { condition.negate() } else { condition })
 }
 
-/// An expression that fits a few whole methods or hosts: `^(GET|HEAD)$`.
+/// Converts an expression that matches a few whole methods or hosts: `^(GET|HEAD)$`.
 fn alternatives_condition(variable: &str, operator: &str, text: &str) -> Option<RuleCondition> {
     let key = match (variable, operator) {
         ("$request_method", "~" | "!~") => "method",
-        // Names of hosts have no case.
+        // Host names are case-insensitive.
         ("$host" | "$http_host", "~" | "~*" | "!~" | "!~*") => "host",
         _ => return None,
     };

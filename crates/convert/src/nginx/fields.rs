@@ -1,4 +1,4 @@
-//! Fields that a location changes in requests and answers.
+//! Header fields that a location changes in requests and responses.
 
 use crate::notes::ConversionNotes;
 use crate::value;
@@ -7,7 +7,7 @@ use super::redirects;
 use super::scope::DirectiveScope;
 use super::variables::field_value;
 
-/// Fields that are changed, as keys of `rewrite`.
+/// Changed header fields, as keys of `rewrite`.
 #[derive(Default)]
 struct FieldChanges {
     host: Option<String>,

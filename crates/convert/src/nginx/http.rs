@@ -22,7 +22,7 @@ use super::tls;
 use super::tree::Directive;
 use super::vhost::{RankedName, ServerBlock};
 
-/// Servers on the same addresses, the default one first.
+/// Servers on the same addresses, the default server first.
 struct ListenGroup<'l> {
     listens: Vec<&'l ListenAddress>,
     servers: Vec<usize>,
@@ -41,7 +41,7 @@ pub fn convert(
     let zones = of("limit_req_zone");
     content::note_unsupported(block, notes);
     for map in of("map") {
-        // The usual map for WebSockets is not needed.
+        // The usual map for WebSocket upgrades is not needed.
         match map.word(0) {
             "$http_upgrade" => notes.not_needed(
                 map.source,
@@ -177,7 +177,7 @@ impl HttpWriter<'_, '_> {
             shared.servers.iter().filter_map(|at| vhosts.get(*at)).collect();
         let Some(default) = servers.first().copied() else { return };
         servers.iter().for_each(|server| server.directive.mark_converted());
-        // What one server says of an address holds for all that listen there.
+        // A parameter that one server sets on an address applies to all servers on that address.
         let said = |of: fn(&ListenAddress) -> bool| {
             let mut all = servers.iter().flat_map(|one| &one.listens);
             all.any(|one| of(one) && shared.listens.iter().any(|own| own.address == one.address))
@@ -246,7 +246,7 @@ impl HttpWriter<'_, '_> {
         let mut out = Vec::new();
         let mut at = 0;
         while let Some((first, server)) = named.get(at) {
-            // Exact names of one server stand together.
+            // Consecutive exact names of one server share a condition.
             let mut texts = vec![first.text.clone()];
             let mut next = at + 1;
             while let Some((name, _)) = named.get(next).filter(|(name, other)| {
@@ -286,7 +286,8 @@ impl HttpWriter<'_, '_> {
         server.rules(&mut context)
     }
 
-    /// The pool of the last rule when that only names one; it needs no rule then.
+    /// The service's default pool. If the last rule always matches and only selects a pool, that pool is the default
+    /// and the rule is removed. Otherwise the default is the first pool of a rule, or the empty pool.
     fn default_pool(&mut self, rules: &mut Vec<NginxRule>) -> String {
         let plain = |rule: &NginxRule| {
             let [("pool", pool)] = &rule.keys[..] else { return None };

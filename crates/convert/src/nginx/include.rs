@@ -1,4 +1,4 @@
-//! Files within what `nginx -T` prints, put in the places of the `include` directives that name them.
+//! Puts the files in the output of `nginx -T` in place of the `include` directives that name them.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use crate::notes::ConversionNotes;
 
 use super::tree::{Directive, MOST, parse};
 
-/// Includes within includes: files that include each other end here.
+/// The limit of nested includes. The limit also ends files that include each other.
 const INCLUDED: usize = 8;
 
-/// Everything, with includes followed as far as they are there.
+/// All directives. An `include` is replaced by its files, as far as the text contains them.
 pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     let parts = files(text);
     let mut read: HashMap<String, Vec<Directive>> = HashMap::new();
@@ -26,7 +26,7 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<Directive> {
     include(main, &read, 0, &mut left, notes)
 }
 
-/// The files that the text is made of: name, first line, text.
+/// The files in the text: name, first line, content.
 fn files(text: &str) -> Vec<(String, u32, String)> {
     let mut out = vec![(String::new(), 1, String::new())];
     for (line, number) in text.lines().zip(1u32..) {
@@ -75,7 +75,7 @@ fn include(
             let mut found: Vec<&String> =
                 files.keys().filter(|name| matches_include(directive.word(0), name)).collect();
             found.sort();
-            // Types of files, modules, and parameters of protocols that are not spoken.
+            // File types, modules, and parameters of protocols that Steelyard does not support.
             let usual = ["mime.types", "modules-enabled", "fastcgi", "uwsgi_params", "scgi_params"];
             let is_usual = usual.iter().any(|one| directive.word(0).contains(one));
             if !found.is_empty() {
@@ -103,7 +103,7 @@ fn include(
     out
 }
 
-/// Whether a path is meant by an include: `*` within its last part, or a path relative to nginx's folder.
+/// Whether an include refers to a path: `*` within its last part, or a path relative to nginx's folder.
 fn matches_include(pattern: &str, name: &str) -> bool {
     let name =
         if pattern.starts_with('/') { name } else { name.rsplit("/nginx/").next().unwrap_or(name) };

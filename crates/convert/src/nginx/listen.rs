@@ -1,4 +1,4 @@
-//! `listen`: an address, and whether TLS, HTTP/2 and the default are there.
+//! `listen`: an address and its parameters for TLS, HTTP/2 and the default server.
 
 use crate::notes::ConversionNotes;
 use crate::source::Source;
@@ -7,12 +7,12 @@ use super::tree::Directive;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListenAddress {
-    /// As `listen` writes it.
+    /// The address, in the form of the `listen` key.
     pub address: String,
     pub port: u16,
     pub tls: bool,
     pub http2: bool,
-    /// Connections begin with a header of the PROXY protocol.
+    /// Connections begin with a PROXY protocol header.
     pub header: bool,
     pub quic: bool,
     /// The default server of the address, for unknown names.
@@ -20,7 +20,7 @@ pub struct ListenAddress {
     pub source: Source,
 }
 
-/// Parses a `listen` directive. `None` if there is no such listener.
+/// Parses a `listen` directive. `None` if the listener cannot be converted.
 pub fn read(
     directive: &Directive,
     tls: bool,
@@ -82,7 +82,7 @@ pub fn read(
 }
 
 impl ListenAddress {
-    /// An option that says something of the address; false: it does not.
+    /// Reads a parameter. Returns false if the parameter is not carried over as it is.
     fn read_option(&mut self, word: &str, host: &str) -> bool {
         match word.split('=').next().unwrap_or_default() {
             "ssl" => self.tls = true,

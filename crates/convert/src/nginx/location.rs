@@ -1,4 +1,4 @@
-//! Locations in the order in which nginx looks at them, each as a condition on the path.
+//! Locations in nginx's order of evaluation, each as a condition on the path.
 //!
 //! nginx uses an exact match first. Otherwise it remembers the longest prefix. The first matching regular expression
 //! has priority over that prefix, unless the prefix has `^~`. Steelyard uses the first matching rule, so the rules are
@@ -9,7 +9,7 @@ use crate::notes::ConversionNotes;
 
 use super::tree::Directive;
 
-/// How a location is compared.
+/// How a location's path is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LocationMatch {
     Exact,
@@ -22,13 +22,13 @@ enum LocationMatch {
 #[derive(Clone, Debug)]
 pub struct LocationBlock<'t> {
     pub directive: &'t Directive,
-    /// Locations around it, from the outermost on, whose directives it inherits.
+    /// The enclosing locations, the outermost first. The location inherits their directives.
     pub outer: Vec<&'t Directive>,
     /// The condition, provided that no earlier location matched.
     pub when: RuleCondition,
     /// The prefix that `proxy_pass` may replace.
     pub prefix: Option<&'t str>,
-    /// It is the whole path.
+    /// The location matches one exact path.
     pub exact: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'t> FoundLocation<'t> {
         }
     }
 
-    /// The location's own condition, without the priority of earlier ones.
+    /// The location's own condition, regardless of earlier locations.
     fn condition(&self) -> RuleCondition {
         match self.kind {
             LocationMatch::Exact => exact_path(self.path),
@@ -112,7 +112,7 @@ fn collect<'t>(
     out
 }
 
-/// Locations that only others lead to: `location @app`.
+/// Named locations, which requests reach only from other locations: `location @app`.
 pub fn named_locations(server: &[Directive]) -> Vec<&Directive> {
     let named = |one: &&Directive| one.name == "location" && one.word(0).starts_with('@');
     server.iter().filter(named).collect()
@@ -124,7 +124,7 @@ pub fn fallback(level: &[Directive]) -> Option<&str> {
     files.args().last().map(String::as_str).filter(|last| last.starts_with('@'))
 }
 
-/// Whether a location leads to this named one.
+/// Whether a location of this level, or of a level within, falls back to this named location.
 fn is_reached(level: &[Directive], name: &str) -> bool {
     level.iter().any(|one| {
         one.name == "location"
@@ -132,14 +132,14 @@ fn is_reached(level: &[Directive], name: &str) -> bool {
     })
 }
 
-/// All of a server's, in the order of rules.
+/// All locations of a server, in the order of their rules.
 pub fn ordered_locations<'t>(
     server: &'t [Directive],
     notes: &mut ConversionNotes,
 ) -> Vec<LocationBlock<'t>> {
     let found = collect(server, None, notes);
     let is_regex = |one: &FoundLocation<'_>| {
-        // Within an expression the inner location is looked at as early as the outer one.
+        // A location within a regular expression is checked as early as the enclosing location.
         matches!(one.kind, LocationMatch::Regex { .. }) || one.within.is_some()
     };
     let mut prefixes: Vec<&FoundLocation<'_>> =

@@ -1,4 +1,4 @@
-//! Pools on demand: by an upstream's name, or by an address in `proxy_pass`.
+//! Pools on demand: for an upstream's name, or for an address in `proxy_pass`.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::scope::DirectiveScope;
 use super::tree::Directive;
 use super::upstream;
 
-/// The pools that were requested so far.
+/// The pools requested so far.
 pub struct UpstreamPools {
     names: UniqueNames,
     known: HashMap<(String, String), Vec<(String, String)>>,
@@ -36,7 +36,7 @@ impl UpstreamPools {
         UpstreamPools { names, known: HashMap::new(), tables: Vec::new(), uses_empty_pool: false }
     }
 
-    /// The pool of services that only answer by themselves.
+    /// The name of the pool for services that answer every request themselves.
     pub fn empty_pool(&mut self) -> String {
         self.uses_empty_pool = true;
         empty_pool::NAME.to_owned()
@@ -51,7 +51,8 @@ impl UpstreamPools {
         notes: &mut ConversionNotes,
     ) -> String {
         let key = (used.scheme.to_owned(), used.target.to_ascii_lowercase());
-        // Times and retries are a pool's here, and a place's there.
+        // Timeouts and retries belong to a location in nginx and to a pool here, so each combination needs its own
+        // pool.
         let said = use_key(used, scope);
         let known = self.known.entry(key).or_default();
         if let Some((_, name)) = known.iter().find(|(other, _)| *other == said) {
@@ -88,13 +89,13 @@ impl UpstreamPools {
         name
     }
 
-    /// Whether something goes to this upstream.
+    /// Whether a pool was requested for this upstream.
     pub fn has_used(&self, upstream: &str) -> bool {
         let name = upstream.to_ascii_lowercase();
         self.known.keys().any(|(_, target)| *target == name)
     }
 
-    /// Writes all of them.
+    /// Writes all pools.
     pub fn write(self, document: &mut Document) {
         for table in self.tables {
             document.push(table);
@@ -105,7 +106,7 @@ impl UpstreamPools {
     }
 }
 
-/// Writes the protocol, the timeouts and the retries towards servers.
+/// Writes the protocol, the timeouts and the retries for connections to servers.
 fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &DirectiveScope<'_>) {
     let stream_tls =
         used.scheme == "tcp" && scope.get("proxy_ssl").is_some_and(|one| one.word(0) == "on");
@@ -123,7 +124,7 @@ fn write_server_protocol(pool: &mut TomlTable, used: PoolUse<'_>, scope: &Direct
     write_retry(pool, scope);
 }
 
-/// Reports files for verifying servers that nothing verifies.
+/// Reports files for the verification of servers that have no effect, because the verification is off.
 fn note_unverified(scheme: &str, scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
     let prefix = directive_prefix(scheme);
     let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
@@ -153,7 +154,7 @@ fn note_retry_words(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
     notes.converted(next.source);
 }
 
-/// All of that, to tell two uses of one upstream apart.
+/// A text of the settings that distinguishes two uses of one upstream.
 fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
     let mut own = TomlTable::new("", Source::NONE, "");
     write_server_protocol(&mut own, used, scope);
@@ -178,7 +179,7 @@ fn verify_settings(scheme: &str, scope: &DirectiveScope<'_>) -> String {
     value::table(&pairs)
 }
 
-/// The prefix of directives about servers.
+/// The prefix of the proxy directives for this scheme.
 fn directive_prefix(scheme: &str) -> &'static str {
     if scheme.starts_with("grpc") { "grpc" } else { "proxy" }
 }
@@ -210,7 +211,7 @@ fn write_timeouts(pool: &mut TomlTable, scheme: &str, scope: &DirectiveScope<'_>
     }
 }
 
-/// `proxy_next_upstream` and how often.
+/// Writes the retries of `proxy_next_upstream` and `proxy_next_upstream_tries`.
 fn write_retry(pool: &mut TomlTable, scope: &DirectiveScope<'_>) {
     let tries = scope
         .get("proxy_next_upstream_tries")

@@ -41,14 +41,14 @@ impl ContentWriter<'_, '_> {
             || directive.word(1).starts_with("http")
     }
 
-    /// `rewrite … break`: when, and the new path.
+    /// `rewrite … break`, as its condition and the new path.
     pub(super) fn internal_rewrite(
         &mut self,
         level: &[Directive],
     ) -> Option<(RuleCondition, String)> {
         let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
         let to = template(rewrite.word(1), self.tls, self.name).ok();
-        // A query that is written would stand before the request's own.
+        // A query in the new path would come before the request's own query.
         let Some(to) = to.filter(|to| !to.contains("{query}") && !to.contains('?')) else {
             self.notes.left_out(
                 rewrite.source,

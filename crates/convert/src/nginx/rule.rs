@@ -1,4 +1,4 @@
-//! A rule on its way into a service.
+//! A rule of a service, before it is written.
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
@@ -14,7 +14,7 @@ pub struct NginxRule {
 }
 
 impl NginxRule {
-    /// One with one key.
+    /// A rule with a single key.
     pub fn single_key(
         when: RuleCondition,
         key: &'static str,

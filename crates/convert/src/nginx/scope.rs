@@ -1,4 +1,4 @@
-//! Directives in effect at a place: the innermost level that has one counts.
+//! Directives in effect at a place: the innermost level that has a directive applies.
 
 use crate::source::Source;
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ impl<'t> ScopeLevel<'t> {
 }
 
 impl<'t> DirectiveScope<'t> {
-    /// One level further in.
+    /// This scope with one more inner level.
     pub fn nested(&self, level: &'t [Directive]) -> DirectiveScope<'t> {
         let mut levels = self.levels.clone();
         levels.push(Rc::new(ScopeLevel::new(level)));
@@ -50,23 +50,23 @@ impl<'t> DirectiveScope<'t> {
         self.levels.iter().flat_map(|level| level.places.keys().copied())
     }
 
-    /// The directive in effect.
+    /// The directive in effect, which is the last one of its level.
     pub fn get(&self, name: &str) -> Option<&'t Directive> {
         self.all(name).pop()
     }
 
-    /// All of a name, of the innermost level that has any.
+    /// All directives of this name, from the innermost level that has any.
     pub fn all(&self, name: &str) -> Vec<&'t Directive> {
         self.all_of(&[name])
     }
 
-    /// All of these names in their order, of the innermost level that has any.
+    /// All directives of these names in file order, from the innermost level that has any.
     pub fn all_of(&self, names: &[&str]) -> Vec<&'t Directive> {
         let levels = self.levels.iter().rev();
         levels.map(|level| level.all_of(names)).find(|found| !found.is_empty()).unwrap_or_default()
     }
 
-    /// A time in milliseconds; bare numbers are seconds.
+    /// A time in milliseconds, and its source. A number without a unit counts as seconds. `None` for a time of 0.
     pub fn time(&self, name: &str) -> Option<(u64, Source)> {
         let directive = self.get(name)?;
         let ms = crate::duration::parse_duration(directive.word(0), 1_000)?;

@@ -119,7 +119,7 @@ impl StreamWriter<'_, '_> {
         rule::write(&name, rules, tls, document);
     }
 
-    /// The pool, and rules by name where a map chooses it.
+    /// The pool. If a `map` selects the pool by server name, a rule is added for each name.
     fn target(&mut self, pass: &Directive, rules: &mut Vec<NginxRule>) -> Option<String> {
         let Some(variable) = pass.word(0).strip_prefix('$') else {
             return Some(self.pool(pass.word(0), pass.source));

@@ -8,7 +8,8 @@ use crate::value;
 use super::scope::DirectiveScope;
 use super::tree::Directive;
 
-/// Writes it. `scopes`: the servers, the default one first. Without a certificate the service may not stand.
+/// Writes the `tls` table. `scopes`: the servers, the default server first. Without a certificate, validation removes
+/// the service.
 pub fn write(
     path: &str,
     source: Source,
@@ -56,7 +57,8 @@ pub fn write(
         let reason =
             "clients must show certificates, and the authority that signs them is not named";
         notes.left_out(verify.source, &verify.text(), reason, "`tls.client.ca`");
-        // `check` refuses it, and with it the service: nobody is let in unverified.
+        // Without `ca`, `check` rejects this table, and validation removes the service: no client connects without
+        // verification.
         tls.set_required(
             "client",
             value::table(&[("verify", value::quote("required"))]),
@@ -68,7 +70,7 @@ pub fn write(
     document.push(tls);
 }
 
-/// `ssl_reject_handshake`: what becomes of names that no server has.
+/// `ssl_reject_handshake`: handshakes for unknown server names.
 fn write_unknown_names(
     tls: &mut TomlTable,
     scopes: &[&DirectiveScope<'_>],
@@ -91,7 +93,7 @@ fn write_unknown_names(
     }
 }
 
-/// What one server wants of its clients: where that stands, the authorities, whether it is required, the lists.
+/// How a server verifies its clients: the authorities, whether a certificate is required, and the revocation list.
 #[derive(Clone, PartialEq, Eq)]
 struct ClientVerification {
     ca: String,
@@ -112,7 +114,7 @@ fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, Source)> {
     Some((demand, ca.source))
 }
 
-/// `ssl_verify_client` where no directive names who signs certificates of clients.
+/// `ssl_verify_client` of a server that names no authority for client certificates.
 fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
     let verify = scope.get("ssl_verify_client")?;
     let asks = matches!(verify.word(0), "on" | "optional");
@@ -165,7 +167,7 @@ fn client_verification(
             .map(|(scope, _)| names(scope))
             .collect::<Option<Vec<_>>>()
             .map(|all| all.concat());
-        // Connections without a known name belong to the first server.
+        // Connections without a known name reach the first server.
         match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
             Some(names) => pairs.push(("names", value::quote_all(&names))),
             None => {
@@ -208,7 +210,7 @@ fn certificate_path(file: &str) -> String {
     }
 }
 
-/// Whether the key is where it is looked for.
+/// Whether the key is where Steelyard looks for it.
 fn has_key_beside(file: &str, key: &str) -> bool {
     key.is_empty()
         || key == file

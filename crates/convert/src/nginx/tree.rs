@@ -6,7 +6,7 @@ use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
-/// Directives of one file, with its includes.
+/// The most directives of one file, with its includes.
 pub const MOST: usize = 100_000;
 
 /// A directive, simple or with a block.
@@ -20,7 +20,7 @@ pub struct Directive {
 }
 
 impl Directive {
-    /// Enters it into the ledger.
+    /// Creates the directive and enters it into the ledger.
     fn new(name: String, args: Vec<String>, line: u32, ledger: &mut Ledger) -> Directive {
         let mut out = Directive { name, args, ..Directive::default() };
         (out.source, out.accounts) = ledger.enter(line, &out.text(), out.args.len() + 1);
@@ -28,24 +28,24 @@ impl Directive {
         out
     }
 
-    /// An argument, or nothing.
+    /// An argument by its position, or an empty string.
     pub fn word(&self, at: usize) -> &str {
         self.accounts.mark_read(at + 1);
         self.args.get(at).map_or("", String::as_str)
     }
 
-    /// An argument, or nothing; it does not count as read.
+    /// An argument by its position, or an empty string. The argument does not count as read.
     pub fn peek(&self, at: usize) -> &str {
         self.args.get(at).map_or("", String::as_str)
     }
 
-    /// What stands behind its name.
+    /// All arguments. They count as read.
     pub fn args(&self) -> &[String] {
         self.accounts.mark_read_from(1);
         &self.args
     }
 
-    /// The words behind its name from one on, each of which needs an outcome of its own.
+    /// The arguments from this position on. Each of these words needs its own outcome.
     pub fn options(&self, from: usize) -> impl Iterator<Item = DirectiveOption<'_>> {
         self.accounts.mark_read_from(from + 1);
         self.accounts.account_singly(from + 1);
@@ -56,22 +56,22 @@ impl Directive {
             .map(|(at, text)| DirectiveOption { text, source: self.source.range(at + 1, at + 2) })
     }
 
-    /// It is in what is written, as a part of something else.
+    /// Marks the whole directive as converted, because it is part of another written entry.
     pub fn mark_converted(&self) {
         self.accounts.settle(SourceWords::Whole, NoteKind::Converted);
     }
 
-    /// Whether one of its arguments was looked at; without arguments: whether it is settled.
+    /// Whether any argument was read. Always false without arguments.
     pub fn is_read(&self) -> bool {
         self.accounts.is_read_from(1)
     }
 
-    /// Whether each of its words is accounted for.
+    /// Whether each word has an outcome.
     pub fn is_settled(&self) -> bool {
         self.accounts.is_settled()
     }
 
-    /// What is in its block.
+    /// The directives in its block.
     pub fn inner(&self) -> &[Directive] {
         self.block.as_deref().unwrap_or(&[])
     }
@@ -87,14 +87,14 @@ impl Directive {
     }
 }
 
-/// A word of a directive that is accounted for by itself.
+/// A word of a directive that needs its own outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectiveOption<'d> {
     pub text: &'d str,
     pub source: Source,
 }
 
-/// The directives of a text that begins at a line.
+/// Parses the directives of a text whose first line has this number.
 pub fn parse(text: String, line: u32, notes: &mut ConversionNotes) -> Vec<Directive> {
     Parser::new(text, line).block(0, notes)
 }
@@ -178,7 +178,7 @@ impl Parser {
         out
     }
 
-    /// Up to a space, `;` or `{`; `${name}` and quantifiers of an expression belong to it.
+    /// Reads an unquoted word, up to a space, `;` or `{`. The braces of `${name}` are part of the word.
     fn bare_word(&mut self, first: char) -> String {
         let mut out = String::from(first);
         if first == '\\' {

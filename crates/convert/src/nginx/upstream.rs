@@ -9,7 +9,7 @@ use crate::{duration, value};
 use super::directives;
 use super::tree::Directive;
 
-/// Fills a pool. `port`: the port of servers that name none.
+/// Fills a pool. `port`: the port of servers without one.
 pub fn fill(
     pool: &mut TomlTable,
     upstream: &Directive,
@@ -137,7 +137,7 @@ fn server(
     Some(value::table(&pairs))
 }
 
-/// An option of a server that is a key of ours.
+/// A server parameter with an equivalent key of a Steelyard server.
 fn server_key(name: &str, given: &str) -> Option<(&'static str, String)> {
     Some(match name {
         "weight" => ("weight", given.to_owned()),
@@ -149,7 +149,7 @@ fn server_key(name: &str, given: &str) -> Option<(&'static str, String)> {
     })
 }
 
-/// An address with its port.
+/// An address with its port. `port` applies if the address has none.
 pub fn with_port(text: &str, port: u16) -> String {
     let bare = text.ends_with(']') || !text.contains(':');
     if bare { format!("{text}:{port}") } else { text.to_owned() }

@@ -1,6 +1,7 @@
-//! nginx's variables in the places of our templates.
+//! nginx's variables as placeholders of Steelyard's templates.
 
-/// `https://$host$request_uri` as `https://{host}{path}{query}`; the variable that has no place otherwise.
+/// Converts `https://$host$request_uri` to `https://{host}{path}{query}`. The error names a variable without an
+/// equivalent.
 pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
@@ -23,7 +24,7 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
         }
     }
     literal(rest, &mut out)?;
-    // `?$args` has a `?` already.
+    // The value of `{query}` begins with `?`, so the `?` of `?$args` is removed.
     Ok(out.replace("?{query}", "{query}"))
 }
 

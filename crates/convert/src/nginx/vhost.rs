@@ -18,7 +18,7 @@ pub struct ServerBlock<'t> {
     pub scope: DirectiveScope<'t>,
 }
 
-/// A name of a server, and how early nginx looks at it.
+/// A server name and its position in nginx's order of evaluation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RankedName {
     /// Exact names first, then wildcards from the longest to the shortest.
@@ -29,7 +29,7 @@ pub struct RankedName {
 }
 
 impl<'t> ServerBlock<'t> {
-    /// The first of its names that is one.
+    /// The first name that is a whole host name, without wildcard or expression.
     pub fn first_name(&self) -> Option<&'t str> {
         let names = self
             .directive
@@ -42,7 +42,7 @@ impl<'t> ServerBlock<'t> {
             .find(|name| name.contains('.') && !name.starts_with(['~', '.', '*']))
     }
 
-    /// All of its names.
+    /// All names of the server.
     pub fn names(&self, notes: &mut ConversionNotes) -> Vec<RankedName> {
         let mut out = Vec::new();
         let mut add = |rank, key, text: String| out.push(RankedName { rank, key, text });

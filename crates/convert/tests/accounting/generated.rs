@@ -1,4 +1,4 @@
-//! Files that are put together by chance of the manuals' names, words that directives read, and words that none reads.
+//! Generated files: a random mix of names from the manuals, words that directives read, and garbage.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use super::names::DirectiveNames;
 use super::{forgotten, haproxy, nginx};
 
-/// How many files of a dialect; `STEELYARD_PROVE=1` tries 5,000.
+/// The number of files for each dialect. `STEELYARD_PROVE=1` tries 5,000.
 fn cases() -> u32 {
     if std::env::var_os("STEELYARD_PROVE").is_some() { 5_000 } else { 200 }
 }
 
-/// One line by chance: which name, which words, where.
+/// A random line: the indices of its name, its words and its place.
 type ChosenLine = (prop::sample::Index, Vec<prop::sample::Index>, prop::sample::Index);
 
 fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
@@ -24,7 +24,7 @@ fn lines() -> impl Strategy<Value = Vec<ChosenLine>> {
     )
 }
 
-/// Words that are read, and some that are garbage.
+/// A random choice of words that directives read, and garbage.
 fn words(chosen: &[prop::sample::Index], known: &[&str]) -> String {
     let garbage = ["ä", "-1", "99999999999", "[::1]:8080", "unix:/run/x", "%[src]"];
     let all = [known, &garbage].concat();

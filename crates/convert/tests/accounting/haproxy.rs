@@ -1,4 +1,4 @@
-//! Every keyword of HAProxy's manual, in every section where it may stand, with as few and as many arguments as it takes.
+//! Every keyword of HAProxy's manual, in every section that allows it, with few and with many arguments.
 
 use convert::dialect::Dialect;
 
@@ -19,7 +19,7 @@ fn words(arity: usize, rotate: usize) -> String {
     words.join(" ")
 }
 
-/// A file with a line in a section; the rest of it can be carried over.
+/// A file with this line in a section. Everything else in the file can be carried over.
 fn file(section: &str, line: &str, bind: &str, server: &str) -> HaproxyFile {
     let mut text = String::new();
     let mut at = 0;
@@ -48,7 +48,7 @@ fn file(section: &str, line: &str, bind: &str, server: &str) -> HaproxyFile {
     HaproxyFile { text, line: u32::try_from(at).unwrap() }
 }
 
-/// The files in which a name is tried with a number of arguments.
+/// The files that test a name with this number of arguments.
 fn files(row: &DirectiveName, arity: usize, rotate: usize) -> Vec<HaproxyFile> {
     let name = row.columns[1].as_str();
     let line = format!("{name} {}", words(arity, rotate));

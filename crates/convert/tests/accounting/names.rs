@@ -1,4 +1,4 @@
-//! The directives that a manual lists, with how many arguments they take and what is expected to become of them.
+//! The directives of a manual, with their numbers of arguments and their expected outcomes.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ pub struct DirectiveName {
     pub columns: Vec<String>,
     pub least: usize,
     pub most: usize,
-    /// Columns behind the arguments: form or none, topic.
+    /// Columns after the arguments: form or none, topic.
     pub rest: Vec<String>,
-    /// What is expected to become of it, with as few arguments as it takes.
+    /// The expected outcome with the fewest arguments.
     pub outcome: String,
 }
 
@@ -25,7 +25,7 @@ impl DirectiveName {
         self.columns.last().map_or("", String::as_str).split(',').collect()
     }
 
-    /// How many arguments it is tried with: as few as it takes, as many as it takes, and one more.
+    /// The numbers of arguments to test: the fewest, the most, and one more.
     pub fn arities(&self) -> Vec<usize> {
         let mut arities = vec![self.least, self.most, self.most + 1];
         arities.dedup();
@@ -33,7 +33,7 @@ impl DirectiveName {
     }
 }
 
-/// A list of names; the first line of its file has the titles.
+/// A list of names. The first line of its file has the titles.
 #[derive(Debug)]
 pub struct DirectiveNames {
     file: PathBuf,
@@ -42,7 +42,7 @@ pub struct DirectiveNames {
 }
 
 impl DirectiveNames {
-    /// `before`: how many columns stand before the arguments.
+    /// `before`: the number of columns before the arguments.
     pub fn read(file: &str, before: usize) -> DirectiveNames {
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/names").join(file);
         let text = std::fs::read_to_string(&file).unwrap();
@@ -59,7 +59,8 @@ impl DirectiveNames {
         DirectiveNames { rows: rows.collect(), file, title }
     }
 
-    /// Compares what became of each name with what is expected. With `UPDATE_EXPECT` the file is written anew instead.
+    /// Compares the outcome of each name with the expected outcome. With `UPDATE_EXPECT` the file is overwritten
+    /// instead.
     pub fn check_outcomes(mut self, found: impl Fn(&DirectiveName) -> &'static str) {
         let mut wrong = String::new();
         let mut silent = String::new();
@@ -69,8 +70,8 @@ impl DirectiveNames {
                 writeln!(wrong, "{:?}: {outcome}, not {}", row.columns, row.outcome).unwrap();
                 outcome.clone_into(&mut row.outcome);
             }
-            // Who may come in, who is who and what is encrypted is reported, whatever is made of it. A fetch alone does
-            // nothing: its condition may be one that nothing here meets.
+            // Directives about access, TLS, identity and forwarding must never count as not needed. A fetch is exempt,
+            // because a criterion has no effect without a rule that uses it.
             let guards = ["access", "tls", "identity", "forwarding"].contains(&row.topic())
                 && row.columns[0] != "fetch";
             if guards && outcome == "not-needed" {

@@ -1,11 +1,11 @@
-//! Every directive of nginx's index, in every place where it may stand, with as few and as many arguments as it takes.
+//! Every directive of nginx's index, in every context that allows it, with few and with many arguments.
 
 use convert::dialect::Dialect;
 
 use super::names::{DirectiveName, DirectiveNames};
 use super::{forgotten, outcome};
 
-/// A file of a directive that stands on a line of its own, and that line.
+/// A file with the tested directive on a line of its own, and the number of that line.
 struct NginxFile {
     text: String,
     line: u32,
@@ -15,7 +15,7 @@ struct NginxFile {
 pub const ARGUMENTS: [&str; 10] =
     ["on", "10.0.0.1", "30s", "$host", "/x", "a", "zone=one:1m", "200", "~x", "default"];
 
-/// A directive in one of the places where it may stand.
+/// A file with the directive in this context. `None` for an unknown context.
 fn file(row: &DirectiveName, context: &str, arity: usize, rotate: usize) -> Option<NginxFile> {
     let name = &row.columns[0];
     let words: Vec<&str> =
@@ -58,7 +58,7 @@ fn file(row: &DirectiveName, context: &str, arity: usize, rotate: usize) -> Opti
     Some(NginxFile { text: format!("{before}\n{directive}\n{after}\n"), line: 2 })
 }
 
-/// The places where it may stand.
+/// The contexts that allow the directive.
 fn contexts(row: &DirectiveName) -> Vec<&str> {
     let mut contexts = row.contexts();
     if contexts.contains(&"stream") {

@@ -38,7 +38,7 @@ const HAPROXY: &[ConversionCase] = &[
         "when = { not = { client = \"10.0.0.1\" } } deny = true",
         false,
     ),
-    // Access that cannot be expressed is closed.
+    // A denial is widened if its condition cannot be expressed.
     ("http-request deny if { path -f /x }", "deny = true", true),
     ("http-request deny unless { src -f /x }", "deny = true", true),
     ("http-request deny if unheard_of", "deny = true", true),
