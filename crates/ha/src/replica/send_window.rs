@@ -36,10 +36,10 @@ struct SentDatagram {
     places: Vec<u64>,
 }
 
-/// What became of packets in flight.
+/// The outcome of packets in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryReport {
-    /// Places to send again.
+    /// Places to retransmit.
     pub lost: Vec<u64>,
     /// Places that arrived in time.
     pub timely: u64,

@@ -14,9 +14,9 @@ use super::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use crate::advert::{RESIGNED, VrrpAdvertisement};
 
 impl VrrpStateMachine {
-    /// Whether an advertisement is ignored because it has none of our addresses: it belongs to another group with the
-    /// same number (RFC 9568 §7.1). With some of ours the sender is a member of this group with a different
-    /// configuration. It is not ignored, because two members must not answer for one address.
+    /// Whether an advertisement is ignored because it has none of this group's addresses: it belongs to another group
+    /// with the same number (RFC 9568 §7.1). An advertisement with some of them comes from a member of this group with
+    /// a different configuration. It is not ignored, because two members must not answer for one address.
     pub(super) fn has_foreign_addresses(
         &mut self,
         now: MonotonicTime,

@@ -166,7 +166,7 @@ fn who_reaches_less_gives_up_and_does_not_take_it_back() {
         run(&mut machine, ms, ms + 100);
     }
     assert_eq!(machine.state(), VrrpState::Standby);
-    // When the reach is equal again, its priority counts.
+    // Once the reach is equal, the priority decides.
     for ms in (2_000..3_000).step_by(100) {
         machine.receive(at(ms), OTHER, &advert(100), &mut out);
         machine.update_peer(at(ms), holds(100), &mut out);
