@@ -106,7 +106,7 @@ async fn serve(remote: &RemoteApiConfig, context: &Arc<ApiContext>) {
         }
     };
     tokio::select! {
-        // This ends only when the listening socket fails; the caller opens it again.
+        // This future ends only when the listening socket fails; the caller reopens the socket.
         _ = async { axum::serve(door, service).await } => {}
         () = renew => {}
     }

@@ -21,7 +21,7 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// The tokens of the file. The file is read again only if it has changed.
+    /// The tokens of the file, which is read only if it has changed.
     pub fn refresh(&mut self, file: Option<&Path>, events: &EventLog) -> &[ApiToken] {
         let Some(file) = file else {
             *self = TokenFile::default();

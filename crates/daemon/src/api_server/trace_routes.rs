@@ -87,7 +87,8 @@ pub(super) async fn explain_stored(
     .await
 }
 
-/// Opens a capture that this daemon wrote. Ownership is checked again: another file may have its name by now.
+/// Opens a capture that this daemon wrote. Ownership is checked a second time, because another file may have replaced
+/// the capture.
 fn capture_path(file: &Path) -> std::io::Result<File> {
     files::owned_file::open(file)?.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }

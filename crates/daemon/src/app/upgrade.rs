@@ -23,7 +23,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-/// The socket by which a daemon is asked to hand over, beside its control socket.
+/// The socket for handover requests, beside the control socket.
 pub fn socket_beside(control: &Path) -> PathBuf {
     let mut path = control.as_os_str().to_owned();
     path.push(".upgrade");

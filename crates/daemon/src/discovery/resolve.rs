@@ -76,7 +76,7 @@ where
                 names.update_names(&snapshot, clock());
             }
             Some(done) = under_way.join_next() => {
-                // A look-up that panicked has no name; the next snapshot starts it again.
+                // A look-up that panicked returns no name; the next snapshot restarts it.
                 let Ok((name, answer)) = done else { continue };
                 for resolution in names.handle_answer(&name, answer, &control.state(), clock()) {
                     control.report_resolution(resolution).await;
@@ -183,7 +183,7 @@ fn resolution_change(
     Some(ServerResolution { server: facts.id, result: resolved })
 }
 
-/// The delay until the next look-up. A name that never resolved keeps its server down, so it is looked up often.
+/// The delay until the next look-up. A server whose name was never resolved is down, so its name is looked up often.
 fn interval(failures: u32, lost: bool) -> Duration {
     let factor = 2u32.saturating_pow(failures.saturating_sub(1));
     match (failures, lost) {

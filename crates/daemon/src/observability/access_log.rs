@@ -87,7 +87,7 @@ impl AccessLogger {
             .name("access-log".into())
             .spawn(move || {
                 writer.run(&inbox);
-                // The receiver is gone if the caller no longer waits for the end.
+                // The receiver no longer exists if the caller has stopped waiting.
                 let _ = end.send(());
             })
             .map_err(AccessLogOpenError::Thread)?;
@@ -118,7 +118,7 @@ impl AccessLogger {
         false
     }
 
-    /// Closes and opens the target again, as after a rotation (SIGUSR1). The old one is used until the new one is open.
+    /// Closes and reopens the target, as after a rotation (SIGUSR1). The old target is used until the new one is open.
     pub fn reopen(&self) {
         // Release pairs with the Acquire of the writer's thread, here and in `stop`.
         self.shared.reopen.store(true, Ordering::Release);

@@ -95,7 +95,7 @@ impl CaptureController {
         let nothing = watch.ports.is_empty();
         let mut thread = lock(&self.thread);
         if nothing {
-            // When the command sender is gone, the thread writes what it has, and ends.
+            // When the command sender is dropped, the thread writes its packets and ends.
             *thread = None;
             return;
         }

@@ -181,7 +181,7 @@ fn add_state_time(
     }
 }
 
-/// A record's rows, except those of packets.
+/// The rows of a record, except packet rows.
 fn rows(
     snapshot: &WorkerSnapshot,
     old: &CounterSample,

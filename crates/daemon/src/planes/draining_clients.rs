@@ -73,7 +73,7 @@ pub async fn run(
     }
 }
 
-/// One count: what is known at once, and the tables that are still to be read.
+/// One count: the part that is available at once, and the tables that must still be read.
 struct ClientCount {
     remaining: HashMap<ServerId, RemainingClients>,
     tables: Vec<TableCount>,

@@ -45,7 +45,7 @@ pub enum ControlCommand {
     Patch(Box<ConfigPatch>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
     /// Plan a configuration: its text, its file.
     Plan(String, String, oneshot::Sender<Result<PlanOutcome, ApplyError>>),
-    /// Activate an older generation: its number, whether to save it, who asks.
+    /// Activates an older generation: its number, whether to save it, and the requester.
     Rollback(
         Option<u64>,
         Option<bool>,
@@ -60,7 +60,7 @@ pub enum ControlCommand {
         Box<ServerCommandRequest>,
         oneshot::Sender<Result<ServerCommandOutcome, ServerCommandError>>,
     ),
-    /// Undo an order: its number in the audit log, who asks.
+    /// Undoes an order: its number in the audit log, and the requester.
     Undo(Option<u64>, ChangeOrigin, oneshot::Sender<Result<UndoOutcome, UndoError>>),
     /// The record of orders, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<AuditExcerpt>),
@@ -144,7 +144,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Apply(Box::new(change), back)).await?
     }
 
-    /// Changes one object of the configuration that is active by then, completely or not at all.
+    /// Changes one object of the then active configuration, completely or not at all.
     ///
     /// # Errors
     /// As `apply`, and when there is no such object.
@@ -301,7 +301,7 @@ impl ControlHandle {
         self.request(ControlCommand::HandOver).await?
     }
 
-    /// The takeover has failed: changes are possible again.
+    /// Makes changes possible after a failed takeover.
     pub async fn cancel_hand_over(&self) {
         let _ = self.commands.send(ControlCommand::CancelHandOver).await;
     }
@@ -316,8 +316,8 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::Ejections(ejections)).await;
     }
 
-    /// Begins the shutdown; returns when no new connection is accepted, with the time that exchanges may take. The
-    /// caller waits for them.
+    /// Begins the shutdown. Returns once no new connection is accepted, with the time that exchanges may take. The
+    /// caller waits for the exchanges.
     ///
     /// # Errors
     /// The daemon is stopping already.

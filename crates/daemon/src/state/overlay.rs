@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::origin::ChangeOrigin;
 use crate::state::server_text::format_address;
 
-/// Limits the servers of all pools together, whatever their source, to the number that one file may hold.
+/// The limit of servers in all pools together, regardless of their source: the number that one file may have.
 pub const SERVERS: usize = 10_000;
 
 /// Differences from the file.

@@ -66,7 +66,7 @@ pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<P
     }
 }
 
-/// The certificates to order, each once, whichever services use it.
+/// The certificates to order, each once, regardless of how many services use it.
 fn wanted_certificates(config: &Config) -> BTreeMap<String, AcmeConfig> {
     let all = config.services.values().filter_map(|service| service.tls.as_ref()?.acme.as_ref());
     all.map(|acme| (paths::key(acme), acme.clone())).collect()

@@ -78,7 +78,7 @@ impl CertificateStore {
         }
     }
 
-    /// Loads the files of a configuration; what is active and unchanged on disk is reused.
+    /// Loads the files of a configuration. Active certificates whose files are unchanged are reused.
     ///
     /// # Errors
     /// A file is missing or no good. Nothing has changed.

@@ -24,7 +24,7 @@ const FIRST: i32 = 3;
 /// How long a message may wait for a systemd that is busy.
 /// The message is lost then; the daemon must not wait for its supervisor.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
-/// Bounds the number of inherited descriptors; a larger number is taken for an error.
+/// The limit of inherited descriptors; a larger number counts as an error.
 const MOST: i32 = 65_536;
 
 /// The way to systemd; cheap to clone.

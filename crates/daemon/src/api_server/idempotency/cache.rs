@@ -46,7 +46,7 @@ pub enum KeyLookup {
     InProgress,
     /// The key belongs to another request.
     KeyReused,
-    /// Only pending requests are left, and those cannot be evicted.
+    /// All entries belong to pending requests, which cannot be evicted.
     Full,
 }
 
@@ -91,7 +91,7 @@ impl IdempotencyCache {
         KeyLookup::New
     }
 
-    /// Records how a request ended. `None`: nothing was changed, and the same request may be tried again.
+    /// Records the response of a request. `None`: nothing was changed, and the client may retry the same request.
     pub fn finish_request(
         &mut self,
         key: &IdempotencyKey,

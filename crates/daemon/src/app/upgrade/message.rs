@@ -25,7 +25,7 @@ const BYTES: u32 = 64 << 20;
 pub enum UpgradeMessage {
     /// The new one would take over.
     Hello { version: u32, pid: u32 },
-    /// What the new process starts with; the sockets follow.
+    /// The initial state of the new process; the sockets follow.
     Offer(Box<UpgradeOffer>),
     /// It may not: why.
     Refused(String),
@@ -35,8 +35,8 @@ pub enum UpgradeMessage {
     Leaving,
     /// It took too long: it must go away.
     TooLate,
-    /// What the old process still drains, sent until it ends. A new process that does not know this message has closed
-    /// the connection.
+    /// The connections that the old process still drains, sent until it ends. A new process that does not support this
+    /// message has closed the connection.
     Remains {
         connections: u64,
         /// Exchanges and `tcp` connections under way.

@@ -20,8 +20,8 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// From the offer until the new process must be ready.
 /// A large configuration loads and its certificates are read within seconds; nothing can be changed meanwhile.
 pub const READY_WITHIN: Duration = Duration::from_secs(60);
-/// After a failed accept: descriptors may be short for a moment.
-/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
+/// The pause after a failed accept, because descriptors may be short for a moment. A tenth of a second prevents a busy
+/// loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves takeover attempts, one after another, until one succeeds; then reports it on `handed`. `takes_over` is true
@@ -49,7 +49,7 @@ pub async fn serve_takeover(
     }
 }
 
-/// Handles one attempt; `Some`: the process that has taken over, and the connection to it.
+/// Handles one takeover attempt. Returns the process that has taken over and the connection to it.
 pub(super) async fn handle_attempt(
     mut stream: UnixStream,
     control: &ControlHandle,

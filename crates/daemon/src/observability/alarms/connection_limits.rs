@@ -35,7 +35,7 @@ struct ConnectionLimitCounts {
 }
 
 impl ConnectionLimitAlarms {
-    /// Compares with what was logged, and logs what is new.
+    /// Logs the differences from the alarms logged so far.
     pub(super) fn look(
         &mut self,
         events: &EventLog,

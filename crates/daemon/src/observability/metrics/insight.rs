@@ -50,7 +50,7 @@ pub(super) fn encode(
     seconds(to, "steelyard_packet_insight_time", Some(Unit::Seconds), help, time)
 }
 
-/// How much is sampled, and what is not.
+/// Encodes the sampling rate, and the connections that were sampled incompletely.
 fn encode_sampling(
     totals: &FlowSampleTotals,
     view: &PacketPlaneView,

@@ -27,7 +27,7 @@ pub const MANY: usize = 2_000;
 pub struct CounterSample {
     pub at: Instant,
     pub services: HashMap<ServiceId, ServiceTotals>,
-    /// Servers; those without new requests share their sums with the previous sample.
+    /// Totals by server. Servers without new requests share their totals with the previous sample.
     pub servers: HashMap<ServerId, Arc<ServerTotals>>,
     pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.

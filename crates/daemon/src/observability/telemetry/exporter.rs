@@ -83,7 +83,7 @@ fn report_export_state(
     }
 }
 
-/// What happened since the last export.
+/// The events since the last export, as log records.
 fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Value> {
     let mut records = Vec::new();
     loop {

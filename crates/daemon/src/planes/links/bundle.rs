@@ -30,7 +30,7 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::util::event::EventLog;
 use crate::util::random_seed::random_seed;
 
-/// What a bundle needs.
+/// The dependencies of a bundle.
 pub(super) struct BundleContext<'a> {
     /// To ask the kernel.
     pub kernel: &'a KernelNetlink,
@@ -228,7 +228,7 @@ impl ActiveBundle {
         least
     }
 
-    /// Writes what follows from the state of the links.
+    /// Writes the results of the links' states.
     fn write(&mut self, tools: &BundleContext<'_>) {
         let Some(ends) = self.ends else { return };
         let turn = |track: &LinkTracker| ScheduledLink {

@@ -26,7 +26,7 @@ const LAST_ROUNDS: usize = 4_096;
 /// The number of the bell among the events.
 const MAILBOX_TOKEN: u64 = u64::MAX;
 
-/// Answers queries until it is asked to end.
+/// Answers queries until it is stopped.
 pub(super) fn run(
     seat: &WorkerMailbox,
     shared: &Arc<NameServerState>,

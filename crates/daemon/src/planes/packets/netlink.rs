@@ -234,7 +234,7 @@ impl KernelNetlink {
                 with_timeout(self.used(ifindex, ip)).await
             }
         };
-        // A failed request leaves the neighbour unknown, which is what the state shows.
+        // A failed request leaves the neighbour unknown, and the state shows this.
         drop(done);
     }
 

@@ -104,7 +104,7 @@ impl UplinkProber {
         Ok(UplinkProber { token, route: way, to, limit, kind, replies: heard })
     }
 
-    /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
+    /// Sends a probe. A send error is ignored, because the probe then counts as unanswered.
     pub fn send_probe(&mut self, number: u16) {
         match &mut self.kind {
             UplinkProbeMethod::Echo(socket, _) => {

@@ -21,7 +21,7 @@ use super::paths;
 use crate::state::ControlHandle;
 use crate::state::acme_proof::AcmeProof;
 
-/// Limits the wait for validation, and again for the certificate.
+/// The limit of the wait for validation, and of the later wait for the certificate.
 const RETRY_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 /// Bytes of an account's file.
 const ACCOUNT_BYTES: u64 = 64 * 1024;
@@ -237,7 +237,7 @@ fn is_unknown_account(error: &Error) -> bool {
     kind == Some("urn:ietf:params:acme:error:accountDoesNotExist")
 }
 
-/// An error in the authority's words.
+/// An error as the authority describes it.
 fn error_text(error: &Error) -> String {
     match error {
         Error::Api(problem) => problem_text(problem),

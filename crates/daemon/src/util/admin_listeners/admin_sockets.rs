@@ -57,7 +57,7 @@ impl AdminSockets {
         open.iter().filter_map(copy).collect()
     }
 
-    /// Stops accepting: another process has taken over.
+    /// Stops accepting, because another process has taken over.
     pub fn stop_accepting(&self) {
         lock_sockets(&self.open).clear();
         self.closed.send_replace(true);

@@ -12,7 +12,7 @@ pub(crate) enum FramingTracker {
     Head(PartialHead),
     /// Within a body, with this many bytes left.
     Body(u64),
-    /// Not parsed any more: a chunked body ends its connection.
+    /// No longer parsed: the connection ends after a chunked body.
     Untracked,
 }
 

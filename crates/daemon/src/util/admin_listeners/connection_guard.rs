@@ -178,7 +178,7 @@ impl<S> GuardedConnection<S> {
                     self.in_head = true;
                     self.head_since = self.last_activity;
                 }
-                // Clients that read their response are evicted after those that do not.
+                // A client that reads its response is evicted later than one that does not.
                 (Some(AdmissionPhase::Idle), false) => {
                     self.in_head = false;
                     self.slot.set_phase(AdmissionPhase::Idle);

@@ -80,7 +80,7 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// Interfaces that send packets and whose drivers lose what XDP programs in native mode send.
+    /// Interfaces that send packets and whose drivers lose the packets that XDP programs in native mode send.
     fn find_lossy_interfaces(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let links = self.hops.all_links();
         let via = |ip| match self.hops.route(ip) {

@@ -13,7 +13,7 @@ use crate::planes::packets::netlink::AssignedAddress;
 use crate::util::event::EventLevel;
 
 impl VrrpGroup {
-    /// What the dead-man timer's gate blocks: the addresses, and the virtual router's MAC address.
+    /// The addresses and the virtual router's MAC address, which the gate of the dead-man timer blocks.
     pub fn gated_addresses(&self) -> Vec<IpAddr> {
         let gated = self.config.dead_man.is_some() && !self.has_preexisting_addresses;
         let all = self

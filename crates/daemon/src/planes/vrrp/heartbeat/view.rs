@@ -38,7 +38,7 @@ pub struct HeartbeatView {
     pub reach: Option<ReachScore>,
     /// The other member has reached more for long enough.
     pub behind: bool,
-    /// Heartbeats that did not know this process.
+    /// Heartbeats that did not yet carry this process's session.
     pub introductions: u64,
     /// Processes of the other member that were heard.
     pub sessions: u64,

@@ -16,7 +16,7 @@ const PREFIX: &str = "steelyard/";
 
 pub struct EtcdLock {
     members: Vec<WitnessHttpClient>,
-    /// The member that is asked.
+    /// The etcd member that receives the requests.
     current_member: usize,
     key: String,
     holder: String,
