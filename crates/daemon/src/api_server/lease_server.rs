@@ -38,7 +38,7 @@ impl LeaseServer {
     /// Gives a name to a holder, and for how long, or takes it back.
     ///
     /// # Errors
-    /// It is not given.
+    /// The lease is not granted.
     pub(super) fn request_lease(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ mod tests {
         let state = scratch.path().to_owned();
         let order = |holds| LeaseOrder { holder: "left".into(), ticket: 1, holds, lease_ms: 3_000 };
         let first = LeaseServer::new(Some(state.clone()));
-        // Nothing was given yet: one that follows need not wait.
+        // No lease was granted yet, so the next process need not wait.
         assert!(LeaseServer::new(Some(state.clone())).request_lease("a", &order(false)).is_ok());
         assert!(
             first.request_lease("a", &order(false)).is_ok()

@@ -1,6 +1,7 @@
 //! How many requests one client may send over TCP: a bucket of a fixed size for each address, refilled with time.
 //!
-//! Time goes in; it reads no clock. An IPv6 client is its /64, since one machine has all of it.
+//! The caller passes the time; this module reads no clock. An IPv6 client is its /64, because one machine has all of
+//! its addresses.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

@@ -65,7 +65,7 @@ impl ControlActor {
         self.publish_changes(&before);
     }
 
-    /// The last clients of these servers have gone.
+    /// The last clients of these servers have disconnected.
     pub(super) fn finish_quiesce(&mut self, servers: &[ServerId]) {
         let now = SystemTime::now();
         let due = servers.iter().filter_map(|id| {

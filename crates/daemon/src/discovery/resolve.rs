@@ -38,7 +38,7 @@ pub const LOOKUPS: usize = 16;
 /// A tenth spreads the lookups of names that were configured together.
 const JITTER: u64 = 10;
 
-/// Resolves until the daemon is gone, with the system's resolver.
+/// Resolves names with the system's resolver, until the daemon stops.
 pub async fn run(control: ControlHandle) {
     run_with(control, |name: String| async move {
         let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;

@@ -92,7 +92,7 @@ pub fn new_prober() -> io::Result<(Prober, ConnectObserver)> {
 }
 
 impl Prober {
-    /// Probes until the daemon is gone or this is dropped.
+    /// Runs health checks until the daemon stops or this value is dropped.
     pub async fn run(self, control: ControlHandle) {
         let Prober { mailbox, observations, counts, evidence: board } = self;
         let events = control.events().clone();

@@ -43,7 +43,7 @@ const SOON: Duration = Duration::from_secs(60);
 /// The limit of stored alarms. Further alarms are not stored, so they may be logged repeatedly.
 const REMEMBERED: usize = 10_000;
 
-/// Looks until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(vitals: Arc<ReportSources>) {
     let mut alarms = HeadroomAlarms::default();
     let mut ending = CertificateExpiryAlarms::default();

@@ -1,6 +1,6 @@
 //! Telemetry: spans of exchanges and events for an OpenTelemetry collector.
 //!
-//! What a collector does not take in time is dropped and counted: nothing waits for it.
+//! Data that a collector does not accept in time is dropped and counted; no other task waits for it.
 
 pub mod exporter;
 mod otlp_client;

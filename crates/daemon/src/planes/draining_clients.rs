@@ -29,7 +29,7 @@ const CPU_SHARE: u32 = 20;
 /// Slices of a table that are counted before others have their turn.
 const SLICES: usize = 64;
 
-/// Counts until the daemon is gone; `clock` is the workers' own, which affinity tables remember clients by.
+/// Counts until the daemon stops. `clock`: the workers' clock, whose times the affinity tables store.
 pub async fn run(
     control: ControlHandle,
     packets: watch::Receiver<Arc<PacketPlaneView>>,

@@ -1,7 +1,7 @@
 //! The handle by which the rest of the daemon sends commands and reads the active state.
 //!
-//! Cheap to clone. Commands go to one task (the control actor) that carries them out one after the other; reading costs
-//! an atomic load and disturbs nobody.
+//! Cheap to clone. Commands are sent to one task (the control actor), which executes them one after the other. Reading
+//! costs an atomic load and blocks no other task.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -67,7 +67,7 @@ pub enum ControlCommand {
     /// An answer of a discovery source.
     Discovery(DiscoveryResult),
     Tick,
-    /// The last clients of these servers have gone.
+    /// The last clients of these servers have disconnected.
     ClientsGone(Vec<ServerId>),
     /// The result of health checks.
     HealthReport(HealthReport),
@@ -260,14 +260,14 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::Tick).await;
     }
 
-    /// Reports that the last clients of quiesced servers have gone.
+    /// Reports that the last clients of quiesced servers have disconnected.
     pub async fn report_clients_gone(&self, servers: Vec<ServerId>) {
         let _ = self.commands.send(ControlCommand::ClientsGone(servers)).await;
     }
 
-    /// Reports a judgement; waits only while very many orders are waiting. Of a server that is gone it is ignored.
+    /// Sends a health report. Waits only while the command queue is full. A report about a removed server is ignored.
     pub async fn report_health(&self, verdict: HealthReport) {
-        // A daemon on its way out has no use for it.
+        // A daemon that is stopping does not need the report.
         let _ = self.commands.send(ControlCommand::HealthReport(verdict)).await;
     }
 
@@ -306,7 +306,7 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::CancelHandOver).await;
     }
 
-    /// Gives servers other shares of the work; servers that are gone are passed over.
+    /// Sets the weight shares of servers; removed servers are skipped.
     pub async fn set_weight_shares(&self, shares: Vec<(ServerId, Option<WeightShare>)>) {
         let _ = self.commands.send(ControlCommand::WeightShares(shares)).await;
     }

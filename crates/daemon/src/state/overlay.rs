@@ -1,5 +1,5 @@
-//! Servers that differ from the file: added and removed by operators, found by service discovery. Pure: a checked
-//! configuration goes in, the one to activate comes out.
+//! Servers that differ from the file: operators add and remove them, or service discovery finds them. Pure: the input
+//! is a checked configuration, the output is the configuration to activate.
 
 use std::collections::HashSet;
 use std::sync::Arc;

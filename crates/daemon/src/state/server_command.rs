@@ -174,7 +174,7 @@ pub enum SaveError {
         #[source]
         source: std::io::Error,
     },
-    /// The text has no place for it.
+    /// The command cannot be written into the text.
     #[error(transparent)]
     Edit(#[from] EditError),
 }

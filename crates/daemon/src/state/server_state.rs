@@ -112,7 +112,7 @@ pub fn apply_command(
             facts.overrides.quiesce = None;
         }
         OperatorCommand::Quiesce(limit) => {
-            // The last order counts: one that drained it, or took it out, is over.
+            // The last order counts: a quiesce ends an earlier drain or disable.
             facts.overrides.admin = admin(AdminState::Enabled);
             facts.overrides.quiesce = Some(QuiescePeriod { until: now + limit, by, at: now });
         }
@@ -164,7 +164,7 @@ pub fn apply_clock_step(old: &ServerFacts, step: ClockStep, now: SystemTime) -> 
     facts
 }
 
-/// After the last of its clients has gone: a quiesce becomes a drain. `None`: it is not quiesced.
+/// The state after the last client has disconnected: a quiesce becomes a drain. `None`: the server is not quiesced.
 pub fn apply_clients_gone(old: &ServerFacts, now: SystemTime) -> Option<ServerFacts> {
     let mut facts = old.clone();
     end_quiesce(&mut facts, now, |_| true);

@@ -21,7 +21,7 @@ use crate::state::ControlHandle;
 use renewal::RenewalJob;
 use status::AcmeOrders;
 
-/// Follows the snapshots until the daemon is gone.
+/// Follows the snapshots until the daemon stops.
 pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<PathBuf>) {
     // Without a state directory nothing is ordered; such a configuration has been rejected before.
     let Some(state) = state else { return };

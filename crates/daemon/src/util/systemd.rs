@@ -21,8 +21,8 @@ use crate::util::listeners::{SocketStore, fd_store_address};
 /// The first descriptor that is handed over.
 /// SD_LISTEN_FDS_START of sd_listen_fds(3).
 const FIRST: i32 = 3;
-/// How long a message may wait for a systemd that is busy.
-/// The message is lost then; the daemon must not wait for its supervisor.
+/// The limit of the wait for a busy systemd. After the limit the message is lost, because the daemon must not wait for
+/// its supervisor.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
 /// The limit of inherited descriptors; a larger number counts as an error.
 const MOST: i32 = 65_536;

@@ -1,5 +1,5 @@
-//! What is remembered of requests with keys: so many, so large, for so long. Time goes in; it reads no clock and carries
-//! nothing out.
+//! The stored responses of requests with idempotency keys, bounded in number, size and time. The caller passes the
+//! time; this module reads no clock and executes no request.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct CachedResponse {
 pub enum KeyLookup {
     /// It is carried out.
     New,
-    /// It was: this is the answer.
+    /// The request was carried out, with this response.
     Cached(CachedResponse),
     /// It is being carried out.
     InProgress,

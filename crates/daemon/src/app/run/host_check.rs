@@ -31,7 +31,7 @@ pub trait HostEnvironment {
     fn has_program(&self, path: &Path) -> bool;
 }
 
-/// The one that this process runs on.
+/// The host on which this process runs.
 #[derive(Clone, Copy, Debug)]
 pub struct ThisHost;
 

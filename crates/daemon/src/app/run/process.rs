@@ -258,7 +258,7 @@ async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     let connections = u64::from(open.connections);
     let exchanges = u64::from(open.exchanges);
     let Some(stream) = line else { return };
-    // One that does not listen is of another release, or gone.
+    // A process that does not read is of another release, or has ended.
     if message::send_message(stream, &UpgradeMessage::Remains { connections, exchanges })
         .await
         .is_err()

@@ -44,7 +44,7 @@ impl Successor {
                     if takes_over.load(Ordering::Relaxed) {
                         self.deadline = Instant::now() + POLL_INTERVAL;
                     } else {
-                        // One that is gone by now is waited for all the same.
+                        // A process that has ended by now is also waited for.
                         self.killed = self.child.start_kill().is_ok();
                         self.deadline = Instant::now() + POLL_INTERVAL;
                     }

@@ -89,7 +89,7 @@ pub(super) async fn run_program(
     })
     .await;
     if let Some(group) = group {
-        // The group is the program's own: its number is not given away before we have waited for its leader.
+        // The group is the program's own: its number is not reused before its leader has been reaped.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let left = silent.is_none() && timeout(SETTLE, &mut streams).await.is_err();

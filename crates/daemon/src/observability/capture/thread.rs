@@ -64,7 +64,7 @@ pub struct CaptureProgress {
     pub active_rules: Mutex<Vec<String>>,
 }
 
-/// Runs until the command sender is gone.
+/// Runs until the command sender is dropped.
 pub fn run(
     orders: &Receiver<CaptureThreadCommand>,
     place: Option<PathBuf>,

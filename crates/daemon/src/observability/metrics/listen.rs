@@ -38,7 +38,7 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
 /// The delay between two attempts to open a port. A port that another process releases is opened within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Serves as configured until the daemon is gone.
+/// Serves as configured until the daemon stops.
 pub async fn run(vitals: Arc<ReportSources>) {
     let mut snapshots = vitals.control.watch();
     loop {

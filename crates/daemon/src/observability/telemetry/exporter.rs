@@ -16,7 +16,7 @@ use crate::util::event::{DaemonEvent, EventLog};
 /// Spans are sent in batches of this time, so that a collector gets few requests.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Sends until the daemon is gone.
+/// Exports until the daemon stops.
 pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     let events = control.events().clone();
     let mut told = events.follow();

@@ -272,7 +272,7 @@ impl ActiveBundle {
         }
     }
 
-    /// Packets that were given to a link which has none from now on may wait there for its next hop.
+    /// Drops packets that still wait for a next hop's link address on links that are no longer alive.
     fn flush_dead_links(&self, before: Option<&BundleEntry>, tools: &BundleContext<'_>) {
         let Some((before, now)) = before.zip(self.written.as_ref()) else { return };
         for (old, new) in before.members.iter().zip(&now.members) {

@@ -99,7 +99,7 @@ impl DelayEqualizer {
         &self.shared.counts
     }
 
-    /// Whether it works still: a socket of an interface that is gone does not.
+    /// Whether the equalizer still works. The socket of a removed interface does not.
     pub fn is_alive(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
@@ -153,7 +153,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Shar
     }
 }
 
-/// Reads the waiting frames; returns their number, or `None` if the interface is gone.
+/// Reads the waiting frames. Returns their number, or `None` if the interface was removed.
 fn receive_frames(
     socket: &OwnedFd,
     buffer: &mut [u8],

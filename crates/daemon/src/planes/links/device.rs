@@ -104,7 +104,7 @@ impl BundleNetlink {
         done(self.handle.link().set(link.build()).execute(), None).await
     }
 
-    /// Removes a device with its other end; no error when it is gone.
+    /// Removes a device with its other end; no error if it does not exist.
     ///
     /// # Errors
     /// The kernel refuses.

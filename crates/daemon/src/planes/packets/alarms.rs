@@ -118,7 +118,7 @@ impl PlaneAlarms {
         self.half_open.contains(service)
     }
 
-    /// Forgets services that are gone; their alarms are cleared.
+    /// Forgets removed services; their alarms are cleared.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> Vec<PlaneEvent> {
         let gone: Vec<String> =
             self.half_open.iter().filter(|name| !known(name)).cloned().collect();

@@ -88,7 +88,7 @@ pub enum PlaneOpenError {
 }
 
 impl OpenPlane {
-    /// Opens the plane under a configuration, or takes over the one that runs.
+    /// Opens the plane for a configuration, or takes over the running plane.
     ///
     /// # Errors
     /// See `PlaneOpenError`; a running plane continues.

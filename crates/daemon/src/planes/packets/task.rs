@@ -79,7 +79,7 @@ pub(super) async fn run(
                     give.send_replace(None);
                     life.shut_down(end, &control.state().config);
                     show.send_replace(Arc::new(PacketPlaneView::default()));
-                    // The requester may have gone.
+                    // The requester may have stopped waiting.
                     let _ = done.send(());
                     return;
                 }

@@ -62,7 +62,7 @@ pub enum TakeoverError {
         "{0}: active as soon as the other member or the witness agrees; see `steelyard status`"
     )]
     Waits(String),
-    /// The thread is gone.
+    /// The thread has ended.
     #[error("the daemon is stopping")]
     Stopping,
 }

@@ -65,7 +65,7 @@ impl RxSocket {
         self.socket.get_ref().send(frame).map(drop)
     }
 
-    /// Whether it hears something still; a socket of an interface that is gone does not.
+    /// Whether the socket still receives frames. The socket of a removed interface does not.
     pub fn is_alive(&self) -> bool {
         !self.reader.is_finished()
     }

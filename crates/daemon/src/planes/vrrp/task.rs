@@ -65,7 +65,7 @@ pub(super) async fn run(
         tokio::select! {
             order = orders.recv() => match order {
                 Some(VrrpCommand::ChangeActive { how, group, done }) => {
-                    // The requester may have gone.
+                    // The requester may have stopped waiting.
                     let _ = done.send(life.change_active(how, group).await);
                 }
                 Some(VrrpCommand::Shutdown { give, done }) => {
@@ -258,7 +258,7 @@ impl VrrpTask {
         true
     }
 
-    /// Groups that are gone or made anew give up; new ones have not begun.
+    /// Removed and recreated groups release their addresses; new groups have not begun.
     async fn replace(&mut self, config: &Config) {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {

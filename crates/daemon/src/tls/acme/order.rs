@@ -90,7 +90,7 @@ pub(super) async fn account(
     Ok(account)
 }
 
-/// Orders and stores a certificate; `replaces`: the one that it replaces (RFC 9773 §5).
+/// Orders and stores a certificate. `replaces`: the replaced certificate (RFC 9773 §5).
 pub(super) async fn order_certificate(
     control: &ControlHandle,
     state: &Path,

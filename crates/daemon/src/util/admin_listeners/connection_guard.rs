@@ -38,7 +38,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Limits of a listener's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Connections at a time. At the limit one that does nothing is closed for a newcomer.
+    /// The limit of connections. At the limit, an idle connection is closed for a new one.
     pub connections: usize,
     /// For a whole head, from the connection's begin or the head's first byte.
     pub head_timeout: Duration,

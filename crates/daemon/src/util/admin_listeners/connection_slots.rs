@@ -66,7 +66,7 @@ struct SlotEntry {
     /// It has one of the reserved places.
     is_reserved: bool,
     is_evicted: AtomicBool,
-    /// A request has come but for its body.
+    /// The request has arrived except for its body.
     in_body: AtomicBool,
     /// A head arrived with both Content-Length and Transfer-Encoding.
     has_conflicting_lengths: AtomicBool,
@@ -139,7 +139,8 @@ impl ConnectionSlots {
         Some(pass)
     }
 
-    /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
+    /// Whether a new connection should wait: all places are in use, including the reserved ones, and no connection is
+    /// idle.
     pub(crate) fn should_wait(&self) -> bool {
         let mut state = self.0.lock();
         let held = |client| self.0.holders.connections_of(client);

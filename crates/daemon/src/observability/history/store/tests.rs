@@ -1,4 +1,4 @@
-//! What is kept is found again, whatever happens to process, disk and clock.
+//! Stored records can be read after crashes, disk errors and clock changes.
 
 use std::time::Duration;
 

@@ -124,7 +124,7 @@ impl KernelNetlink {
         with_timeout(self.handle.link().set(link.build()).execute()).await
     }
 
-    /// Removes a link; no error when it is gone.
+    /// Removes a link; no error if it does not exist.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -127,7 +127,7 @@ impl VrrpGroup {
         }
     }
 
-    /// The group's own link is gone with it.
+    /// Removes the group's macvlan.
     pub(super) async fn forget_macvlan(&mut self, tools: &GroupContext<'_>) {
         let Some(seat) = self.macvlan.take() else { return };
         if let Err(error) = tools.kernel.remove_link(seat).await {

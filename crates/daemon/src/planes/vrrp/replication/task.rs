@@ -255,7 +255,7 @@ impl ReplicationTask {
         let patient =
             self.joining_since.is_some_and(|joined| monotonic_now().since(joined) < JOIN_TIMEOUT);
         let waits = heard && patient && !partner.is_synced() && !partner.secrets_differ();
-        // Counters remain when the peer is gone.
+        // The counters remain when the peer is down.
         let Some(carrier) = self.codec.as_ref() else {
             return ReplicationView {
                 is_waiting: waits,

@@ -1,5 +1,5 @@
-//! A lock in etcd by its JSON gateway (v3): a lease of etcd's, and a key that goes with it. Its members are asked one after
-//! the other where one does not answer.
+//! A lock in etcd over its JSON gateway (v3): an etcd lease, and a key that is deleted with the lease. If an etcd
+//! member does not answer, the next member is tried.
 //!
 //! Nobody but the holder of the lease's number can renew it, and a key that another process of this member left behind is
 //! taken over by its exact revision: what was asked before and comes late changes nothing.

@@ -63,7 +63,7 @@ impl WitnessRequester {
         WitnessRequester { requests: to, task }
     }
 
-    /// Sends a request; one that cannot be queued counts as unanswered.
+    /// Sends a request. A request that cannot be queued counts as unanswered.
     pub fn try_request(&self, ask: WitnessRequest) {
         let _ = self.requests.try_send(ask);
     }
