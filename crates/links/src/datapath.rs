@@ -135,7 +135,7 @@ impl BundleDatapath {
             || due)
     }
 
-    /// Detaches from a device, which may be gone.
+    /// Detaches from a device, which may no longer exist.
     ///
     /// # Errors
     /// A pin cannot be removed.

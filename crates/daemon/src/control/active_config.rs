@@ -1,4 +1,5 @@
-//! The active configuration beside servers and listeners, and the state snapshot made of all of it. It changes nothing.
+//! The active configuration beside servers and listeners, and the state snapshot of all of it. This module changes
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Server names → addresses, by the system's resolver, again and again.
 //!
-//! Each name is looked up once however many servers carry it. A good answer is kept when later lookups fail, and
-//! an address is kept while the answer still contains it, so that a rotating answer moves nobody. What an address
-//! change means for connections is not decided here: the reconciler does.
+//! Each name is looked up once, regardless of the number of its servers. A good answer stays in use when later look-ups
+//! fail. An address stays in use while the answer still contains it, so that a rotating answer moves no server. The
+//! reconciler decides the effect of an address change on connections.
 
 #[cfg(test)]
 mod tests;

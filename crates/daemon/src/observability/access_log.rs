@@ -1,8 +1,8 @@
 //! The access log's writer: one thread behind a bounded queue.
 //!
-//! Workers hand over batches of whole lines and never wait: a full queue drops the batch and counts it. What the
-//! target does (a full disk, a pipe nobody reads, a missing directory) reaches this thread alone, which counts,
-//! tells once a minute for each cause, and goes on trying. It formats nothing: lines arrive finished.
+//! Workers send batches of whole lines and never wait: a full queue drops the batch and counts it. Problems of the
+//! target (a full disk, a pipe without a reader, a missing directory) affect this thread alone. It counts them, logs an
+//! event once a minute for each cause, and retries. It formats nothing: lines arrive complete.
 
 mod shared;
 mod sink;

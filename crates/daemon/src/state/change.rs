@@ -27,7 +27,7 @@ pub struct ConfigChange {
     pub expect: Option<u64>,
     /// Whether to write the change into the file. `None`: the configuration decides.
     pub save: Option<bool>,
-    /// The file's own text, where the text was made of it; `None`: it was not.
+    /// The file's own text, if the new text was derived from it. `None` otherwise.
     pub base: Option<Arc<str>>,
 }
 

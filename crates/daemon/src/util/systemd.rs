@@ -1,7 +1,7 @@
 //! Notifications to systemd (sd_notify(3)) and the sockets that it passes at start (sd_listen_fds(3)).
 //!
-//! Without systemd every call does nothing. A notification is one datagram: sending never blocks for long, and what
-//! systemd does not take is lost without an error.
+//! Without systemd every call does nothing. A notification is one datagram: sending never blocks for long, and a
+//! datagram that systemd does not receive is lost without an error.
 
 use std::ffi::OsStr;
 use std::io;

@@ -28,7 +28,7 @@ const MAGIC: [u8; 4] = *b"SYRP";
 pub struct ReplicaHello {
     /// The sender holds some shared address.
     pub active: bool,
-    /// How often the sender's tables have begun anew, from 1: earlier updates are gone.
+    /// How often the sender's tables have been recreated, from 1: earlier updates are lost.
     pub epoch: u32,
     /// The newest epoch of the receiver from which the sender has received everything; 0: none yet.
     pub synced_epoch: u32,

@@ -84,7 +84,7 @@ pub struct ReplicaPeer {
 }
 
 impl ReplicaPeer {
-    /// Sets our session and the other member's; `None`: the other member is not heard.
+    /// Sets the sessions of this member and of the other member. `None`: the other member's heartbeats do not arrive.
     pub fn set_sessions(&mut self, sessions: Option<(u64, u64)>) {
         if self.sessions == sessions {
             return;
@@ -103,7 +103,7 @@ impl ReplicaPeer {
         self.secrets_differ = false;
     }
 
-    /// The other member is heard and uses the same secret.
+    /// The other member's heartbeats arrive and both members use the same secret.
     pub fn is_agreed(&self) -> bool {
         self.sessions.is_some() && self.agreed
     }

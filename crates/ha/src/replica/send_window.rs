@@ -114,7 +114,7 @@ impl SendWindow {
         ended
     }
 
-    /// The receiver is gone; no acknowledgement can arrive.
+    /// Empties the window, because the receiver is down and no acknowledgement can arrive.
     pub fn clear(&mut self) {
         self.in_flight.clear();
     }

@@ -71,7 +71,8 @@ impl VrrpStateMachine {
             self.restart_timer(now, advert.interval);
             return;
         }
-        // Advertise at once that this member stays. Neighbours that heard the rival must hear this member later.
+        // Advertises at once that this member stays active. Neighbours that received the rival's announcement must
+        // receive this member's announcement after it.
         if !quiet {
             self.last_reannounced = now;
             self.send(now, out);
@@ -86,8 +87,8 @@ impl VrrpStateMachine {
         }
     }
 
-    /// Standby, with an active member heard: sends one notice that this member was active too. The notice does not use
-    /// the virtual router's MAC address, because switches would then send its frames here.
+    /// Called on standby, while another member is active: sends one notice that this member was active too. The notice
+    /// does not use the virtual router's MAC address, because switches would then send its frames here.
     pub(super) fn give_notice(&mut self, theirs: (u8, IpAddr), out: &mut Vec<VrrpAction>) {
         if !std::mem::take(&mut self.notice_due) || self.settings.virtual_link {
             return;

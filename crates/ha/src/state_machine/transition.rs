@@ -79,7 +79,7 @@ pub enum OrderRejection {
     /// The member owns the addresses.
     #[error("its priority is 255: the addresses are its own, and it would take them back at once")]
     Owner,
-    /// No priority is higher than the one that was heard.
+    /// The active member has the highest priority that an order may have.
     #[error("the active member has priority {0}: no order goes above 254")]
     Highest(u8),
 }

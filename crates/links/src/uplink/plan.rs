@@ -175,7 +175,7 @@ impl RoutingPlan {
         steps
     }
 
-    /// How many wanted entries existed before and are gone.
+    /// How many wanted entries existed before and are missing now.
     pub fn count_missing(&self, stood: &RoutingPlan, there: &RoutingPlan) -> usize {
         let rules = stood.rules.iter().filter(|rule| self.rules.contains(rule));
         let rules = rules.filter(|rule| !there.rules.contains(rule)).count();

@@ -143,7 +143,7 @@ fn limit_resources(pid: Option<Pid>, limit: Duration) {
         (Resource::Nproc, PROCESSES),
         (Resource::Core, 0),
     ] {
-        // A program that is gone needs none; a limit that is lower already stays.
+        // An error is ignored: a program that has ended needs no limit, and a lower limit stays.
         let _ = prlimit(pid, resource, Rlimit { current: Some(most), maximum: Some(most) });
     }
 }

@@ -89,7 +89,7 @@ impl Drop for LinkProber {
 }
 
 impl LinkProber {
-    /// Opens it at an interface; answers go to `heard`.
+    /// Opens the prober on an interface. Answers are sent to `heard`.
     ///
     /// # Errors
     /// The right to open raw sockets is missing, or the interface is.
@@ -137,7 +137,7 @@ impl LinkProber {
         let _ = self.socket.try_send_to(&echo.to_down_notice(self.to.is_ipv6(), down), self.to);
     }
 
-    /// Whether it hears still.
+    /// Whether the prober still receives.
     pub fn is_alive(&self) -> bool {
         !self.reader.is_finished()
     }

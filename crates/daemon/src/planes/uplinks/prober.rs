@@ -63,7 +63,7 @@ impl Drop for UplinkProber {
 }
 
 impl UplinkProber {
-    /// Opens the prober; answers go to `heard`. `limit`: later answers are ignored.
+    /// Opens the prober. Answers are sent to `heard`. `limit`: later answers are ignored.
     ///
     /// # Errors
     /// The right to open such sockets is missing, or the interface is.
@@ -135,7 +135,7 @@ impl UplinkProber {
         }
     }
 
-    /// Whether it hears still.
+    /// Whether the prober still receives.
     pub fn is_alive(&self) -> bool {
         match &self.kind {
             UplinkProbeMethod::Echo(_, reader) => !reader.is_finished(),

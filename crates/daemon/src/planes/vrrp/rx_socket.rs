@@ -47,7 +47,7 @@ impl RxSocket {
         filter: &[SockFilter],
         to: mpsc::Sender<ReceivedFrame>,
     ) -> io::Result<RxSocket> {
-        // Without a protocol it hears nothing before it is bound, when the filter is there.
+        // Without a protocol the socket receives nothing before it is bound, when the filter is attached.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
         socket.attach_filter(filter)?;

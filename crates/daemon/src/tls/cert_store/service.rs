@@ -1,4 +1,4 @@
-//! What one service speaks TLS with, made of its files.
+//! The TLS settings of one service, built from its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

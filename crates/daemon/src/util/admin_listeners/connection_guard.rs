@@ -28,8 +28,8 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest configuration, 16 MiB, passes at 2.3 Mbit/s.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a newcomer waits where all places are in use.
-/// A client that gets no answer within a few seconds shows a failure instead of hanging.
+/// How long a new connection waits while all places are in use. A client without an answer within a few seconds shows a
+/// failure instead of hanging.
 const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
 /// Short beside a round trip, and 200 checks a second cost little.

@@ -1,8 +1,8 @@
 //! Places of one control listener: who has one, and whose connection is closed for the next.
 //!
-//! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
-//! come while all others are in use; whoever has one of those has it for a short time. A request counts once it is whole:
-//! whose body has not come gives way as one does whose head has not.
+//! This module carries out the decisions of `model::admission`. A few places beyond the limit are reserved for requests
+//! that arrive while all other places are in use; such a request has its place for a short time. A request counts once
+//! it is whole: a connection without its whole body is evicted like one without its whole head.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -33,7 +33,7 @@ fn about_path(config: &HeartbeatConfig, at: usize) -> (String, Vec<(&'static str
     (name, about)
 }
 
-/// The other member, or one path to it, is heard or not.
+/// Logs that heartbeats of the other member, or over one path, arrive or no longer arrive.
 pub fn report_change(
     config: &HeartbeatConfig,
     change: PeerLinkChange,

@@ -1,8 +1,8 @@
 //! A lock in etcd over its JSON gateway (v3): an etcd lease, and a key that is deleted with the lease. If an etcd
 //! member does not answer, the next member is tried.
 //!
-//! Nobody but the holder of the lease's number can renew it, and a key that another process of this member left behind is
-//! taken over by its exact revision: what was asked before and comes late changes nothing.
+//! Only a process with the lease's number can renew the lease. A key of an earlier process of this member is taken over
+//! by its exact revision, so delayed earlier requests change nothing.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ impl Drop for WitnessRequester {
 }
 
 impl WitnessRequester {
-    /// For the lease of this name and holder; `to` hears the answers.
+    /// Starts the requester for the lease of this name and holder. Answers are sent to `to`.
     pub fn start(
         settings: &WitnessConfig,
         name: String,
