@@ -1,5 +1,5 @@
-//! The listening sockets of the API over TCP and of the metrics: taken over from the process before, opened, and handed
-//! to the process that takes over, so that one of the two answers at any time and neither finds the port in use.
+//! The listening sockets of the API over TCP and of the metrics: inherited from the previous process, opened, and
+//! handed to the next process. One of the two processes answers at any time, and neither finds the port in use.
 
 use std::collections::BTreeMap;
 use std::io;

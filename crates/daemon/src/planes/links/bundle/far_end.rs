@@ -1,5 +1,5 @@
-//! Messages between both ends of a bundle about their links: the loss of a carrier is reported over the other links,
-//! for the far end may not see it where a switch lies between.
+//! Messages between both ends of a bundle about their links. The loss of a carrier is reported over the other links,
+//! because a switch in between may hide the loss from the far end.
 
 use model::monotonic_time::MonotonicTime;
 
