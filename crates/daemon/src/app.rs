@@ -52,8 +52,7 @@ use background_tasks::{spawn_control_tasks, spawn_observers};
 use data_planes::DataPlanes;
 use running_planes::RunningPlanes;
 
-/// The interval between checks of what is still open.
-/// A shutdown may end this much late, which users do not notice.
+/// The interval between checks for open connections. A shutdown may end this much late, which users do not notice.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for workers to log and count the connections that were reset, with their cause.
 /// Workers act within milliseconds; a second covers a busy host.
@@ -200,7 +199,7 @@ impl App {
         self.api = Some((end, api));
     }
 
-    /// Waits until the API asks the process to stop.
+    /// Waits until the API receives a request to stop the process.
     pub async fn wait_stop_request(&mut self) -> StopRequest {
         // We hold a sender ourselves: it is never closed.
         self.stop_requests.1.recv().await.unwrap_or_default()
@@ -215,7 +214,7 @@ impl App {
         self.vitals.probes.totals()
     }
 
-    /// Reports what the previous process still drains.
+    /// Reports the connections that the previous process still drains.
     pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
         let shown = Arc::clone(&self.vitals.predecessor);
         let events = self.control.events().clone();
@@ -237,8 +236,8 @@ impl App {
         self.proxy.open_counts()
     }
 
-    /// Stops accepting, lets exchanges finish within the limit or until `cut` completes, then resets everything.
-    /// Returns what was reset.
+    /// Stops accepting, lets exchanges finish within the limit or until `cut` completes, then resets all connections.
+    /// Returns how many connections were reset.
     pub async fn shut_down(
         mut self,
         how: ShutdownRequest,
@@ -272,8 +271,8 @@ impl App {
             let _ = end.send(());
             let _ = tokio::time::timeout(FINISH_GRACE, api).await;
         }
-        // Egress routes go last: connections that drained may still need them. A detached datapath keeps forwarding, so
-        // its routes stay.
+        // Egress routes are removed last: draining connections may still need them. A detached datapath continues to
+        // forward, so its routes stay.
         self.egress.shut_down(!detached).await;
         self.packets.shut_down(packets::order::PlaneExit::Remove).await;
         self.tasks.shutdown().await;

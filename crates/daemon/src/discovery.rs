@@ -46,7 +46,7 @@ impl Drop for DiscoveryTask {
     }
 }
 
-/// Looks until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(control: ControlHandle) {
     let mut snapshots = control.watch();
     let mut watchers: HashMap<String, DiscoveryTask> = HashMap::new();

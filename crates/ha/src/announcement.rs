@@ -27,7 +27,7 @@ pub struct AnnouncementSchedule {
 }
 
 impl AnnouncementSchedule {
-    /// Starts the whole sequence of announcements again.
+    /// Restarts the whole sequence of announcements.
     pub fn restart(&mut self, now: MonotonicTime) {
         self.started_at = now;
         self.remaining = FOLLOW_UP_DELAYS.len();
@@ -52,7 +52,7 @@ impl AnnouncementSchedule {
         due
     }
 
-    /// The next of those that follow a takeover.
+    /// When the next announcement of the sequence after a takeover is due.
     fn next_initial(&self) -> MonotonicTime {
         let next = self
             .remaining

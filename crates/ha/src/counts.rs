@@ -10,17 +10,17 @@ pub struct VrrpCounters {
     pub resigned: u64,
     /// Advertisements of a version that is not configured; ignored.
     pub other_version: u64,
-    /// Advertisements with other addresses than ours: one configuration is wrong.
+    /// Advertisements whose addresses differ from this member's: one of the configurations is wrong.
     pub other_addresses: u64,
     /// Advertisements without any of our addresses: another group with the same number; ignored.
     pub foreign: u64,
-    /// Advertisements with another interval than ours; version 2 ignores them (RFC 3768 §7.1).
+    /// Advertisements whose interval differs from this member's; version 2 ignores them (RFC 3768 §7.1).
     pub other_interval: u64,
     /// Advertisements of another member that is active at the same time.
     pub active_conflicts: u64,
     /// Notices sent to the active member that this member had been active too.
     pub notices: u64,
-    /// Times that addresses were set again because another program had removed them.
+    /// Restorations of addresses that another program had removed.
     pub restored: u64,
     /// Announcements of the addresses.
     pub announced: u64,
@@ -32,7 +32,7 @@ pub struct VrrpCounters {
     pub lost_quorum: u64,
     /// Probes for duplicates of the addresses.
     pub duplicate_probes: u64,
-    /// Duplicates found at another link.
+    /// Duplicate addresses detected at another link.
     pub duplicates_found: u64,
     /// Announcements that defended an address against a duplicate.
     pub defended: u64,

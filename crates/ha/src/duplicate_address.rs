@@ -11,17 +11,18 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::frame::MacAddress;
 
-/// The first probe goes out at most this long after the takeover, also where the probe interval is longer.
-/// The initial delay of RFC 5227 §1.1 (PROBE_WAIT).
+/// The longest delay between a takeover and the first probe, also with a longer probe interval. The initial delay of
+/// RFC 5227 §1.1 (PROBE_WAIT).
 const FIRST: Duration = Duration::from_secs(1);
-/// We announce the address again when somebody else claims it, at most this often (RFC 5227 §1.1, `DEFEND_INTERVAL`).
+/// The shortest time between two announcements that defend an address against another claimant (RFC 5227 §1.1,
+/// `DEFEND_INTERVAL`).
 const DEFEND: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateEvent {
     /// Another link claims the address too.
     Duplicate(IpAddr, MacAddress),
-    /// The other link does not claim the address any more.
+    /// The other link no longer claims the address.
     Cleared(IpAddr),
     Defend,
 }
@@ -34,7 +35,7 @@ struct DuplicateHolder {
     confirmed: bool,
 }
 
-/// What an active member knows of other links that claim its addresses.
+/// Detects other links that claim the addresses of an active member.
 #[derive(Clone, Debug, Default)]
 pub struct DuplicateDetector {
     /// Time between two probes; `None`: no probes are sent.
@@ -82,7 +83,7 @@ impl DuplicateDetector {
         };
         self.next = Some(now + every);
         self.probes_sent += 1;
-        // Two probes went out since, and neither was answered.
+        // The last two probes were not answered.
         let gone = |one: &DuplicateHolder| now.since(one.last) > every * 2;
         self.holders.retain(|ip, one| {
             let gone = gone(one);

@@ -12,7 +12,7 @@ pub type MacAddress = [u8; 6];
 /// Destination, source and EtherType: 6 + 6 + 2 bytes.
 const ETHERNET: usize = 14;
 const BROADCAST: MacAddress = [0xff; 6];
-/// Where the frame of `ff02::1` goes (RFC 2464 §7).
+/// The link address for frames to `ff02::1` (RFC 2464 §7).
 const ALL_NODES_LINK: MacAddress = [0x33, 0x33, 0, 0, 0, 1];
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const TYPE_V4: [u8; 2] = [0x08, 0x00];
@@ -37,8 +37,8 @@ pub fn announcement(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     }
 }
 
-/// Asks whether another host has this address, without changing any neighbour's entry: an ARP probe (RFC 5227 §2.1.1),
-/// or a solicitation as for duplicate address detection (RFC 4862 §5.4.2).
+/// A frame that probes whether another host has this address, without changing any neighbour's entry. An ARP probe (RFC
+/// 5227 §2.1.1), or a solicitation as for duplicate address detection (RFC 4862 §5.4.2).
 pub fn address_probe(ip: IpAddr, link: MacAddress) -> Vec<u8> {
     match ip {
         IpAddr::V4(v4) => arp_request(Ipv4Addr::UNSPECIFIED, v4, link),

@@ -31,7 +31,7 @@ pub const TEXT: usize = 64;
 /// Parts of the configuration that are compared between members.
 pub const PARTS: [&str; 4] = ["services", "pools", "shared addresses", "names"];
 
-/// What one member reports to the other.
+/// The report of one member to the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerHeartbeat {
     /// The format version of the sender: `VERSION`, or a newer one that we can read.
@@ -40,7 +40,7 @@ pub struct PeerHeartbeat {
     pub session: u64,
     /// Number of the round in the session, from 1. The heartbeats of one round, one for each path, share it.
     pub number: u64,
-    /// What the sender received from us.
+    /// The sender's record of what it received from this member.
     pub echo: HeartbeatEcho,
     pub name: String,
     pub product: String,
@@ -60,7 +60,7 @@ pub struct HeartbeatId {
     pub number: u64,
 }
 
-/// What the sender received from us.
+/// The sender's record of what it received from the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatEcho {
     /// Our session; 0: the sender received nothing.
@@ -110,8 +110,8 @@ pub struct GroupClaim {
 pub struct Vote {
     /// The group is active and has the votes for it.
     pub is_active: bool,
-    /// The sender wants to be active and lacks a vote. A sender that neither is active nor wants to be no longer uses
-    /// votes for its earlier heartbeats.
+    /// The sender requests to be active and lacks a vote. A sender that neither is active nor requests it no longer
+    /// uses votes for its earlier heartbeats.
     pub wants_vote: bool,
     /// The sender lends its vote to the reader for this long, counted from the heartbeat that `last_received` names.
     pub grants_for: Option<Duration>,
@@ -148,7 +148,8 @@ const WANTS_VOTE: u8 = 8;
 const IS_ACTIVE: u8 = 16;
 
 mod kind {
-    // The wire format of heartbeats. A number keeps its meaning: members of different versions talk to each other.
+    // The wire format of heartbeats. Numbers never change their meaning, because members of different versions exchange
+    // heartbeats.
     pub const NAME: u8 = 1;
     pub const PRODUCT: u8 = 2;
     pub const CONFIG: u8 = 3;

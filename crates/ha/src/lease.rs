@@ -18,13 +18,13 @@ pub const LONGEST: Duration = Duration::from_secs(30);
 /// Names that are remembered: bounds the memory that clients of the API can use.
 pub const NAMES: usize = 1024;
 
-/// What a member requests.
+/// A member's request for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRequest<'a> {
     pub holder: &'a str,
     /// A number that grows each time this holder begins to hold. Requests with a lower one are out of date.
     pub ticket: u64,
-    /// The member holds this name now and wants to renew.
+    /// The member holds the lease of this name and renews it.
     pub is_holder: bool,
     /// The requested length; zero releases the lease.
     pub length: Duration,

@@ -37,15 +37,15 @@ pub struct PeerLinkSettings {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerLinkChange {
-    /// Heartbeats arrive over this path again, or for the first time.
+    /// Heartbeats arrive over this path, for the first time or after an interruption.
     PathUp(usize),
-    /// No heartbeats arrive over this path any more.
+    /// Heartbeats no longer arrive over this path.
     PathDown(usize),
     /// Heartbeats arrive over at least one path.
     PeerUp,
     /// The other member runs another process than before.
     PeerRestarted,
-    /// Heartbeats arrive over no path any more.
+    /// Heartbeats no longer arrive over any path.
     PeerDown,
 }
 
@@ -53,7 +53,7 @@ pub enum PeerLinkChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerClaim {
     pub claim: GroupClaim,
-    /// When the peer sent this claim, it knew that we claim to be active.
+    /// The peer's claim was sent after the peer had received this member's claim to be active.
     pub knows_our_claim: bool,
 }
 
@@ -80,7 +80,7 @@ pub struct PeerLink {
     sent_states: BTreeMap<(u8, bool), (VrrpState, u64)>,
     next_regular: MonotonicTime,
     next_extra: Option<MonotonicTime>,
-    /// Heartbeats that did not know our session.
+    /// Heartbeats that did not yet carry this member's session.
     pub introductions: u64,
     /// Accepted sessions of the peer.
     pub sessions: u64,
@@ -161,7 +161,7 @@ impl PeerLink {
         at.map_or(0.0, |(path, peer)| path.loss(peer.first, peer.beat.number))
     }
 
-    /// We receive over this path, but the peer does not receive what we send.
+    /// This member receives over this path, but the peer does not receive this member's heartbeats.
     pub fn is_one_way(&self, path: usize, now: MonotonicTime) -> bool {
         let Some(path) = self.paths.get(path).filter(|path| path.up) else { return false };
         let since = path.arrived.unwrap_or(self.started_at);
@@ -329,7 +329,7 @@ impl PeerLink {
             way.record_round_trip(last.at.since(*sent).saturating_sub(held));
         }
         if !way.up {
-            // Whether the peer receives ours over this path is measured from now on.
+            // From now on, the echoes measure whether the peer receives this member's heartbeats over this path.
             way.up = true;
             way.arrived = Some(last.at);
             out.push(PeerLinkChange::PathUp(path));

@@ -83,7 +83,7 @@ impl ReachComparison {
             return false;
         }
         let since = *self.since.get_or_insert(now);
-        // A peer that is not heard cannot be ahead.
+        // A peer without heartbeats cannot be ahead.
         let changes = both.is_none() || now.since(since) >= settle;
         if changes {
             self.is_behind = behind;

@@ -53,14 +53,15 @@ pub struct VrrpStateMachine {
     lower_priority_since: Option<MonotonicTime>,
     /// When the last advertisement of an active member arrived.
     active_seen_at: MonotonicTime,
-    /// A priority by order, until this member is not active any more.
+    /// An operator's priority, valid until this member is no longer active.
     ordered_priority: Option<u8>,
     /// Active by order, which outranks reach.
     ordered: bool,
-    /// Standing by by order: no takeover from a lower priority until this member was active again.
+    /// On standby by an operator's order: this member does not preempt a lower priority until it has been active once
+    /// more.
     handed_over: bool,
-    /// This member was active since it last heard an active member. That member may not know it, and nor may all
-    /// neighbours.
+    /// This member has been active since it last received an active member's advertisement. That member and some
+    /// neighbours may not know it.
     notice_due: bool,
     conflict: AddressConflict,
     peer: PeerView,
@@ -168,7 +169,7 @@ impl VrrpStateMachine {
         }
     }
 
-    /// The addresses were found on this machine and their hold has expired: an earlier process was active and did not
+    /// The addresses are still on this machine and their hold has expired: an earlier process was active and did not
     /// end cleanly. Called before `start`.
     pub fn release_found_addresses(&mut self) {
         self.notice_due = true;
@@ -290,7 +291,7 @@ impl VrrpStateMachine {
         self.restart_timer(now, advert.interval);
     }
 
-    /// Whether this member was silent for so long that others hold the address by now.
+    /// Whether this member sent nothing for so long that another member may hold the address.
     fn check_stall(&mut self, now: MonotonicTime, out: &mut Vec<VrrpAction>) -> bool {
         let late = self.state == VrrpState::Active && now >= self.lease_until();
         if late && now < self.last_sent + self.settings.dead_man {

@@ -28,8 +28,8 @@ const MARGIN: u32 = 16;
 /// A lease is renewed after a third of it, so a failed renewal leaves time for another. A reply must arrive within the
 /// same time.
 const RENEW: u32 = 3;
-/// A member that waits for the lease asks again after an eighth of it.
-/// A released lease is taken within an eighth of its length.
+/// A member that waits for the lease retries after an eighth of it. A released lease is therefore acquired within an
+/// eighth of its length.
 const RETRY_DIVISOR: u32 = 8;
 /// The least time between two requests, which bounds the load on the witness with short leases.
 const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 pub struct WitnessRequest {
     /// The number of the request, which the reply repeats.
     pub number: u64,
-    /// When this member began to want the lease; it only grows.
+    /// When this member first requested the lease. The value never decreases.
     pub ticket: u64,
     pub operation: WitnessOperation,
 }
@@ -55,7 +55,7 @@ pub enum WitnessOperation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WitnessReply {
-    /// The lease is ours for this long, counted from the decision.
+    /// The lease belongs to this member for this long, counted from the decision.
     Granted(Duration),
     /// The lease belongs to another member.
     Refused,
@@ -65,7 +65,7 @@ pub enum WitnessReply {
     NoReply,
 }
 
-/// What the peer reports of this group.
+/// The peer's report about this group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerVote {
     /// The heartbeat that carried the vote.
@@ -73,11 +73,11 @@ pub struct PeerVote {
     /// The newest of our heartbeats that the peer had received, and when we sent it.
     pub acknowledged: Option<(HeartbeatId, MonotonicTime)>,
     pub vote: Vote,
-    /// Both want the address, and the peer comes first.
+    /// Both members request the address, and the peer has precedence.
     pub first: bool,
 }
 
-/// The votes for one group as one member knows them.
+/// The votes for one group, as one member has received them.
 #[derive(Clone, Debug)]
 pub struct QuorumVotes {
     lease: Duration,
@@ -169,7 +169,7 @@ impl QuorumVotes {
             self.next = now;
         }
         if !needs || (self.active && !active) {
-            // Votes received so far do not count any more; the next heartbeat reports that.
+            // Votes received so far no longer count; the next heartbeat reports that.
             self.peer_vote_until = MonotonicTime::default();
             self.lease_until = MonotonicTime::default();
         }
@@ -180,7 +180,7 @@ impl QuorumVotes {
         self.wants_active = wants;
     }
 
-    /// The newest heartbeat arrived: reads its vote for this group. `ours`: priority and address of this member.
+    /// Reads the vote for this group from the newest heartbeat. `ours`: priority and address of this member.
     pub fn receive_heartbeat(
         &mut self,
         now: MonotonicTime,
@@ -282,7 +282,7 @@ impl QuorumVotes {
         Some(ask)
     }
 
-    /// The release at the end, whatever was requested before.
+    /// Releases the lease at the end, regardless of earlier requests.
     pub fn release_lease(&mut self) -> Option<WitnessRequest> {
         let ask = WitnessRequest {
             number: self.number + 1,

@@ -29,7 +29,7 @@ const HOOKS: TcxPrograms = TcxPrograms { what: "bundle", pins: "links-hooks" };
 const OUT: (&str, &str) = ("bundle_out", "out");
 const DUE: (&str, &str) = ("bundle_due", "due");
 
-/// Counters beside those of the links, by their number in the program: neither losses nor rejections.
+/// Counters beside those of the links, by their number in the program. They count neither losses nor rejections.
 const KINDS: [(u32, &str); 4] =
     [(16, "held"), (17, "not-held"), (18, "fragmented-datagrams"), (19, "flowlets")];
 /// Drop reasons by their number in the program.
@@ -135,7 +135,7 @@ impl BundleDatapath {
             || due)
     }
 
-    /// Detaches from a device, which may be gone.
+    /// Detaches from a device, which may no longer exist.
     ///
     /// # Errors
     /// A pin cannot be removed.
@@ -174,7 +174,7 @@ impl BundleDatapath {
     pub fn set_bundle(&self, ends: BundleDevice, entry: &BundleEntry) -> Result<(), BundleError> {
         for ifindex in [ends.peer_device, ends.device] {
             let (at, now) = self.find_slot(ifindex)?.ok_or(BundleError::Unknown { ifindex })?;
-            // The program reads only the active copy, and the switch is one word.
+            // The program reads only the active copy, and the switch is one word, so it changes atomically.
             let which = 1 - now.active_copy.min(1);
             self.bundles.set(&(2 * at + which), entry)?;
             self.slots.set(&at, &BundleSlot { ifindex, active_copy: which })?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub const ALIKE: Duration = Duration::from_millis(1);
 /// The longest hold; links that differ by more are not equalised.
 pub const LONGEST: Duration = Duration::from_millis(500);
-/// The least silence that lets a flow change links: a busy processor causes pauses of its own.
+/// The shortest silence after which a flow may change links. Shorter pauses also come from a busy processor.
 pub const LEAST_GAP: Duration = Duration::from_micros(500);
 
 /// How long packets of each link are held so that all links are as slow as the slowest. `None` for a link: the link is

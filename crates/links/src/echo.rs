@@ -159,7 +159,7 @@ mod tests {
             let notice = echo.to_down_notice(v6, down);
             prop_assert!(v6 || checksum(&notice) == 0);
             prop_assert_eq!(ReceivedEcho::read(&came(notice), v6), Some(ReceivedEcho { echo, reports_link_down: Some(down) }));
-            // A host that does not know notices replies to one like any request, and the reply is read like any.
+            // A host without support for notices replies to a notice like to any request, and the reply is valid.
             let mut answer = echo.to_down_notice(v6, down);
             answer[0] = if v6 { V6.1 } else { V4.1 };
             prop_assert_eq!(EchoRequest::parse_reply(&came(answer), v6), Some(echo));

@@ -30,7 +30,7 @@ impl HoldQueue {
     /// Holds a packet of a link for this long; packets of one link stay in order.
     ///
     /// # Errors
-    /// The packet, when it does not fit: the caller sends it at once.
+    /// The packet, if the queue has no room for it: the caller sends the packet at once.
     pub fn hold_packet(
         &mut self,
         link: usize,

@@ -27,7 +27,7 @@ const PENDING: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// The interface lost its carrier, was set down, or is gone.
+    /// The interface lost its carrier, was set down, or was removed.
     NoCarrier,
     Carrier,
     NoReply,
@@ -80,8 +80,8 @@ impl LinkMonitor {
         self.carrier
     }
 
-    /// The far end reports that its carrier is gone. Returns the change. Replies to later probes revive the link: they
-    /// would not arrive without a carrier.
+    /// The far end reports that its carrier is lost. Returns the change. Replies to later probes revive the link,
+    /// because they would not arrive without a carrier.
     pub fn set_remote_down(&mut self) -> Option<LinkChange> {
         let probe = self.probe.as_ref()?;
         self.successes = 0;

@@ -111,16 +111,16 @@ pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
         | flag(backup, BACKUP)
 }
 
-/// The steps that set these endpoints. `own_endpoints`: those that we set before, by number and address. An address that is
-/// another program's endpoint is left alone, whatever its number: the kernel counts on from the highest number, ours
-/// included.
+/// The steps that set these endpoints. `own_endpoints`: the endpoints that this daemon set before, by number and
+/// address. An address that is another program's endpoint is left alone, regardless of its number: the kernel assigns
+/// numbers above the highest one in use, which may be this daemon's.
 pub fn plan_endpoints(
     wanted: &[MptcpEndpointEntry],
     there: &[MptcpEndpointEntry],
     own_endpoints: &[(u8, IpAddr)],
 ) -> EndpointPlan {
     let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
-    // A wanted endpoint with such a number is ours, from a daemon that did not record its endpoints.
+    // A wanted endpoint with such a number was set by an earlier daemon that did not record its endpoints.
     let ours = |spot: &&MptcpEndpointEntry| {
         OURS.contains(&spot.id) && (own_endpoints.contains(&(spot.id, spot.ip)) || wants(spot.ip))
     };

@@ -107,8 +107,8 @@ impl AddressSet {
         }
     }
 
-    /// The member with the highest score for a client: when a member goes, only its own clients move (weighted
-    /// rendezvous).
+    /// The member with the highest score for a client. When a member is removed, only its own clients move (weighted
+    /// rendezvous hashing).
     fn rendezvous_member(&self, client: u64) -> usize {
         let score = |member: &AddressMember| {
             let draw = mix(client ^ member.key);

@@ -46,7 +46,7 @@ pub struct WrittenAnswer {
     pub truncated: bool,
     /// Bits of the client's address that the answer depends on.
     pub scope: u8,
-    /// The name and the candidate that came first.
+    /// The name and the first candidate of the answer.
     pub first_choice: Option<(usize, Option<usize>)>,
 }
 
@@ -215,7 +215,7 @@ impl FoundNode<'_> {
         written.first_choice = Some((at, set.candidate(first)));
     }
 
-    /// The addresses of a single candidate, whatever its state.
+    /// The addresses of a single candidate, regardless of its state.
     fn write_target(
         &self,
         at: usize,
@@ -244,7 +244,7 @@ impl FoundNode<'_> {
             }
             written.has_records = true;
         }
-        // The additional addresses are optional: a resolver asks for those that do not fit.
+        // The additional addresses are optional: a resolver queries those that do not fit.
         message.begin_additional();
         let base = self.owner.ancestor(name.domain.wire().len());
         for target in &state.srv {
@@ -314,7 +314,7 @@ impl FoundNode<'_> {
     }
 }
 
-/// Records of one candidate, whatever its state.
+/// Records of one candidate, regardless of its state.
 fn candidate_records(
     zone_data: &ZoneData,
     at: usize,

@@ -22,7 +22,7 @@ pub struct AnswerCandidate {
     pub weight: u16,
     /// Whether the candidate may be answered while another one is up too.
     pub up: bool,
-    /// The reason for its state, in a few words.
+    /// A short reason for the candidate's state.
     pub reason: String,
 }
 

@@ -11,7 +11,7 @@ use model::config::{Config, NameSource, ZoneConfig};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DelegationStatus {
-    /// Delegated to at least one of our name servers; the names of those that are missing.
+    /// The zone is delegated to at least one of its own name servers. The value names those that are missing.
     Correct(Vec<String>),
     Elsewhere(Vec<String>),
     Absent,
@@ -38,7 +38,7 @@ impl DelegationStatus {
         }
     }
 
-    /// Whether the delegation names every name server of ours.
+    /// Whether the delegation names every name server of the zone.
     pub fn is_correct(&self) -> bool {
         *self == DelegationStatus::Correct(Vec::new())
     }
@@ -55,7 +55,7 @@ pub fn build_query(zone: &ZoneConfig, number: u16) -> Option<Vec<u8>> {
     message.to_vec().ok()
 }
 
-/// What the resolver's answer proves; `None`: it belongs to another query.
+/// The delegation that the resolver's answer proves. `None` if the answer belongs to another query.
 pub fn check_answer(zone: &ZoneConfig, number: u16, answer: &[u8]) -> Option<DelegationStatus> {
     let message = Message::from_vec(answer).ok()?;
     let head = &message.metadata;

@@ -35,7 +35,7 @@ pub struct EdnsSubnet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DnsCookie {
     pub client: [u8; 8],
-    /// The server cookie, if it has the length of ours.
+    /// The server cookie, if it has the length of this server's cookies.
     pub server: Option<[u8; 16]>,
 }
 

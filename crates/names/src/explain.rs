@@ -13,7 +13,7 @@ use super::zone_plan::{ALIASES, NameNodeKind, NamePlan};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NameExplanation {
-    /// The name's zone; `None`: none of ours, and the query is refused.
+    /// The name's zone. `None` if no zone contains the name; such a query is refused.
     pub zone: Option<String>,
     /// Sentences, from the question to the answer.
     pub steps: Vec<String>,

@@ -161,7 +161,7 @@ pub fn write_bare(query: &[u8], code: u16, out: &mut Vec<u8>) {
     out.clear();
     let Some(head) = query.get(..HEAD) else { return };
     let query_flags = u16::from_be_bytes([head[2], head[3]]);
-    // Keeps the opcode and the copied flags.
+    // The response has the opcode and the copied flags of the query.
     let flags = RESPONSE_FLAG | (query_flags & (0x7800 | COPIED)) | (code & 15);
     out.extend([head[0], head[1]]);
     out.extend(flags.to_be_bytes());

@@ -55,7 +55,7 @@ pub struct RateLimiter {
 #[derive(Clone, Copy, Debug, Default)]
 struct RateSlot {
     key: u64,
-    /// When the network is below its rate again, in nanoseconds.
+    /// When the network's rate is back below its limit, in nanoseconds.
     debt_paid_at: u64,
 }
 

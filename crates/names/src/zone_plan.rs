@@ -56,7 +56,7 @@ pub struct NamePlan {
 pub struct NameCounters {
     /// Answers with addresses of the name.
     pub answers: AtomicU64,
-    /// How often each candidate came first in an answer, by name.
+    /// How often each candidate was the first of an answer, by name.
     pub first_choices: Vec<(String, Arc<AtomicU64>)>,
 }
 
@@ -173,7 +173,7 @@ impl ZonePlans {
         });
     }
 
-    /// Adds the names that SRV records need: their own, and those of their targets.
+    /// Adds the names that SRV records need: their own names, and the names of their targets.
     fn add_srv_names(&mut self, at: usize) {
         let Some(name) = self.names.get(at) else { return };
         let Some(zone) = self.zone_index(&name.domain) else { return };

@@ -1,5 +1,5 @@
-//! What a request over TCP passes before it reaches a route: rate, Host, Origin, token or certificate, role; and the headers that
-//! keep its answer to the page it is for.
+//! The checks of a TCP request before it reaches a route: rate, Host, Origin, token or certificate, role. Also sets the
+//! headers that restrict a response to its page.
 //!
 //! Each question is answered elsewhere; here is their order. A request over the unix socket does not come this way.
 

@@ -14,7 +14,7 @@ use crate::state::StateSnapshot;
 /// Characters of a value that is shown.
 const VALUE: usize = 120;
 
-/// Describes what a change does to open connections.
+/// Describes the effect of a change on open connections.
 pub(super) fn describe_impact(snapshot: &StateSnapshot, diff: &ConfigDiff) -> Vec<String> {
     let mut out = Vec::new();
     for name in &diff.services.removed {

@@ -10,7 +10,7 @@ use crate::observability::history::HistoryRecorder;
 use crate::observability::report::report_sources::ReportSources;
 use crate::planes::vrrp::command::VrrpCommandSender;
 
-/// How the process is asked to stop.
+/// A request to stop the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopRequest {
     /// How long exchanges may finish; `None`: as configured.
@@ -19,7 +19,7 @@ pub struct StopRequest {
     pub detach: bool,
 }
 
-/// Called when the API asks the process to stop.
+/// Called when the API receives a request to stop the process.
 pub type StopCallback = Box<dyn Fn(StopRequest) + Send + Sync>;
 
 /// The state that routes read and change.
@@ -34,6 +34,6 @@ pub struct ApiContext {
     pub lease_server: LeaseServer,
     /// Requests with keys that were carried out.
     pub idempotency: Arc<IdempotencyStore>,
-    /// Asks the process to stop.
+    /// Requests the process to stop.
     pub stop: StopCallback,
 }

@@ -1,7 +1,7 @@
 //! The control socket's file: opened so that it appears whole, with its mode, and replaces only what may be replaced.
 //!
-//! It is bound under a name of its own beside the wanted one and then renamed over it: whoever connects finds the
-//! old daemon or the new one, never nothing. It accepts nothing itself.
+//! The socket is bound under a temporary name beside its path and then renamed: a client that connects always reaches
+//! the old daemon or the new one. This module accepts no connections.
 
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -115,7 +115,7 @@ pub fn bind(
 }
 
 impl BoundControlSocket {
-    /// Another handle on the same file, for its removal once the listener was given away.
+    /// Another handle on the same file, to remove the file after the listener was handed over.
     pub fn socket_path(&self) -> SocketPath {
         SocketPath { path: self.path.clone(), file: self.file }
     }

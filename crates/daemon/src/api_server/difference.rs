@@ -6,8 +6,8 @@ use std::mem::take;
 
 use api::types::{PoolReport, PoolStatus, Report, Scene, Status};
 
-/// Removes from a scene everything that has not changed. `None`: names were added or removed, so only the whole scene
-/// describes the change. `now` is complete again afterwards.
+/// The changed parts of a scene. `None`: names were added or removed, so only the whole scene describes the change.
+/// `now` is complete on return.
 pub(super) fn scene_difference(before: &Scene, now: &mut Scene) -> Option<Scene> {
     let status = status_difference(&before.status, &mut now.status)?;
     let report = report_difference(&before.report, &mut now.report)?;

@@ -51,7 +51,7 @@ pub(super) async fn stream_events(State(context): SharedContext) -> Response {
                 Ok(Err(RecvError::Closed)) => return,
                 Err(_) => ": still here\n\n".to_owned(),
             };
-            // A client that reads nothing for this time is treated as gone.
+            // A client that reads nothing for this time counts as disconnected.
             let sent = frames.send_timeout(Bytes::from(text), KEEP_ALIVE_INTERVAL).await;
             if sent.is_err() {
                 return;
@@ -99,7 +99,7 @@ struct EventSubscriber<S> {
 }
 
 impl<S: Send> EventSubscriber<S> {
-    /// Until it reads no more, or the daemon is gone.
+    /// Runs until the client stops reading, or the daemon stops.
     async fn run(mut self, last: Option<Arc<LiveUpdate>>, lose: impl Fn(u64)) {
         if let Some(last) = last
             && !self.send_update(&last).await
@@ -147,7 +147,7 @@ impl<S: Send> EventSubscriber<S> {
         self.send(format!("event: lost\ndata: {json}\n\n").into()).await
     }
 
-    /// A client that reads nothing for this time is treated as gone.
+    /// A client that reads nothing for this time counts as disconnected.
     async fn send(&self, frame: Bytes) -> bool {
         self.frames.send_timeout(frame, KEEP_ALIVE_INTERVAL).await.is_ok()
     }

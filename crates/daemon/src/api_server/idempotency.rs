@@ -128,7 +128,7 @@ impl CompletionGuard {
             return ApiProblem::new(500, "idempotency", "the answer did not come whole")
                 .into_response();
         };
-        // A 503 means that nothing was changed: the same request may be tried again.
+        // A 503 means that nothing was changed, so the client may retry the same request.
         let tried = parts.status != StatusCode::SERVICE_UNAVAILABLE;
         let fields = ANSWERED.into_iter().filter_map(|name| {
             let value = parts.headers.get(&name)?.clone();

@@ -28,7 +28,7 @@ impl LeaseServer {
     /// Creates the server of a process with this state directory.
     pub fn new(state: Option<PathBuf>) -> LeaseServer {
         let mark = state.map(|state| state.join("leases"));
-        // Any file of this name counts, whoever owns it: new holders then get no lease until earlier leases have
+        // A file of this name counts regardless of its owner. New holders then get no lease until earlier leases have
         // expired.
         let follows = mark.as_ref().is_some_and(|mark| std::fs::symlink_metadata(mark).is_ok());
         let leases = LeaseTable::new(monotonic_now(), follows);
@@ -38,7 +38,7 @@ impl LeaseServer {
     /// Gives a name to a holder, and for how long, or takes it back.
     ///
     /// # Errors
-    /// It is not given.
+    /// The lease is not granted.
     pub(super) fn request_lease(
         &self,
         name: &str,
@@ -55,7 +55,7 @@ impl LeaseServer {
         }
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(mark) = given.marker_file.take_if(|_| order.lease_ms > 0) {
-            // The mark is written before the first lease: the next process must know that leases may be held.
+            // The mark is written before the first lease, because it informs the next process that leases may be held.
             let text = "This daemon has given leases: another one gives none to new holders in its first 30 s.\n";
             if let Err(error) = atomic_file::replace(&mark, text.as_bytes()) {
                 let detail = format!("{} cannot be written: {error}", mark.display());
@@ -94,7 +94,7 @@ mod tests {
         let state = scratch.path().to_owned();
         let order = |holds| LeaseOrder { holder: "left".into(), ticket: 1, holds, lease_ms: 3_000 };
         let first = LeaseServer::new(Some(state.clone()));
-        // Nothing was given yet: one that follows need not wait.
+        // No lease was granted yet, so the next process need not wait.
         assert!(LeaseServer::new(Some(state.clone())).request_lease("a", &order(false)).is_ok());
         assert!(
             first.request_lease("a", &order(false)).is_ok()

@@ -129,7 +129,7 @@ impl LiveFeed {
             let update = Arc::new(self.update(sequence));
             let step = Duration::from_millis(update.state.next_ms);
             *self.last() = Some(Arc::clone(&update));
-            // The last reader may just have gone.
+            // The last reader may have disconnected just now.
             let _ = self.updates.send(update);
             tokio::time::sleep(step).await;
         }

@@ -1,6 +1,7 @@
 //! How many requests one client may send over TCP: a bucket of a fixed size for each address, refilled with time.
 //!
-//! Time goes in; it reads no clock. An IPv6 client is its /64, since one machine has all of it.
+//! The caller passes the time; this module reads no clock. An IPv6 client is its /64, because one machine has all of
+//! its addresses.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,12 +13,12 @@ pub const BURST: f64 = 300.0;
 /// Requests a second that may go on for ever.
 /// A page that draws each second needs a few; a tool in a loop is slowed down.
 pub const RATE: f64 = 50.0;
-/// A wrong token costs as many requests as this, which limits the rate of guesses.
-/// Two wrong tokens a second: a token of 256 bits is not found so.
+/// A wrong token costs as many requests as this, which limits guesses to two tokens a second. A token of 256 bits
+/// cannot be guessed at that rate.
 pub const FAILURE_COST: f64 = 25.0;
 /// Bounds the memory of clients' buckets. The client that was silent longest is evicted first.
 const CLIENTS: usize = 4_096;
-/// A bucket goes no further below empty than this, so that a client is locked out for a bounded time.
+/// The largest debt of a bucket, so that a client is locked out for a bounded time.
 const DEBT: f64 = BURST;
 
 #[derive(Debug, Default)]

@@ -46,7 +46,7 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
 /// A repaired port or certificate is in use within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Serves as configured until the daemon is gone.
+/// Serves as configured until the daemon stops.
 pub async fn run(context: Arc<ApiContext>) {
     let mut snapshots = context.report_sources.control.watch();
     loop {
@@ -106,7 +106,7 @@ async fn serve(remote: &RemoteApiConfig, context: &Arc<ApiContext>) {
         }
     };
     tokio::select! {
-        // This ends only when the listening socket fails; the caller opens it again.
+        // This future ends only when the listening socket fails; the caller reopens the socket.
         _ = async { axum::serve(door, service).await } => {}
         () = renew => {}
     }

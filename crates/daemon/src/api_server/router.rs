@@ -94,7 +94,7 @@ fn limit_body() -> Router<Arc<ApiContext>> {
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }
 
-/// An order that was accepted is carried out even if its response comes after the deadline.
+/// An accepted order is carried out even if its response exceeds the deadline.
 async fn with_deadline(request: Request, next: Next) -> Response {
     match tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await {
         Ok(answer) => answer,

@@ -1,5 +1,5 @@
-//! The TCP listener of the API, and TLS on it: a connection shakes hands when it is first read, so that nobody waits
-//! for a client that does not.
+//! The TCP listener of the API, with TLS: a connection performs its handshake at its first read, so a slow client
+//! delays no other client.
 //!
 //! Which certificate is shown, and whose of clients are taken, comes from outside; it knows no HTTP.
 

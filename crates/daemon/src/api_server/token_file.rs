@@ -1,6 +1,6 @@
-//! The file of tokens: read when it changes, and trusted only when nobody else could have written it.
+//! The token file: read when it changes, and trusted only if no other user can write it.
 //!
-//! Its content is parsed by `tokens`. When it cannot be read there is no token: a broken file admits nobody.
+//! `tokens` parses the content. If the file cannot be read there are no tokens: a broken file admits no client.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// The tokens of the file. The file is read again only if it has changed.
+    /// The tokens of the file, which is read only if it has changed.
     pub fn refresh(&mut self, file: Option<&Path>, events: &EventLog) -> &[ApiToken] {
         let Some(file) = file else {
             *self = TokenFile::default();

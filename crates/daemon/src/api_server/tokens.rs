@@ -17,8 +17,7 @@ pub const MOST: usize = 1_000;
 const NAME: usize = 64;
 /// How each token begins, so that it is recognised where it should not be.
 const BEGIN: &str = "steelyard_";
-/// Random bytes of a token.
-/// 256 bits cannot be guessed, whatever the rate.
+/// Random bytes of a token. 256 bits cannot be guessed at any rate.
 const BYTES: usize = 32;
 /// How a digest is written.
 const DIGEST: &str = "sha256:";

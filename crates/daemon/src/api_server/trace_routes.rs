@@ -1,7 +1,7 @@
 //! Routes that explain a capture, sent or stored: one at a time, in a thread that yields to all others.
 //!
-//! What it means is the analysis' business; here are bytes, limits and refusals. Reading ends when nobody waits for the answer;
-//! until it has, its place is taken.
+//! The analysis crate interprets the captures; this module has the reads, limits and errors. Reading stops when the
+//! client disconnects; until then the read occupies its place.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -87,7 +87,8 @@ pub(super) async fn explain_stored(
     .await
 }
 
-/// Opens a capture that this daemon wrote. Ownership is checked again: another file may have its name by now.
+/// Opens a capture that this daemon wrote. Ownership is checked a second time, because another file may have replaced
+/// the capture.
 fn capture_path(file: &Path) -> std::io::Result<File> {
     files::owned_file::open(file)?.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }

@@ -10,7 +10,7 @@ use crate::state::ControlHandle;
 /// Windows are written in minutes.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(control: ControlHandle) {
     let mut every = tokio::time::interval(STEP);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -13,7 +13,7 @@ use model::snapshot::WorkerSnapshot;
 use crate::control::reconcile::traffic_engine::TrafficEngine;
 use crate::planes::packets;
 
-/// Workers reset connections this long after the limit, so that the process has counted what is left by then.
+/// Workers reset connections this long after the limit, so that the process has counted the open connections by then.
 const WORKER_RESET_DELAY: Duration = Duration::from_millis(100);
 
 pub struct DataPlanes {

@@ -146,7 +146,7 @@ impl EmbeddedDaemon {
         self.app.probes()
     }
 
-    /// Stops the daemon: exchanges may finish within `limit`. Returns what was reset.
+    /// Stops the daemon: exchanges may finish within `limit`. Returns how many connections were reset.
     pub async fn stop(self, limit: Duration) -> OpenCounts {
         let EmbeddedDaemon { app, scratch, .. } = self;
         let how = ShutdownRequest { handed_over: false, limit: Some(limit), detach: false };

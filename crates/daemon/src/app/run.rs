@@ -86,7 +86,7 @@ impl RunError {
     }
 }
 
-/// Runs until the process is asked to stop.
+/// Runs until the process is requested to stop.
 ///
 /// # Errors
 /// It could not start; nothing is left behind.
@@ -187,7 +187,8 @@ impl ProcessStart {
         Ok((app, doors))
     }
 
-    /// Takes over from the running daemon. Its sockets come last, so that it keeps them if this process fails.
+    /// Takes over from the running daemon. The sockets are transferred last, so that the running daemon still has them
+    /// if this process fails.
     async fn take_over(
         &self,
         written: LoadedConfig,

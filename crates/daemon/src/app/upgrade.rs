@@ -10,8 +10,8 @@
 //!  │ ◀─────────────────────── remains │  each second, until it is gone
 //! ```
 //!
-//! If the new one dies before it is ready the old one goes on as if nothing had happened; if the old one dies the
-//! new one goes on alone. How each of them starts or leaves is not decided here.
+//! If the new process dies before it is ready, the old process continues unchanged. If the old process dies, the new
+//! process continues alone. How the processes start or end is decided elsewhere.
 
 pub mod draining_process;
 pub mod message;
@@ -23,7 +23,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-/// The socket by which a daemon is asked to hand over, beside its control socket.
+/// The socket for handover requests, beside the control socket.
 pub fn socket_beside(control: &Path) -> PathBuf {
     let mut path = control.as_os_str().to_owned();
     path.push(".upgrade");

@@ -1,4 +1,5 @@
-//! The active configuration beside servers and listeners, and the state snapshot made of all of it. It changes nothing.
+//! The active configuration beside servers and listeners, and the state snapshot of all of it. This module changes
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::state::origin::ChangeOrigin;
 use crate::state::state_snapshot::{CertificatesByService, ListenerFacts, StateSnapshot};
 use crate::util::listeners::ListenerSet;
 
-/// The active configuration and what belongs to it.
+/// The active configuration and its data.
 pub(super) struct ActiveConfig {
     pub generation: u64,
     pub since: SystemTime,
@@ -75,7 +76,7 @@ impl ActiveConfig {
     }
 }
 
-/// Settings that differ from those at the start and that need a restart.
+/// Settings that differ from those at the start and require a restart.
 pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
     // Every field is named, so that a new one cannot be forgotten here. Fields that are not compared take effect at
     // once.

@@ -110,7 +110,7 @@ impl ControlActor {
     }
 
     async fn handle_command(&mut self, order: ControlCommand) {
-        // A send fails only if the requester has gone, and then nobody needs the answer.
+        // A send fails only if the requester has stopped waiting for the answer.
         match order {
             ControlCommand::Apply(change, back) => {
                 drop(back.send(self.apply_and_record(*change).await))
@@ -292,7 +292,7 @@ impl ControlActor {
         }
     }
 
-    /// Publishes what changed since `before` to workers and watchers.
+    /// Publishes the changes since `before` to workers and watchers.
     pub(super) fn publish_changes(&mut self, before: &AppliedState) {
         if !before.is_same_for_workers(&self.applied) {
             self.active.snapshot = self.applied.snapshot(self.active.generation);

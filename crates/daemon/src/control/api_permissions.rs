@@ -1,6 +1,6 @@
-//! What changes over the API may not set, unless the daemon's file allows it: programs, files of secrets that are sent,
-//! the access log's file, who may send commands and what the audit log records. Whoever can set one can run, send or
-//! write anything as the daemon's user, or hide it.
+//! Settings that changes over the API may not set, unless the daemon's file allows it. They are programs, files of
+//! secrets that are sent, the access log's file, who may send commands, and what the audit log records. A client that
+//! can set one of them can run, send or write anything as the daemon's user, or hide it.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! The audit log: one JSON object a line in the state directory, the last ones in memory. Trouble with the disk is
 //! logged and counted, and never fails the change.
 //!
-//! A line is written whole and synced; what a crash left of the last line is counted and skipped. It undoes nothing:
-//! `control::undo` does.
+//! A line is written whole and synced. A partial last line after a crash is counted and skipped. `control::undo` undoes
+//! changes.
 
 use std::collections::VecDeque;
 use std::fs::File;

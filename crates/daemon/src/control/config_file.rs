@@ -66,7 +66,7 @@ impl ConfigFileState {
         self.base = Some(Arc::clone(text));
     }
 
-    /// Compares the file again if the file or the active text has changed since the last check; returns whether the
+    /// Repeats the comparison if the file or the active text has changed since the last check. Returns whether the
     /// result changed.
     pub fn refresh_drift(&mut self, force: &Arc<str>, mode: WriteBack) -> bool {
         let Some(file) = self.file.clone() else { return false };

@@ -103,9 +103,9 @@ impl ConfigOverlay {
     }
 }
 
-/// The text to activate for a file: its own, or that of the overlay if the file's settings ask for it.
+/// The text to activate for a file: its own text, or the overlay's text if the file's settings require it.
 pub fn apply_overlay(text: &str, file: &str, events: &EventLog) -> String {
-    // The caller that activates the text reports its mistakes.
+    // The caller activates the text and reports its mistakes.
     let Ok(checked) = load(text, file) else { return text.to_owned() };
     let control = &checked.config.global.control;
     if control.write_back != WriteBack::Overlay {

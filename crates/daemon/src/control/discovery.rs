@@ -1,5 +1,5 @@
-//! Applies the results of service discovery: an unchanged result changes nothing, one that is not trusted leaves the
-//! last good one.
+//! Applies the results of service discovery. An unchanged result changes nothing; an untrusted result leaves the last
+//! good result active.
 
 use model::config::CheckedConfig;
 

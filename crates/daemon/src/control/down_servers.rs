@@ -1,5 +1,5 @@
-//! The connections of a server that has gone down: they stay, or are reset where its health check says so. `l7` resets
-//! them.
+//! The connections of a server that became down: they stay, or are reset if the server's health check requires it. `l7`
+//! resets them.
 
 use model::config::DownAction;
 use model::id::ServerId;
@@ -21,7 +21,7 @@ pub(super) fn server_taken_down(order: &ControlCommand) -> Option<ServerId> {
     }
 }
 
-/// Resets connections of servers that have just gone down. Workers have the new state by now.
+/// Resets connections of servers that just became down. Workers have the new state by now.
 pub(super) fn reset_connections(
     engine: &dyn TrafficEngine,
     events: &EventLog,

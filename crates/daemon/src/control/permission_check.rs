@@ -11,7 +11,7 @@ impl ControlActor {
     /// Checks a change before it is carried out. A rejected change is recorded.
     ///
     /// # Errors
-    /// The change came over the API and exceeds what the file allows.
+    /// The change was made over the API and exceeds the permissions of the file.
     pub(super) fn check_permission(
         &mut self,
         change: &ConfigChange,

@@ -12,7 +12,7 @@ impl ControlActor {
         [generations, server_state, self.audit.failures(), self.config_file.failures()]
     }
 
-    /// What could not be stored since then, a sentence each.
+    /// One sentence for each kind of state that could not be stored since `before`.
     pub(super) fn unsaved_since(&self, before: PersistenceFailures) -> Vec<String> {
         let keepers = [
             (

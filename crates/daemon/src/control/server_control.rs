@@ -246,7 +246,7 @@ impl ControlActor {
     }
 
     fn should_save(&self, requested: Option<bool>) -> bool {
-        // Without a file, saving fails only if it was asked for explicitly, and the operator gets an error.
+        // Without a file, saving fails only after an explicit request, and the operator gets an error.
         let into_file = self.active.config.global.control.write_back == WriteBack::File;
         let usual = into_file && self.config_file.file.is_some();
         requested.unwrap_or(usual)

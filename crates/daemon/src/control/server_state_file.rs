@@ -79,7 +79,7 @@ impl ServerStateFile {
 
     /// Whether to check for changes now; if so, sets the time of the next check.
     pub fn is_due(&mut self, now: SystemTime) -> bool {
-        // A clock that was set back makes it due at once.
+        // If the clock was set back, the write is due at once.
         let due = now.duration_since(self.last_check).is_ok_and(|since| since >= LOOK);
         let back = now < self.last_check;
         if due || back {

@@ -43,7 +43,7 @@ impl ControlActor {
         }
     }
 
-    /// Limits by duration keep their duration when the clock is set; limits by time of day keep their time.
+    /// When the clock is set, a limit by duration retains its duration, and a limit by time of day retains its time.
     fn handle_clock_step(&mut self, step: ClockStep, now: SystemTime) {
         let (how, by) = match step {
             ClockStep::Ahead(by) => ("ahead", by),
@@ -65,7 +65,7 @@ impl ControlActor {
         self.publish_changes(&before);
     }
 
-    /// The last clients of these servers have gone.
+    /// The last clients of these servers have disconnected.
     pub(super) fn finish_quiesce(&mut self, servers: &[ServerId]) {
         let now = SystemTime::now();
         let due = servers.iter().filter_map(|id| {

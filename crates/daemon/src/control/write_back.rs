@@ -32,7 +32,7 @@ impl ControlActor {
     /// Where a change will be saved.
     ///
     /// # Errors
-    /// The file is to be written, and holds neither the active text nor the new one.
+    /// The file would be written, but its content is neither the active text nor the new one.
     pub(super) fn save_target(&self, change: &ConfigChange) -> Result<SaveTarget, ApplyError> {
         if !matches!(change.origin.way, ChangeTrigger::Api | ChangeTrigger::Rollback) {
             return Ok(SaveTarget::Nowhere);

@@ -1,4 +1,4 @@
-//! DNS messages for one question: what is asked, and what an answer says. Pure; RFC 1035, RFC 2782.
+//! DNS messages with one question: builds queries and parses answers. Pure; RFC 1035, RFC 2782.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Server names → addresses, by the system's resolver, again and again.
 //!
-//! Each name is looked up once however many servers carry it. A good answer is kept when later lookups fail, and
-//! an address is kept while the answer still contains it, so that a rotating answer moves nobody. What an address
-//! change means for connections is not decided here: the reconciler does.
+//! Each name is looked up once, regardless of the number of its servers. A good answer stays in use when later look-ups
+//! fail. An address stays in use while the answer still contains it, so that a rotating answer moves no server. The
+//! reconciler decides the effect of an address change on connections.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ pub const LOOKUPS: usize = 16;
 /// A tenth spreads the lookups of names that were configured together.
 const JITTER: u64 = 10;
 
-/// Resolves until the daemon is gone, with the system's resolver.
+/// Resolves names with the system's resolver, until the daemon stops.
 pub async fn run(control: ControlHandle) {
     run_with(control, |name: String| async move {
         let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
@@ -76,7 +76,7 @@ where
                 names.update_names(&snapshot, clock());
             }
             Some(done) = under_way.join_next() => {
-                // A look-up that panicked has no name; the next snapshot starts it again.
+                // A look-up that panicked returns no name; the next snapshot restarts it.
                 let Ok((name, answer)) = done else { continue };
                 for resolution in names.handle_answer(&name, answer, &control.state(), clock()) {
                     control.report_resolution(resolution).await;
@@ -183,7 +183,7 @@ fn resolution_change(
     Some(ServerResolution { server: facts.id, result: resolved })
 }
 
-/// The delay until the next look-up. A name that never resolved keeps its server down, so it is looked up often.
+/// The delay until the next look-up. A server whose name was never resolved is down, so its name is looked up often.
 fn interval(failures: u32, lost: bool) -> Duration {
     let factor = 2u32.saturating_pow(failures.saturating_sub(1));
     match (failures, lost) {

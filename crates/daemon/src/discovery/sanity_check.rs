@@ -1,4 +1,4 @@
-//! What an answer of a source is worth: sorted, without doubles, neither too few servers nor too many. Pure.
+//! Checks a source's answer: sorted, without duplicates, neither too few servers nor too many. Pure.
 
 use model::config::DiscoveryConfig;
 

@@ -1,7 +1,7 @@
 //! A list of servers as text: `ADDRESS:PORT [weight=N] [name=NAME]` a line with `#` before comments, or JSON. Pure.
 //!
-//! A mistake has its line and never what stands there: whoever may look at events need not be able to read the file, and it
-//! may be another one than was meant.
+//! A mistake is reported with its line and without the line's content. Users who may read events may not be allowed to
+//! read the file, and the path may name a wrong file.
 
 use model::config::ServerWeight;
 use model::config::server_edit::parse_server_address;

@@ -39,8 +39,8 @@ use evidence_board::EvidenceBoard;
 use health_checkers::{ConnectObservation, HealthCheckers};
 use mailbox::ProbeMailbox;
 
-/// Limits concurrent probes; further ones wait and are counted as late. A server that does not answer occupies a probe
-/// for the whole timeout: this limit keeps pace with 16,000 such servers at the default times.
+/// The limit of concurrent health checks; further checks wait and are counted as late. A server without an answer
+/// occupies a check for the whole timeout. At the default times, this limit suffices for 16,000 such servers.
 pub const MAX_CONCURRENT: usize = 8_192;
 /// A probe needs a descriptor: one in this many of the process's limit.
 /// Clients and servers need the other fifteen.
@@ -52,7 +52,7 @@ const AT_LEAST: usize = 16;
 /// When the queue is full, the engine retries later.
 const REPORT_QUEUE: usize = 1_024;
 
-/// Receives what workers observe about servers. Cheap to clone, never blocks.
+/// Receives the workers' observations about servers. Cheap to clone, never blocks.
 #[derive(Clone, Debug)]
 pub struct ConnectObserver {
     mailbox: Arc<ProbeMailbox>,
@@ -92,7 +92,7 @@ pub fn new_prober() -> io::Result<(Prober, ConnectObserver)> {
 }
 
 impl Prober {
-    /// Probes until the daemon is gone or this is dropped.
+    /// Runs health checks until the daemon stops or this value is dropped.
     pub async fn run(self, control: ControlHandle) {
         let Prober { mailbox, observations, counts, evidence: board } = self;
         let events = control.events().clone();

@@ -1,8 +1,8 @@
 //! The access log's writer: one thread behind a bounded queue.
 //!
-//! Workers hand over batches of whole lines and never wait: a full queue drops the batch and counts it. What the
-//! target does (a full disk, a pipe nobody reads, a missing directory) reaches this thread alone, which counts,
-//! tells once a minute for each cause, and goes on trying. It formats nothing: lines arrive finished.
+//! Workers send batches of whole lines and never wait: a full queue drops the batch and counts it. Problems of the
+//! target (a full disk, a pipe without a reader, a missing directory) affect this thread alone. It counts them, logs an
+//! event once a minute for each cause, and retries. It formats nothing: lines arrive complete.
 
 mod shared;
 mod sink;
@@ -87,7 +87,7 @@ impl AccessLogger {
             .name("access-log".into())
             .spawn(move || {
                 writer.run(&inbox);
-                // The receiver is gone if the caller no longer waits for the end.
+                // The receiver no longer exists if the caller has stopped waiting.
                 let _ = end.send(());
             })
             .map_err(AccessLogOpenError::Thread)?;
@@ -118,7 +118,7 @@ impl AccessLogger {
         false
     }
 
-    /// Closes and opens the target again, as after a rotation (SIGUSR1). The old one is used until the new one is open.
+    /// Closes and reopens the target, as after a rotation (SIGUSR1). The old target is used until the new one is open.
     pub fn reopen(&self) {
         // Release pairs with the Acquire of the writer's thread, here and in `stop`.
         self.shared.reopen.store(true, Ordering::Release);

@@ -40,10 +40,10 @@ const HALF: u64 = 50;
 /// A limit that the current trend reaches within this time raises an alarm.
 /// A minute is the time in which an operator can act; forecasts beyond it are noise.
 const SOON: Duration = Duration::from_secs(60);
-/// Bounds the memory of raised alarms; further ones are not stored, and may be logged again.
+/// The limit of stored alarms. Further alarms are not stored, so they may be logged repeatedly.
 const REMEMBERED: usize = 10_000;
 
-/// Looks until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(vitals: Arc<ReportSources>) {
     let mut alarms = HeadroomAlarms::default();
     let mut ending = CertificateExpiryAlarms::default();
@@ -76,7 +76,7 @@ struct HeadroomAlarms {
 }
 
 impl HeadroomAlarms {
-    /// Compares with the previous state and logs what is new. Limits without a row are dropped.
+    /// Compares with the previous state and logs new alarms. Limits without a row are dropped.
     fn look(&mut self, events: &EventLog, rows: &[HeadroomRow]) {
         let before = std::mem::take(&mut self.active);
         for HeadroomRow {

@@ -1,5 +1,5 @@
-//! Packet captures by rule: a thread buffers the headers of recent packets, and writes those of the connections
-//! concerned to disk, on both sides, when a rule matches or an operator asks.
+//! Packet captures by rule. A thread buffers the headers of recent packets. When a rule matches or an operator requests
+//! it, the thread writes the headers of the connections concerned to disk, on both sides.
 //!
 //! Nothing runs and no privilege is needed while no rule is configured.
 
@@ -95,7 +95,7 @@ impl CaptureController {
         let nothing = watch.ports.is_empty();
         let mut thread = lock(&self.thread);
         if nothing {
-            // When the command sender is gone, the thread writes what it has, and ends.
+            // When the command sender is dropped, the thread writes its packets and ends.
             *thread = None;
             return;
         }

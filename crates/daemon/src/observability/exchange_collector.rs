@@ -10,7 +10,7 @@ use crate::observability::report::report_sources::ReportSources;
 /// Between two looks: a ring must not fill up meanwhile.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Takes until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(vitals: Arc<ReportSources>) {
     // Without measurements the collector polls rarely: only the counters that trigger captures are left.
     let step = if vitals.slow_exchanges.sample_interval().is_some() {

@@ -1,6 +1,6 @@
 //! The history of rates and states: each step a record of what changed since the last, written to disk by `store`.
 //!
-//! Trouble with the disk is logged and counted; nothing waits for it.
+//! Disk errors are logged and counted; no other task waits for the disk.
 
 pub mod digest;
 mod packets;
@@ -181,7 +181,7 @@ fn add_state_time(
     }
 }
 
-/// A record's rows, except those of packets.
+/// The rows of a record, except packet rows.
 fn rows(
     snapshot: &WorkerSnapshot,
     old: &CounterSample,

@@ -14,7 +14,7 @@ use crate::util::event::EventLog;
 /// Between two warnings about the same thing.
 /// A minute: a condition that lasts stays visible and does not fill the log.
 const REPORT_INTERVAL: Duration = Duration::from_secs(60);
-/// Bounds the reports whose time is stored; beyond that all are dropped, and may be logged again.
+/// The limit of reports whose time is stored. Beyond the limit all are dropped, so they may be logged repeatedly.
 const MAX_REMEMBERED: usize = 4096;
 
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use crate::state::ControlHandle;
 /// Alarms of users' experience look at minutes: a shorter step would change no verdict.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Looks until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(control: ControlHandle, users: Arc<SloLedgers>, history: Arc<HistoryRecorder>) {
     let events = control.events();
     loop {

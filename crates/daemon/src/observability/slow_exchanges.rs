@@ -43,7 +43,7 @@ struct SampleRng(Rng);
 
 impl Default for SampleRng {
     fn default() -> Self {
-        // A fixed seed suffices: nobody gains by predicting the selection.
+        // A fixed seed suffices: a client gains nothing by predicting the selection.
         SampleRng(Rng::new(0x510_CAFE))
     }
 }
@@ -105,7 +105,7 @@ impl SlowExchangeStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).reservoir.slowest(filter)
     }
 
-    /// One exchange in this many is measured whatever its duration; `None`: none is.
+    /// One exchange in this many is measured regardless of its duration. `None`: none is measured.
     pub fn sample_interval(&self) -> Option<u32> {
         self.sample
     }

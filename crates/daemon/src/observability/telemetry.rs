@@ -1,6 +1,6 @@
 //! Telemetry: spans of exchanges and events for an OpenTelemetry collector.
 //!
-//! What a collector does not take in time is dropped and counted: nothing waits for it.
+//! Data that a collector does not accept in time is dropped and counted; no other task waits for it.
 
 pub mod exporter;
 mod otlp_client;
@@ -19,8 +19,7 @@ use crate::state::StateSnapshot;
 /// Bounds the spans and records that wait for the next export.
 /// Eight exports: a collector may be away for some seconds before spans are dropped.
 const QUEUE_CAPACITY: usize = 8_192;
-/// The spans and records of one export request.
-/// Keeps one request within the limits of collectors.
+/// The most spans and records in one export request, which bounds it to the limits of collectors.
 const BATCH_MAX: usize = 1_024;
 
 /// Queued spans and records, and their counters.

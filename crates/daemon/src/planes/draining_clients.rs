@@ -29,7 +29,7 @@ const CPU_SHARE: u32 = 20;
 /// Slices of a table that are counted before others have their turn.
 const SLICES: usize = 64;
 
-/// Counts until the daemon is gone; `clock` is the workers' own, which affinity tables remember clients by.
+/// Counts until the daemon stops. `clock`: the workers' clock, whose times the affinity tables store.
 pub async fn run(
     control: ControlHandle,
     packets: watch::Receiver<Arc<PacketPlaneView>>,
@@ -73,7 +73,7 @@ pub async fn run(
     }
 }
 
-/// One count: what is known at once, and the tables that are still to be read.
+/// One count: the part that is available at once, and the tables that must still be read.
 struct ClientCount {
     remaining: HashMap<ServerId, RemainingClients>,
     tables: Vec<TableCount>,

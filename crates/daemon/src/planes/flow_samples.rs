@@ -46,7 +46,7 @@ pub struct ServiceFlowTotals {
     pub refused: u64,
     /// Handshakes that were not done, in the order of `HandshakeStall::ALL`.
     pub unfinished: [u64; 3],
-    /// What clients and servers sent.
+    /// Counters of both directions: from clients and from servers.
     pub sides: [FlowSideCounters; 2],
     /// Handshakes: SYN to SYN-ACK, SYN-ACK to ACK, all of it.
     pub opened: [HistogramSum; 3],

@@ -1,8 +1,8 @@
 //! Bundles of links: one thread of its own makes their devices, probes their next hops, and sets which links carry
 //! packets.
 //!
-//! The thread waits for nobody, so that no load delays a failover. The crate `links` decides what follows from what it
-//! sees; packets go through the kernel alone, except those that are held for order (`delay_equalizer`).
+//! The thread waits for no other task, so that no load delays a failover. The crate `links` makes the decisions.
+//! Packets pass through the kernel alone, except packets that are held for their order (`delay_equalizer`).
 
 mod bundle;
 mod delay_equalizer;

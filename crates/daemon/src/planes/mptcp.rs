@@ -165,7 +165,7 @@ impl MptcpTask {
         if taken != (most, most) {
             kept.limits.get_or_insert(taken);
         }
-        // The file is written first: endpoints that are set but not stored could not be told from those of others.
+        // The file is written first: endpoints that are set but not stored would look like those of other programs.
         self.save_state(kept);
         if taken != (most, most) {
             exchange_messages(GENERIC, &[words::set_limits_request(family, most, most)])?;

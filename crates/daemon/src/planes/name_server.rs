@@ -1,7 +1,8 @@
 //! The name server: threads that answer over UDP, one that maintains the zone data and answers over TCP.
 //!
-//! Answers are made in the crate `names`; here are the sockets, the clock and the limits of connections. The threads
-//! wait for nobody: they take the newest zone data between two batches, and a change of it loses no socket.
+//! The crate `names` creates the answers; this module has the sockets, the clock and the limits of connections. The
+//! threads wait for no other task: they read the newest zone data between two batches, and a change of it closes no
+//! socket.
 
 mod bind;
 mod connection_limit;

@@ -1,7 +1,7 @@
 //! The packet plane: one thread owns it, follows the snapshots, keeps next hops fresh, counts, and publishes its view.
 //!
-//! The plane lives in the kernel: it goes on when this thread ends, unless a command removes it. Without a service that
-//! forwards packets nothing is loaded and no privilege is needed.
+//! The plane runs in the kernel: it continues when this thread ends, unless a command removes it. Without a service
+//! that forwards packets nothing is loaded and no privilege is needed.
 
 mod alarms;
 pub mod connection_tables;

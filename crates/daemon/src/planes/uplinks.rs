@@ -1,5 +1,5 @@
-//! Uplinks under the daemon: one thread of its own asks beyond each gateway, and writes what follows into the kernel:
-//! routing rules and tables, the programs that draw an uplink for each connection, and whose source is translated.
+//! Uplinks in the daemon: one thread probes targets beyond each gateway and writes the results into the kernel. These
+//! are routing rules and tables, and the programs that select an uplink for each connection and translate sources.
 //!
 //! What follows from what it sees is decided by `links::uplink`; packets go through the kernel alone.
 

@@ -1,7 +1,7 @@
 //! VRRP: one thread of its own speaks it, sets the floating addresses and renews the lease of the dead-man timer.
 //!
-//! The thread waits for nobody: it takes snapshots, frames and commands as they come, and asks nothing of workers or
-//! the control actor, so that neither's load delays an advertisement. `ha` decides who is active.
+//! The thread waits for no other task: it reads snapshots, frames and commands as they arrive and sends no request to
+//! workers or the control actor. Their load therefore delays no advertisement. `ha` decides which member is active.
 
 mod address_gate;
 mod address_repair;

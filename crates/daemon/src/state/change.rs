@@ -25,14 +25,14 @@ pub struct ConfigChange {
     pub origin: ChangeOrigin,
     /// Apply only if this generation is active, so that no change is overwritten unseen; `None`: always.
     pub expect: Option<u64>,
-    /// Whether to write it into the file; `None`: as the configuration says.
+    /// Whether to write the change into the file. `None`: the configuration decides.
     pub save: Option<bool>,
-    /// The file's own text, where the text was made of it; `None`: it was not.
+    /// The file's own text, if the new text was derived from it. `None` otherwise.
     pub base: Option<Arc<str>>,
 }
 
 impl ConfigChange {
-    /// An unconditional change, saved as the configuration says.
+    /// An unconditional change. The configuration decides where it is saved.
     pub fn new(
         text: impl Into<String>,
         file: impl Into<String>,
@@ -53,7 +53,7 @@ pub struct ConfigPatch {
     pub origin: ChangeOrigin,
     /// Apply only if this generation is active; `None`: always.
     pub expect: Option<u64>,
-    /// Whether to write it into the file; `None`: as the configuration says.
+    /// Whether to write the change into the file. `None`: the configuration decides.
     pub save: Option<bool>,
 }
 
@@ -72,7 +72,7 @@ pub struct ApplyOutcome {
     pub confirmed: bool,
     /// The file that has it now.
     pub saved: Option<String>,
-    /// What could not be stored, a sentence each.
+    /// State that could not be stored, one sentence each.
     pub unsaved: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ pub enum ApplyError {
     /// The text has mistakes.
     #[error("{0}")]
     Invalid(ConfigFindings),
-    /// Another generation is active than the caller has seen.
+    /// The active generation is not the generation that the caller expected.
     #[error(
         "generation {found} is in force, not {expected}: look at what changed meanwhile, then apply again"
     )]
@@ -111,7 +111,7 @@ pub enum ApplyError {
         /// The privileged effect, and the setting.
         reach: String,
     },
-    /// The change would alter over the API what the API is allowed to do.
+    /// The change would alter the API's own permissions over the API.
     #[error(
         "global.control.allow-programs: found {found}; over the API it stays {stays}: it is set in the daemon's file \
          alone, which is read when the daemon starts or reloads"
@@ -241,7 +241,7 @@ pub struct ShutdownRequest {
     pub handed_over: bool,
     /// How long exchanges may finish; `None`: `global.drain`.
     pub limit: Option<Duration>,
-    /// The packet plane keeps running in the kernel; otherwise it is removed completely.
+    /// The packet plane continues to run in the kernel. Otherwise it is removed completely.
     pub detach: bool,
 }
 

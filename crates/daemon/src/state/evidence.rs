@@ -12,7 +12,7 @@ use crate::util::duration_text::format_duration;
 pub struct EvidenceEntry {
     /// The probe behind the evidence, as `http GET /healthz at 10.0.0.11:8080`; `None`: clients' connections.
     pub probe: Option<String>,
-    /// What happened, without its duration.
+    /// The observation, without its duration.
     pub saw: String,
     /// The duration; `None`: not measured.
     pub took: Option<Duration>,

@@ -1,7 +1,7 @@
 //! The handle by which the rest of the daemon sends commands and reads the active state.
 //!
-//! Cheap to clone. Commands go to one task (the control actor) that carries them out one after the other; reading costs
-//! an atomic load and disturbs nobody.
+//! Cheap to clone. Commands are sent to one task (the control actor), which executes them one after the other. Reading
+//! costs an atomic load and blocks no other task.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -45,7 +45,7 @@ pub enum ControlCommand {
     Patch(Box<ConfigPatch>, oneshot::Sender<Result<ApplyOutcome, ApplyError>>),
     /// Plan a configuration: its text, its file.
     Plan(String, String, oneshot::Sender<Result<PlanOutcome, ApplyError>>),
-    /// Activate an older generation: its number, whether to save it, who asks.
+    /// Activates an older generation: its number, whether to save it, and the requester.
     Rollback(
         Option<u64>,
         Option<bool>,
@@ -60,14 +60,14 @@ pub enum ControlCommand {
         Box<ServerCommandRequest>,
         oneshot::Sender<Result<ServerCommandOutcome, ServerCommandError>>,
     ),
-    /// Undo an order: its number in the audit log, who asks.
+    /// Undoes an order: its number in the audit log, and the requester.
     Undo(Option<u64>, ChangeOrigin, oneshot::Sender<Result<UndoOutcome, UndoError>>),
     /// The record of orders, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<AuditExcerpt>),
     /// An answer of a discovery source.
     Discovery(DiscoveryResult),
     Tick,
-    /// The last clients of these servers have gone.
+    /// The last clients of these servers have disconnected.
     ClientsGone(Vec<ServerId>),
     /// The result of health checks.
     HealthReport(HealthReport),
@@ -144,7 +144,7 @@ impl ControlHandle {
         self.request(|back| ControlCommand::Apply(Box::new(change), back)).await?
     }
 
-    /// Changes one object of the configuration that is active by then, completely or not at all.
+    /// Changes one object of the then active configuration, completely or not at all.
     ///
     /// # Errors
     /// As `apply`, and when there is no such object.
@@ -260,14 +260,14 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::Tick).await;
     }
 
-    /// Reports that the last clients of quiesced servers have gone.
+    /// Reports that the last clients of quiesced servers have disconnected.
     pub async fn report_clients_gone(&self, servers: Vec<ServerId>) {
         let _ = self.commands.send(ControlCommand::ClientsGone(servers)).await;
     }
 
-    /// Reports a judgement; waits only while very many orders are waiting. Of a server that is gone it is ignored.
+    /// Sends a health report. Waits only while the command queue is full. A report about a removed server is ignored.
     pub async fn report_health(&self, verdict: HealthReport) {
-        // A daemon on its way out has no use for it.
+        // A daemon that is stopping does not need the report.
         let _ = self.commands.send(ControlCommand::HealthReport(verdict)).await;
     }
 
@@ -301,12 +301,12 @@ impl ControlHandle {
         self.request(ControlCommand::HandOver).await?
     }
 
-    /// The takeover has failed: changes are possible again.
+    /// Makes changes possible after a failed takeover.
     pub async fn cancel_hand_over(&self) {
         let _ = self.commands.send(ControlCommand::CancelHandOver).await;
     }
 
-    /// Gives servers other shares of the work; servers that are gone are passed over.
+    /// Sets the weight shares of servers; removed servers are skipped.
     pub async fn set_weight_shares(&self, shares: Vec<(ServerId, Option<WeightShare>)>) {
         let _ = self.commands.send(ControlCommand::WeightShares(shares)).await;
     }
@@ -316,8 +316,8 @@ impl ControlHandle {
         let _ = self.commands.send(ControlCommand::Ejections(ejections)).await;
     }
 
-    /// Begins the shutdown; returns when no new connection is accepted, with the time that exchanges may take. The
-    /// caller waits for them.
+    /// Begins the shutdown. Returns once no new connection is accepted, with the time that exchanges may take. The
+    /// caller waits for the exchanges.
     ///
     /// # Errors
     /// The daemon is stopping already.

@@ -13,7 +13,7 @@ pub struct ChangeOrigin {
     pub way: ChangeTrigger,
 }
 
-/// How a change came.
+/// The trigger of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeTrigger {

@@ -1,5 +1,5 @@
-//! Servers that differ from the file: added and removed by operators, found by service discovery. Pure: a checked
-//! configuration goes in, the one to activate comes out.
+//! Servers that differ from the file: operators add and remove them, or service discovery finds them. Pure: the input
+//! is a checked configuration, the output is the configuration to activate.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::origin::ChangeOrigin;
 use crate::state::server_text::format_address;
 
-/// Limits the servers of all pools together, whatever their source, to the number that one file may hold.
+/// The limit of servers in all pools together, regardless of their source: the number that one file may have.
 pub const SERVERS: usize = 10_000;
 
 /// Differences from the file.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// What the previous process still drains after its handover.
+/// The connections that the previous process still drains after its handover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainingConnections {
     pub pid: u32,
@@ -18,7 +18,7 @@ pub struct DrainingConnections {
 pub struct Predecessor(Mutex<Option<DrainingConnections>>);
 
 impl Predecessor {
-    /// What it still drains; `None`: there is no such process, or it does not report.
+    /// The previous process's draining connections. `None`: there is no such process, or it does not report.
     pub fn draining(&self) -> Option<DrainingConnections> {
         *self.lock()
     }

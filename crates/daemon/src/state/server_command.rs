@@ -20,7 +20,7 @@ pub struct ServerCommandRequest {
     /// Its name; `-` when it is added: derived from the address.
     pub name: String,
     pub command: OperatorCommand,
-    /// Whether to write it into the file; `None`: as the configuration says.
+    /// Whether to write the command into the file. `None`: the configuration decides.
     pub save: Option<bool>,
     pub origin: ChangeOrigin,
 }
@@ -34,7 +34,7 @@ pub struct ServerCommandOutcome {
     pub saved: Option<String>,
     /// Its number in the record of orders.
     pub audit_id: u64,
-    /// What could not be stored, a sentence each.
+    /// State that could not be stored, one sentence each.
     pub unsaved: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ pub enum SaveError {
         #[source]
         source: std::io::Error,
     },
-    /// The text has no place for it.
+    /// The command cannot be written into the text.
     #[error(transparent)]
     Edit(#[from] EditError),
 }

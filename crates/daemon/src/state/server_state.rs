@@ -112,7 +112,7 @@ pub fn apply_command(
             facts.overrides.quiesce = None;
         }
         OperatorCommand::Quiesce(limit) => {
-            // The last order counts: one that drained it, or took it out, is over.
+            // The last order counts: a quiesce ends an earlier drain or disable.
             facts.overrides.admin = admin(AdminState::Enabled);
             facts.overrides.quiesce = Some(QuiescePeriod { until: now + limit, by, at: now });
         }
@@ -150,7 +150,7 @@ pub fn apply_tick(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Opt
     (facts != *old).then_some(facts)
 }
 
-/// The state after the clock was set: limits by duration keep their duration.
+/// The state after the clock was set: limits by duration retain their duration.
 pub fn apply_clock_step(old: &ServerFacts, step: ClockStep, now: SystemTime) -> ServerFacts {
     let mut facts = old.clone();
     if let Some(quiesce) = &mut facts.overrides.quiesce {
@@ -164,7 +164,7 @@ pub fn apply_clock_step(old: &ServerFacts, step: ClockStep, now: SystemTime) -> 
     facts
 }
 
-/// After the last of its clients has gone: a quiesce becomes a drain. `None`: it is not quiesced.
+/// The state after the last client has disconnected: a quiesce becomes a drain. `None`: the server is not quiesced.
 pub fn apply_clients_gone(old: &ServerFacts, now: SystemTime) -> Option<ServerFacts> {
     let mut facts = old.clone();
     end_quiesce(&mut facts, now, |_| true);
@@ -229,8 +229,8 @@ pub fn apply_agent_report(
     facts
 }
 
-/// The state after a look-up of its name. A name that no longer resolves keeps its last address: a failing resolver
-/// must not remove servers.
+/// The state after a look-up of its name. A name that no longer resolves retains its last address, because a failing
+/// resolver must not remove servers.
 pub fn apply_resolution(
     old: &ServerFacts,
     result: Result<std::net::SocketAddr, String>,

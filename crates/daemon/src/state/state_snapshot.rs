@@ -83,11 +83,11 @@ pub struct ServerFacts {
     pub agent: Option<(ServerState, String)>,
     /// An operator's commands that differ from the file.
     pub overrides: OperatorOverrides,
-    /// What the schedule requires now.
+    /// The schedule's current rule.
     pub scheduled: Option<ScheduleRule>,
-    /// Until when the schedule admits clients with affinity; `None`: as long as their services say.
+    /// The time until which the schedule admits clients with affinity. `None`: their services decide.
     pub scheduled_affinity_until: Option<SystemTime>,
-    /// Until when clients with affinity may reach it although it drains; `None`: as long as their services say.
+    /// The time until which clients with affinity may reach the draining server. `None`: their services decide.
     pub affinity_until: Option<SystemTime>,
     pub state: ServerState,
     /// Why, in a sentence.
@@ -236,6 +236,6 @@ pub struct ListenerFacts {
     pub id: ListenerId,
     pub service: ServiceId,
     pub service_name: String,
-    /// Open sockets: one a worker, or fewer if they came from a process with fewer workers.
+    /// Open sockets: one for each worker, or fewer if a process with fewer workers handed them over.
     pub sockets: usize,
 }

@@ -21,7 +21,7 @@ use crate::state::ControlHandle;
 use renewal::RenewalJob;
 use status::AcmeOrders;
 
-/// Follows the snapshots until the daemon is gone.
+/// Follows the snapshots until the daemon stops.
 pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<PathBuf>) {
     // Without a state directory nothing is ordered; such a configuration has been rejected before.
     let Some(state) = state else { return };
@@ -66,7 +66,7 @@ pub async fn run(control: ControlHandle, board: Arc<AcmeOrders>, state: Option<P
     }
 }
 
-/// The certificates to order, each once, whichever services use it.
+/// The certificates to order, each once, regardless of how many services use it.
 fn wanted_certificates(config: &Config) -> BTreeMap<String, AcmeConfig> {
     let all = config.services.values().filter_map(|service| service.tls.as_ref()?.acme.as_ref());
     all.map(|acme| (paths::key(acme), acme.clone())).collect()

@@ -131,7 +131,7 @@ pub fn read_pair(path: &Path) -> Result<CertificatePair, CertFileError> {
     let own = TlsIdentity::read(&chain, None, None);
     let has_key = !matches!(own, Err(IdentityError::NoKey));
     let key_path = if has_key { Some(path.to_owned()) } else { key_beside(path) };
-    // The file with the key is read as a secret; the target of a symbolic link is what is checked.
+    // The file with the key is read as a secret. For a symbolic link, its target is checked.
     let key = match &key_path {
         Some(beside) if !has_key => {
             Some(secret::read(beside, BYTES, SecretProtection::NotReadable)?)
@@ -199,7 +199,7 @@ fn key_beside(path: &Path) -> Option<PathBuf> {
     beside.into_iter().find(|file| file.exists())
 }
 
-/// The file with the private key of a certificate's file, as far as the name tells.
+/// The private key file of a certificate file, from its name.
 pub fn key_file_for(path: &Path) -> Option<PathBuf> {
     let own = TlsIdentity::read(&read_file(path).ok()?, None, None);
     if matches!(own, Err(IdentityError::NoKey)) { key_beside(path) } else { Some(path.to_owned()) }

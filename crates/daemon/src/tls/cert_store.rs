@@ -1,8 +1,8 @@
 //! Everything that services and pools speak TLS with, what their files looked like when it was made, and the secrets of
 //! cookies, which `sticky_secrets` reads.
 //!
-//! A configuration's files must all be good before it comes into force. Afterwards a file that changes is taken up
-//! when it is good; otherwise what it held before goes on serving, and the status says why.
+//! All files of a configuration must be valid before the configuration becomes active. A file that changes later is
+//! loaded if it is valid. Otherwise its previous content stays active, and the status has the reason.
 
 mod pool;
 mod probe_files;
@@ -78,7 +78,7 @@ impl CertificateStore {
         }
     }
 
-    /// Loads the files of a configuration; what is active and unchanged on disk is reused.
+    /// Loads the files of a configuration. Active certificates whose files are unchanged are reused.
     ///
     /// # Errors
     /// A file is missing or no good. Nothing has changed.

@@ -9,7 +9,7 @@ use crate::state::ControlHandle;
 /// A renewed certificate is in use within two seconds; a check costs one stat(2) call per file.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Until the daemon is gone.
+/// Runs until the daemon stops.
 pub async fn run(control: ControlHandle) {
     loop {
         tokio::time::sleep(POLL_INTERVAL).await;

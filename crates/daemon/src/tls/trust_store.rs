@@ -18,7 +18,7 @@ pub enum TrustStore {
 }
 
 impl TrustStore {
-    /// What certificates are verified against: this file, or this host's list; nothing if they are not verified.
+    /// The trusted certificates: those of this file, or of this host's list. None if certificates are not verified.
     ///
     /// # Errors
     /// The file cannot be read.

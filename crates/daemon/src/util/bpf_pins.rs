@@ -28,8 +28,8 @@ impl PinnedPlane {
     const ALL: [PinnedPlane; 4] =
         [PinnedPlane::Packets, PinnedPlane::Links, PinnedPlane::Uplinks, PinnedPlane::Gate];
 
-    /// Its directory. Pins of the other planes are beside those of the packet plane, whose directory is removed when no
-    /// service forwards packets.
+    /// The directory of this plane's pins. Pins of the other planes are beside those of the packet plane, whose
+    /// directory is removed when no service forwards packets.
     pub fn pin_directory(self, config: &Config) -> PathBuf {
         let packets = &config.packets.pins;
         let beside = |ending: &str| {
@@ -111,7 +111,7 @@ pub fn refuse_foreign(config: &Config) -> Result<(), ClaimError> {
     Ok(())
 }
 
-/// What would be lost with the process although it is pinned, in sentences.
+/// State that would be lost with the process despite pinning, one sentence each.
 pub fn persistence_warnings(config: &Config) -> Vec<String> {
     let doubt = |plane: &PinnedPlane| {
         let root = plane.pin_directory(config);

@@ -22,8 +22,7 @@ const RECENT_EVENTS: usize = 256;
 /// Bytes of one event's sentence; more is cut.
 /// Sentences have one or two lines. A text from outside must not fill the log.
 const TEXT_BYTES: usize = 2048;
-/// How long `flush` waits for a reader of standard error.
-/// A reader of standard error that is stuck must not keep the process from ending.
+/// The limit of `flush`, so that a stuck reader of standard error does not prevent the process from ending.
 const FLUSH: Duration = Duration::from_secs(1);
 
 /// How grave an event is.
@@ -179,7 +178,7 @@ impl EventLog {
         let Some(queue) = &self.shared.queue else { return };
         let (done, wait) = sync_channel(1);
         if queue.try_send(EventLogMessage::Flush(done)).is_ok() {
-            // After the limit the caller continues; the thread still writes the queued lines.
+            // After the timeout the caller continues; the thread still writes the queued lines.
             let _ = wait.recv_timeout(FLUSH);
         }
     }
@@ -240,7 +239,7 @@ fn cut(text: &mut String) {
     }
 }
 
-/// One line. A text of several lines (a list of mistakes) keeps them, each with the prefix.
+/// One event in text. Each line of a text with several lines (a list of mistakes) gets the prefix.
 fn line(event: &DaemonEvent, form: LogFormat, journal: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.text.len() + 64);
     if form == LogFormat::Json {

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use l7::socket::{self, AddressClaim, ListenError, OutgoingError};
 use model::config::SocketOptions;
 
-/// How long workers may keep using a listener that is closed: they accept its queue first.
-/// Above `CLOSING_GRACE` of the workers, for which they accept what is being established.
+/// How long workers may use a closed listener, because they first accept its queue. Longer than the workers'
+/// `CLOSING_GRACE`, during which they accept connections that are being established.
 pub const CLOSING: Duration = Duration::from_secs(1);
 
 /// System calls on sockets: a seam, so that refusals can be tested.
@@ -217,7 +217,7 @@ impl ListenerSet {
         Ok(sockets)
     }
 
-    /// Makes bound sockets listen; those that listen already get the backlog.
+    /// Makes bound sockets listen. Sockets that already listen get the backlog.
     ///
     /// # Errors
     /// Another process has begun to listen meanwhile.
@@ -230,7 +230,7 @@ impl ListenerSet {
         sockets.iter().try_for_each(|socket| self.sockets.listen(socket.as_fd(), address, options))
     }
 
-    /// Changes the settings of an address's sockets; on an error all get those of `before` again.
+    /// Changes the options of an address's sockets. On an error, all sockets get the options of `before`.
     ///
     /// # Errors
     /// A setting was refused.
@@ -313,8 +313,9 @@ impl ListenerSet {
         }
     }
 
-    /// Whether binding may have failed because of one of this process's own listeners that workers were closing when
-    /// the attempt began. The listener may be closed by now: the search for the port's user goes through all processes.
+    /// Whether binding may have failed because workers were closing one of this process's own listeners when the
+    /// attempt began. The listener may be closed by now, because the search for the port's user reads all processes
+    /// first.
     pub fn may_be_own_listener(&self, refused: &ListenError, began: Instant) -> bool {
         let closing = |address: SocketAddr| {
             let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());

@@ -5,8 +5,8 @@
 
 use std::mem::MaybeUninit;
 
-/// The difference of local time to UTC at a moment (seconds since 1970), in seconds; 0 if the C library does not know
-/// it.
+/// The difference of local time to UTC at a moment (seconds since 1970), in seconds. 0 if the C library cannot
+/// determine it.
 pub fn offset_seconds(unix_seconds: i64) -> i64 {
     let at: libc::time_t = unix_seconds;
     let mut out = MaybeUninit::<libc::tm>::zeroed();

@@ -13,8 +13,9 @@ use std::ops::Range;
 /// Bytes of the list of mappings that are read; a longer list is not this program's.
 const LIST_BYTES: u64 = 4 << 20;
 
-/// Releases the pages of the program's code; returns how many bytes were resident. `None`: nothing was done, because
-/// the mapping was not found or differs from the file, as under a debugger, whose breakpoints would be lost.
+/// Releases the pages of the program's code. Returns how many bytes were resident. `None`: nothing was released,
+/// because the mapping is missing or differs from the file. A debugger causes a difference, and its breakpoints would
+/// be lost.
 ///
 /// # Errors
 /// The kernel shows no mappings, or refuses.

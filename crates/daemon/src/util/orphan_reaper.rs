@@ -9,8 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Bounds the sweeps; each one finds processes started since the previous one.
 /// A process that starts others faster than twenty sweeps find them is left to the operator.
 const SWEEPS: usize = 20;
-/// Bytes of a process's environment that are looked at.
-/// Twice what execve(2) allows for one string.
+/// The most bytes of a process's environment to read: twice the limit of execve(2) for one string.
 const ENVIRONMENT_BYTES: u64 = 256 * 1024;
 
 /// Looks in a row that find nothing: a process that is being replaced by another program (execve(2)) has no environment
@@ -29,7 +28,7 @@ pub fn kill_marked(variables: &[String]) {
             let Some(process) = number.and_then(Pid::from_raw) else { continue };
             if has_marker(process, variables) {
                 found = true;
-                // A process that has just ended is gone; one that cannot be killed is found in the next sweep.
+                // The process may have ended meanwhile. If it cannot be killed, the next sweep handles it.
                 let _ = kill_process(process, Signal::KILL);
             }
         }

@@ -1,3 +1,3 @@
-//! A directory of its own in the system's temporary place, under this crate's name for it.
+//! A temporary directory in the system's temporary place, under this crate's name for it.
 
 pub use files::TemporaryDir as Scratch;

@@ -1,7 +1,7 @@
 //! Notifications to systemd (sd_notify(3)) and the sockets that it passes at start (sd_listen_fds(3)).
 //!
-//! Without systemd every call does nothing. A notification is one datagram: sending never blocks for long, and what
-//! systemd does not take is lost without an error.
+//! Without systemd every call does nothing. A notification is one datagram: sending never blocks for long, and a
+//! datagram that systemd does not receive is lost without an error.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,10 +21,10 @@ use crate::util::listeners::{SocketStore, fd_store_address};
 /// The first descriptor that is handed over.
 /// SD_LISTEN_FDS_START of sd_listen_fds(3).
 const FIRST: i32 = 3;
-/// How long a message may wait for a systemd that is busy.
-/// The message is lost then; the daemon must not wait for its supervisor.
+/// The limit of the wait for a busy systemd. After the limit the message is lost, because the daemon must not wait for
+/// its supervisor.
 const SEND_TIMEOUT: Duration = Duration::from_millis(200);
-/// Bounds the number of inherited descriptors; a larger number is taken for an error.
+/// The limit of inherited descriptors; a larger number counts as an error.
 const MOST: i32 = 65_536;
 
 /// The way to systemd; cheap to clone.

@@ -178,7 +178,7 @@ impl FakeSystemd {
         }
     }
 
-    /// Waits until nothing listens any more: the daemon and this stand-in have closed their sockets.
+    /// Waits until no listener is left: the daemon and this stand-in have closed their sockets.
     pub fn wait_refused(&mut self) {
         let deadline = Instant::now() + WAIT;
         let refused = |result: std::io::Result<TcpStream>| {

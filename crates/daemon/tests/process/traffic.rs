@@ -98,7 +98,7 @@ impl ClientLoad {
         }
     }
 
-    /// Ends the clients; returns what failed.
+    /// Ends the clients and returns their failures.
     pub fn stop(self) -> Vec<String> {
         self.stop.store(true, Ordering::Relaxed);
         for client in self.clients {

@@ -127,7 +127,7 @@ proptest! {
         );
     }
 
-    /// A holder of the key may write anything: it is read or rejected, and what is read can be written again.
+    /// A holder of the key may send any bytes. A heartbeat that is not rejected stays the same when written and read.
     #[test]
     fn any_signed_bytes_are_read_or_rejected(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let keys = keys(1, 'a');

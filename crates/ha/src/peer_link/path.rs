@@ -28,7 +28,7 @@ pub struct PeerLinkPath {
     pub received_at: Option<MonotonicTime>,
     /// The last heartbeat of the accepted session.
     pub(super) last: Option<HeartbeatArrival>,
-    /// The last heartbeat that did not know our session.
+    /// The last heartbeat that did not carry this member's session.
     pub(super) unknown_session: Option<HeartbeatArrival>,
     /// When we sent the newest of our heartbeats that arrived at the peer over this path.
     pub(super) arrived: Option<MonotonicTime>,

@@ -23,12 +23,12 @@ pub const VERSION: u8 = 1;
 const LEAST: u8 = 1;
 const MAGIC: [u8; 4] = *b"SYRP";
 
-/// What the other member needs to know before the tables can be compared.
+/// The facts that the other member needs before the tables can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplicaHello {
     /// The sender holds some shared address.
     pub active: bool,
-    /// How often the sender's tables have begun anew, from 1: earlier updates are gone.
+    /// How often the sender's tables have been recreated, from 1: earlier updates are lost.
     pub epoch: u32,
     /// The newest epoch of the receiver from which the sender has received everything; 0: none yet.
     pub synced_epoch: u32,
@@ -49,7 +49,7 @@ pub enum ReplicaBody {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaDatagram {
     pub from: u64,
-    /// The receiver's session as the sender knows it.
+    /// The receiver's session, as far as the sender received it.
     pub to: u64,
     /// Number of the packet of records in the session, from 1; 0 for other kinds.
     pub number: u64,
@@ -98,7 +98,8 @@ impl RecordBatch {
 }
 
 mod kind {
-    // The wire format of replication. A number keeps its meaning: members of different versions talk to each other.
+    // The wire format of replication. Numbers never change their meaning, because members of different versions
+    // exchange packets.
     pub const RECORDS: u8 = 1;
     pub const HEARD: u8 = 2;
     pub const HELLO: u8 = 3;

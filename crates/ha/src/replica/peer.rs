@@ -20,11 +20,11 @@ pub struct ReplicaCounters {
     pub bytes: u64,
     pub sent: u64,
     pub received: u64,
-    /// Places sent again because a packet was lost.
+    /// Retransmitted places: a packet was lost.
     pub resent: u64,
     /// Places whose change arrived at the other member within 50 ms, as far as is known.
     pub timely: u64,
-    /// Places whose change arrived later or was lost. Places of a full synchronisation count for neither.
+    /// Places whose change was delayed or lost. Places of a full synchronisation are not counted.
     pub slow: u64,
     /// Full synchronisations of the other member.
     pub syncs: u64,
@@ -34,12 +34,12 @@ pub struct ReplicaCounters {
     pub refused: BTreeMap<&'static str, u64>,
 }
 
-/// What follows from a packet.
+/// The result of a received packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaEvent {
     /// Entries to add; the sender expects an acknowledgement.
     Records(Vec<ReplicaRecord>),
-    /// Places to send again.
+    /// Places to retransmit.
     Lost(Vec<u64>),
     /// Both members have the same secret.
     Agreed,
@@ -84,7 +84,7 @@ pub struct ReplicaPeer {
 }
 
 impl ReplicaPeer {
-    /// Sets our session and the other member's; `None`: the other member is not heard.
+    /// Sets the sessions of this member and of the other member. `None`: the other member's heartbeats do not arrive.
     pub fn set_sessions(&mut self, sessions: Option<(u64, u64)>) {
         if self.sessions == sessions {
             return;
@@ -103,7 +103,7 @@ impl ReplicaPeer {
         self.secrets_differ = false;
     }
 
-    /// The other member is heard and uses the same secret.
+    /// The other member's heartbeats arrive and both members use the same secret.
     pub fn is_agreed(&self) -> bool {
         self.sessions.is_some() && self.agreed
     }
@@ -225,7 +225,7 @@ impl ReplicaPeer {
         Some(bytes)
     }
 
-    /// Handles elapsed time. Returns the places to send again.
+    /// Handles elapsed time. Returns the places to retransmit.
     pub fn handle_timeouts(&mut self, now: MonotonicTime) -> Vec<u64> {
         let ended = self.window.expire(now);
         self.record_losses(ended)
@@ -247,7 +247,7 @@ impl ReplicaPeer {
         lost
     }
 
-    /// A packet arrived. `active`: whether this member holds an address; `secret`: its own.
+    /// Handles a received packet. `active`: whether this member holds an address. `secret`: this member's secret.
     ///
     /// # Errors
     /// The packet is rejected and counted.
@@ -324,7 +324,7 @@ impl ReplicaPeer {
             SecretOwner::Ours => ReplicaEvent::AwaitPeer,
             SecretOwner::Theirs => match seal::open_sealed(datagram, hello, keys) {
                 Some(theirs) => {
-                    // Earlier entries are hashed with another secret: they must be sent again.
+                    // Earlier entries are hashed with another secret, so all of them must be retransmitted.
                     self.epochs.0 = self.epochs.0.wrapping_add(1) & i32::MAX.cast_unsigned();
                     ReplicaEvent::Adopt(theirs)
                 }

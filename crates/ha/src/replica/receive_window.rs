@@ -10,7 +10,7 @@ pub const ACK_WINDOW: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
     pub newest: u64,
-    /// Bit 0 of the first word: the newest packet arrived; bit 1: the one before; and so on.
+    /// Bit 0 of the first word stands for the newest packet, bit 1 for the packet before, and so on.
     pub received: [u64; ACK_WINDOW / 64],
 }
 

@@ -107,7 +107,7 @@ pub enum ReplicaRecord {
     Translated(TranslatedConnection),
 }
 
-/// The wire format of records: the kind, in the first byte. A number keeps its meaning in later versions.
+/// The wire format of records: the kind, in the first byte. Later versions never change the meaning of a number.
 const FLOW: u8 = 1;
 const STICKY: u8 = 2;
 const PHASE: u8 = 3;

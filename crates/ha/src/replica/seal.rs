@@ -43,16 +43,16 @@ pub fn open_sealed(
 /// Whose secret both members use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretOwner {
-    /// The other member adopts ours.
+    /// The other member adopts this member's secret.
     Ours,
     /// We adopt the other member's.
     Theirs,
-    /// Both hold addresses, and neither can drop its connections: replication stops until one of them stands by.
+    /// Both members hold addresses, and neither can drop its connections: replication stops until one is on standby.
     Neither,
 }
 
-/// The member that has connections to lose keeps its secret. Each argument: whether the member holds addresses, and its
-/// session, which breaks the tie where neither does.
+/// The member whose connections would be lost owns the secret. Each argument: whether the member holds addresses, and
+/// its session. The session breaks the tie if neither member holds addresses.
 pub fn secret_owner(ours: (bool, u64), theirs: (bool, u64)) -> SecretOwner {
     match (ours.0, theirs.0) {
         (true, true) => SecretOwner::Neither,

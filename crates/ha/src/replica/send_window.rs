@@ -36,10 +36,10 @@ struct SentDatagram {
     places: Vec<u64>,
 }
 
-/// What became of packets in flight.
+/// The outcome of packets in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryReport {
-    /// Places to send again.
+    /// Places to retransmit.
     pub lost: Vec<u64>,
     /// Places that arrived in time.
     pub timely: u64,
@@ -114,7 +114,7 @@ impl SendWindow {
         ended
     }
 
-    /// The receiver is gone; no acknowledgement can arrive.
+    /// Empties the window, because the receiver is down and no acknowledgement can arrive.
     pub fn clear(&mut self) {
         self.in_flight.clear();
     }

@@ -14,9 +14,9 @@ use super::{TransitionReason, VrrpAction, VrrpState, VrrpStateMachine};
 use crate::advert::{RESIGNED, VrrpAdvertisement};
 
 impl VrrpStateMachine {
-    /// Whether an advertisement is ignored because it has none of our addresses: it belongs to another group with the
-    /// same number (RFC 9568 §7.1). With some of ours the sender is a member of this group with a different
-    /// configuration. It is not ignored, because two members must not answer for one address.
+    /// Whether an advertisement is ignored because it has none of this group's addresses: it belongs to another group
+    /// with the same number (RFC 9568 §7.1). An advertisement with some of them comes from a member of this group with
+    /// a different configuration. It is not ignored, because two members must not answer for one address.
     pub(super) fn has_foreign_addresses(
         &mut self,
         now: MonotonicTime,
@@ -71,7 +71,8 @@ impl VrrpStateMachine {
             self.restart_timer(now, advert.interval);
             return;
         }
-        // Advertise at once that this member stays. Neighbours that heard the rival must hear this member later.
+        // Advertises at once that this member stays active. Neighbours that received the rival's announcement must
+        // receive this member's announcement after it.
         if !quiet {
             self.last_reannounced = now;
             self.send(now, out);
@@ -86,8 +87,8 @@ impl VrrpStateMachine {
         }
     }
 
-    /// Standby, with an active member heard: sends one notice that this member was active too. The notice does not use
-    /// the virtual router's MAC address, because switches would then send its frames here.
+    /// Called on standby, while another member is active: sends one notice that this member was active too. The notice
+    /// does not use the virtual router's MAC address, because switches would then send its frames here.
     pub(super) fn give_notice(&mut self, theirs: (u8, IpAddr), out: &mut Vec<VrrpAction>) {
         if !std::mem::take(&mut self.notice_due) || self.settings.virtual_link {
             return;

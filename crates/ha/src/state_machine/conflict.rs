@@ -8,7 +8,7 @@ use model::monotonic_time::MonotonicTime;
 /// At most one report a minute, so that a wrong configuration elsewhere does not fill the log.
 const REPORT: Duration = Duration::from_secs(60);
 
-/// What was reported so far.
+/// The address conflicts that were reported.
 #[derive(Clone, Debug, Default)]
 pub struct AddressConflict {
     reported: Option<(MonotonicTime, IpAddr, Vec<IpAddr>)>,

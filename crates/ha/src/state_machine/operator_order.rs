@@ -34,14 +34,15 @@ impl VrrpStateMachine {
         if self.is_permitted(now) {
             self.activate(now, TransitionReason::Ordered, out);
         } else {
-            // As soon as the quorum agrees: the active member learns that this one wants to take over.
+            // The member takes over as soon as the quorum agrees. The active member learns of the request.
             self.timer = now;
         }
         Ok(())
     }
 
-    /// Stands by by order and advertises priority 0, so that a standby member takes over. This member does not preempt
-    /// a lower priority. If no member takes over, it becomes active again after the silence.
+    /// Goes to standby by an operator's order and advertises priority 0, so that a standby member takes over. This
+    /// member does not preempt a lower priority. If no member takes over, this member becomes active after the usual
+    /// silence.
     ///
     /// # Errors
     /// The member cannot hand over.
@@ -63,7 +64,7 @@ impl VrrpStateMachine {
         Ok(())
     }
 
-    /// Returns to priorities: ends what an order raised or lowered. Returns whether an order was in effect.
+    /// Ends the effect of an operator's order, so that priorities decide. Returns whether an order was in effect.
     pub fn release_order(&mut self) -> bool {
         let ordered = self.ordered_priority.is_some() || self.ordered || self.handed_over;
         self.ordered_priority = None;
@@ -97,7 +98,8 @@ mod tests {
         machine
     }
 
-    /// The other member, of a lower priority, advertises every 100 ms. Returns whether ours is active at the end.
+    /// The other member, of a lower priority, advertises every 100 ms. Returns whether this member is active at the
+    /// end.
     fn hear(machine: &mut VrrpStateMachine, from: u32, until: u32) -> bool {
         let mut out = Vec::new();
         let advert = machine.settings().advertisement(50);

@@ -18,7 +18,7 @@ use super::{
 use crate::advert::{OWNER, RESIGNED};
 
 impl VrrpStateMachine {
-    /// What keeps the member from becoming active after silence.
+    /// The reason why the member does not become active after silence.
     pub fn activation_blocker(&self) -> Option<ActivationBlocker> {
         self.blocked_by
     }
@@ -28,7 +28,7 @@ impl VrrpStateMachine {
         self.ordered
     }
 
-    /// Updates what the heartbeat reports of the other member.
+    /// Updates the view of the other member from its heartbeat.
     pub fn update_peer(&mut self, now: MonotonicTime, peer: PeerView, out: &mut Vec<VrrpAction>) {
         let before = std::mem::replace(&mut self.peer, peer);
         match self.state {
@@ -91,7 +91,7 @@ impl VrrpStateMachine {
         }
     }
 
-    /// No active member is heard by VRRP any more: whether the heartbeat prevents the takeover.
+    /// Whether the heartbeat prevents a takeover, now that no advertisement of an active member arrives.
     pub(super) fn check_activation_blocker(
         &mut self,
         now: MonotonicTime,
@@ -101,7 +101,7 @@ impl VrrpStateMachine {
             return false;
         }
         let PeerView { undecided: unsure, active, ahead, .. } = self.peer;
-        // A lower priority is heard and not tolerated any more: that is preemption, not silence.
+        // The active member has a lower priority that is no longer tolerated: this is preemption, not silence.
         let preempts = self.lower_priority_since.is_some()
             && now.since(self.active_seen_at) < self.active_interval * 2
             && !ahead;
@@ -131,7 +131,7 @@ impl VrrpStateMachine {
         true
     }
 
-    /// An advertisement arrived: VRRP itself decides again.
+    /// An advertisement arrived, so VRRP alone decides.
     pub(super) fn clear_activation_blocker(&mut self, out: &mut Vec<VrrpAction>) {
         if self.blocked_by.take().is_some() {
             out.push(VrrpAction::ActivationBlocked(None));

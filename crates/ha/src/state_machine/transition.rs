@@ -17,7 +17,7 @@ pub enum VrrpState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransitionReason {
     Started,
-    /// The group resumes what an earlier process held: the address was here just now.
+    /// The group resumes the addresses of an earlier process, which held them until just now.
     Resumed,
     /// This member owns the address.
     Owner,
@@ -41,7 +41,7 @@ pub enum TransitionReason {
     Stopped,
 }
 
-/// What the caller must do.
+/// An action for the caller of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VrrpAction {
     Send(VrrpAdvertisement),
@@ -49,14 +49,15 @@ pub enum VrrpAction {
     RemoveAddresses,
     /// Announce to the neighbours where the addresses are.
     Announce,
-    /// Another sender advertises the group's number with other addresses: some are not ours, or one of ours is missing.
+    /// Another sender advertises the group's number with other addresses: some are foreign, or one of this group is
+    /// missing.
     OtherAddresses {
         source: IpAddr,
         addresses: Vec<IpAddr>,
-        /// None of the addresses is ours: it is another group and is ignored.
+        /// None of the addresses is this group's: the advertisement belongs to another group and is ignored.
         foreign: bool,
     },
-    /// VRRP would activate the member, and the heartbeat prevents it; `None`: not any more.
+    /// VRRP would activate the member, and the heartbeat prevents it. `None`: the heartbeat no longer prevents it.
     ActivationBlocked(Option<ActivationBlocker>),
     Changed {
         from: VrrpState,
@@ -78,12 +79,12 @@ pub enum OrderRejection {
     /// The member owns the addresses.
     #[error("its priority is 255: the addresses are its own, and it would take them back at once")]
     Owner,
-    /// No priority is higher than the one that was heard.
+    /// The active member has the highest priority that an order may have.
     #[error("the active member has priority {0}: no order goes above 254")]
     Highest(u8),
 }
 
-/// What the heartbeat reports of the peer in this group.
+/// The peer's state in this group, as its heartbeat reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerView {
     pub alive: bool,
@@ -91,9 +92,10 @@ pub struct PeerView {
     pub undecided: bool,
     /// The peer holds the addresses: its address in advertisements, and its priority.
     pub active: Option<(IpAddr, u8)>,
-    /// The peer claimed that although it knew our claim.
+    /// The peer sent its claim after it had received this member's claim.
     pub knows_conflict: bool,
-    /// The peer should be active and lacks our vote: its address and priority. It knows that we are active.
+    /// The peer should be active and lacks this member's vote: its address and priority. The peer knows that this
+    /// member is active.
     pub wants_vote: Option<(IpAddr, u8)>,
     /// The peer takes part in the group and does its work better: it is able and we are not, or it reaches more.
     pub ahead: bool,

@@ -89,7 +89,7 @@ impl HeartbeatMember {
         }
     }
 
-    /// Starts a process, which finds what the previous one left.
+    /// Starts a process, which reads the state that the previous process left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
         self.alive = true;
         self.stopped = 0;
@@ -159,7 +159,7 @@ impl HeartbeatMember {
         self.speak(now);
     }
 
-    /// Updates what the heartbeat reports of the peer.
+    /// Updates the view of the peer from its heartbeat.
     fn consult(&mut self, now: MonotonicTime) {
         self.peer_link.handle_timeouts(now, &mut Vec::new());
         let theirs = self.peer_link.peer().and_then(|beat| beat.reach);

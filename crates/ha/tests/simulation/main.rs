@@ -8,8 +8,8 @@
 //!   split, this follows from the members' advertisements; after other faults, at the latest from the next
 //!   announcement;
 //! - the member with the highest priority answers wherever preemption is on;
-//! - as long as only members fail, two members both answer at most for the hold of a stopped one, and once more for
-//!   each member that is stopped or killed meanwhile.
+//! - as long as only members fail, two members both answer at most for the hold of a stopped member. Each member that
+//!   is stopped or killed meanwhile adds one such period.
 
 #![allow(
     clippy::unwrap_used,

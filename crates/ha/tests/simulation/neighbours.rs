@@ -7,7 +7,7 @@ const AGE: u64 = 3_000;
 struct SimulatedNeighbour {
     attached_to: usize,
     believes: Option<usize>,
-    /// When a host asks next; `None` for a router.
+    /// When a host sends its next request; `None` for a router.
     asks: Option<u64>,
 }
 

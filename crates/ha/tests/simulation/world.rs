@@ -56,7 +56,8 @@ pub struct VrrpSimulation {
     packets: Vec<VrrpPacket>,
     /// How long each pair has answered together while hearing each other.
     together: Vec<Vec<u64>>,
-    /// How often a member of each pair was killed or stopped meanwhile: each time may keep the other from hearing.
+    /// How often a member of each pair was killed or stopped meanwhile. Each time, the other member may miss
+    /// advertisements.
     blows: Vec<Vec<u64>>,
     splits: u64,
     neighbours: NeighbourTables,
@@ -113,7 +114,7 @@ impl VrrpSimulation {
         self.settle();
     }
 
-    /// All members are separated, so that each becomes active. Then they hear each other again, at any point of their
+    /// All members are separated, so that each becomes active. Then the links are restored, at any point of their
     /// intervals.
     pub fn run_split(&mut self) {
         let apart = self.settling();

@@ -80,7 +80,7 @@ impl WitnessMember {
         }
     }
 
-    /// Starts a process, which finds what the previous one left.
+    /// Starts a process, which reads the state that the previous process left.
     pub fn start(&mut self, now: MonotonicTime, session: u64) {
         self.alive = true;
         self.stopped = 0;
@@ -181,7 +181,7 @@ impl WitnessMember {
         self.speak(now);
     }
 
-    /// Updates the votes, and what the heartbeat reports of the peer.
+    /// Updates the votes, and the view of the peer from its heartbeat.
     fn consult(&mut self, now: MonotonicTime) {
         self.permit(now);
         self.peer_link.handle_timeouts(now, &mut Vec::new());

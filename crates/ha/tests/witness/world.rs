@@ -193,7 +193,7 @@ impl WitnessSimulation {
             }
             5 => self.repeat(),
             6 if self.calm == SettledOutcome::NoWitness => {
-                // The witness forgets; its successor knows that leases may exist.
+                // The witness loses its leases. Its successor must assume that leases exist.
                 self.leases = LeaseTable::new(self.witness(), true);
             }
             _ => self.disturb(),

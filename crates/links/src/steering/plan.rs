@@ -24,7 +24,7 @@ pub struct SteeringGoal {
 pub struct SteeringStep {
     /// The interface or the machine that the step changes.
     pub subject: String,
-    /// What the step does, in words.
+    /// A description of the step.
     pub why: String,
     pub change: SteeringChange,
 }
@@ -62,7 +62,7 @@ impl SteeringChange {
 
 /// The steps in their order; empty: nothing to change.
 ///
-/// New channels of a device create queues that do not exist yet: plan again afterwards.
+/// New channels of a device create queues that do not exist yet, so the caller must plan a second time afterwards.
 pub fn plan_steering(snapshot: &SteeringSnapshot, wanted: SteeringGoal) -> Vec<SteeringStep> {
     if snapshot.processors.len() < 2 {
         return Vec::new();
@@ -136,7 +136,7 @@ fn plan_indirection_table(one: &InterfaceQueues) -> Option<SteeringStep> {
     })
 }
 
-/// Each queue's interrupt goes to a different processor, as far as possible.
+/// Each queue's interrupt is assigned to a different processor, as far as possible.
 fn plan_interrupts(snapshot: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<SteeringStep> {
     let order = snapshot.processors_by_distance(one.node);
     let queued: Vec<(u32, u32, &CpuMask)> = one
@@ -159,7 +159,7 @@ fn plan_interrupts(snapshot: &SteeringSnapshot, one: &InterfaceQueues) -> Vec<St
     queued.iter().filter_map(place).collect()
 }
 
-/// Whether each interrupt goes to one processor, and none gets more than its part: then they stay.
+/// Whether each interrupt has one processor, and no processor has more than its share. Such interrupts are not moved.
 fn are_spread(queued: &[(u32, u32, &CpuMask)], processors: usize) -> bool {
     let mut queues: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (queue, _, mask) in queued {

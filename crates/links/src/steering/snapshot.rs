@@ -122,7 +122,7 @@ pub fn parse_channels(text: &str) -> Option<DeviceChannels> {
     of("Combined", true).or_else(|| of("RX", false))
 }
 
-/// How often each queue stands in the table of `ethtool -x`; empty where it prints none.
+/// How often each queue appears in the table of `ethtool -x`. Empty if `ethtool` prints no table.
 pub fn parse_indirection_table(text: &str) -> Vec<u32> {
     let mut out: Vec<u32> = Vec::new();
     let rows = text.lines().filter_map(|line| line.trim().split_once(':'));

@@ -118,7 +118,7 @@ impl UplinkDatapath {
         )?)
     }
 
-    /// Detaches from an interface, which may be gone.
+    /// Detaches from an interface, which may no longer exist.
     ///
     /// # Errors
     /// The pin cannot be removed.

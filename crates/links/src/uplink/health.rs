@@ -79,7 +79,7 @@ impl UplinkHealth {
         self.is_usable() && self.reached_targets() >= self.required_targets
     }
 
-    /// Whether the uplink can send at all.
+    /// Whether the uplink can send.
     pub fn is_usable(&self) -> bool {
         self.carrier && self.send_error.is_none()
     }

@@ -44,8 +44,8 @@ impl UplinkNumbers {
         self.0.iter().map(|(name, number)| (name.as_str(), *number))
     }
 
-    /// Gives numbers to these uplinks and frees those of others. `owners`: as an earlier process left them, the name
-    /// hash for each number; 0: free.
+    /// Assigns numbers to these uplinks and frees the numbers of all others. `owners`: the name hash for each number,
+    /// as an earlier process left them; 0 is free.
     pub fn assign_numbers<'n>(&mut self, names: impl Iterator<Item = &'n str>, owners: &[u64]) {
         let names: Vec<&str> = names.take(usize::from(UPLINKS)).collect();
         self.0.retain(|name, _| names.contains(&name.as_str()));

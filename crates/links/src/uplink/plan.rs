@@ -16,8 +16,7 @@ use std::net::IpAddr;
 use super::packet_mark::MarkBits;
 use super::uplink_wheel::{UplinkCandidate, select_uplinks};
 
-/// Kinds of rules, each at its own priority.
-/// As many as the plan installs for each family.
+/// Kinds of rules, each at its own priority: as many as the plan installs for each family.
 pub const RULES: u32 = 5;
 /// The kernel's main table (`RT_TABLE_MAIN`).
 const MAIN: u32 = 254;
@@ -42,7 +41,7 @@ pub struct UplinkGateway {
     pub source: IpAddr,
 }
 
-/// What a rule matches.
+/// The match of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleSelector {
     /// A mark, of which only these bits count.
@@ -176,7 +175,7 @@ impl RoutingPlan {
         steps
     }
 
-    /// How many wanted entries existed before and are gone.
+    /// How many wanted entries existed before and are missing now.
     pub fn count_missing(&self, stood: &RoutingPlan, there: &RoutingPlan) -> usize {
         let rules = stood.rules.iter().filter(|rule| self.rules.contains(rule));
         let rules = rules.filter(|rule| !there.rules.contains(rule)).count();
@@ -285,7 +284,7 @@ mod tests {
             prop_assert!(to.rules.iter().all(|rule| (30_000..30_000 + RULES).contains(&rule.priority)));
             prop_assert!(to.routes.keys().all(|(_, table)| (7_800..=7_808).contains(table)));
             for path in after.iter().filter(|path| path.candidate.is_usable) {
-                // An existing connection finds its uplink, whatever the weights and health are.
+                // An existing connection stays on its uplink, regardless of weights and health.
                 let place = (path.gateway.is_ipv6(), TEST_BASE.first_table + u32::from(path.candidate.number));
                 prop_assert_eq!(to.routes[&place].hops[0].gateway, path.gateway);
                 prop_assert!(to.rules.iter().any(|rule| rule.selector == RuleSelector::From(path.source)));

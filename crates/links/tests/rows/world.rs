@@ -97,7 +97,7 @@ impl BundleTestbed {
         self.plane.counts(ENDS).unwrap()
     }
 
-    /// Sets until when packets may be passed to be held; 0: not at all.
+    /// Sets the time until which packets may be held; 0 means never.
     pub fn lease(&self, until: u64) {
         self.plane
             .hold_lease(ENDS)

@@ -87,7 +87,7 @@ proptest! {
         judge(&mut world, &bytes)?;
     }
 
-    /// We read what the library writes.
+    /// This crate's parser reads the messages that the library writes.
     #[test]
     fn both_parsers_read_a_query_alike(name in names(), kind in 1u16..300, size in 0u16..5000, dnssec in any::<bool>()) {
         let mut edns = Edns::new();

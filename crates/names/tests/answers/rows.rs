@@ -77,7 +77,8 @@ fn services_are_answered_with_port_weight_and_addresses() {
     let ranked = world.ask("_x._udp.first.gslb.example.org", RecordType::SRV).data();
     let expected = ["0 3 8002 b.first.gslb.example.org.", "1 1 8003 c.first.gslb.example.org."];
     assert_eq!(ranked, expected);
-    // A target keeps its address whatever its state: a client may have cached its name.
+    // A target's address stays in the answers regardless of its state, because a client may have cached the target's
+    // name.
     assert_eq!(world.addresses("a.www.gslb.example.org"), ["10.0.0.1"]);
 }
 
@@ -154,7 +155,7 @@ fn answers_follow_states() {
         (&[("a", Down)], &["10.0.0.2"], &["10.0.0.2"]),
         (&[("a", Drain)], &["10.0.0.2"], &["10.0.0.2"]),
         (&[("a", Unknown)], &["10.0.0.2"], &["10.0.0.2"]),
-        // No server is up: those of unknown state are answered.
+        // No server is up, so the answer has the servers of unknown state.
         (&[("a", Unknown), ("b", Down), ("c", Disabled)], &["10.0.0.1"], &["10.0.0.1"]),
         (&[("a", Down), ("b", Down), ("c", Down)], &["10.0.0.1", "10.0.0.2"], &[]),
     ];

@@ -1,5 +1,5 @@
-//! What is remembered of requests with keys: so many, so large, for so long. Time goes in; it reads no clock and carries
-//! nothing out.
+//! The stored responses of requests with idempotency keys, bounded in number, size and time. The caller passes the
+//! time; this module reads no clock and executes no request.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -40,13 +40,13 @@ pub struct CachedResponse {
 pub enum KeyLookup {
     /// It is carried out.
     New,
-    /// It was: this is the answer.
+    /// The request was carried out, with this response.
     Cached(CachedResponse),
     /// It is being carried out.
     InProgress,
     /// The key belongs to another request.
     KeyReused,
-    /// Only pending requests are left, and those cannot be evicted.
+    /// All entries belong to pending requests, which cannot be evicted.
     Full,
 }
 
@@ -91,7 +91,7 @@ impl IdempotencyCache {
         KeyLookup::New
     }
 
-    /// Records how a request ended. `None`: nothing was changed, and the same request may be tried again.
+    /// Records the response of a request. `None`: nothing was changed, and the client may retry the same request.
     pub fn finish_request(
         &mut self,
         key: &IdempotencyKey,

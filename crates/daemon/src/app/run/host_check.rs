@@ -15,7 +15,7 @@ use crate::util::atomic_file;
 /// Bytes of a list of the kernel.
 const PROC_BYTES: u64 = 4 << 20;
 
-/// The questions that a check asks about the host.
+/// The host's properties that a check reads.
 pub trait HostEnvironment {
     /// The names of its interfaces; `None`: they cannot be read.
     fn interfaces(&self) -> Option<BTreeSet<String>>;
@@ -31,7 +31,7 @@ pub trait HostEnvironment {
     fn has_program(&self, path: &Path) -> bool;
 }
 
-/// The one that this process runs on.
+/// The host on which this process runs.
 #[derive(Clone, Copy, Debug)]
 pub struct ThisHost;
 
@@ -40,7 +40,7 @@ pub struct ThisHost;
 pub struct MissingDependency {
     /// The key that names it.
     pub key: String,
-    /// What is missing, and the consequence.
+    /// The missing property and its consequence.
     pub message: String,
     pub expected: String,
 }
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// What the fake machine lacks: keys and messages.
+    /// The missing properties of the fake machine: keys and messages.
     fn check(text: &str) -> Vec<(String, String)> {
         let checked = model::config::load(text, "f").unwrap_or_else(|error| panic!("{error}"));
         let missing = find_missing(&checked, &FakeHost);

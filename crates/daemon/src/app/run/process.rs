@@ -112,8 +112,8 @@ impl RunningDaemon {
         let _ = release_code_pages();
     }
 
-    /// Serves until asked to stop; returns how. The process is ready only when packets are forwarded too, if packet
-    /// services are configured.
+    /// Serves until a stop is requested, and returns its kind. With packet services, the process is ready only once
+    /// packets are forwarded.
     pub async fn serve(&mut self, signals: &mut SignalListener) -> ShutdownRequest {
         let mut life = interval(self.watchdog);
         let mut settled = std::pin::pin!(self.app.wait_packet_plane());
@@ -253,12 +253,12 @@ impl RunningDaemon {
     }
 }
 
-/// Reports to the process that has taken over what is still open here.
+/// Reports the open connections of this process to the process that has taken over.
 async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     let connections = u64::from(open.connections);
     let exchanges = u64::from(open.exchanges);
     let Some(stream) = line else { return };
-    // One that does not listen is of another release, or gone.
+    // A process that does not read is of another release, or has ended.
     if message::send_message(stream, &UpgradeMessage::Remains { connections, exchanges })
         .await
         .is_err()
@@ -267,7 +267,7 @@ async fn report_draining(line: &mut Option<UnixStream>, open: &OpenCounts) {
     }
 }
 
-/// Describes what was reset, by kind.
+/// Describes the connections that were reset, by kind.
 fn describe_resets(left: &OpenCounts) -> String {
     let OpenCounts { connections, exchanges, tunnels, idle, .. } = left;
     if *connections == 0 && *exchanges == 0 {

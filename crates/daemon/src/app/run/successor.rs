@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::process::Child;
 use tokio::time::Instant;
 
-/// Time from the start of the new process until it must have asked to take over. The takeover itself has its own limit.
-/// Loading a large configuration takes seconds; systemd's own start timeout is 90 s by default.
+/// The limit from the start of the new process until its takeover request. The takeover itself has its own limit.
+/// Loading a large configuration takes seconds; systemd's start timeout is 90 s by default.
 pub const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at one that takes over when its time has come.
 /// The takeover is over within a second of its end.
@@ -44,7 +44,7 @@ impl Successor {
                     if takes_over.load(Ordering::Relaxed) {
                         self.deadline = Instant::now() + POLL_INTERVAL;
                     } else {
-                        // One that is gone by now is waited for all the same.
+                        // A process that has ended by now is also waited for.
                         self.killed = self.child.start_kill().is_ok();
                         self.deadline = Instant::now() + POLL_INTERVAL;
                     }

@@ -11,7 +11,7 @@ use crate::util::event::EventLog;
 /// The interval of the old process's reports.
 /// Operators watch a drain in seconds.
 pub const EVERY: Duration = Duration::from_secs(1);
-/// An old process that reports nothing for ten intervals hangs, or does not report: what it drains is unknown.
+/// An old process without a report for ten intervals is stuck or does not report, so its connections are unknown.
 const SILENCE: Duration = Duration::from_secs(10);
 
 /// Listens until it has ended.

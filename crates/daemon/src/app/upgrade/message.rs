@@ -25,7 +25,7 @@ const BYTES: u32 = 64 << 20;
 pub enum UpgradeMessage {
     /// The new one would take over.
     Hello { version: u32, pid: u32 },
-    /// What the new process starts with; the sockets follow.
+    /// The initial state of the new process; the sockets follow.
     Offer(Box<UpgradeOffer>),
     /// It may not: why.
     Refused(String),
@@ -35,8 +35,8 @@ pub enum UpgradeMessage {
     Leaving,
     /// It took too long: it must go away.
     TooLate,
-    /// What the old process still drains, sent until it ends. A new process that does not know this message has closed
-    /// the connection.
+    /// The connections that the old process still drains, sent until it ends. A new process that does not support this
+    /// message has closed the connection.
     Remains {
         connections: u64,
         /// Exchanges and `tcp` connections under way.
@@ -62,7 +62,7 @@ pub struct UpgradeOffer {
 
 ///
 /// # Errors
-/// The other one is gone.
+/// The other process has closed the connection.
 pub async fn send_message(stream: &mut UnixStream, message: &UpgradeMessage) -> io::Result<()> {
     let json = serde_json::to_vec(message).map_err(io::Error::other)?;
     let length = u32::try_from(json.len()).ok().filter(|length| *length <= BYTES);
@@ -95,7 +95,7 @@ pub async fn receive_message(stream: &mut UnixStream) -> io::Result<Option<Upgra
 /// Sends sockets, some with each byte.
 ///
 /// # Errors
-/// The other one is gone.
+/// The other process has closed the connection.
 pub async fn send_sockets(stream: &UnixStream, sockets: &[OwnedFd]) -> io::Result<()> {
     for some in sockets.chunks(fd_passing::PER_MESSAGE) {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
@@ -111,7 +111,7 @@ pub async fn send_sockets(stream: &UnixStream, sockets: &[OwnedFd]) -> io::Resul
 /// Receives `count` sockets.
 ///
 /// # Errors
-/// The other one is gone, or sent something else.
+/// The other process has closed the connection, or sent something else.
 pub async fn receive_sockets(stream: &UnixStream, count: usize) -> io::Result<Vec<OwnedFd>> {
     let mut sockets = Vec::new();
     while sockets.len() < count {

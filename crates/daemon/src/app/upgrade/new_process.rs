@@ -67,8 +67,8 @@ pub async fn take_over(path: &Path) -> Result<TakenOverState, TakeError> {
 }
 
 impl TakenOverState {
-    /// Reports that this process is ready. Returns when the old process drains or has ended, with the connection on
-    /// which it reports what it drains.
+    /// Reports that this process is ready. Returns when the old process drains or has ended. The returned connection
+    /// carries the old process's reports about draining connections.
     ///
     /// # Errors
     /// The old process gave up waiting and continues, so this one must stop.

@@ -1,6 +1,6 @@
 //! The old process's side: waits for a request, offers state and sockets, and announces when it leaves.
 //!
-//! Until the new one is ready nothing changes here: this process goes on accepting and may take everything back.
+//! Until the new process is ready nothing changes here: this process continues to accept and may cancel the takeover.
 
 use std::io;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// From the offer until the new process must be ready.
 /// A large configuration loads and its certificates are read within seconds; nothing can be changed meanwhile.
 pub const READY_WITHIN: Duration = Duration::from_secs(60);
-/// After a failed accept: descriptors may be short for a moment.
-/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
+/// The pause after a failed accept, because descriptors may be short for a moment. A tenth of a second prevents a busy
+/// loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves takeover attempts, one after another, until one succeeds; then reports it on `handed`. `takes_over` is true
@@ -42,14 +42,14 @@ pub async fn serve_takeover(
         let successor = handle_attempt(stream, &control, &admin, READY_WITHIN).await;
         takes_over.store(successor.is_some(), Ordering::Relaxed);
         if let Some(successor) = successor {
-            // The receiver is gone only if the process stops anyway.
+            // The receiver is dropped only if the process stops anyway.
             let _ = handed.send(successor).await;
             return;
         }
     }
 }
 
-/// Handles one attempt; `Some`: the process that has taken over, and the connection to it.
+/// Handles one takeover attempt. Returns the process that has taken over and the connection to it.
 pub(super) async fn handle_attempt(
     mut stream: UnixStream,
     control: &ControlHandle,
@@ -68,7 +68,7 @@ pub(super) async fn handle_attempt(
     let handed = match control.hand_over().await {
         Ok(handed) => handed,
         Err(error) => {
-            // The new process may have gone; the takeover has failed either way.
+            // The new process may have ended; the takeover has failed either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::Refused(error.to_string()))
                 .await;
             return None;
@@ -104,7 +104,7 @@ pub(super) async fn handle_attempt(
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),
         Ok(Err(error)) => error.to_string(),
         Err(_) => {
-            // The new process may have gone; the takeover is cancelled either way.
+            // The new process may have ended; the takeover is cancelled either way.
             let _ = message::send_message(&mut stream, &UpgradeMessage::TooLate).await;
             format!("it was not ready within {ready_within:?}")
         }

@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 /// The option that makes a new process take over.
 pub const FLAG: &str = "--takeover";
-/// Meant for the process that systemd started, not for its child.
+/// These variables are meant for the process that systemd started, not for its child.
 const NOT_INHERITED: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
 
 /// The program that an upgrade starts.

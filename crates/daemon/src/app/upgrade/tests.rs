@@ -67,7 +67,7 @@ fn bound(control: &ControlHandle) -> SocketAddr {
     *control.state().listeners.keys().next().unwrap()
 }
 
-/// Whether changes are possible, after having waited for it as long as a test may take.
+/// Whether changes become possible within the time limit of a test.
 async fn may_change(control: &ControlHandle) -> bool {
     let now = control.state().text.clone();
     let text =

@@ -1,7 +1,7 @@
 //! The applied state, and how the next one follows from it. Pure: a configuration and the time go in, a whole new state
 //! comes out, in which every object that did not change is the same allocation as before.
 //!
-//! It opens nothing and notifies nobody: `listener_step` and `apply` do.
+//! This module opens no socket and sends no notification: `listener_step` and `apply` do.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;

@@ -195,7 +195,7 @@ fn set_socket_options(
         let Some(listener) = new.listeners.get(&address) else { continue };
         if let Err(refused) = listeners.set_options(address, &listener.options, before) {
             for (address, before, after) in changed {
-                // The refusal is already reported; a socket whose options cannot be restored keeps the new ones.
+                // The error is already reported. A socket whose options cannot be restored stays with the new options.
                 let _ = listeners.set_options(address, before, after);
             }
             return Err(refused);

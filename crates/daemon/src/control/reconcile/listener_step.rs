@@ -10,7 +10,7 @@ use model::id::ListenerId;
 
 use super::applied_state::AppliedState;
 
-/// What to do with one listening address.
+/// A step for one listening address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListenerStep {
     /// Open an address on which this process does not listen yet.

@@ -87,7 +87,7 @@ async fn a_patch_is_checked_like_the_file_and_touches_its_object_alone() {
     assert_eq!((records.len(), records[0].who.as_str()), (1, "tester"));
 }
 
-/// A daemon with a file that says how changes are saved.
+/// A daemon with a file that sets how changes are saved.
 async fn kept(scratch: &Scratch, how: &str) -> (ControlFixture, PathBuf, String) {
     let file = scratch.path().join("t.toml");
     let state = scratch.path().join("state");

@@ -133,7 +133,7 @@ async fn what_the_file_had_goes_on_and_may_go_and_come_again() {
     let world = ControlFixture::start(&first, None).await;
     let other = first.replace("10.0.0.1:80", "10.0.0.9:80");
     world.apply(&other).await.unwrap();
-    // Removes them and adds them again: by a text, by a rollback.
+    // Removes the objects and adds them with a new text or a rollback.
     world.apply(TEXT).await.unwrap();
     world.control.rollback(Some(1), None, by()).await.unwrap();
     world.apply(TEXT).await.unwrap();

@@ -1,4 +1,4 @@
-//! Lookups in virtual time with a resolver that the test answers for. The system's resolver is not asked.
+//! Look-ups in virtual time with a resolver that the test controls. The system's resolver is not used.
 
 use std::io;
 use std::net::IpAddr;

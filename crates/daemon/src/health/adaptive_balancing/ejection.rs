@@ -20,8 +20,7 @@ use crate::state::{ControlHandle, ServerEjection, StateSnapshot};
 const LOOK: Duration = Duration::from_millis(100);
 /// Added for each server, so that checking very many servers costs a few percent of a core at most.
 const LOOK_PER_SERVER: Duration = Duration::from_micros(100);
-/// The longest time between two looks.
-/// With 20,000 servers; a broken one is still found within two seconds.
+/// The longest time between two looks. With 20,000 servers, a broken server is still detected within two seconds.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// Ejects and readmits servers until the daemon stops.

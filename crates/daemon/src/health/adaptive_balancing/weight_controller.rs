@@ -34,7 +34,7 @@ pub struct ServerLoadSample {
 /// The result of one check.
 #[derive(Debug, Default)]
 pub struct WeightChanges {
-    /// Shares that changed; `None`: the configured weight applies again.
+    /// Changed shares. `None`: the configured weight applies.
     pub shares: Vec<(ServerId, Option<WeightShare>)>,
     /// The arithmetic that was made, with the change of the pool's weights in percent.
     pub rows: Vec<(ServerId, WeightCalculation, f64)>,
@@ -56,7 +56,7 @@ struct PoolWeights {
 struct ServerWeightState {
     level: Option<WeightState>,
     up: bool,
-    /// The server has been up, or was added while others were up: from now on it ramps when it comes up.
+    /// The server has been up, or was added while others were up. From now on, it ramps up when it becomes healthy.
     ramps_when_up: bool,
     /// The server was ejected: it ramps when it returns, with or without `slow-start`.
     returns_from_ejection: bool,
@@ -116,7 +116,7 @@ impl WeightController {
 }
 
 impl PoolWeights {
-    /// Follows which servers exist and which came up. `known`: the pool was handled before.
+    /// Tracks which servers exist and which became healthy. `known`: the pool was handled before.
     fn follow(
         &mut self,
         snapshot: &StateSnapshot,
@@ -307,7 +307,7 @@ fn inherited_level(
     Some(weight_controller::resume_state(judge, before))
 }
 
-/// Restores the configured weights of a pool that no controller handles any more.
+/// Restores the configured weights of a pool that no controller handles any longer.
 fn reset_shares(snapshot: &StateSnapshot, view: &PoolView, looked: &mut WeightChanges) {
     let facts = view.servers.iter().filter_map(|server| snapshot.servers.get(&server.id));
     let shared = facts.filter(|facts| facts.share.is_some());

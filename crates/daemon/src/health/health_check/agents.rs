@@ -33,7 +33,8 @@ pub(super) struct AgentPoller {
 struct PolledAgent {
     agent: AgentConfig,
     name: Arc<str>,
-    /// Where and how to query the agent; `None`: not at all, reports come with the responses of the server.
+    /// The address and the query of the agent. `None`: the agent is not queried, because reports arrive in the server's
+    /// responses.
     target: Option<ProbeTarget>,
     live: Arc<ServerStats>,
     /// The question under way.
@@ -316,9 +317,9 @@ fn put(
     AgentUpdate { report: None, event: logged.then_some(("agent-clamped", text)) }
 }
 
-/// Formats a load briefly, whatever value the agent sent.
+/// Formats a load briefly, regardless of the value that the agent sent.
 fn percent(load: f64) -> String {
-    /// Beyond a million percent the digits say nothing, and an f64 may have 300 of them.
+    /// The digits of more than a million percent have no use, and an f64 may have 300 of them.
     const MOST: f64 = 1e6;
     match load * 100.0 {
         percent if percent.abs() <= MOST => format!("{percent:.0} %"),

@@ -63,7 +63,7 @@ pub(super) struct ProbeTicket {
     number: u64,
 }
 
-/// What workers observed about a server.
+/// A worker's observation about a server.
 #[derive(Debug)]
 pub(super) enum ConnectObservation {
     /// A connection could not be made: why.
@@ -158,7 +158,7 @@ impl HealthCheckers {
         self.schedule.next_due()
     }
 
-    /// The next probe that is due; its result goes to `finished`.
+    /// The next health check that is due. Its result is sent to `finished`.
     pub(super) fn take_due(&mut self, now: MonotonicTime) -> Option<(ProbeTicket, ProbeTarget)> {
         loop {
             let (at, id) = self.schedule.pop(now)?;
@@ -245,7 +245,7 @@ impl HealthCheckers {
         self.apply_evidence(id, None, now, at)
     }
 
-    /// Applies new evidence, with its duration if known: schedules the next probe and returns what to report.
+    /// Applies new evidence, with its duration if known. Schedules the next health check. Returns a report of news.
     fn apply_evidence(
         &mut self,
         id: ServerId,
@@ -256,7 +256,7 @@ impl HealthCheckers {
         let watched = self.servers.get_mut(&id)?;
         let state = watched.health.verdict();
         let evidence = watched.health.evidence();
-        // While a server is up, a single failure changes no verdict, and durations vary with every probe: neither is
+        // While a server is up, a single failure changes no verdict, and durations vary with every check. Neither is
         // reported.
         let news = match &watched.last_report {
             None => true,

@@ -11,7 +11,7 @@ use model::health_check::ServerHealth;
 use super::target::{ProbeTarget, SharedProbePlan};
 use crate::state::ServerFacts;
 
-/// Prepared probes by what they are made from.
+/// Prepared health checks, by the settings that they depend on.
 #[derive(Debug, Default)]
 pub(super) struct ProbePlanCache(HashMap<(ProbeKind, Option<ProbeTls>), Arc<SharedProbePlan>>);
 
@@ -92,7 +92,7 @@ pub(super) fn probe_target(
     Some(ProbeTarget {
         address,
         source: pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4()),
-        // A health-check port of its own expects no PROXY header; only the traffic port does.
+        // A separate health-check port expects no PROXY header; only the traffic port does.
         proxy_header: pool.send_proxy.filter(|_| address.port() == at.port()),
         socket: Arc::clone(socket),
         plan: Arc::clone(&ready.plan),

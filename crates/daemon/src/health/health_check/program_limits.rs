@@ -21,7 +21,7 @@ const FILE_BYTES: u64 = 16 * 1024 * 1024;
 const DESCRIPTORS: u64 = 256;
 
 /// Sets limits before the program's first instruction, which its children inherit: memory, processor time, processes,
-/// files, no core. The program leads a process group of its own.
+/// files, no core dump. The program leads its own process group.
 pub(super) fn limit_program(command: &mut Command, memory: u64, processes: u32, longest: Duration) {
     let seconds = longest.as_secs() + 1;
     let limits = [

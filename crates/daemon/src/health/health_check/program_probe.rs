@@ -44,8 +44,8 @@ pub(super) fn run_marker(draw: u64) -> String {
     format!("{MARKER_VARIABLE}={draw:016x}")
 }
 
-/// Runs the program once. Afterwards no process of its group is left. Processes that left the group and closed their
-/// streams are found by `mark`.
+/// Runs the program once. Afterwards no process of its group remains. Processes that left the group and closed their
+/// streams are identified by `mark`.
 pub(super) async fn run_program(
     program: &ProgramProbe,
     target: &ProbeTarget,
@@ -89,15 +89,15 @@ pub(super) async fn run_program(
     })
     .await;
     if let Some(group) = group {
-        // The group is the program's own: its number is not given away before we have waited for its leader.
+        // The group is the program's own: its number is not reused before its leader has been reaped.
         let _ = kill_process_group(group, Signal::KILL);
     }
     let left = silent.is_none() && timeout(SETTLE, &mut streams).await.is_err();
     drop(streams);
-    // Reaps the process. An error leaves nothing to do: there is no such child any more.
+    // Reaps the process. An error means that the child no longer exists.
     let _ = child.wait().await;
     if left || ended.is_err() {
-        // Processes that have left the group are found by their marker. If the task fails, the sweep finds them later.
+        // Processes that left the group are identified by their marker. If this task fails, a later sweep kills them.
         let _ = tokio::task::spawn_blocking(move || kill_marked(&[mark])).await;
     }
     let [out, err] = heard;

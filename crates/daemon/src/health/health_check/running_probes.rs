@@ -81,7 +81,7 @@ impl<W> RunningProbes<W> {
         active
     }
 
-    /// The earliest deadline, maybe of one that has ended.
+    /// The earliest deadline. It may belong to a health check that has ended.
     pub(super) fn next_deadline(&self) -> Option<MonotonicTime> {
         self.deadlines.peek().map(|Reverse((at, _))| *at)
     }

@@ -1,4 +1,4 @@
-//! What workers and the access log's thread share: orders, counters, the queue's messages. It does nothing itself.
+//! Data that workers and the access log's thread share: orders, counters, the queue's messages.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

@@ -1,4 +1,5 @@
-//! The log against files, a full disk and pipes that nobody reads. No test waits for a clock but a blocked pipe's slice.
+//! The log with files, a full disk and pipes without a reader. No test waits for a clock except for the slice of a
+//! blocked pipe.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

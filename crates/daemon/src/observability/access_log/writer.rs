@@ -17,8 +17,8 @@ use super::sink::AccessLogSink;
 /// Each cause is logged at most once in this time.
 /// A minute: a disk that stays full is seen and does not fill the event log.
 const QUIET: Duration = Duration::from_secs(60);
-/// The delay before a target that did not open is tried again.
-/// A pipe without a reader or a full disk is noticed within a second of its repair.
+/// The delay before a retry of a target that did not open. A pipe without a reader or a full disk is noticed within a
+/// second of its repair.
 const OPEN_AGAIN: Duration = Duration::from_secs(1);
 
 /// The state of the writer thread.
@@ -63,7 +63,7 @@ impl AccessLogWriter {
                 self.shared.queued.fetch_sub(lines.len(), Ordering::Relaxed);
                 self.batch(&lines);
             }
-            // Checked after the batch, so that lines taken from the queue are written or counted.
+            // Checked after the batch, so that lines removed from the queue are written or counted.
             if self.shared.give_up.load(Ordering::Acquire) {
                 return;
             }

@@ -15,7 +15,7 @@ use crate::util::wall_clock::unix_ms;
 pub(super) struct CertificateExpiryAlarms(BTreeSet<(String, PathBuf)>);
 
 impl CertificateExpiryAlarms {
-    /// Compares with what was logged, and logs what is new.
+    /// Logs the differences from the alarms logged so far.
     pub(super) fn look(&mut self, events: &EventLog, snapshot: &StateSnapshot, now: SystemTime) {
         let soon = snapshot.config.global.certificate_warning;
         let mut ending = BTreeSet::new();

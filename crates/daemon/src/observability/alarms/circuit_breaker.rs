@@ -22,7 +22,7 @@ struct ReportedOpening {
 }
 
 impl CircuitBreakerAlarms {
-    /// Compares with what was logged, and logs what is new. `now`: on the workers' clock.
+    /// Logs the differences from the alarms logged so far. `now`: on the workers' clock.
     pub(super) fn look(&mut self, events: &EventLog, snapshot: &StateSnapshot, now: u64) {
         let mut next = BTreeMap::new();
         for view in snapshot.snapshot.pools.values() {

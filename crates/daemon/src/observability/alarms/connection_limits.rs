@@ -1,5 +1,5 @@
-//! Connections that are closed for newcomers, and clients above their share: an event at most once a minute, with the
-//! largest client. It closes none.
+//! Alarms about connections evicted in favour of new ones, and about clients above their share: an event at most once a
+//! minute, with the largest client. This module closes no connection.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ struct ConnectionLimitCounts {
 }
 
 impl ConnectionLimitAlarms {
-    /// Compares with what was logged, and logs what is new.
+    /// Logs the differences from the alarms logged so far.
     pub(super) fn look(
         &mut self,
         events: &EventLog,

@@ -56,7 +56,7 @@ fn usage_between(
     if seconds <= 0.0 {
         return Vec::new();
     }
-    // A device that was made again starts with new counters.
+    // A recreated device starts with new counters.
     let each = |before: u64, now: u64| now.saturating_sub(before) as f64 / seconds;
     let mut uses = Vec::new();
     if let (Some(before), Some(now)) = (before.workers_ns, now.workers_ns) {
@@ -148,7 +148,7 @@ mod tests {
             found(true, [0, 0, 0], [0, 25_000_000, 225_000_000]),
             [row("the workers", 0, 4_000), row("eth0", 1_000, 1_000)]
         );
-        // The device was made again meanwhile.
+        // The device was recreated meanwhile.
         assert_eq!(found(true, [0, 9, 9], [0, 0, 0])[1], row("eth0", 0, 1_000));
         assert!(usage_between(&at(0, true, 0, 0), &at(1, true, 1, 1), 0.0, 1).is_empty());
         let added = usage_between(&UtilizationSample::default(), &at(1, true, 1, 1), 1.0, 1);

@@ -1,4 +1,4 @@
-//! Captures on disk: one pcapng file each, readable by nobody else, as many as are to be kept.
+//! Captures on disk: one pcapng file each, readable by the daemon's user alone, and limited in number.
 //!
 //! What a file is stands in its own first comment, so that a list needs nothing but the files.
 

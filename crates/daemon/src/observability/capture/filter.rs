@@ -97,8 +97,8 @@ mod tests {
     use super::super::frame::tests::packet;
     use super::*;
 
-    /// Executes a filter as the kernel does: returns how many bytes of a packet it keeps. A load beyond the packet's
-    /// end keeps none.
+    /// Executes a filter as the kernel does: returns how many bytes of a packet the filter accepts. A load beyond the
+    /// packet's end accepts none.
     fn run(ops: &[BpfInstruction], bytes: &[u8], protocol: u32, kind: u32, way: u32) -> u32 {
         let mut at = 0usize;
         let mut a = 0u32;

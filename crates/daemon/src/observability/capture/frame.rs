@@ -1,7 +1,7 @@
 //! A packet from its IP header on: its connection, and how much of it may be stored. Pure.
 //!
-//! Of a packet's payload only the beginning of a head of HTTP/1 is ever stored, and no value of a field that carries a
-//! secret: what continues in a further packet is not stored at all, so that no value can be cut in two and pass.
+//! Of a packet's payload, only the beginning of an HTTP/1 head is ever stored, without the values of fields that carry
+//! a secret. The continuation in a further packet is not stored at all, so that no part of a split value is stored.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

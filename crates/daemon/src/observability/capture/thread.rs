@@ -22,8 +22,7 @@ use super::triggers::{CaptureJob, WatchedTraffic};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::packet_socket;
 
-/// How late an order may be heard.
-/// No user sees a delay of 20 ms.
+/// The delay until a command is noticed. Users do not notice 20 ms.
 const LOOK: Duration = Duration::from_millis(20);
 /// Packets read between two checks for commands.
 /// At a million packets a second, about a millisecond.
@@ -64,7 +63,7 @@ pub struct CaptureProgress {
     pub active_rules: Mutex<Vec<String>>,
 }
 
-/// Runs until the command sender is gone.
+/// Runs until the command sender is dropped.
 pub fn run(
     orders: &Receiver<CaptureThreadCommand>,
     place: Option<PathBuf>,

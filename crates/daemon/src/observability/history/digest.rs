@@ -11,7 +11,7 @@ use super::store::StoredRecords;
 const PARTS: usize = 60;
 /// The worst records that are listed for each row.
 const WORST: usize = 3;
-/// Bounds the listed rows; those with the fewest counts are left out.
+/// The limit of listed rows; the rows with the fewest counts are left out.
 const ROWS: usize = 2_000;
 
 pub fn build_history(found: StoredRecords, since_unix_ms: u64, until_unix_ms: u64) -> History {

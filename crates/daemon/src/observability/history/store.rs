@@ -96,7 +96,7 @@ impl HistoryStore {
         Ok(())
     }
 
-    /// Foreign files found since the last call.
+    /// Foreign files that were rejected since the last call.
     pub fn take_refused(&mut self) -> Vec<(PathBuf, io::Error)> {
         std::mem::take(&mut self.refused)
     }
@@ -217,7 +217,8 @@ struct HistoryFile {
     bytes: u64,
 }
 
-/// A fine file whose merged file exists: a crash came between writing that one and removing this one.
+/// Whether a fine file has been merged: a crash happened after writing the merged file and before removing the fine
+/// one.
 fn is_replaced(file: &HistoryFile) -> bool {
     file.is_fine && coarse_path(&file.path).exists()
 }

@@ -1,7 +1,7 @@
 //! One run of a program with limits: time, processor time, memory, files, and how much of its output is read.
 //!
-//! All that it started goes with it: it leads a group of its own, which is killed at the end, however it ended, and
-//! what left the group is found by a mark in its environment.
+//! All processes that the program started end with it. The program leads its own process group, which is always killed
+//! at the end. Processes that left the group are identified by a mark in their environment.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -143,7 +143,7 @@ fn limit_resources(pid: Option<Pid>, limit: Duration) {
         (Resource::Nproc, PROCESSES),
         (Resource::Core, 0),
     ] {
-        // A program that is gone needs none; a limit that is lower already stays.
+        // An error is ignored: a program that has ended needs no limit, and a lower limit stays.
         let _ = prlimit(pid, resource, Rlimit { current: Some(most), maximum: Some(most) });
     }
 }

@@ -1,4 +1,4 @@
-//! What was captured because rules called for it.
+//! Metrics of captures that rules requested.
 
 use std::fmt::Error;
 

@@ -1,5 +1,5 @@
-//! What watched connections of the packet plane showed: one in so many, and not multiplied. Bounded: rows are of services
-//! and closed lists; none for what never happened.
+//! Metrics of sampled connections of the packet plane, not multiplied by the sampling rate. Bounded: rows are of
+//! services and closed lists, and there are no rows for what never happened.
 
 use std::fmt::Error;
 
@@ -50,7 +50,7 @@ pub(super) fn encode(
     seconds(to, "steelyard_packet_insight_time", Some(Unit::Seconds), help, time)
 }
 
-/// How much is sampled, and what is not.
+/// Encodes the sampling rate, and the connections that were sampled incompletely.
 fn encode_sampling(
     totals: &FlowSampleTotals,
     view: &PacketPlaneView,

@@ -35,11 +35,10 @@ const CONNECTION_LIMITS: ConnectionLimits = ConnectionLimits {
     idle_timeout: Duration::from_secs(10),
     max_lifetime: Duration::from_secs(30),
 };
-/// Between two attempts to open a port.
-/// A port that another process releases is taken within a second.
+/// The delay between two attempts to open a port. A port that another process releases is opened within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Serves as configured until the daemon is gone.
+/// Serves as configured until the daemon stops.
 pub async fn run(vitals: Arc<ReportSources>) {
     let mut snapshots = vitals.control.watch();
     loop {
@@ -93,7 +92,7 @@ async fn serve(address: SocketAddr, vitals: &Arc<ReportSources>) {
         .into_make_service_with_connect_info::<ConnectionSlot>();
     let counts = Arc::clone(&vitals.api_counters);
     let places = ConnectionSlots::new(CONNECTION_LIMITS.connections, ListenerKind::Metrics, counts);
-    // This ends only when the listening socket fails; the caller opens it again.
+    // This future ends only when the listening socket fails; the caller reopens the socket.
     let _ = axum::serve(GuardedListener::new(listener, CONNECTION_LIMITS, places), service).await;
 }
 

@@ -11,7 +11,7 @@ use super::family::{counter, counters, gauge, gauges};
 use crate::observability::headroom::HeadroomRow;
 use crate::observability::report::report_sources::ProcessFacts;
 
-/// Bounds the source-port rows of a scrape: those with the fewest free ports are shown.
+/// The limit of source-port rows in a scrape; the rows with the fewest free ports are shown.
 const PORTS: usize = 250;
 /// Limits that one scrape shows: the fullest.
 const HEADROOM: usize = 250;

@@ -11,7 +11,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::family::{counters, gauges};
 
-/// Bounds the rules of a service that have rows of their own.
+/// The limit of a service's rules that have separate rows.
 pub(super) const ROWS: usize = 200;
 
 type RuleCounterFn = fn(&RuleCounters) -> &Count;

@@ -18,7 +18,7 @@ impl ReportClocks {
     }
 }
 
-/// The breakers that have a limit; one that never opened is closed since `started`.
+/// The breakers that have a limit. A breaker that never opened is closed since `started`.
 pub fn breaker_statuses(
     view: &PoolView,
     clocks: ReportClocks,

@@ -74,7 +74,7 @@ pub fn service_counts(
     }
 }
 
-/// Counters of what limits ended or refused.
+/// Counters of what was closed, dropped or rejected because of limits.
 fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
     [
         ("idle-closed", count(|c| &c.idle_closed)),
@@ -176,7 +176,8 @@ pub fn total_and_rate(before: u64, now: u64, seconds: f64) -> Counter {
     Counter { total: now, rate: if seconds > 0.0 { grown / seconds } else { 0.0 } }
 }
 
-/// Adds one service's counts to the total. Durations are not added: the caller takes them from merged histograms.
+/// Adds one service's counts to the total. Durations are not added, because the caller reads them from merged
+/// histograms.
 pub fn add_counts(total: &mut ServiceCounts, one: &ServiceCounts) {
     total.connections += one.connections;
     total.requests += one.requests;

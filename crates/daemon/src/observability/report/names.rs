@@ -78,7 +78,7 @@ pub fn report(shared: &NameServerState) -> Vec<NamesReport> {
 /// Which answer a client gets, and why.
 ///
 /// # Errors
-/// The error is a sentence: what cannot be explained.
+/// The error is a sentence with the reason why the query cannot be explained.
 pub fn explain(shared: &NameServerState, query: &NameQuery) -> Result<NameExplained, String> {
     let book = shared.zone_data().ok_or("names are not served: `[names]` has no `listen`")?;
     let name =

@@ -144,7 +144,7 @@ fn service(
     }
 }
 
-/// Packets of a service by outcome, including those of servers that drain.
+/// Packets of a service by outcome, including those of draining servers.
 pub fn service_outcomes(
     counts: &PlaneCounters,
     index: u32,
@@ -156,7 +156,7 @@ pub fn service_outcomes(
     sum
 }
 
-/// How an outcome ends its packet, by the first word of its description.
+/// How an outcome ends its packet, from the first word of its description.
 pub fn packet_end(outcome: Outcome) -> PacketEnd {
     match outcome.text().split([' ', ':']).next() {
         Some("Dropped") => PacketEnd::Dropped,

@@ -135,7 +135,7 @@ pub struct ProcessFacts {
     /// How much of every limit is in use, and how long it lasts.
     pub headroom: Arc<Vec<headroom::HeadroomRow>>,
     pub served: ApiCounts,
-    /// What the previous process still drains.
+    /// The connections that the previous process still drains.
     pub before: Option<DrainingConnections>,
 }
 

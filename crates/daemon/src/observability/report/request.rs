@@ -27,7 +27,7 @@ const MAX_RULES: usize = 100;
 /// Explains it.
 ///
 /// # Errors
-/// The error is a sentence: what is wrong with the query.
+/// The error is a sentence about the mistake in the query.
 pub fn explain_request(
     snapshot: &StateSnapshot,
     asked: &RequestAsked,

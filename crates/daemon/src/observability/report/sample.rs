@@ -1,7 +1,7 @@
 //! Samples of every counter, and the two kept ones that rates are measured against.
 //!
-//! A report compares now with the older of the two, so that it covers between one and two steps. Nothing here waits:
-//! whoever runs the sampler calls `keep` once a step.
+//! A report compares the present with the older of the two samples, so that it covers between one and two steps. This
+//! module does not wait: its caller calls `keep` once a step.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub const MANY: usize = 2_000;
 pub struct CounterSample {
     pub at: Instant,
     pub services: HashMap<ServiceId, ServiceTotals>,
-    /// Servers; those without new requests share their sums with the previous sample.
+    /// Totals by server. Servers without new requests share their totals with the previous sample.
     pub servers: HashMap<ServerId, Arc<ServerTotals>>,
     pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.

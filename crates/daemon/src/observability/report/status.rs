@@ -19,8 +19,8 @@ use crate::state::{ServerFacts, StateSnapshot};
 use crate::util::bpf_pins;
 use crate::util::wall_clock::unix_ms;
 
-/// Operators are warned below this number of free source ports.
-/// At a thousand connections a second they are gone within a second.
+/// Operators are warned below this number of free source ports. A thousand new connections a second use them up within
+/// a second.
 const PORTS_LOW: u32 = 1_000;
 
 /// Everything's state. `note` finds the newest evidence of a server.

@@ -1,4 +1,4 @@
-//! What may be promised to users, and which operations are bad for it. Pure.
+//! The objectives that an SLO may have, and the operations that count as bad for it. Pure.
 
 use model::config::ServiceObjective;
 use model::slo::burn_rate::{BurnMeasurement, SloTarget};

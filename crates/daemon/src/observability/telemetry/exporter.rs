@@ -16,7 +16,7 @@ use crate::util::event::{DaemonEvent, EventLog};
 /// Spans are sent in batches of this time, so that a collector gets few requests.
 const STEP: Duration = Duration::from_secs(1);
 
-/// Sends until the daemon is gone.
+/// Exports until the daemon stops.
 pub async fn run(control: ControlHandle, queue: Arc<SpanQueue>) {
     let events = control.events().clone();
     let mut told = events.follow();
@@ -83,7 +83,7 @@ fn report_export_state(
     }
 }
 
-/// What happened since the last export.
+/// The events since the last export, as log records.
 fn collect_batch(told: &mut Receiver<DaemonEvent>, outbox: &SpanQueue) -> Vec<Value> {
     let mut records = Vec::new();
     loop {

@@ -18,7 +18,7 @@ pub struct RemainingClients {
 }
 
 impl RemainingClients {
-    /// Whether the last one has certainly gone.
+    /// Whether the last client has certainly disconnected.
     pub fn is_none(&self) -> bool {
         self.clients == 0 && !self.uncounted && self.in_flight == 0
     }

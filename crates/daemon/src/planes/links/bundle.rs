@@ -30,7 +30,7 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::util::event::EventLog;
 use crate::util::random_seed::random_seed;
 
-/// What a bundle needs.
+/// The dependencies of a bundle.
 pub(super) struct BundleContext<'a> {
     /// To ask the kernel.
     pub kernel: &'a KernelNetlink,
@@ -228,7 +228,7 @@ impl ActiveBundle {
         least
     }
 
-    /// Writes what follows from the state of the links.
+    /// Writes the results of the links' states.
     fn write(&mut self, tools: &BundleContext<'_>) {
         let Some(ends) = self.ends else { return };
         let turn = |track: &LinkTracker| ScheduledLink {
@@ -272,7 +272,7 @@ impl ActiveBundle {
         }
     }
 
-    /// Packets that were given to a link which has none from now on may wait there for its next hop.
+    /// Drops packets that still wait for a next hop's link address on links that are no longer alive.
     fn flush_dead_links(&self, before: Option<&BundleEntry>, tools: &BundleContext<'_>) {
         let Some((before, now)) = before.zip(self.written.as_ref()) else { return };
         for (old, new) in before.members.iter().zip(&now.members) {

@@ -44,7 +44,7 @@ const GATHER: Duration = Duration::from_micros(100);
 /// Packets in flight are more urgent than any other work here.
 const NICE: i32 = -15;
 
-/// Counters of packets besides those that were held.
+/// Counters of packets that were not held as planned.
 #[derive(Debug, Default)]
 pub struct DelayCounts {
     /// Sent at once because the queue was full.
@@ -80,7 +80,7 @@ impl DelayEqualizer {
         let shared = Arc::<SharedEqualizer>::default();
         let mine = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("holder".to_owned()).spawn(move || {
-            // Without CAP_SYS_NICE the thread keeps its priority and holds packets less precisely.
+            // Without CAP_SYS_NICE the thread has its default priority and holds packets less precisely.
             let _ = rustix::process::setpriority_process(None, NICE);
             run_thread(&socket, &ear, &lease, &mine);
         })?;
@@ -99,7 +99,7 @@ impl DelayEqualizer {
         &self.shared.counts
     }
 
-    /// Whether it works still: a socket of an interface that is gone does not.
+    /// Whether the equalizer still works. The socket of a removed interface does not.
     pub fn is_alive(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
@@ -124,7 +124,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Shar
     loop {
         let at = monotonic_now();
         if at.since(renewed) >= RENEW {
-            // Without a lease the datapath redirects no packets. Nothing is lost, and the next round tries again.
+            // Without a lease the datapath redirects no packets. No packet is lost, and the next round retries.
             let _ = lease.renew(at + LEASE);
             shared
                 .counts
@@ -153,7 +153,7 @@ fn run_thread(socket: &OwnedFd, stop: &OwnedFd, lease: &HoldLease, shared: &Shar
     }
 }
 
-/// Reads the waiting frames; returns their number, or `None` if the interface is gone.
+/// Reads the waiting frames. Returns their number, or `None` if the interface was removed.
 fn receive_frames(
     socket: &OwnedFd,
     buffer: &mut [u8],
@@ -187,7 +187,7 @@ fn send_frame(socket: &OwnedFd, packet: &[u8], shared: &SharedEqualizer) {
     }
 }
 
-/// Waits until a descriptor is readable, or until the time; `true`: the first one says that the thread must end.
+/// Waits until a descriptor is readable, or until the time. True if the first descriptor requires the thread to end.
 fn wait_readable(on: &[&OwnedFd], due: Duration) -> bool {
     let mut ready: Vec<PollFd<'_>> =
         on.iter().map(|descriptor| PollFd::new(*descriptor, PollFlags::IN)).collect();

@@ -65,7 +65,7 @@ impl BundleNetlink {
         }
     }
 
-    /// Drops packets that wait for a next hop's link address, instead of after three failed queries by the kernel. TCP
+    /// Drops packets that wait for a next hop's link address, before the kernel's three queries have failed. TCP
     /// retransmits nothing while its packets wait on its own host. An unknown hop has no such packets.
     pub fn flush_neighbor(&self, ifindex: u32, hop: IpAddr) {
         let mut message = NeighbourMessage::default();
@@ -104,7 +104,7 @@ impl BundleNetlink {
         done(self.handle.link().set(link.build()).execute(), None).await
     }
 
-    /// Removes a device with its other end; no error when it is gone.
+    /// Removes a device with its other end; no error if it does not exist.
     ///
     /// # Errors
     /// The kernel refuses.

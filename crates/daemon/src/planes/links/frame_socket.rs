@@ -19,7 +19,7 @@ const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// `room`: bytes that may wait in the kernel.
 pub fn open(ifindex: u32, room: i32) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    // Without a protocol it hears nothing before it is bound, when the options are set.
+    // Without a protocol the socket receives nothing before it is bound, when its options are set.
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     set(&socket, SOL_PACKET, PACKET_VNET_HDR, 1)?;
     set(&socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;

@@ -16,7 +16,7 @@ use super::prober::LinkProber;
 /// hops go on meanwhile.
 const SOON: Duration = Duration::from_millis(5);
 
-/// What the far end has been sent about a link without a carrier here.
+/// Notices sent to the far end about a link without a carrier here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CarrierNotices {
     /// How often, since the carrier was lost.
@@ -68,8 +68,8 @@ impl LinkTracker {
         }
     }
 
-    /// Selects the link's interface among those that exist. `routed`: the interface that reaches its next hop, used if
-    /// none is configured by name. The interface stays when its route is lost.
+    /// Selects the link's interface among the existing ones. `routed`: the interface that reaches its next hop, used if
+    /// none is configured by name. The interface stays selected when its route is lost.
     pub fn finds(&self, links: &HashMap<u32, NextHopLink>, routed: &ServerRoute) -> Option<u32> {
         if let Some(name) = &self.wanted.interface {
             return links.iter().find(|(_, link)| link.name == *name).map(|(ifindex, _)| *ifindex);

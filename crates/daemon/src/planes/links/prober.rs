@@ -39,8 +39,8 @@ pub struct CarrierNotice {
     pub sent: MonotonicTime,
 }
 
-/// The last probe that the next hop sent by this link. A host that has not received the probes does not know their
-/// token, so it cannot claim in the far end's name that the link is dead.
+/// The last probe that the next hop sent over this link. A host that has not received the probes does not know their
+/// token, so it cannot falsely report the link as down.
 #[derive(Debug, Default)]
 pub struct FarEnd {
     token: AtomicU64,
@@ -75,7 +75,7 @@ pub struct ProbeReply {
 pub struct LinkProber {
     /// The token of this side's probes.
     pub token: u64,
-    /// The next hop, as its own probes describe it.
+    /// The next hop, as its own probes identify it.
     pub far_end: Arc<FarEnd>,
     socket: Arc<UdpSocket>,
     to: SocketAddr,
@@ -89,7 +89,7 @@ impl Drop for LinkProber {
 }
 
 impl LinkProber {
-    /// Opens it at an interface; answers go to `heard`.
+    /// Opens the prober on an interface. Answers are sent to `heard`.
     ///
     /// # Errors
     /// The right to open raw sockets is missing, or the interface is.
@@ -122,7 +122,7 @@ impl LinkProber {
         Ok(LinkProber { token, far_end: far, socket, to, reader })
     }
 
-    /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
+    /// Sends a probe. A send error is ignored, because the probe then counts as unanswered.
     pub fn send_probe(&self, number: u16) {
         let echo = EchoRequest { token: self.token, number, sent: monotonic_now() };
         // A probe that was not sent counts as lost.
@@ -133,11 +133,11 @@ impl LinkProber {
     pub fn send_carrier_notice(&self, down: u64) {
         // No probe has number 0, so the answer has no effect.
         let echo = EchoRequest { token: self.token, number: 0, sent: monotonic_now() };
-        // A notice that was not sent leaves the far end to its own probes.
+        // If a notice is not sent, the far end still has its own probes.
         let _ = self.socket.try_send_to(&echo.to_down_notice(self.to.is_ipv6(), down), self.to);
     }
 
-    /// Whether it hears still.
+    /// Whether the prober still receives.
     pub fn is_alive(&self) -> bool {
         !self.reader.is_finished()
     }

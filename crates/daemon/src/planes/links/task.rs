@@ -41,7 +41,7 @@ pub(super) struct LinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows snapshots until it is asked to end.
+/// Follows snapshots until it is stopped.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<LinksShutdown>,
@@ -144,16 +144,16 @@ impl LinksTask {
         }
     }
 
-    /// Whether interfaces must be read again.
+    /// Whether the interfaces must be queried.
     fn learn(&mut self, news: Option<NetlinkChange>) -> bool {
         if news.is_none() {
-            // The connection is lost, so a new one is made.
+            // The connection is lost, so it is reopened.
             self.kernel = None;
         }
         !matches!(news, Some(NetlinkChange::Neighbour(..)))
     }
 
-    /// Opens what this snapshot needs and queries interfaces, if it has bundles or had some.
+    /// Opens the resources that this snapshot needs and queries interfaces, if the snapshot has bundles or had some.
     fn query_interfaces(&mut self, snapshot: &StateSnapshot) -> Option<InterfaceQuery> {
         let config = &snapshot.config;
         if config.links.is_empty() && self.bundles.is_empty() {
@@ -214,7 +214,7 @@ impl LinksTask {
         }
     }
 
-    /// Opens what is not open, and queries interfaces.
+    /// Opens missing resources, and queries interfaces.
     fn open(&mut self, config: &Config) -> Result<InterfaceQuery, String> {
         let said = |error: &dyn std::error::Error| error_chain(error);
         if self.plane.is_none() {

@@ -15,7 +15,7 @@ const BYTES: u64 = 64 << 10;
 /// The format that this version reads; any other file is ignored.
 const VERSION: u32 = 1;
 
-/// What this daemon set.
+/// The endpoints and settings that this daemon set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct MptcpStateFile {

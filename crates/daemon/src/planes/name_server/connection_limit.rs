@@ -1,4 +1,4 @@
-//! Who may have how many connections over TCP. Pure but for its lock.
+//! The limits of TCP connections, in total and for each client. Pure except for its lock.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

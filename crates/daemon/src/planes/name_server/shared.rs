@@ -77,7 +77,7 @@ impl NameServerState {
     }
 }
 
-/// A thread's reference to the newest zone data, which costs one atomic load to keep fresh.
+/// A thread's reference to the newest zone data. The check for newer data costs one atomic load.
 #[derive(Debug)]
 pub struct ZoneDataReader {
     state: Arc<NameServerState>,

@@ -28,11 +28,10 @@ use crate::util::event::EventLog;
 /// Between two tries for an address that is not had.
 /// An address that appears is served within a second.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// After a connection that could not be accepted, such as without descriptors.
-/// A tenth of a second keeps a lack of descriptors from becoming a busy loop.
+/// The pause after a failed accept, for example without descriptors. A tenth of a second prevents a busy loop.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows snapshots until it is asked to end.
+/// Follows snapshots until it is stopped.
 pub(super) async fn run(
     control: ControlHandle,
     shared: Arc<NameServerState>,
@@ -316,6 +315,6 @@ fn secret() -> [u8; 16] {
 /// A different number for each worker.
 fn seed(secret: &[u8; 16], number: u64) -> u64 {
     let whole = u128::from_ne_bytes(*secret);
-    // Both halves are mixed, so that neither is visible.
+    // Both halves are mixed, so that the result reveals neither.
     (whole as u64 ^ (whole >> 64) as u64).rotate_left(17).wrapping_mul(number.wrapping_mul(2) | 1)
 }

@@ -1,4 +1,4 @@
-//! The life of a thread that answers over UDP: waits for its sockets, takes a batch, answers it.
+//! A thread that answers over UDP: waits for its sockets, receives a batch, and answers it.
 //!
 //! A socket that it loses is emptied before it is closed, so that what had come is answered.
 
@@ -21,12 +21,12 @@ use super::worker_mailbox::{WorkerMailbox, WorkerSockets};
 const POLL_TIMEOUT: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
 /// Batches from one socket before the others have their turn.
 const ROUNDS: usize = 16;
-/// Batches from one that is to be closed: more than its buffer holds.
+/// Batches to read from a socket that will be closed: more than its buffer can store.
 const LAST_ROUNDS: usize = 4_096;
 /// The number of the bell among the events.
 const MAILBOX_TOKEN: u64 = u64::MAX;
 
-/// Answers queries until it is asked to end.
+/// Answers queries until it is stopped.
 pub(super) fn run(
     seat: &WorkerMailbox,
     shared: &Arc<NameServerState>,
@@ -121,7 +121,7 @@ impl UdpWorker {
     /// Answers waiting queries, at most this many batches.
     fn serve(&mut self, socket: &Socket, rounds: usize) {
         for _ in 0..rounds {
-            // An error of an earlier answer (its receiver is gone) is reported here, and means nothing.
+            // The error of an earlier answer, whose receiver has closed its socket. It is ignored.
             let count = match self.batch.receive(socket.as_fd()) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,

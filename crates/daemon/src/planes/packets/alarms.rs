@@ -12,7 +12,7 @@ use crate::util::event::EventLevel;
 
 /// An alarm raised by notices is cleared when none has arrived for this time.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);
-/// Bounds the memory of raised alarms; further ones are not stored, and may be logged again.
+/// The limit of stored alarms. Further alarms are not stored, so they may be logged repeatedly.
 const MAX_REMEMBERED: usize = 1_024;
 
 /// An event to log.
@@ -118,7 +118,7 @@ impl PlaneAlarms {
         self.half_open.contains(service)
     }
 
-    /// Forgets services that are gone; their alarms are cleared.
+    /// Forgets removed services; their alarms are cleared.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> Vec<PlaneEvent> {
         let gone: Vec<String> =
             self.half_open.iter().filter(|name| !known(name)).cloned().collect();
@@ -149,7 +149,7 @@ impl PlaneAlarms {
         })
     }
 
-    /// Alarms to clear: those without a notice for a while.
+    /// Alarms to clear: alarms that had no notice for a while.
     pub fn clear_exhausted(&mut self, now: MonotonicTime) -> Vec<PlaneEvent> {
         let over: Vec<(ScarceResource, String)> = self
             .exhausted

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::order::PlaneCommandSender;
 
-/// What replication reads from the packet plane.
+/// The data that replication reads from the packet plane.
 #[derive(Clone, Debug)]
 pub struct ReplicationSource {
     /// Its tables; `None`: there are none.
@@ -40,7 +40,7 @@ pub struct ConnectionTables {
     pub shortest: Duration,
 }
 
-/// What is replicated of a service.
+/// The replicated data of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicatedService {
     pub flows: bool,

@@ -1,7 +1,7 @@
 //! Sends packets on as fragments that do not fit a tunnel's way: a thread takes them out of the datapath's ring, and raw
 //! sockets send what `l4::oversized` makes of each. It decides nothing about packets.
 //!
-//! What it cannot send is counted, not tried again: whoever sends datagrams reckons with that.
+//! Datagrams that cannot be sent are counted and not retried, because their senders expect losses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -41,7 +41,7 @@ pub fn shared_addresses(config: &Config) -> HashSet<IpAddr> {
     config.vrrp.values().flat_map(|group| group.floating_addresses().map(|(ip, _)| ip)).collect()
 }
 
-/// Which of these addresses have sockets of this host, and of what.
+/// Those of these addresses on which this host has sockets, with the kinds of sockets.
 pub fn addresses_in_use(addresses: &BTreeSet<IpAddr>) -> HashMap<IpAddr, String> {
     let mut out = HashMap::new();
     if addresses.is_empty() {

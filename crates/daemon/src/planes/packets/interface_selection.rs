@@ -8,9 +8,9 @@ use model::config::Config;
 
 use super::netlink::AssignedAddress;
 
-/// The names of the interfaces to attach to: the configured ones, or those with services' and return addresses and
-/// those that reach servers. Shared addresses count at their group's interface, whichever member holds them. If a
-/// service's address is on no interface, as with routed addresses, every interface with an address is used.
+/// The names of the interfaces to attach to: the configured interfaces, or those with services' and return addresses
+/// and those that reach servers. A shared address counts at its group's interface, on every member. If a service's
+/// address is on no interface, as with routed addresses, every interface with an address is used.
 pub fn wanted_interfaces(
     config: &Config,
     links: &HashMap<u32, NextHopLink>,

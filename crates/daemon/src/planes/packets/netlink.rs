@@ -161,7 +161,7 @@ impl KernelNetlink {
     }
 
     /// Sets an address on an interface, with the full prefix length; no error if it exists. An IPv6 address skips
-    /// duplicate detection, because its previous holder is gone. It is never selected as a source of outgoing
+    /// duplicate detection, because its previous holder has released it. It is never selected as a source of outgoing
     /// connections.
     ///
     /// # Errors
@@ -229,12 +229,12 @@ impl KernelNetlink {
                     IpAddr::V4(v4) => NeighbourAddress::Inet(v4),
                     IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
                 }));
-                // It may be gone already.
+                // The entry may no longer exist.
                 let _ = with_timeout(self.handle.neighbours().del(message).execute()).await;
                 with_timeout(self.used(ifindex, ip)).await
             }
         };
-        // A failed request leaves the neighbour unknown, which is what the state shows.
+        // A failed request leaves the neighbour unknown, and the state shows this.
         drop(done);
     }
 

@@ -88,7 +88,7 @@ pub enum PlaneOpenError {
 }
 
 impl OpenPlane {
-    /// Opens the plane under a configuration, or takes over the one that runs.
+    /// Opens the plane for a configuration, or takes over the running plane.
     ///
     /// # Errors
     /// See `PlaneOpenError`; a running plane continues.
@@ -184,7 +184,7 @@ impl OpenPlane {
         let packets = |name: &String| {
             config.services.get(name).is_some_and(|service| service.packets.is_some())
         };
-        // An active service has no obstacle any more; one that was not checked keeps its own.
+        // An active service no longer has an obstacle. The obstacle of a service that was not checked stays.
         self.obstacles
             .retain(|name, _| packets(name) && self.planner.service_index(name).is_none());
         self.obstacles.extend(change.obstacles);
@@ -253,7 +253,8 @@ impl OpenPlane {
         ))
     }
 
-    /// Counts connections, and clients with affinity to the servers of these indexes; frees what removed servers held.
+    /// Counts connections, and clients with affinity to the servers of these indexes. Frees the entries of removed
+    /// servers.
     ///
     /// # Errors
     /// A map refused.

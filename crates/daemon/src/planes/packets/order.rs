@@ -55,7 +55,7 @@ impl PlaneCommandSender {
     pub async fn shut_down(&self, end: PlaneExit) {
         let (done, told) = oneshot::channel();
         if self.0.send(PlaneCommand::Shutdown { end, done }).await.is_ok() {
-            // After the limit the caller stops waiting; the thread ends with the process.
+            // After the timeout the caller stops waiting; the thread ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }
@@ -70,7 +70,7 @@ impl PlaneCommandSender {
     pub async fn forward_early(self, snapshot: Arc<WorkerSnapshot>, config: Arc<Config>) {
         let (done, told) = oneshot::channel();
         if self.0.send(PlaneCommand::ForwardEarly { snapshot, config, done }).await.is_ok() {
-            // After the limit the caller continues; the thread forwards as soon as it can.
+            // After the timeout the caller continues; the thread forwards as soon as it can.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }

@@ -50,7 +50,7 @@ struct PendingPlaneState {
     started_at: Instant,
 }
 
-/// Follows snapshots until it is asked to end.
+/// Follows snapshots until it is stopped.
 pub(super) async fn run(
     control: ControlHandle,
     mut orders: mpsc::Receiver<PlaneCommand>,
@@ -79,7 +79,7 @@ pub(super) async fn run(
                     give.send_replace(None);
                     life.shut_down(end, &control.state().config);
                     show.send_replace(Arc::new(PacketPlaneView::default()));
-                    // The requester may have gone.
+                    // The requester may have stopped waiting.
                     let _ = done.send(());
                     return;
                 }
@@ -114,7 +114,7 @@ pub(super) async fn run(
         }
         let waiting = ahead.as_mut().filter(|_| life.is_settled()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
-            // Fails only if the caller stopped waiting after its limit.
+            // A send fails only if the caller stopped waiting after its timeout.
             let _ = done.send(());
         }
     }
@@ -195,7 +195,7 @@ impl PacketPlaneTask {
             }
             (Some(NetlinkChange::Neighbour(..)), None) => {}
             (Some(NetlinkChange::Other), _) => self.network_changed = true,
-            // The connection is lost, so a new one is made.
+            // The connection is lost, so it is reopened.
             (None, _) => {
                 self.kernel = None;
                 self.network_changed = true;
@@ -211,7 +211,7 @@ impl PacketPlaneTask {
         }
     }
 
-    /// Does what is due; returns whether the view has changed.
+    /// Performs the actions that are due. Returns whether the view has changed.
     async fn step(&mut self, snapshot: &StateSnapshot) -> bool {
         let config = &snapshot.config;
         let wanted = config.services.values().any(|service| service.packets.is_some());

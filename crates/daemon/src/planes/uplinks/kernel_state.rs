@@ -24,7 +24,7 @@ use crate::util::event::EventLog;
 const MOUNTS: &str = "/proc/self/mountinfo";
 const NETFILTER: isize = 12;
 
-/// The BPF programs, and what has been written to the kernel.
+/// The BPF programs, and the data written to the kernel.
 #[derive(Debug, Default)]
 pub(super) struct UplinkKernelState {
     plane: Option<(UplinkDatapath, PinDirectory)>,
@@ -40,7 +40,7 @@ pub(super) struct UplinkKernelState {
     /// Interfaces from which another program had detached the BPF program.
     pub detached: Vec<String>,
     translated: [Option<Vec<SourceTranslation>>; 2],
-    /// What could not be installed, in sentences.
+    /// Installation errors, one sentence each.
     pub errors: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl UplinkKernelState {
         owners.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Marks everything to be written again: another program may have changed it.
+    /// Marks everything to be rewritten, because another program may have changed it.
     pub fn invalidate(&mut self) {
         self.invalidate_routes();
         self.settings = None;
@@ -204,7 +204,7 @@ impl UplinkKernelState {
         counts.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Removes everything. Returns what could not be removed, in sentences.
+    /// Removes everything. Returns the failures, one sentence each.
     pub async fn remove_all(&mut self, pins: Option<&File>, netlink: &RouteNetlink) -> Vec<String> {
         let mut left = Vec::new();
         match netlink.installed_plan().await {

@@ -131,7 +131,7 @@ impl MonitoredUplink {
         UplinkCandidate { number, up, is_usable: stands, weight, priority }
     }
 
-    /// The path for the routing plan, if it can be routed to at all: it keeps its table without a carrier too.
+    /// The path for the routing plan, if the path can be routed. Its table also stays while it has no carrier.
     pub fn plan_path(&self) -> Option<plan::UplinkGateway> {
         let candidate = self.wheel_candidate();
         let ifindex = self.ifindex;

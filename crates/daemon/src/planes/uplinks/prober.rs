@@ -63,7 +63,7 @@ impl Drop for UplinkProber {
 }
 
 impl UplinkProber {
-    /// Opens the prober; answers go to `heard`. `limit`: later answers are ignored.
+    /// Opens the prober. Answers are sent to `heard`. `limit`: later answers are ignored.
     ///
     /// # Errors
     /// The right to open such sockets is missing, or the interface is.
@@ -104,7 +104,7 @@ impl UplinkProber {
         Ok(UplinkProber { token, route: way, to, limit, kind, replies: heard })
     }
 
-    /// Sends a probe. An error is ignored: the probe has no answer then, which is what counts.
+    /// Sends a probe. A send error is ignored, because the probe then counts as unanswered.
     pub fn send_probe(&mut self, number: u16) {
         match &mut self.kind {
             UplinkProbeMethod::Echo(socket, _) => {
@@ -135,7 +135,7 @@ impl UplinkProber {
         }
     }
 
-    /// Whether it hears still.
+    /// Whether the prober still receives.
     pub fn is_alive(&self) -> bool {
         match &self.kind {
             UplinkProbeMethod::Echo(_, reader) => !reader.is_finished(),

@@ -153,7 +153,7 @@ impl RouteNetlink {
         Ok(places)
     }
 
-    /// What this daemon has installed: rules, and tables without the content of their routes.
+    /// The rules and tables that this daemon has installed. The tables are without the content of their routes.
     ///
     /// # Errors
     /// The kernel refuses.

@@ -26,8 +26,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The interval between reads of counters and checks of installed rules.
 /// Four times a second is as often as people can follow.
 const SHOW: Duration = Duration::from_millis(250);
-/// After this many of those, everything is compared with the kernel again.
-/// Every ten seconds: another program may have changed the rules without a notification that was read.
+/// After this many intervals, ten seconds, everything is compared with the kernel. Another program may have changed the
+/// rules without a notification that was read.
 const DOUBT: u32 = 40;
 /// Answers that may wait; more stay in the sockets, and are lost there.
 const REPLY_QUEUE: usize = 256;
@@ -41,7 +41,7 @@ pub(super) struct UplinksShutdown {
     pub done: oneshot::Sender<()>,
 }
 
-/// Follows snapshots until it is asked to end.
+/// Follows snapshots until it is stopped.
 pub(super) async fn run(
     control: ControlHandle,
     mut ended: mpsc::Receiver<UplinksShutdown>,
@@ -240,7 +240,7 @@ impl UplinksTask {
         self.paths.iter().map(verdict).collect()
     }
 
-    /// Writes what follows from the paths' states, and logs changes.
+    /// Writes the results of the paths' states, and logs changes.
     async fn write(&mut self) {
         let Some(all) = self.config.clone() else { return };
         self.verdicts = self.record_verdicts();

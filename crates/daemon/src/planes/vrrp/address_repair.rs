@@ -8,13 +8,13 @@ use model::monotonic_time::MonotonicTime;
 
 use crate::planes::packets::netlink::AssignedAddress;
 
-/// The delay before a retry after the kernel refused every address; it doubles with each failure. A member that takes
-/// over and gives up in turns would keep the address from all members.
+/// The delay before a retry after the kernel rejected every address; each failure doubles it. A member that repeatedly
+/// takes over and gives up would make the address unreachable on all members.
 const RETRY: Duration = Duration::from_secs(10);
 /// And no later than this.
 const MAX_RETRY: Duration = Duration::from_secs(640);
-/// A backup cannot know whether an address can be set by now. After this time it counts as fit again.
-/// A minute without an attempt says nothing about the present state of the kernel.
+/// After this time, a backup counts as able to set its addresses. Without an attempt for a minute, the kernel's present
+/// state is unknown.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The addresses and interfaces of this host.
@@ -24,7 +24,7 @@ pub struct KernelAddresses<'a> {
     pub links: &'a HashMap<u32, NextHopLink>,
 }
 
-/// Addresses that were restored, and those that cannot be set.
+/// Addresses that were restored, and addresses that cannot be set.
 #[derive(Debug, Default)]
 pub struct AddressRepair {
     /// Addresses that were restored.

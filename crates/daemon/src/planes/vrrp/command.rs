@@ -62,7 +62,7 @@ pub enum TakeoverError {
         "{0}: active as soon as the other member or the witness agrees; see `steelyard status`"
     )]
     Waits(String),
-    /// The thread is gone.
+    /// The thread has ended.
     #[error("the daemon is stopping")]
     Stopping,
 }
@@ -82,7 +82,7 @@ impl VrrpCommandSender {
     pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
         if self.0.send(VrrpCommand::Shutdown { give, done }).await.is_ok() {
-            // After the limit the caller stops waiting; the thread ends with the process.
+            // After the timeout the caller stops waiting; the thread ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
     }
@@ -90,7 +90,7 @@ impl VrrpCommandSender {
     /// Changes who is active; returns the groups that changed.
     ///
     /// # Errors
-    /// The first group that could not change; those before it have changed.
+    /// The first group that could not change. The groups before it have changed.
     pub async fn change_active(
         &self,
         how: TakeoverAction,

@@ -25,7 +25,7 @@ impl ControlPulse {
         ControlPulse(Arc::new(AtomicU64::new(monotonic_now().0)))
     }
 
-    /// Beats until the daemon is gone.
+    /// Beats until the daemon stops.
     pub async fn run(self) {
         let mut every = tokio::time::interval(PULSE_INTERVAL);
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);

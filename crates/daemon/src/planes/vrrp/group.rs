@@ -38,7 +38,7 @@ use crate::util::monotonic_clock::monotonic_now;
 /// The history of a flapping group; the log has all of them.
 const MAX_CHANGES: usize = 8;
 
-/// What all groups share.
+/// The context that all groups share.
 pub struct GroupContext<'a> {
     pub kernel: &'a KernelNetlink,
     /// The dead man's gate.
@@ -71,7 +71,7 @@ pub struct VrrpGroup {
     /// Detects the addresses on other hosts.
     duplicates: DuplicateDetector,
     arp_sockets: Vec<RxSocket>,
-    /// Addresses that another program removed, and those that cannot be set.
+    /// Addresses that another program removed, and addresses that cannot be set.
     repair: AddressRepair,
     since: SystemTime,
     reason: String,

@@ -98,7 +98,7 @@ impl HeartbeatSession {
         }
     }
 
-    /// Whether it matches this configuration; otherwise it is created again.
+    /// Whether the heartbeat has this configuration. If not, the caller recreates it.
     pub fn has_config(&self, config: &Written) -> bool {
         *self.config == *config
     }
@@ -230,7 +230,7 @@ impl HeartbeatSession {
         self.config.witness.is_some()
     }
 
-    /// Releases the witness's leases: no group is active any more.
+    /// Releases the witness's leases, because no group is active any longer.
     pub async fn release_leases(&mut self) {
         if let Some(witness) = &mut self.witness {
             witness.release_leases(monotonic_now()).await;

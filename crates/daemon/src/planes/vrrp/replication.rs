@@ -1,7 +1,8 @@
 //! Replication: a thread of its own sends connections and sticky clients to the other member, and enters what it
 //! receives. `ha` decides what is trusted and what is sent again; `l4` knows the entries.
 //!
-//! It waits for nobody and nobody waits for it: it delays neither an advertisement nor a packet.
+//! Replication waits for no other task and no other task waits for it, so it delays neither an advertisement nor a
+//! packet.
 
 mod full_scan;
 mod record_codec;

@@ -47,7 +47,7 @@ impl RxSocket {
         filter: &[SockFilter],
         to: mpsc::Sender<ReceivedFrame>,
     ) -> io::Result<RxSocket> {
-        // Without a protocol it hears nothing before it is bound, when the filter is there.
+        // Without a protocol the socket receives nothing before it is bound, when the filter is attached.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
         socket.attach_filter(filter)?;
@@ -65,7 +65,7 @@ impl RxSocket {
         self.socket.get_ref().send(frame).map(drop)
     }
 
-    /// Whether it hears something still; a socket of an interface that is gone does not.
+    /// Whether the socket still receives frames. The socket of a removed interface does not.
     pub fn is_alive(&self) -> bool {
         !self.reader.is_finished()
     }
@@ -89,7 +89,7 @@ async fn read_frames(socket: Arc<AsyncFd<Socket>>, ifindex: u32, to: mpsc::Sende
                     return;
                 }
             }
-            // The link went down: that is reported elsewhere, and it may come up again.
+            // The link is down. This is reported elsewhere, and the link may recover.
             Ok(Err(error)) if error.raw_os_error() == Some(libc::ENETDOWN) => {}
             Ok(Err(_)) => return,
             Err(_) => {}
@@ -109,7 +109,7 @@ pub const BESIDE_TAG: u32 = BESIDE + 48;
 /// Of `linux/if_packet.h`: a frame of our own.
 pub const OUTGOING: u32 = 4;
 
-/// Accepts IP protocol 112 over IPv4 or IPv6, from outside and without a VLAN tag: a VLAN is an interface of its own.
+/// Accepts IP protocol 112 over IPv4 or IPv6, from other hosts and without a VLAN tag: a VLAN has its own interface.
 pub static VRRP: [SockFilter; 13] = [
     SockFilter::new(LOAD_BYTE, 0, 0, BESIDE_TYPE),
     SockFilter::new(JUMP_EQUAL, 9, 0, OUTGOING),

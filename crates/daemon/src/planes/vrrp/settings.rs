@@ -1,4 +1,4 @@
-//! A group's configuration as its machine goes by it. Pure.
+//! A group's configuration in the form that its state machine uses. Pure.
 
 use std::net::IpAddr;
 use std::time::Duration;

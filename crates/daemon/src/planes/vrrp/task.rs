@@ -42,7 +42,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Frames that may wait; more stay in the kernel's queue, and are lost there.
 const FRAME_QUEUE: usize = 256;
 
-/// Follows snapshots until it is asked to end.
+/// Follows snapshots until it is stopped.
 pub(super) async fn run(
     control: ControlHandle,
     pulse: ControlPulse,
@@ -65,7 +65,7 @@ pub(super) async fn run(
         tokio::select! {
             order = orders.recv() => match order {
                 Some(VrrpCommand::ChangeActive { how, group, done }) => {
-                    // The requester may have gone.
+                    // The requester may have stopped waiting.
                     let _ = done.send(life.change_active(how, group).await);
                 }
                 Some(VrrpCommand::Shutdown { give, done }) => {
@@ -170,7 +170,7 @@ impl VrrpTask {
         match news {
             Some(NetlinkChange::Neighbour(..)) => {}
             Some(NetlinkChange::Other) => self.network_changed = true,
-            // The connection is lost, so a new one is made.
+            // The connection is lost, so it is reopened.
             None => (self.kernel, self.network_changed) = (None, true),
         }
     }
@@ -258,7 +258,7 @@ impl VrrpTask {
         true
     }
 
-    /// Groups that are gone or made anew give up; new ones have not begun.
+    /// Removed and recreated groups release their addresses; new groups have not begun.
     async fn replace(&mut self, config: &Config) {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
@@ -327,7 +327,7 @@ impl VrrpTask {
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }
 
-    /// What groups need; `None` without a connection to the kernel.
+    /// The context of groups. `None` without a connection to the kernel.
     fn group_context(&mut self) -> Option<GroupContext<'_>> {
         let kernel = self.kernel.as_ref()?;
         let ears = &self.rx_sockets;

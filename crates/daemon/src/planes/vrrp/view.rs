@@ -35,7 +35,7 @@ pub struct VrrpGroupView {
     pub reason: String,
     /// The priority that it has now.
     pub priority: u8,
-    /// Who else was heard to be active last, and with which priority.
+    /// The last other member that advertised itself as active, and its priority.
     pub active_member: Option<(IpAddr, u8)>,
     /// Counters of the state machine.
     pub counts: VrrpCounters,

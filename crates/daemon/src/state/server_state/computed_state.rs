@@ -60,7 +60,7 @@ pub(crate) fn compute_state(facts: &mut ServerFacts, now: SystemTime) {
         facts.overrides.weight.as_ref().map_or(facts.config.weight, |command| command.value);
 }
 
-/// Until when clients with affinity may reach it although it drains. A server that is down accepts nobody.
+/// The time until which clients with affinity may reach a draining server. A server that is down accepts no client.
 fn affinity_until(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
     let told_off = matches!(facts.agent, Some((ServerState::Down | ServerState::Disabled, _)));
     let works =

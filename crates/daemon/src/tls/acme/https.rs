@@ -107,7 +107,8 @@ where
 {
     let (mut send, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    // The connection ends with its one response, or when the requester has gone. Errors are reported by the request.
+    // The connection ends with its one response, or when the requester has stopped waiting. Errors are reported by the
+    // request.
     tokio::spawn(connection);
     let answer = send.send_request(request).await?;
     check_status(answer.status(), answer.headers().get(CONTENT_TYPE))?;

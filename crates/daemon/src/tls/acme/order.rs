@@ -21,7 +21,7 @@ use super::paths;
 use crate::state::ControlHandle;
 use crate::state::acme_proof::AcmeProof;
 
-/// Limits the wait for validation, and again for the certificate.
+/// The limit of the wait for validation, and of the later wait for the certificate.
 const RETRY_POLICY: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
 /// Bytes of an account's file.
 const ACCOUNT_BYTES: u64 = 64 * 1024;
@@ -90,7 +90,7 @@ pub(super) async fn account(
     Ok(account)
 }
 
-/// Orders and stores a certificate; `replaces`: the one that it replaces (RFC 9773 §5).
+/// Orders and stores a certificate. `replaces`: the replaced certificate (RFC 9773 §5).
 pub(super) async fn order_certificate(
     control: &ControlHandle,
     state: &Path,
@@ -237,7 +237,7 @@ fn is_unknown_account(error: &Error) -> bool {
     kind == Some("urn:ietf:params:acme:error:accountDoesNotExist")
 }
 
-/// An error in the authority's words.
+/// An error as the authority describes it.
 fn error_text(error: &Error) -> String {
     match error {
         Error::Api(problem) => problem_text(problem),

@@ -21,7 +21,7 @@ use crate::tls::cert_files;
 use crate::util::event::EventLevel;
 use crate::util::random_seed;
 
-/// An order takes seconds; one that takes this long will not succeed.
+/// An order takes seconds. An order that takes this long will not succeed.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Between two looks at the time of day, which may have been set.
 /// Renewals are due to the hour; a clock that was set is noticed within half a minute.
@@ -69,8 +69,8 @@ impl RenewalJob {
                 continue;
             }
             self.note(None, &renewal);
-            // After a failure the order is made without `replaces`: the authority may have replaced that certificate
-            // already, or not know it.
+            // After a failure the order has no `replaces`: the authority may have replaced that certificate already, or
+            // not know it.
             let replaces = id.clone().filter(|_| renewal.failures() == 0);
             match self.order_certificate(replaces).await {
                 Ok(identity) => {
@@ -104,8 +104,8 @@ impl RenewalJob {
         }
     }
 
-    /// When the authority suggests to renew the certificate, and after how many seconds to ask again. Without a
-    /// suggestion the renewal is due after two thirds of the lifetime.
+    /// The authority's suggested renewal time, and the seconds until the next query. Without a suggestion the renewal
+    /// is due after two thirds of the lifetime.
     async fn suggestion(
         &self,
         id: Option<&CertificateIdentifier<'_>>,

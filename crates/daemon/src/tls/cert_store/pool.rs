@@ -1,4 +1,4 @@
-//! What one pool speaks TLS with, made of its files.
+//! The TLS settings of one pool, built from its files.
 
 use std::path::PathBuf;
 use std::sync::Arc;

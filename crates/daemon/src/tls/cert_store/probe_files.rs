@@ -9,7 +9,7 @@ use crate::tls::cert_files::{self, CertFileError};
 use crate::tls::client_trust::read_revocation_lists;
 use crate::tls::trust_store::TrustStore;
 
-/// What is wrong with them, a sentence each.
+/// The mistakes in the files, one sentence each.
 pub(super) fn probe_file_errors(config: &Config, now: SystemTime) -> Vec<String> {
     let mut troubles = Vec::new();
     for (name, pool) in &config.pools {

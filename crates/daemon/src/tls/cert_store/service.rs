@@ -1,4 +1,4 @@
-//! What one service speaks TLS with, made of its files.
+//! The TLS settings of one service, built from its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct ServiceTlsState {
     /// Its files hold something that was rejected.
     pub(super) has_rejected: bool,
     pub(super) tickets: Option<SessionTickets>,
-    /// What client certificates are verified against, if they are requested.
+    /// The trust files for client certificates, if client certificates are requested.
     pub(super) client_trust: Option<Arc<ClientTrustFiles>>,
     pub(super) certificates: Vec<ActiveCertificate>,
     /// The certificate that is ordered for it: its name and file, which may not exist yet.
@@ -143,7 +143,7 @@ impl ServiceTlsState {
         Ok(OpaqueMaterial::new(Arc::new(DownstreamTls::new(&from)?)))
     }
 
-    /// Reloads changed files, each on its own.
+    /// Reloads changed files, each separately.
     pub(super) fn reload(&mut self, name: &str, now: SystemTime, news: &mut RefreshResult) {
         self.has_rejected = false;
         if let Err(why) = self.reload_client_trust(name, now, news) {

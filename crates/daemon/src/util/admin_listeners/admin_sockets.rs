@@ -1,5 +1,5 @@
-//! The listening sockets of the API over TCP and of the metrics: taken over from the process before, opened, and handed
-//! to the process that takes over, so that one of the two answers at any time and neither finds the port in use.
+//! The listening sockets of the API over TCP and of the metrics: inherited from the previous process, opened, and
+//! handed to the next process. One of the two processes answers at any time, and neither finds the port in use.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +57,7 @@ impl AdminSockets {
         open.iter().filter_map(copy).collect()
     }
 
-    /// Stops accepting: another process has taken over.
+    /// Stops accepting, because another process has taken over.
     pub fn stop_accepting(&self) {
         lock_sockets(&self.open).clear();
         self.closed.send_replace(true);

@@ -81,7 +81,7 @@ pub struct ApiCounters {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiCounts {
     pub refused: Vec<(&'static str, u64)>,
-    /// Connections closed so that newcomers had a place, by listener.
+    /// Connections evicted in favour of new ones, by listener.
     pub evicted: Vec<(&'static str, u64)>,
     /// Connections that got none.
     pub rejected: Vec<(&'static str, u64)>,
@@ -95,7 +95,7 @@ impl ApiCounters {
         self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection was closed so that a newcomer had a place.
+    /// Counts a connection that was evicted in favour of a new one.
     pub fn record_eviction(&self, listener: ListenerKind) {
         self.evicted[listener as usize].fetch_add(1, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! Looks at what comes on a connection for a head with both Transfer-Encoding and Content-Length: the library that reads
-//! heads drops the second one unseen, and another reader in front may have gone by it (RFC 9112 §6.3).
+//! Detects requests with both Transfer-Encoding and Content-Length. The HTTP library drops the second field unseen, and
+//! a proxy in front may have used that field (RFC 9112 §6.3).
 //!
 //! It follows heads and bodies as far as it has to and judges nothing else: what breaks the grammar never becomes a request.
 
@@ -12,7 +12,7 @@ pub(crate) enum FramingTracker {
     Head(PartialHead),
     /// Within a body, with this many bytes left.
     Body(u64),
-    /// Not parsed any more: a chunked body ends its connection.
+    /// No longer parsed: the connection ends after a chunked body.
     Untracked,
 }
 

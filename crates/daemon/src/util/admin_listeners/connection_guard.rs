@@ -28,8 +28,8 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest configuration, 16 MiB, passes at 2.3 Mbit/s.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a newcomer waits where all places are in use.
-/// A client that gets no answer within a few seconds shows a failure instead of hanging.
+/// How long a new connection waits while all places are in use. A client without an answer within a few seconds shows a
+/// failure instead of hanging.
 const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
 /// Short beside a round trip, and 200 checks a second cost little.
@@ -38,7 +38,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Limits of a listener's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Connections at a time. At the limit one that does nothing is closed for a newcomer.
+    /// The limit of connections. At the limit, an idle connection is closed for a new one.
     pub connections: usize,
     /// For a whole head, from the connection's begin or the head's first byte.
     pub head_timeout: Duration,
@@ -178,7 +178,7 @@ impl<S> GuardedConnection<S> {
                     self.in_head = true;
                     self.head_since = self.last_activity;
                 }
-                // Clients that read their response are evicted after those that do not.
+                // A client that reads its response is evicted later than one that does not.
                 (Some(AdmissionPhase::Idle), false) => {
                     self.in_head = false;
                     self.slot.set_phase(AdmissionPhase::Idle);

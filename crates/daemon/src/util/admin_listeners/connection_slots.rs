@@ -1,8 +1,8 @@
 //! Places of one control listener: who has one, and whose connection is closed for the next.
 //!
-//! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
-//! come while all others are in use; whoever has one of those has it for a short time. A request counts once it is whole:
-//! whose body has not come gives way as one does whose head has not.
+//! This module carries out the decisions of `model::admission`. A few places beyond the limit are reserved for requests
+//! that arrive while all other places are in use; such a request has its place for a short time. A request counts once
+//! it is whole: a connection without its whole body is evicted like one without its whole head.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -66,7 +66,7 @@ struct SlotEntry {
     /// It has one of the reserved places.
     is_reserved: bool,
     is_evicted: AtomicBool,
-    /// A request has come but for its body.
+    /// The request has arrived except for its body.
     in_body: AtomicBool,
     /// A head arrived with both Content-Length and Transfer-Encoding.
     has_conflicting_lengths: AtomicBool,
@@ -139,7 +139,8 @@ impl ConnectionSlots {
         Some(pass)
     }
 
-    /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
+    /// Whether a new connection should wait: all places are in use, including the reserved ones, and no connection is
+    /// idle.
     pub(crate) fn should_wait(&self) -> bool {
         let mut state = self.0.lock();
         let held = |client| self.0.holders.connections_of(client);

@@ -66,7 +66,7 @@ fn who_stays_announces_again_when_a_rival_gives_up() {
 #[test]
 fn a_stalled_member_gives_notice_to_the_first_active_member() {
     let never = VrrpSettings { preempt: false, ..VrrpSettings::backup_of_pair(128) };
-    // A member of lower priority would resign if it heard our priority.
+    // A member of lower priority would resign if it received this member's priority.
     for (settings, priority, notice) in
         [(VrrpSettings::backup_of_pair(128), 200, vec![128]), (never, 100, vec![RESIGNED])]
     {
@@ -77,7 +77,7 @@ fn a_stalled_member_gives_notice_to_the_first_active_member() {
         assert_eq!(sent(&heard(&mut machine, 950, ABOVE, priority)), notice);
         assert!(sent(&heard(&mut machine, 1_050, ABOVE, priority)).is_empty());
     }
-    // A member that will be preempted hears of us soon enough.
+    // A member that will be preempted receives this member's advertisement soon enough.
     let mut machine = active(VrrpSettings::backup_of_pair(128));
     machine.tick(at(900), &mut Vec::new());
     assert!(sent(&heard(&mut machine, 950, ABOVE, 100)).is_empty());

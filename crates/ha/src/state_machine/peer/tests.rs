@@ -93,7 +93,7 @@ fn a_peer_that_reports_its_resignation_is_succeeded_after_the_skew() {
         matches!(out[0], VrrpAction::Changed { why: TransitionReason::Resigned, .. }),
         "{out:?}"
     );
-    // But not where a third member was heard to be active.
+    // The wait is not shortened while a third member advertises itself as active.
     let mut machine = standby(128);
     machine.receive(at(40), [192, 0, 2, 77].into(), &advert(200), &mut out);
     machine.update_peer(at(40), holds(100), &mut out);
@@ -166,7 +166,7 @@ fn who_reaches_less_gives_up_and_does_not_take_it_back() {
         run(&mut machine, ms, ms + 100);
     }
     assert_eq!(machine.state(), VrrpState::Standby);
-    // When the reach is equal again, its priority counts.
+    // Once the reach is equal, the priority decides.
     for ms in (2_000..3_000).step_by(100) {
         machine.receive(at(ms), OTHER, &advert(100), &mut out);
         machine.update_peer(at(ms), holds(100), &mut out);

@@ -76,7 +76,7 @@ impl VrrpSimulation {
         member.machine = VrrpStateMachine::new(member.settings.clone());
     }
 
-    /// Starts a process, which finds what the previous one left.
+    /// Starts a process, which reads the state that the previous process left.
     fn revive(&mut self, at: usize) {
         let now = self.clock(at);
         let member = &mut self.members[at];

@@ -9,7 +9,7 @@ use crate::state::saved_state::SavedState;
 /// A client that connects while a service moves reaches either the listener or the packet plane.
 #[test]
 fn packets_are_forwarded_before_the_listener_closes_that_they_take_the_place_of() {
-    // Direct server return keeps the port, so the service listens on its servers' port.
+    // Direct server return does not change the port, so the service listens on its servers' port.
     let two = TWO.replace("127.0.0.1:8001", "127.0.0.1:80");
     let mut world = ReconcileWorld::new(&two);
     world.change(&two.replace("\"http\"", "\"mac\"")).unwrap();

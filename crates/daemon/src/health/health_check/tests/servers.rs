@@ -145,7 +145,7 @@ async fn where_servers_expect_a_header_of_the_proxy_protocol_it_comes_first() {
         (SendProxyVersion::V2, b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"),
     ];
     for (announce, header) in headers {
-        // One protocol in which the server speaks first, and one in which the client does.
+        // One protocol in which the server sends first, and one in which the client does.
         let http: &[&[u8]] = &[b"", b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"];
         let smtp: &[&[u8]] = &[b"220 mail\r\n", b"250 ok\r\n", b"221 bye\r\n"];
         let rows = [(ProbeKind::Http(HttpProbe::get("/healthz")), http), (ProbeKind::Smtp, smtp)];

@@ -1,4 +1,4 @@
-//! What is kept is found again, whatever happens to process, disk and clock.
+//! Stored records can be read after crashes, disk errors and clock changes.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ fn what_is_too_old_goes() {
     let scratch = Scratch::new("history").unwrap();
     let keep = HistoryRetention { keep: Duration::from_secs(3600), ..KEEP };
     for at in [1_000, 1_000_000] {
-        // Each process starts a file of its own.
+        // Each process starts a new file.
         HistoryStore::new(scratch.path().into()).add(&record(at), &keep).unwrap();
     }
     let mut store = HistoryStore::new(scratch.path().into());
@@ -83,7 +83,8 @@ fn a_clock_that_is_set_back_or_ahead_loses_no_record_of_the_time_after() {
     let scratch = Scratch::new("history").unwrap();
     let mut store = HistoryStore::new(scratch.path().into());
     let day = 86_400;
-    // The clock is a day ahead, is corrected, is ahead again by less than a file's duration, and is corrected again.
+    // The clock is a day ahead and is corrected. Later it is ahead by less than a file's duration and is corrected once
+    // more.
     let ats = [day, day + 60, 600, 660, 720, 4_000, 4_060, 780, 840];
     for at in ats {
         store.add(&record(at), &KEEP).unwrap();

@@ -1,4 +1,4 @@
-//! The device of a bundle: finds or makes it, sets it up, and restores what another program took away.
+//! The device of a bundle: finds or creates it, configures it, and restores what another program removed.
 
 use std::net::IpAddr;
 use std::sync::Arc;

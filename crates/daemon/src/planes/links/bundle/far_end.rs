@@ -1,5 +1,5 @@
-//! Messages between both ends of a bundle about their links: the loss of a carrier is reported over the other links,
-//! for the far end may not see it where a switch lies between.
+//! Messages between both ends of a bundle about their links. The loss of a carrier is reported over the other links,
+//! because a switch in between may hide the loss from the far end.
 
 use model::monotonic_time::MonotonicTime;
 
@@ -50,7 +50,7 @@ impl ActiveBundle {
             let asker = track.prober.as_ref();
             asker.is_some_and(|asker| asker.far_end.is_older_than(news.down_token, news.sent))
         });
-        // A link cannot announce its own loss: the message itself arrived by it.
+        // A link cannot announce its own loss, because the message arrived over it.
         let Some(number) = named.filter(|number| *number != heard_by) else { return true };
         let changed = self.links[number].liveness.set_remote_down();
         self.report_link_change(number, changed, tools);

@@ -27,7 +27,8 @@ impl ActiveBundle {
         self.config.gap.unwrap_or_else(|| delay_equalizer::flowlet_gap(&self.delays()))
     }
 
-    /// Holds packets by the current differences of delay, or not at all; returns the policy that preserves order.
+    /// Starts or stops holding packets, according to the current differences of delay. Returns the policy that
+    /// preserves order.
     pub(super) fn set_packet_order(
         &mut self,
         ends: BundleDevice,

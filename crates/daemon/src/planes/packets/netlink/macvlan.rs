@@ -21,8 +21,7 @@ const BEST: i32 = 2;
 const LOOSE: i32 = 2;
 
 impl KernelNetlink {
-    /// Creates a macvlan at an interface, down at first, and keeps each of the two from answering for the other's
-    /// addresses.
+    /// Creates a macvlan on an interface, initially down. Neither of the two then answers for the other's addresses.
     ///
     /// # Errors
     /// The kernel refuses; then there is none.
@@ -125,7 +124,7 @@ impl KernelNetlink {
         with_timeout(self.handle.link().set(link.build()).execute()).await
     }
 
-    /// Removes a link; no error when it is gone.
+    /// Removes a link; no error if it does not exist.
     ///
     /// # Errors
     /// The kernel refuses.

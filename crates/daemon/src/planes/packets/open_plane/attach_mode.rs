@@ -1,5 +1,6 @@
-//! Where the plane stands: before which interfaces, and whether in their drivers or in the stack. In a driver nothing may be
-//! sent where it is lost: virtual cables lose what programs send while their far end has neither a program nor GRO.
+//! The interfaces to attach the plane to, in native or generic mode. In native mode, the plane must not send where
+//! packets are lost: virtual Ethernet devices lose what XDP programs send while their peer has neither a program nor
+//! GRO.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,7 @@ impl OpenPlane {
         Ok(())
     }
 
-    /// Interfaces that send packets and whose drivers lose what XDP programs in native mode send.
+    /// Interfaces that send packets and whose drivers lose the packets that XDP programs in native mode send.
     fn find_lossy_interfaces(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let links = self.hops.all_links();
         let via = |ip| match self.hops.route(ip) {

@@ -11,7 +11,7 @@ use crate::planes::packets::order::PlaneExit;
 use crate::planes::packets::view::PacketPlaneView;
 
 impl PacketPlaneTask {
-    /// No service forwards packets: removes what earlier ones left.
+    /// Removes what earlier services left, because no service forwards packets.
     pub(super) fn remove_leftovers(&mut self, config: &Config) -> bool {
         if !self.needs_update {
             return false;

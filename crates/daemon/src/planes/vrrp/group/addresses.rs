@@ -13,7 +13,7 @@ use crate::planes::packets::netlink::AssignedAddress;
 use crate::util::event::EventLevel;
 
 impl VrrpGroup {
-    /// What the dead-man timer's gate blocks: the addresses, and the virtual router's MAC address.
+    /// The addresses and the virtual router's MAC address, which the gate of the dead-man timer blocks.
     pub fn gated_addresses(&self) -> Vec<IpAddr> {
         let gated = self.config.dead_man.is_some() && !self.has_preexisting_addresses;
         let all = self
@@ -127,7 +127,7 @@ impl VrrpGroup {
         }
     }
 
-    /// The group's own link is gone with it.
+    /// Removes the group's macvlan.
     pub(super) async fn forget_macvlan(&mut self, tools: &GroupContext<'_>) {
         let Some(seat) = self.macvlan.take() else { return };
         if let Err(error) = tools.kernel.remove_link(seat).await {

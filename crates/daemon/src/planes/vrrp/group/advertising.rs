@@ -9,7 +9,8 @@ use ha::state_machine::VrrpState;
 use super::{GroupContext, VrrpGroup};
 
 impl VrrpGroup {
-    /// Sends an advertisement and extends the lease of the addresses: peers know only of what was sent.
+    /// Sends an advertisement and extends the lease of the addresses. Only a sent advertisement extends the lease,
+    /// because only that informs the peers.
     pub(super) fn send(&mut self, advert: &VrrpAdvertisement, tools: &mut GroupContext<'_>) {
         let (Some(mouth), Some(ground)) = (&self.tx_socket, &self.interface) else { return };
         let group = if ground.source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };

@@ -46,7 +46,7 @@ impl VrrpGroup {
         self.needs_quorum || self.machine.permitted_until().is_some()
     }
 
-    /// Before the group starts there is no permission, except what an earlier process had. `held`: until when.
+    /// Until the group starts, only the permission of an earlier process applies. `held`: the end of that permission.
     pub(super) fn await_permission(&mut self, held: Option<MonotonicTime>, now: MonotonicTime) {
         let leave = self.needs_quorum.then(|| held.unwrap_or_default());
         self.machine.set_permission(now, leave, &mut Vec::new());
@@ -121,8 +121,8 @@ impl VrrpGroup {
         text
     }
 
-    /// What the peer learns of this member. Active means that this member answers; a member that could not send does
-    /// not.
+    /// This member's claim in the heartbeat. Active means that this member answers; a member that could not send does
+    /// not answer.
     pub fn build_claim(&self) -> GroupClaim {
         let v6 = self.config.is_ipv6();
         let holds = self.state() != VrrpState::Active || monotonic_now() < self.leased_until;

@@ -65,7 +65,7 @@ impl VrrpGroup {
         self.report_restored(&set, tools);
     }
 
-    /// Checks what changes without a notification: the gate's programs, and the interface's ARP settings.
+    /// Checks the state that changes without a notification: the gate's programs, and the interface's ARP settings.
     async fn recheck_unnotified(&mut self, tools: &mut GroupContext<'_>) {
         if self.config.dead_man.is_some() {
             self.attach_gate(tools);

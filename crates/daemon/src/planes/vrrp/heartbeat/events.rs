@@ -33,7 +33,7 @@ fn about_path(config: &HeartbeatConfig, at: usize) -> (String, Vec<(&'static str
     (name, about)
 }
 
-/// The other member, or one path to it, is heard or not.
+/// Logs that heartbeats of the other member, or over one path, arrive or no longer arrive.
 pub fn report_change(
     config: &HeartbeatConfig,
     change: PeerLinkChange,
@@ -71,7 +71,7 @@ pub fn report_change(
     }
 }
 
-/// What is wrong with packets, and what an operator can do.
+/// The cause of rejected packets, and the operator's remedy.
 pub const fn defect_remedy(defect: HeartbeatDefect) -> &'static str {
     match defect {
         HeartbeatDefect::Key => {
@@ -125,7 +125,7 @@ pub fn report_key_recovery(config: &HeartbeatConfig, events: &EventLog) {
     events.emit(EventLevel::Info, "heartbeat-trouble", text, &about(config));
 }
 
-/// Both members' configurations differ, or do not any more.
+/// Logs that both members' configurations differ, or that they no longer differ.
 pub fn report_drift(config: &HeartbeatConfig, parts: Option<&str>, events: &EventLog) {
     let HeartbeatConfig { peer, name, .. } = config;
     match parts {
@@ -158,7 +158,7 @@ pub fn report_target(config: &HeartbeatConfig, told: &ReachChange, events: &Even
     events.emit(level, kind, format!("heartbeat {peer}: {text}"), &about);
 }
 
-/// One member reaches more, or not any more.
+/// Logs that one member reaches more targets, or that both reach equally many.
 pub fn report_reach(config: &HeartbeatConfig, behind: bool, words: &str, events: &EventLog) {
     let HeartbeatConfig { peer, .. } = config;
     let (level, kind, follows) = match behind {

@@ -1,4 +1,4 @@
-//! The key file of a heartbeat: read when it changes, and trusted only when nobody else could have read it.
+//! The key file of a heartbeat: read when it changes, and trusted only if no other user could read it.
 //!
 //! A file that breaks later leaves the keys that were read before active: a slip while keys are exchanged does not part
 //! two members. Its content is parsed by `ha::keys`.

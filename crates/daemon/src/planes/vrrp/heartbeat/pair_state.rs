@@ -10,7 +10,7 @@ use model::config::HeartbeatPathConfig;
 #[derive(Clone, Debug)]
 pub struct PairState {
     pub keys: ClusterKeys,
-    /// Our process, and the other member's while it is heard.
+    /// The session of this process, and the other member's session while its heartbeats arrive.
     pub sessions: Option<(u64, u64)>,
     /// The heartbeat's port; replication uses the next one.
     pub port: u16,

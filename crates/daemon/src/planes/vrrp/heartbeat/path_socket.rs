@@ -31,7 +31,8 @@ impl Drop for PathSocket {
 }
 
 impl PathSocket {
-    /// Opens it: only the peer's address and port are heard. `scope`: the interface's number, for addresses of a link.
+    /// Opens the socket. It receives only from the peer's address and port. `scope`: the interface's number, for
+    /// link-local addresses.
     ///
     /// # Errors
     /// The address does not exist (yet), the port is in use, or the interface is missing.
@@ -77,7 +78,7 @@ impl PathSocket {
         }
     }
 
-    /// Whether it hears still.
+    /// Whether the socket still receives.
     pub fn is_alive(&self) -> bool {
         !self.reader.is_finished()
     }

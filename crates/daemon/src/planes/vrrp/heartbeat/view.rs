@@ -17,9 +17,9 @@ pub struct HeartbeatView {
     /// The other member's name.
     pub peer: String,
     pub name: String,
-    /// It is heard by some path.
+    /// The peer's heartbeats arrive over at least one path.
     pub is_peer_up: bool,
-    /// Since when it is heard or not.
+    /// When `is_peer_up` last changed.
     pub since: SystemTime,
     /// Its last heartbeat, while it is alive.
     pub last_heartbeat: Option<PeerHeartbeat>,
@@ -38,9 +38,9 @@ pub struct HeartbeatView {
     pub reach: Option<ReachScore>,
     /// The other member has reached more for long enough.
     pub behind: bool,
-    /// Heartbeats that did not know this process.
+    /// Heartbeats that did not yet carry this process's session.
     pub introductions: u64,
-    /// Processes of the other member that were heard.
+    /// The number of the other member's processes whose heartbeats arrived.
     pub sessions: u64,
     /// The witness; `None`: there is none.
     pub witness: Option<WitnessView>,

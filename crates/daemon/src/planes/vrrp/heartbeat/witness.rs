@@ -79,7 +79,8 @@ impl WitnessClient {
         all.join(", ")
     }
 
-    /// Until when a group may be active. `held`: until when it is, as this process found it.
+    /// The time until which a group may be active. `held`: the end of the permission that this process found at its
+    /// start.
     pub fn permitted_until(
         &mut self,
         now: MonotonicTime,
@@ -186,7 +187,7 @@ impl WitnessClient {
         events.emit(level, kind, format!("witness {}: {text}", self.places()), &about);
     }
 
-    /// Releases all leases: no group is active any more.
+    /// Releases all leases, because no group is active any longer.
     pub async fn release_leases(&mut self, now: MonotonicTime) {
         let mut all = tokio::task::JoinSet::new();
         for (_, mut ballot) in std::mem::take(&mut self.groups) {
@@ -208,7 +209,7 @@ impl WitnessClient {
         [sum(|votes| votes.renewed), sum(|votes| votes.refused), sum(|votes| votes.unanswered)]
     }
 
-    /// Groups for which this member has the vote, and those for which the peer has it, of all that need one.
+    /// The numbers of groups for which this member has the lease, and for which it has the peer's vote.
     pub fn voted_groups(&self, now: MonotonicTime) -> (usize, usize) {
         let count = |of: fn(&QuorumVotes) -> MonotonicTime| {
             self.groups.values().filter(|one| now < of(&one.votes)).count()

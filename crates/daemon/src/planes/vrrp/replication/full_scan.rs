@@ -1,7 +1,7 @@
-//! Which places are looked at in a round besides those that changed: each in its turn, so that nothing is forgotten at the
-//! other member, and all of them without a pause after it has joined or addresses have moved. Pure.
+//! The places to read in a round besides the changed places. Each place has its turn, so that none is missing at the
+//! other member. After the other member has joined or addresses have moved, all places are read without a pause. Pure.
 //!
-//! However large the tables are, a round looks at so many places and no more.
+//! The most places that a round reads, regardless of the size of the tables.
 
 /// Entries that a round reads: one or two milliseconds of work. Tables of the default size take a quarter of a second.
 pub const LOOKS: u64 = 1 << 18;

@@ -90,7 +90,7 @@ impl RecordCodec {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// The record of an entry was lost, or is to be sent in full again.
+    /// Forgets the record of an entry, because it was lost or must be sent in full.
     pub fn forget_place(&mut self, table: ReplicatedTable, place: u32) {
         if table == ReplicatedTable::Records
             && let Some(told) = self.sent_marks.get_mut(place as usize)

@@ -20,7 +20,7 @@ pub struct ReplicatedServer {
     pub key: ServerKey,
     /// Its service is at an address that this member holds.
     pub is_held: bool,
-    /// Whether this member holds its address, or held it a moment ago: then it sends what it forwarded last.
+    /// This member holds the server's address, or held it until just now. It then sends the last forwarded connections.
     pub is_sent: bool,
     /// Whether its service's connections are replicated.
     pub replicates_flows: bool,
@@ -38,7 +38,8 @@ pub struct ServerIndex {
 }
 
 impl ServerIndex {
-    /// The index of tables, on a member that holds these addresses, and held those a moment ago.
+    /// The index of tables. `active`: the addresses that this member holds. `lately`: the addresses that it also held
+    /// until just now.
     pub fn from_tables(
         tables: &ConnectionTables,
         active: &BTreeSet<IpAddr>,

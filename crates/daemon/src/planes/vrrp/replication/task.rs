@@ -27,11 +27,11 @@ use crate::util::monotonic_clock::monotonic_now;
 
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
-/// Paths that could not be opened are tried again after so many rounds: an interface may appear later.
+/// Paths that could not be opened are retried after this many rounds, because an interface may appear later.
 const REOPEN_TICKS: u32 = 25;
 /// Bounds the packets that wait; further ones stay in the sockets' buffers, and are lost there.
 const QUEUE_CAPACITY: usize = 512;
-/// How long a member that released an address sends what it forwarded last.
+/// How long a member that released an address still sends the connections that it forwarded last.
 const RECENT_ACTIVE_PERIOD: Duration = Duration::from_secs(1);
 /// How long a joining member waits for the peer's state before it may take an address from it by priority.
 /// The peer sends its tables within seconds; without them a takeover breaks connections.
@@ -163,7 +163,7 @@ impl ReplicationTask {
         let (Some(bytes), Some(pair)) = (bytes, &self.pair) else { return };
         let paths = self.sockets.iter().zip(&pair.paths);
         let mut up = paths.filter(|(_, (_, _, up))| *up).filter_map(|(wire, _)| wire.as_ref());
-        // A packet that cannot be sent is missed by the peer, and its records are sent again.
+        // A lost packet is noticed by the peer, and its records are retransmitted.
         let _ = up.next().map(|wire| wire.send(&bytes));
     }
 
@@ -255,7 +255,7 @@ impl ReplicationTask {
         let patient =
             self.joining_since.is_some_and(|joined| monotonic_now().since(joined) < JOIN_TIMEOUT);
         let waits = heard && patient && !partner.is_synced() && !partner.secrets_differ();
-        // Counters remain when the peer is gone.
+        // The counters remain when the peer is down.
         let Some(carrier) = self.codec.as_ref() else {
             return ReplicationView {
                 is_waiting: waits,
@@ -281,7 +281,7 @@ impl ReplicationTask {
     }
 }
 
-/// Marks entries to be sent again.
+/// Marks entries for retransmission.
 fn note_places(carrier: &mut RecordCodec, places: &[u64]) {
     for place in places {
         let Some(table) = ReplicatedTable::ALL.get((place >> 32) as usize) else { continue };

@@ -1,4 +1,4 @@
-//! The heartbeat's part in the thread's life: groups hear of the other member by it, and it hears of them.
+//! The heartbeat's part of the VRRP thread: passes the peer's state to groups, and the groups' state to the peer.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl VrrpTask {
         }
     }
 
-    /// Each group hears until when others agree that it is active.
+    /// Sets for each group the time until which the quorum permits it to be active.
     pub(super) async fn update_permissions(&mut self) {
         if !self.groups.values().any(VrrpGroup::needs_quorum)
             && !self.heartbeat.as_ref().is_some_and(HeartbeatSession::needs_quorum)

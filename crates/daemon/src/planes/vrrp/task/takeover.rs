@@ -7,8 +7,8 @@ use super::super::group::VrrpGroup;
 use super::VrrpTask;
 
 impl VrrpTask {
-    /// Carries out an order; returns the groups that changed. If it is for all groups, those that already match are
-    /// skipped.
+    /// Carries out an operator's order and returns the groups that changed. An order for all groups skips groups that
+    /// already match.
     pub(super) async fn change_active(
         &mut self,
         how: TakeoverAction,
@@ -52,7 +52,7 @@ impl VrrpTask {
         if waiting.is_empty() { Ok(moved) } else { Err(TakeoverError::Waits(waiting.join(", "))) }
     }
 
-    /// Why the peer would not take over a group, as far as the heartbeat knows.
+    /// The reason why the peer would not take over a group, as far as the heartbeat reports it.
     fn takeover_obstacle(&self, name: &str) -> Result<(), TakeoverError> {
         let Some((beat, group)) = self.heartbeat.as_ref().zip(self.groups.get(name)) else {
             return Ok(());

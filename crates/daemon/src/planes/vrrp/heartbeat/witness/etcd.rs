@@ -1,8 +1,8 @@
-//! A lock in etcd by its JSON gateway (v3): a lease of etcd's, and a key that goes with it. Its members are asked one after
-//! the other where one does not answer.
+//! A lock in etcd over its JSON gateway (v3): an etcd lease, and a key that is deleted with the lease. If an etcd
+//! member does not answer, the next member is tried.
 //!
-//! Nobody but the holder of the lease's number can renew it, and a key that another process of this member left behind is
-//! taken over by its exact revision: what was asked before and comes late changes nothing.
+//! Only a process with the lease's number can renew the lease. A key of an earlier process of this member is taken over
+//! by its exact revision, so delayed earlier requests change nothing.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const PREFIX: &str = "steelyard/";
 
 pub struct EtcdLock {
     members: Vec<WitnessHttpClient>,
-    /// The member that is asked.
+    /// The etcd member that receives the requests.
     current_member: usize,
     key: String,
     holder: String,

@@ -28,7 +28,7 @@ impl Drop for WitnessRequester {
 }
 
 impl WitnessRequester {
-    /// For the lease of this name and holder; `to` hears the answers.
+    /// Starts the requester for the lease of this name and holder. Answers are sent to `to`.
     pub fn start(
         settings: &WitnessConfig,
         name: String,
@@ -63,7 +63,7 @@ impl WitnessRequester {
         WitnessRequester { requests: to, task }
     }
 
-    /// Sends a request; one that cannot be queued counts as unanswered.
+    /// Sends a request. A request that cannot be queued counts as unanswered.
     pub fn try_request(&self, ask: WitnessRequest) {
         let _ = self.requests.try_send(ask);
     }
