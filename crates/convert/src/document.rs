@@ -2,7 +2,7 @@
 //!
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
-use crate::notes::shorten;
+use crate::shorten::shorten;
 use crate::source::Source;
 
 /// The limit of tables in one document, twice the services and pools that one configuration may have. Further tables

@@ -6,7 +6,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use crate::notes::{NoteKind, shorten};
+use crate::note_kind::NoteKind;
+use crate::shorten::shorten;
 use crate::source::{Source, SourceWords};
 
 /// The state of one word.

@@ -18,6 +18,8 @@ mod keepalived;
 mod ledger;
 mod names;
 mod nginx;
+mod note_kind;
+mod shorten;
 mod source;
 mod template;
 mod validation;

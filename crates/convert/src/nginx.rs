@@ -9,6 +9,7 @@ mod compression;
 mod content;
 mod directives;
 mod expressions;
+mod field_place;
 mod fields;
 mod http;
 mod include;

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 use crate::document::Document;
 use crate::ledger::Ledger;
+pub use crate::note_kind::NoteKind;
+use crate::shorten::shorten;
 use crate::source::Source;
 
 /// The most notes in the list, several times the statements that a file may have. Further notes are only counted.
@@ -16,22 +18,6 @@ pub const LISTED: usize = 400_000;
 const SAME: &str = "it means the same here";
 /// Bytes of written text for one statement, after which no further entry is added.
 const AFTER: usize = 240;
-/// The most characters of a directive in a note.
-const SHOWN: usize = 120;
-
-/// The outcome of a directive or word, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoteKind {
-    /// The output does not contain it.
-    LeftOut,
-    /// The output contains it with a different meaning.
-    Changed,
-    /// The output contains it with the same meaning.
-    Converted,
-    /// The output does not need it.
-    NotNeeded,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -224,11 +210,4 @@ impl ConversionNotes {
         self.list.sort_by_key(|note| (note.line, note.kind));
         FinishedNotes { list: self.list, left_out: self.left_out, unlisted: self.unlisted }
     }
-}
-
-/// Shortens a text and replaces its control characters, for a message or a comment.
-pub fn shorten(text: &str) -> String {
-    let words: String =
-        text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(SHOWN).is_some() { format!("{words}…") } else { words }
 }

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::dialect::Dialect;
 use crate::document::Document;
-use crate::notes::{ConversionNote, ConversionNotes, shorten};
+use crate::notes::{ConversionNote, ConversionNotes};
+use crate::shorten::shorten;
 use crate::source::Source;
 use crate::template::find_placeholder;
 use crate::validation::validate;

@@ -1,6 +1,7 @@
 //! Directives that are not converted: those that are not needed, and those with a replacement.
 
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 
 use super::lex::ConfigLine;
 

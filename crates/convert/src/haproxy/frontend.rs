@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 use crate::source::Source;
 use crate::{duration, empty_pool, value};
 

@@ -1,7 +1,7 @@
 //! Lines and words of HAProxy's files. Quotes, escapes and comments follow section 2.2 of its manual.
 
 use crate::ledger::{Ledger, WordAccounts};
-use crate::notes::NoteKind;
+use crate::note_kind::NoteKind;
 use crate::source::{Source, SourceWords};
 
 /// A line that is neither empty nor a comment.

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 use crate::source::Source;
 
 use super::lex::{ConfigLine, lines};

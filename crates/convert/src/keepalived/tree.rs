@@ -1,7 +1,8 @@
 //! keepalived's grammar: lines of words, blocks in braces, comments after `#` and `!`.
 
 use crate::ledger::{Ledger, WordAccounts};
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.

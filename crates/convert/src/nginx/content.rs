@@ -8,7 +8,8 @@ use super::access;
 use super::compression;
 use super::directives;
 use super::expressions::pass_target;
-use super::fields::{FieldPlace, added_fields, fields};
+use super::field_place::FieldPlace;
+use super::fields::{added_fields, fields};
 use super::location::{self, LocationBlock};
 use super::pools::{PoolUse, UpstreamPools};
 use super::rate_limit;
@@ -273,6 +274,23 @@ impl ContentWriter<'_, '_> {
         out
     }
 
+    /// Rules of a location that names no server.
+    fn rules_without_server(
+        &mut self,
+        place: &LocationBlock<'_>,
+        level: &[Directive],
+        scope: &DirectiveScope<'_>,
+    ) -> Vec<NginxRule> {
+        if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
+            return Vec::new();
+        }
+        let source = place.directive.source;
+        let text = place.directive.text();
+        let reason = "no server is named, and files are not served: 404";
+        self.notes.left_out(source, &text, reason, "a web server as a pool");
+        vec![NginxRule::single_key(RuleCondition::Is(true), "answer", "404", (source, &text))]
+    }
+
     /// The rules that forward to a pool. Without a usable target, the rule answers with 404 or 502.
     fn proxy_rules(
         &mut self,
@@ -282,19 +300,8 @@ impl ContentWriter<'_, '_> {
     ) -> Vec<NginxRule> {
         let always = RuleCondition::Is(true);
         let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
-        let source = place.directive.source;
-        let text = place.directive.text();
         let Some(pass) = pass else {
-            if level.iter().any(|one| one.name == "return") || self.denies_everybody(scope) {
-                return Vec::new();
-            }
-            self.notes.left_out(
-                source,
-                &text,
-                "no server is named, and files are not served: 404",
-                "a web server as a pool",
-            );
-            return vec![NginxRule::single_key(always, "answer", "404", (source, &text))];
+            return self.rules_without_server(place, level, scope);
         };
         let target = match pass_target(pass) {
             Ok(target) => target,

@@ -1,6 +1,7 @@
 //! Directives that are not carried over, why, and what to use instead.
 
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 
 use super::tree::Directive;
 

@@ -3,6 +3,7 @@
 use crate::notes::ConversionNotes;
 use crate::value;
 
+use super::field_place::FieldPlace;
 use super::redirects;
 use super::scope::DirectiveScope;
 use super::variables::field_value;
@@ -21,17 +22,6 @@ struct FieldChanges {
 /// Fields of framing and of connections, which no rule writes.
 const OWN_FIELDS: [&str; 6] =
     ["content-length", "transfer-encoding", "te", "trailer", "keep-alive", "proxy-connection"];
-
-/// What variables of a server stand for.
-#[derive(Clone, Copy, Debug)]
-pub struct FieldPlace<'p> {
-    /// The service speaks TLS.
-    pub tls: bool,
-    /// The server's first name.
-    pub name: Option<&'p str>,
-    /// Its listeners have the ports that its scheme has without saying so.
-    pub usual_port: bool,
-}
 
 /// Keys of `rewrite`. `host`: what `proxy_pass` names.
 pub fn fields(

@@ -3,7 +3,7 @@
 use crate::notes::ConversionNotes;
 use crate::source::Source;
 
-use super::tree::Directive;
+use super::tree::{Directive, DirectiveOption};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListenAddress {
@@ -42,7 +42,7 @@ pub fn read(
     out.port = port;
     notes.converted(source);
     for option in directive.options(1) {
-        let (word, source) = (option.text, option.source);
+        let DirectiveOption { text: word, source } = option;
         let name = word.split('=').next().unwrap_or_default();
         if out.read_option(word, &host) {
             notes.converted(source);

@@ -4,7 +4,7 @@ use crate::notes::ConversionNotes;
 use crate::value;
 
 use super::expressions::PassTarget;
-use super::fields::FieldPlace;
+use super::field_place::FieldPlace;
 use super::scope::DirectiveScope;
 
 /// `rewrite.location`: `proxy_redirect`, or what nginx does without it. `prefix`: the location's.

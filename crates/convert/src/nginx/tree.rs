@@ -1,7 +1,8 @@
 //! nginx's grammar: words, `;`, blocks, quotes and comments, and the files in the output of `nginx -T`.
 
 use crate::ledger::{Ledger, WordAccounts};
-use crate::notes::{ConversionNotes, NoteKind};
+use crate::note_kind::NoteKind;
+use crate::notes::ConversionNotes;
 use crate::source::{Source, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.

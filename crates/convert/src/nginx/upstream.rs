@@ -7,7 +7,7 @@ use crate::source::Source;
 use crate::{duration, value};
 
 use super::directives;
-use super::tree::Directive;
+use super::tree::{Directive, DirectiveOption};
 
 /// Fills a pool. `port`: the port of servers without one.
 pub fn fill(
@@ -100,7 +100,7 @@ fn server(
         ("address", value::quote(&address)),
     ];
     for option in directive.options(1) {
-        let (word, source) = (option.text, option.source);
+        let DirectiveOption { text: word, source } = option;
         let (name, given) = word.split_once('=').unwrap_or((word, ""));
         if let Some(pair) = server_key(name, given) {
             pairs.push(pair);

@@ -7,7 +7,7 @@ pub fn template(text: &str, tls: bool, name: Option<&str>) -> Result<String, Str
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         literal(&rest[..at], &mut out)?;
-        let found = Variable::split(&rest[at + 1..]).ok_or("${")?;
+        let found = SplitVariable::split(&rest[at + 1..]).ok_or("${")?;
         rest = found.rest;
         match found.name {
             "host" | "http_host" => out.push_str("{host}"),
@@ -34,7 +34,7 @@ pub fn field_value(text: &str, tls: bool, name: Option<&str>) -> Result<String, 
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at].replace('{', "{{"));
-        let found = Variable::split(&rest[at + 1..]).ok_or("${")?;
+        let found = SplitVariable::split(&rest[at + 1..]).ok_or("${")?;
         rest = found.rest;
         match found.name {
             "remote_addr" | "realip_remote_addr" => out.push_str("{client}"),
@@ -57,13 +57,13 @@ pub fn field_value(text: &str, tls: bool, name: Option<&str>) -> Result<String, 
 }
 
 /// A variable behind its `$`, and what follows it.
-struct Variable<'t> {
+struct SplitVariable<'t> {
     name: &'t str,
     rest: &'t str,
 }
 
-impl<'t> Variable<'t> {
-    fn split(text: &'t str) -> Option<Variable<'t>> {
+impl<'t> SplitVariable<'t> {
+    fn split(text: &'t str) -> Option<SplitVariable<'t>> {
         let (name, rest) = match text.strip_prefix('{') {
             Some(braced) => braced.split_once('}')?,
             None => {
@@ -75,7 +75,7 @@ impl<'t> Variable<'t> {
                 text.split_at(end)
             }
         };
-        Some(Variable { name, rest })
+        Some(SplitVariable { name, rest })
     }
 }
 

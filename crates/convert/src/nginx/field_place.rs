@@ -1,0 +1,12 @@
+//! The server in which a field or a redirect is written.
+
+/// What variables of a server stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldPlace<'p> {
+    /// The service speaks TLS.
+    pub tls: bool,
+    /// The server's first name.
+    pub name: Option<&'p str>,
+    /// Its listeners have the ports that its scheme has without saying so.
+    pub usual_port: bool,
+}
