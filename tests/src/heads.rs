@@ -1,4 +1,4 @@
-//! Every file begins with its job, `lib.rs` only declares modules, and no file is called `mod.rs`.
+//! Every file begins with its job, `lib.rs` only declares modules, and no file is called mod.rs.
 //!
 //! The reviewer checks whether the sentence is true.
 

@@ -3,7 +3,7 @@
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
 use crate::shorten::shorten;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 /// The limit of tables in one document, twice the services and pools that one configuration may have. Further tables
 /// are dropped.
@@ -22,7 +22,7 @@ pub struct TomlTable {
     pub path: String,
     /// The table is one element of an array of tables: `[[…]]`.
     pub repeated: bool,
-    pub source: Source,
+    pub source: SourcePlace,
     pub directive: String,
     /// An invalid entry removes the whole table. A rule without its condition would match every request.
     pub atomic: bool,
@@ -33,9 +33,9 @@ pub struct TomlTable {
 pub struct TomlEntry {
     pub key: &'static str,
     pub value: TomlValue,
-    pub source: Source,
+    pub source: SourcePlace,
     /// Further sources of the value.
-    pub more_sources: Vec<Source>,
+    pub more_sources: Vec<SourcePlace>,
     /// If this key is invalid, the service or pool that owns the table is removed: a protection must not be lost.
     pub essential: bool,
 }
@@ -53,13 +53,13 @@ pub enum TomlValue {
 #[derive(Clone, Debug)]
 pub struct ListItem {
     pub value: String,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 /// A written table, key or item, for the account of its source.
 #[derive(Clone, Debug)]
 pub struct WrittenEntry {
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 
@@ -76,34 +76,45 @@ pub enum LineContent {
 }
 
 impl TomlTable {
-    pub fn new(path: impl Into<String>, source: Source, directive: &str) -> TomlTable {
+    pub fn new(path: impl Into<String>, source: SourcePlace, directive: &str) -> TomlTable {
         let path = path.into();
         let directive = shorten(directive);
         TomlTable { path, repeated: false, source, directive, atomic: false, entries: Vec::new() }
     }
 
     /// One element of `[[path]]`. A single invalid entry removes the whole element.
-    pub fn one_of(path: impl Into<String>, source: Source, directive: &str) -> TomlTable {
+    pub fn one_of(path: impl Into<String>, source: SourcePlace, directive: &str) -> TomlTable {
         TomlTable { repeated: true, atomic: true, ..TomlTable::new(path, source, directive) }
     }
 
     /// Sets a key and replaces an earlier value.
-    pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
+    pub fn set(&mut self, key: &'static str, value: impl Into<String>, source: SourcePlace) {
         self.insert(key, TomlValue::Single(value.into()), source, false);
     }
 
     /// Sets a key. If the key is invalid, the service or pool that owns the table is removed.
-    pub fn set_required(&mut self, key: &'static str, value: impl Into<String>, source: Source) {
+    pub fn set_required(
+        &mut self,
+        key: &'static str,
+        value: impl Into<String>,
+        source: SourcePlace,
+    ) {
         self.insert(key, TomlValue::Single(value.into()), source, true);
     }
 
-    fn insert(&mut self, key: &'static str, value: TomlValue, source: Source, essential: bool) {
+    fn insert(
+        &mut self,
+        key: &'static str,
+        value: TomlValue,
+        source: SourcePlace,
+        essential: bool,
+    ) {
         self.entries.retain(|entry| entry.key != key);
         self.entries.push(TomlEntry { key, value, source, more_sources: Vec::new(), essential });
     }
 
     /// Adds an item to a list.
-    pub fn push_item(&mut self, key: &'static str, value: String, source: Source) {
+    pub fn push_item(&mut self, key: &'static str, value: String, source: SourcePlace) {
         let known = self.entries.iter_mut().find(|entry| entry.key == key);
         match known.map(|entry| &mut entry.value) {
             Some(TomlValue::List(list)) => list.push(ListItem { value, source }),
@@ -112,14 +123,14 @@ impl TomlTable {
     }
 
     /// Adds further sources to a key.
-    pub fn add_sources(&mut self, key: &str, sources: &[Source]) {
+    pub fn add_sources(&mut self, key: &str, sources: &[SourcePlace]) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == key) {
             entry.more_sources.extend_from_slice(sources);
         }
     }
 
     /// The source of a key.
-    pub fn source_of(&self, key: &str) -> Option<Source> {
+    pub fn source_of(&self, key: &str) -> Option<SourcePlace> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.source)
     }
 
@@ -240,7 +251,7 @@ impl TomlWriter {
     }
 }
 
-fn origin_comment(source: Source) -> String {
+fn origin_comment(source: SourcePlace) -> String {
     match source.line() {
         0 => String::new(),
         line => format!(" # line {line}"),

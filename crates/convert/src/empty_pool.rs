@@ -2,7 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 /// The reserved name of this pool.
@@ -20,8 +20,8 @@ pub fn ensure_pool(document: &mut Document) {
     if document.find(&path).is_some() {
         return;
     }
-    let mut pool = TomlTable::new(path, Source::NONE, "");
+    let mut pool = TomlTable::new(path, SourcePlace::NONE, "");
     let server = [("address", value::quote("127.0.0.1:9")), ("state", value::quote("disabled"))];
-    pool.push_item("servers", value::table(&server), Source::NONE);
+    pool.push_item("servers", value::table(&server), SourcePlace::NONE);
     document.push(pool);
 }

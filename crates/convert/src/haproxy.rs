@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, empty_pool};
 
 use self::bind::FileBases;
@@ -50,7 +50,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     let mut names = UniqueNames::default();
     let mut bases = FileBases::default();
     let mut read: Vec<(&HaproxySection, ProxySettings)> = Vec::new();
-    let mut globals = TomlTable::new("global", Source::NONE, "");
+    let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     for section in &sections {
         match section.kind {
             SectionKind::Global => global(section, &mut globals, &mut bases, notes),
@@ -67,7 +67,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
         pools.set_settings(&section.name, settings.clone());
     }
     if read.iter().any(|(_, settings)| settings.logs_requests()) {
-        globals.set("access-log", "{ all = true }", Source::NONE);
+        globals.set("access-log", "{ all = true }", SourcePlace::NONE);
     }
     if !globals.entries.is_empty() {
         document.push(globals);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::note_kind::NoteKind;
 use crate::shorten::shorten;
-use crate::source::{Source, SourceWords};
+use crate::source::{SourcePlace, SourceWords};
 
 /// The state of one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub struct Ledger {
 /// A statement with at least one word that has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsettledStatement {
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
     /// The number of words without an outcome.
     pub words: usize,
@@ -122,14 +122,14 @@ pub struct UnsettledStatement {
 
 impl Ledger {
     /// Enters a statement with this many words. `text` is for messages.
-    pub fn enter(&mut self, line: u32, text: &str, words: usize) -> (Source, WordAccounts) {
+    pub fn enter(&mut self, line: u32, text: &str, words: usize) -> (SourcePlace, WordAccounts) {
         let accounts = WordAccounts::new(words);
         let text = shorten(text);
         let covers = Cell::new(None);
         let words = accounts.clone();
         self.statements.push(StatementAccount { line, text, words, parent: 0, covers });
         let place = u32::try_from(self.statements.len()).unwrap_or(u32::MAX);
-        (Source::new(line, place), accounts)
+        (SourcePlace::new(line, place), accounts)
     }
 
     /// The number of statements.
@@ -138,14 +138,14 @@ impl Ledger {
     }
 
     /// Makes `block` the parent of the statements from `from` up to `to` that have no parent yet.
-    pub fn adopt(&mut self, from: usize, to: usize, block: Source) {
+    pub fn adopt(&mut self, from: usize, to: usize, block: SourcePlace) {
         let parent = block.statement().map_or(0, |at| at as u32 + 1);
         let inner = self.statements.get_mut(from..to).into_iter().flatten();
         inner.filter(|one| one.parent == 0).for_each(|one| one.parent = parent);
     }
 
     /// Sets the outcome of words.
-    pub fn settle(&self, source: Source, outcome: NoteKind) {
+    pub fn settle(&self, source: SourcePlace, outcome: NoteKind) {
         let statement = source.statement().and_then(|at| self.statements.get(at));
         if let Some(statement) = statement {
             statement.words.settle(source.words(), outcome);
@@ -156,7 +156,7 @@ impl Ledger {
     }
 
     /// Whether each word of a statement has an outcome.
-    pub fn is_settled(&self, source: Source) -> bool {
+    pub fn is_settled(&self, source: SourcePlace) -> bool {
         let statement = source.statement().and_then(|at| self.statements.get(at));
         statement.is_none_or(|statement| statement.words.is_settled())
     }
@@ -182,7 +182,7 @@ impl Ledger {
         let each = self.statements.iter().zip(1u32..).filter_map(|(statement, place)| {
             let words = statement.words.outcomes().filter(Option::is_none).count();
             let left = UnsettledStatement {
-                source: Source::new(statement.line, place).whole(),
+                source: SourcePlace::new(statement.line, place).whole(),
                 text: statement.text.clone(),
                 words,
                 is_unknown_rest: statement.words.has_unknown_rest(),
@@ -193,16 +193,16 @@ impl Ledger {
     }
 
     /// The text of a statement.
-    pub fn text(&self, source: Source) -> &str {
+    pub fn text(&self, source: SourcePlace) -> &str {
         let statement = source.statement().and_then(|at| self.statements.get(at));
         statement.map_or("", |statement| statement.text.as_str())
     }
 
     /// The statements with at least one converted word, in their order.
-    pub fn converted(&self) -> impl Iterator<Item = Source> {
+    pub fn converted(&self) -> impl Iterator<Item = SourcePlace> {
         self.statements.iter().zip(1u32..).filter_map(|(statement, place)| {
             let any = statement.words.outcomes().any(|one| one == Some(NoteKind::Converted));
-            any.then(|| Source::new(statement.line, place))
+            any.then(|| SourcePlace::new(statement.line, place))
         })
     }
 }

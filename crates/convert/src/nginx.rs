@@ -31,7 +31,7 @@ mod vhost;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{empty_pool, value};
 
 use self::pools::UpstreamPools;
@@ -40,7 +40,7 @@ use self::tree::Directive;
 /// Converts `text` into `document`.
 pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes) {
     let directives = include::read(text, notes);
-    let mut globals = TomlTable::new("global", Source::NONE, "");
+    let mut globals = TomlTable::new("global", SourcePlace::NONE, "");
     let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());
     let mut loose = Vec::new();
     for directive in &directives {
@@ -61,7 +61,7 @@ pub fn convert(text: &str, document: &mut Document, notes: &mut ConversionNotes)
     if let Some(log) = logged.filter(|log| log.word(0) != "off") {
         let target = if log.word(0).starts_with('/') { log.word(0) } else { "stderr" };
         let log = [("all", "true".to_owned()), ("target", value::quote(target))];
-        globals.set("access-log", value::table(&log), Source::NONE);
+        globals.set("access-log", value::table(&log), SourcePlace::NONE);
     }
     if !globals.entries.is_empty() {
         document.push(globals);

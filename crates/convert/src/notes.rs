@@ -10,7 +10,7 @@ use crate::document::Document;
 use crate::ledger::Ledger;
 pub use crate::note_kind::NoteKind;
 use crate::shorten::shorten;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 /// The most notes in the list, several times the statements that a file may have. Further notes are only counted.
 pub const LISTED: usize = 400_000;
@@ -37,7 +37,7 @@ pub struct ConversionNote {
     /// The replacement; empty if nothing needs to be done.
     pub instead: String,
     #[serde(skip)]
-    source: Source,
+    source: SourcePlace,
 }
 
 /// The reason why a setting cannot be converted, and its replacement.
@@ -82,12 +82,18 @@ impl ConversionNotes {
     }
 
     /// Reports a directive that is not carried over.
-    pub fn left_out(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
+    pub fn left_out(&mut self, source: SourcePlace, directive: &str, reason: &str, instead: &str) {
         self.add(NoteKind::LeftOut, source, directive, reason, instead);
     }
 
     /// Reports that the file is damaged or incomplete. No output is written for such a file.
-    pub fn unreadable(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
+    pub fn unreadable(
+        &mut self,
+        source: SourcePlace,
+        directive: &str,
+        reason: &str,
+        instead: &str,
+    ) {
         self.unreadable = true;
         self.left_out(source, directive, reason, instead);
     }
@@ -98,29 +104,34 @@ impl ConversionNotes {
     }
 
     /// As `left_out`, with a reason from another function.
-    pub fn left_out_because(&mut self, source: Source, directive: &str, why: &UnsupportedReason) {
+    pub fn left_out_because(
+        &mut self,
+        source: SourcePlace,
+        directive: &str,
+        why: &UnsupportedReason,
+    ) {
         self.left_out(source, directive, &why.reason, &why.instead);
     }
 
     /// Reports a directive that has another meaning in the output.
-    pub fn changed(&mut self, source: Source, directive: &str, reason: &str, instead: &str) {
+    pub fn changed(&mut self, source: SourcePlace, directive: &str, reason: &str, instead: &str) {
         self.add(NoteKind::Changed, source, directive, reason, instead);
     }
 
     /// Reports a directive that the output does not need.
-    pub fn not_needed(&mut self, source: Source, directive: &str, reason: &str) {
+    pub fn not_needed(&mut self, source: SourcePlace, directive: &str, reason: &str) {
         self.add(NoteKind::NotNeeded, source, directive, reason, "");
     }
 
     /// Settles words that are part of an output entry with another source.
-    pub fn converted(&mut self, source: Source) {
+    pub fn converted(&mut self, source: SourcePlace) {
         self.ledger.settle(source, NoteKind::Converted);
     }
 
     fn add(
         &mut self,
         kind: NoteKind,
-        source: Source,
+        source: SourcePlace,
         directive: &str,
         reason: &str,
         instead: &str,
@@ -179,7 +190,7 @@ impl ConversionNotes {
                 }
             }
         }
-        let after = |source: Source| {
+        let after = |source: SourcePlace| {
             source.statement().and_then(|at| written.get(&at)).map_or("", String::as_str)
         };
         for note in &mut self.list {

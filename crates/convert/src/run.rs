@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::notes::{ConversionNote, ConversionNotes};
 use crate::shorten::shorten;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::template::find_placeholder;
 use crate::validation::validate;
 use crate::{dispatcher, haproxy, keepalived, nginx};
@@ -38,11 +38,11 @@ pub fn convert(text: &str, file: &str, from: Dialect) -> ConversionResult {
     let mut document = Document::default();
     if text.len() > FILE_MAX {
         let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
-        notes.left_out(Source::NONE, "the whole file", &reason, "split the file");
+        notes.left_out(SourcePlace::NONE, "the whole file", &reason, "split the file");
     } else if let Some(found) = find_placeholder(text) {
         let reason = "the file is a template: a tool has still to fill in what stands here";
         notes.unreadable(
-            Source::at_line(found.line),
+            SourcePlace::at_line(found.line),
             &found.text,
             reason,
             "convert what the tool makes of it",

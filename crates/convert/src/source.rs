@@ -2,7 +2,7 @@
 
 /// Words of one statement of the source file. A statement is a line, or a directive of a block grammar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source {
+pub struct SourcePlace {
     /// The line from 1; 0 means the whole file or no line.
     line: u32,
     /// The statement's place in the ledger, counted from 1; 0 means none.
@@ -22,29 +22,29 @@ pub enum SourceWords {
     Range(u16, u16),
 }
 
-impl Source {
+impl SourcePlace {
     /// The source of entries that the converter adds itself.
-    pub const NONE: Source = Source { line: 0, statement: 0, words: SourceWords::Whole };
+    pub const NONE: SourcePlace = SourcePlace { line: 0, statement: 0, words: SourceWords::Whole };
 
     /// The words of a statement that were read.
-    pub fn new(line: u32, statement: u32) -> Source {
-        Source { line, statement, words: SourceWords::Read }
+    pub fn new(line: u32, statement: u32) -> SourcePlace {
+        SourcePlace { line, statement, words: SourceWords::Read }
     }
 
     /// A line without a statement, where the file is damaged.
-    pub fn at_line(line: u32) -> Source {
-        Source { line, ..Source::NONE }
+    pub fn at_line(line: u32) -> SourcePlace {
+        SourcePlace { line, ..SourcePlace::NONE }
     }
 
     /// The whole statement.
-    pub fn whole(self) -> Source {
-        Source { words: SourceWords::Whole, ..self }
+    pub fn whole(self) -> SourcePlace {
+        SourcePlace { words: SourceWords::Whole, ..self }
     }
 
     /// The words of the statement from one position up to another.
-    pub fn range(self, from: usize, to: usize) -> Source {
+    pub fn range(self, from: usize, to: usize) -> SourcePlace {
         let bound = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
-        Source { words: SourceWords::Range(bound(from), bound(to)), ..self }
+        SourcePlace { words: SourceWords::Range(bound(from), bound(to)), ..self }
     }
 
     pub fn line(self) -> u32 {

@@ -8,7 +8,7 @@ use model::config::{ConfigFinding, load};
 
 use crate::document::{Document, LineContent, TomlValue};
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 /// The limit of removal rounds. A removal may invalidate other entries.
 const ROUNDS: usize = 64;
@@ -18,7 +18,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
     if document.dropped > 0 {
         let reason =
             format!("{} objects and rules are more than one conversion carries", document.dropped);
-        notes.left_out(Source::NONE, "the rest of the file", &reason, "split the file");
+        notes.left_out(SourcePlace::NONE, "the rest of the file", &reason, "split the file");
     }
     for _ in 0..ROUNDS {
         let (text, slots) = document.render(notes.file());
@@ -42,7 +42,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
         out.remove_marked(document);
     }
     notes.left_out(
-        Source::NONE,
+        SourcePlace::NONE,
         "the whole file",
         "what was written of it contradicts itself",
         "report the file: this is a mistake of the converter",
@@ -158,8 +158,8 @@ mod tests {
     use crate::notes::FinishedNotes;
     use crate::value;
 
-    fn at(line: u32) -> Source {
-        Source::at_line(line)
+    fn at(line: u32) -> SourcePlace {
+        SourcePlace::at_line(line)
     }
 
     fn document(forward: &str, rule: &str) -> Document {

@@ -2,7 +2,7 @@
 
 use crate::ledger::WordAccounts;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 /// Objects of commands.
 const OBJECTS: [&str; 16] = [
@@ -32,7 +32,7 @@ pub struct DispatcherCommand {
     pub object: &'static str,
     /// The words after the object: action, target, keywords and values.
     arguments: Vec<String>,
-    pub source: Source,
+    pub source: SourcePlace,
     accounts: WordAccounts,
     /// The line, for messages.
     pub text: String,
@@ -63,7 +63,12 @@ impl DispatcherCommand {
                 Some(DispatcherCommand { object, arguments, source, accounts, text })
             }
             _ => {
-                notes.left_out(Source::at_line(line), &text, "it is no command of `dscontrol`", "");
+                notes.left_out(
+                    SourcePlace::at_line(line),
+                    &text,
+                    "it is no command of `dscontrol`",
+                    "",
+                );
                 None
             }
         }

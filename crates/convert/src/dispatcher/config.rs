@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 use super::command::DispatcherCommand;
 
 /// Settings of an object: keyword to value and line.
-pub type KeywordSettings = BTreeMap<String, (String, Source)>;
+pub type KeywordSettings = BTreeMap<String, (String, SourcePlace)>;
 
 #[derive(Debug, Default)]
 pub struct DispatcherConfig {
@@ -37,7 +37,7 @@ pub struct ClusterPort {
     pub servers: Vec<PortObject>,
     pub rules: Vec<PortObject>,
     /// The command that added the port.
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 
@@ -51,7 +51,7 @@ pub struct PortObject {
     /// Marked down by an operator.
     pub down: bool,
     /// The command that added the object.
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 
@@ -63,7 +63,7 @@ pub struct Advisor {
     pub port: u16,
     pub keys: KeywordSettings,
     /// The command that started the advisor.
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 impl DispatcherConfig {
@@ -333,8 +333,8 @@ pub fn keyword_value<'k>(keys: &'k KeywordSettings, key: &str) -> Option<&'k str
 }
 
 /// The source of a keyword. An absent keyword has the source `NONE`.
-pub fn keyword_line(keys: &KeywordSettings, key: &str) -> Source {
-    keys.get(key).map_or(Source::NONE, |(_, source)| *source)
+pub fn keyword_line(keys: &KeywordSettings, key: &str) -> SourcePlace {
+    keys.get(key).map_or(SourcePlace::NONE, |(_, source)| *source)
 }
 
 /// The value and the source of a keyword of the port, of its cluster, or of the executor.
@@ -343,7 +343,7 @@ pub fn inherited_keyword<'p>(
     cluster: &'p Cluster,
     port: &'p ClusterPort,
     key: &str,
-) -> Option<(&'p str, Source)> {
+) -> Option<(&'p str, SourcePlace)> {
     let of = |keys: &'p KeywordSettings| {
         keyword_value(keys, key).map(|value| (value, keyword_line(keys, key)))
     };

@@ -1,7 +1,7 @@
 //! Health checks and dynamic weights of a port's servers, from its advisor and the manager's settings.
 
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::config::{
@@ -21,7 +21,7 @@ impl PortChecks<'_> {
         &self,
         servers: &[&PortObject],
         notes: &mut ConversionNotes,
-    ) -> Option<(String, Source)> {
+    ) -> Option<(String, SourcePlace)> {
         let manager = self.config.manager.as_ref()?;
         let fixed = |server: &&&PortObject| {
             matches!(keyword_value(&server.keys, "fixedweight"), Some("yes" | "y"))
@@ -40,7 +40,9 @@ impl PortChecks<'_> {
         }
         let own = self.cluster.keys.get("proportions").or(manager.get("proportions"));
         let (numbers, source) = own
-            .map_or(("50 50 0 0", Source::NONE), |(numbers, source)| (numbers.as_str(), *source));
+            .map_or(("50 50 0 0", SourcePlace::NONE), |(numbers, source)| {
+                (numbers.as_str(), *source)
+            });
         let parts: Vec<u32> =
             numbers.split_whitespace().filter_map(|text| text.parse().ok()).collect();
         let [mut active, new, latency, system] = parts[..] else {
@@ -80,7 +82,7 @@ impl PortChecks<'_> {
     }
 
     /// The health check that corresponds to the advisor of this port.
-    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, Source)> {
+    pub fn health_check(&self, notes: &mut ConversionNotes) -> Option<(String, SourcePlace)> {
         let own = |one: &&Advisor| {
             one.port == self.port.number
                 && one.cluster.as_ref().is_none_or(|name| *name == self.cluster.name)

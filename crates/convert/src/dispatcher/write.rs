@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, empty_pool, value};
 
 use super::config::{
@@ -58,7 +58,7 @@ pub fn write_config(
         note_unsupported("cluster", &cluster.keys, notes);
         let address = keyword_value(&cluster.keys, "address").unwrap_or(&cluster.name);
         let Ok(ip) = address.parse::<IpAddr>() else {
-            let source = cluster.ports.first().map_or(Source::NONE, |port| port.source);
+            let source = cluster.ports.first().map_or(SourcePlace::NONE, |port| port.source);
             notes.left_out(
                 source,
                 &cluster.name,
@@ -118,7 +118,7 @@ struct PortWriter<'w> {
 }
 
 impl PortWriter<'_> {
-    fn key(&self, key: &str) -> Option<(&str, Source)> {
+    fn key(&self, key: &str) -> Option<(&str, SourcePlace)> {
         config::inherited_keyword(self.config, self.cluster, self.port, key)
     }
 
@@ -148,7 +148,7 @@ impl PortWriter<'_> {
         service.set("listen", value::quote(&format!("{host}:{number}")), port.source);
         service.set("forward", value::quote(forward), keyword_line(&port.keys, "method"));
         let pool = self.pools.unique_name(name);
-        service.set("pool", value::quote(&pool), Source::NONE);
+        service.set("pool", value::quote(&pool), SourcePlace::NONE);
         self.service_keys(&mut service, forward);
         document.push(service);
         let own: Vec<&PortObject> = port.servers.iter().collect();
@@ -200,14 +200,14 @@ impl PortWriter<'_> {
         let kind =
             self.port.servers.iter().find_map(|server| keyword_value(&server.keys, "encaptype"));
         if forward == "tunnel" && kind.is_some_and(|kind| kind.eq_ignore_ascii_case("gre")) {
-            service.set("tunnel", value::quote("gre"), Source::NONE);
+            service.set("tunnel", value::quote("gre"), SourcePlace::NONE);
         }
     }
 
     fn pool(&mut self, name: &str, servers: &[&PortObject], forward: &str) -> TomlTable {
         let port = self.port;
         let mut pool = TomlTable::new(format!("pool.{name}"), port.source, &port.text);
-        pool.set("balance", value::quote("round-robin"), Source::NONE);
+        pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
         let judged = PortChecks { config: self.config, cluster: self.cluster, port };
         if let Some((judge, source)) = judged.dynamic_weights(servers, self.notes) {
             pool.set("judge", judge, source);
@@ -232,7 +232,7 @@ impl PortWriter<'_> {
             pool.set(
                 "source",
                 value::list(sources.iter().map(|one| value::quote(one))),
-                Source::NONE,
+                SourcePlace::NONE,
             );
         }
         pool
@@ -324,9 +324,9 @@ impl PortWriter<'_> {
         let mut table = TomlTable::one_of(format!("{path}.rule"), one.source, &one.text);
         let when = when.simplify(false);
         if let Some(when) = when.to_when() {
-            table.set("when", when, Source::NONE);
+            table.set("when", when, SourcePlace::NONE);
         }
-        table.set("pool", value::quote(&pool), Source::NONE);
+        table.set("pool", value::quote(&pool), SourcePlace::NONE);
         document.push(table);
         Some(self.pool(&pool, &servers, forward))
     }

@@ -3,7 +3,7 @@
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::bind::FileBases;
@@ -121,7 +121,7 @@ fn retry_on(line: &ConfigLine, pool: &mut TomlTable, notes: &mut ConversionNotes
 
 fn balance(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let Some(line) = settings.single.get("balance") else {
-        return pool.set("balance", value::quote("round-robin"), Source::NONE);
+        return pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
     };
     let number = line.source;
     let (name, argument) = line.word(1).split_once('(').unwrap_or((line.word(1), ""));
@@ -298,8 +298,8 @@ fn source(settings: &ProxySettings, pool: &mut TomlTable, notes: &mut Conversion
 }
 
 fn timeouts(path: &str, settings: &ProxySettings, document: &mut Document) {
-    let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
-    let mut set = |key: &'static str, time: Option<(u64, Source)>| {
+    let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
+    let mut set = |key: &'static str, time: Option<(u64, SourcePlace)>| {
         if let Some((ms, source)) = time {
             times.set(key, duration::format_duration(ms), source);
         }

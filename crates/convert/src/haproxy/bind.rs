@@ -2,7 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 use super::lex::{ConfigLine, KeywordReader};
@@ -27,7 +27,7 @@ pub struct BindLine {
     /// Connections begin with a PROXY protocol header.
     pub header: bool,
     pub socket: Vec<(&'static str, String)>,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 /// Verification of client certificates.
@@ -101,7 +101,7 @@ pub fn read(line: &ConfigLine, bases: &FileBases, notes: &mut ConversionNotes) -
 }
 
 /// Reports a keyword of a listener that is not carried over.
-fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut ConversionNotes) {
+fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut ConversionNotes) {
     let text = line.text();
     match word {
         "v4v6" | "v6only" => notes.converted(source),

@@ -2,7 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 use super::lex::ConfigLine;
@@ -27,8 +27,8 @@ pub fn write(
         let reason = "a service has one such field for all of its pools";
         notes.left_out(other.source.whole(), &other.text(), reason, "services of their own");
     }
-    service.set("forwarded", value::table(&pairs), Source::NONE);
-    let sources: Vec<Source> = options.iter().map(|line| line.source).collect();
+    service.set("forwarded", value::table(&pairs), SourcePlace::NONE);
+    let sources: Vec<SourcePlace> = options.iter().map(|line| line.source).collect();
     service.add_sources("forwarded", &sources);
 }
 

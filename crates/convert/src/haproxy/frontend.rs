@@ -7,7 +7,7 @@ use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, empty_pool, value};
 
 use super::acl::AclTable;
@@ -169,7 +169,7 @@ impl FrontendWriter<'_> {
         }
     }
 
-    fn default_backend(&self) -> Option<(String, Source)> {
+    fn default_backend(&self) -> Option<(String, SourcePlace)> {
         let named = self.settings.single.get("default_backend");
         let own = (self.section.kind == SectionKind::Listen && !self.settings.servers.is_empty())
             .then(|| (self.section.name.clone(), self.section.source));
@@ -306,14 +306,14 @@ impl FrontendWriter<'_> {
         service.set(
             "forward",
             value::quote(if settings.http { "http" } else { "tcp" }),
-            Source::NONE,
+            SourcePlace::NONE,
         );
         let pool =
             used.first().and_then(|name| self.pools.written_name(name)).unwrap_or(empty_pool::NAME);
         service.set(
             "pool",
             value::quote(pool),
-            self.default_backend().map_or(Source::NONE, |(_, source)| source),
+            self.default_backend().map_or(SourcePlace::NONE, |(_, source)| source),
         );
         if settings.http {
             forwarded::write(&mut service, settings, &self.used_settings(used), notes);
@@ -366,8 +366,8 @@ impl FrontendWriter<'_> {
 
     fn write_timeouts(&self, path: &str, used: &[String], document: &mut Document) {
         let settings = self.settings;
-        let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
-        let mut set = |key: &'static str, time: Option<(u64, Source)>| {
+        let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
+        let mut set = |key: &'static str, time: Option<(u64, SourcePlace)>| {
             if let Some((ms, source)) = time {
                 times.set(key, duration::format_duration(ms), source);
             }

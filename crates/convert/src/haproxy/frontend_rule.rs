@@ -2,7 +2,7 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 use super::http_rules::FinalRule;
 
@@ -10,7 +10,7 @@ use super::http_rules::FinalRule;
 pub struct FrontendRule {
     pub when: RuleCondition,
     pub keys: Vec<(&'static str, String)>,
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 
@@ -35,10 +35,10 @@ pub fn write(name: &str, rules: &[FrontendRule], tls: bool, document: &mut Docum
         }
         let mut table = TomlTable::one_of(format!("service.{name}.rule"), rule.source, &rule.text);
         if let Some(when) = when.to_when() {
-            table.set("when", when, Source::NONE);
+            table.set("when", when, SourcePlace::NONE);
         }
         for (key, value) in &rule.keys {
-            table.set(key, value.clone(), Source::NONE);
+            table.set(key, value.clone(), SourcePlace::NONE);
         }
         document.push(table);
     }

@@ -2,7 +2,7 @@
 
 use crate::condition::escape_regex;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::lex::ConfigLine;
@@ -14,10 +14,10 @@ pub struct CheckSettings {
     /// The keys, with their values in TOML syntax.
     pub keys: Vec<(&'static str, String)>,
     /// The source of most keys.
-    pub source: Source,
+    pub source: SourcePlace,
     pub timeout: Option<u64>,
     /// The source of `timeout`.
-    pub time_source: Vec<Source>,
+    pub time_source: Vec<SourcePlace>,
 }
 
 /// The health check of servers with `check`.
@@ -59,7 +59,7 @@ pub fn health_check(settings: &ProxySettings, notes: &mut ConversionNotes) -> Ch
         );
     } else {
         out.keys.push(("tcp", yes()));
-        out.source = on("tcp-check").map_or(Source::NONE, |line| line.source);
+        out.source = on("tcp-check").map_or(SourcePlace::NONE, |line| line.source);
         out.tcp(settings, notes);
     }
     out
@@ -139,7 +139,7 @@ impl CheckSettings {
     fn expect(
         &mut self,
         words: &[String],
-        (source, text): (Source, &str),
+        (source, text): (SourcePlace, &str),
         notes: &mut ConversionNotes,
     ) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 
 use crate::condition::RuleCondition;
 use crate::notes::{ConversionNotes, UnsupportedReason};
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 use super::acl::AclTable;
@@ -26,7 +26,7 @@ pub struct FinalRule {
     /// `deny`, `redirect` or `answer`.
     pub key: &'static str,
     pub value: String,
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 

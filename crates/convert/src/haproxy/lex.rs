@@ -2,12 +2,12 @@
 
 use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
-use crate::source::{Source, SourceWords};
+use crate::source::{SourcePlace, SourceWords};
 
 /// A line that is neither empty nor a comment.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLine {
-    pub source: Source,
+    pub source: SourcePlace,
     /// The words, without quotes.
     words: Vec<String>,
     accounts: WordAccounts,
@@ -102,7 +102,7 @@ impl<'l> KeywordReader<'l> {
     }
 
     /// The current keyword with the values that were read.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> SourcePlace {
         self.line.source.range(self.keyword, self.next)
     }
 

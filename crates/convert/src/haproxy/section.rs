@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 use super::lex::{ConfigLine, lines};
 
@@ -25,7 +25,7 @@ pub struct HaproxySection {
     /// The keyword that begins the section.
     pub keyword: String,
     pub name: String,
-    pub source: Source,
+    pub source: SourcePlace,
     /// The lines that the section inherits.
     pub defaults: Rc<Vec<ConfigLine>>,
     pub lines: Vec<ConfigLine>,
@@ -56,7 +56,7 @@ const OTHERS: [&str; 18] = [
 /// All sections except `defaults`. The lines of `defaults` are in the sections that inherit them.
 pub fn sections(text: &str, notes: &mut ConversionNotes) -> Vec<HaproxySection> {
     let mut reader = SectionReader::default();
-    let mut skipped: Option<(Source, u32)> = None;
+    let mut skipped: Option<(SourcePlace, u32)> = None;
     for line in lines(text, &mut notes.ledger) {
         let word = line.word(0).to_owned();
         if word.starts_with('.') {
@@ -107,7 +107,7 @@ struct SectionReader {
     defaults: Rc<Vec<ConfigLine>>,
     named: HashMap<String, Rc<Vec<ConfigLine>>>,
     /// The line that begins the current section.
-    header: Option<Source>,
+    header: Option<SourcePlace>,
 }
 
 impl SectionReader {

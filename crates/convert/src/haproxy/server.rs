@@ -1,7 +1,7 @@
 //! `server` lines: an address and its options.
 
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::bind::{FileBases, tls_version};
@@ -79,7 +79,7 @@ pub struct HaproxyServer {
     pub backup: bool,
     /// The server stands for all addresses of a DNS name, as `servers-from` of the pool.
     pub is_template: bool,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 /// Reads a `server` line, after the lines of `default-server` before it. `None` if the address cannot be converted.
@@ -272,7 +272,7 @@ impl HaproxyServer {
 }
 
 /// Reports a keyword that is not carried over.
-fn note_keyword(word: &str, source: Source, line: &ConfigLine, notes: &mut ConversionNotes) {
+fn note_keyword(word: &str, source: SourcePlace, line: &ConfigLine, notes: &mut ConversionNotes) {
     let text = line.text();
     match word {
         "observe" | "on-error" | "error-limit" => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::duration;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 use super::directives;
 use super::lex::ConfigLine;
@@ -18,7 +18,7 @@ pub struct ProxySettings {
     pub unsupported_mode: Option<ConfigLine>,
     pub disabled: Option<ConfigLine>,
     /// Timeouts in milliseconds, by name.
-    pub timeouts: BTreeMap<String, (u64, Source)>,
+    pub timeouts: BTreeMap<String, (u64, SourcePlace)>,
     /// Enabled options, by name.
     pub options: BTreeMap<String, ConfigLine>,
     /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
@@ -154,7 +154,7 @@ impl ProxySettings {
             .timeouts
             .iter()
             .map(|(name, (_, source))| (name.as_str(), *source, format!("timeout {name}")));
-        let all: Vec<(&str, Source, String)> = single.chain(options).chain(times).collect();
+        let all: Vec<(&str, SourcePlace, String)> = single.chain(options).chain(times).collect();
         for (name, source, text) in all {
             if notes.ledger.is_settled(source) {
                 continue;
@@ -321,7 +321,7 @@ impl ProxySettings {
     }
 
     /// A timeout in milliseconds and its source.
-    pub fn time(&self, name: &str) -> Option<(u64, Source)> {
+    pub fn time(&self, name: &str) -> Option<(u64, SourcePlace)> {
         self.timeouts.get(name).copied()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::lex::ConfigLine;
@@ -12,7 +12,7 @@ use super::settings::ProxySettings;
 /// The stickiness of a backend.
 struct StickyLine {
     value: String,
-    source: Source,
+    source: SourcePlace,
 }
 
 /// Writes the stickiness of the first backend that has it.

@@ -3,7 +3,7 @@
 use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
-use crate::source::{Source, SourceWords};
+use crate::source::{SourcePlace, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 16;
@@ -17,7 +17,7 @@ pub struct BlockNode {
     words: Vec<String>,
     /// The lines in its block.
     pub inner: Vec<BlockNode>,
-    pub source: Source,
+    pub source: SourcePlace,
     accounts: WordAccounts,
 }
 
@@ -74,7 +74,7 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
         for piece in tokenize(text) {
             match piece {
                 BlockToken::Open if open.len() > DEEP => {
-                    notes.left_out(Source::at_line(line), "{", "blocks nest too deep", "");
+                    notes.left_out(SourcePlace::at_line(line), "{", "blocks nest too deep", "");
                     return finish(open, &mut notes.ledger);
                 }
                 BlockToken::Open => {
@@ -85,13 +85,13 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
                 }
                 BlockToken::Close if open.len() > 1 => close(&mut open, &mut notes.ledger),
                 BlockToken::Close => {
-                    notes.left_out(Source::at_line(line), "}", "it closes nothing", "")
+                    notes.left_out(SourcePlace::at_line(line), "}", "it closes nothing", "")
                 }
                 BlockToken::Words(words) => {
                     count += 1;
                     if count > MOST {
                         notes.left_out(
-                            Source::at_line(line),
+                            SourcePlace::at_line(line),
                             text,
                             "the file has too many lines",
                             "split it",
@@ -106,7 +106,7 @@ pub fn read(text: &str, notes: &mut ConversionNotes) -> Vec<BlockNode> {
         }
     }
     if open.len() > 1 {
-        let source = open.last().map_or(Source::NONE, |node| node.source);
+        let source = open.last().map_or(SourcePlace::NONE, |node| node.source);
         notes.unreadable(source, "{", "a block is not closed", "the whole file");
     }
     finish(open, &mut notes.ledger)

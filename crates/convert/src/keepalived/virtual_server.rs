@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::defaults::GlobalDefs;
@@ -17,7 +17,7 @@ const RANGE: u32 = 256;
 
 /// The listening addresses of a virtual server.
 struct VirtualServerAddress {
-    listen: Vec<(String, Source)>,
+    listen: Vec<(String, SourcePlace)>,
     /// The port. `None` if the server has several ports or all ports.
     port: Option<u16>,
     label: String,
@@ -43,8 +43,12 @@ pub fn write(
     for (listen, source) in &front.listen {
         service.push_item("listen", value::quote(listen), *source);
     }
-    service.set("forward", value::quote(forward), kind.map_or(Source::NONE, |(_, source)| source));
-    service.set("pool", value::quote(&name), Source::NONE);
+    service.set(
+        "forward",
+        value::quote(forward),
+        kind.map_or(SourcePlace::NONE, |(_, source)| source),
+    );
+    service.set("pool", value::quote(&name), SourcePlace::NONE);
     match get("protocol") {
         Some((word, source)) if word == "UDP" => {
             service.set_required("protocol", value::quote("udp"), source)
@@ -67,23 +71,23 @@ pub fn write(
             "udp" => service.set(
                 "timeout",
                 value::table(&[("udp", duration::format_duration(*ms))]),
-                Source::NONE,
+                SourcePlace::NONE,
             ),
-            key => service.set(key, duration::format_duration((*ms).max(1_000)), Source::NONE),
+            key => service.set(key, duration::format_duration((*ms).max(1_000)), SourcePlace::NONE),
         }
     }
     document.push(service);
     let mut pool = TomlTable::new(format!("pool.{name}"), node.source, &node.text());
     balance(node, &mut pool, notes);
-    pool.set("all-down", value::quote("refuse"), Source::NONE);
+    pool.set("all-down", value::quote("refuse"), SourcePlace::NONE);
     pool.set(
         "initial",
         value::quote(if node.take("alpha").is_some() { "down" } else { "up" }),
-        Source::NONE,
+        SourcePlace::NONE,
     );
     if forward == "nat" {
         // IPVS leaves the client's address in the packet, and servers route back through the director.
-        pool.set("source", value::quote("client"), Source::NONE);
+        pool.set("source", value::quote("client"), SourcePlace::NONE);
     }
     servers(node, &front, forward, &mut pool, notes);
     document.push(pool);
@@ -96,7 +100,7 @@ fn virtual_address(
     notes: &mut ConversionNotes,
 ) -> Option<VirtualServerAddress> {
     let mut out = VirtualServerAddress { listen: Vec::new(), port: None, label: String::new() };
-    let marked = |source: Source, text: &str, notes: &mut ConversionNotes| {
+    let marked = |source: SourcePlace, text: &str, notes: &mut ConversionNotes| {
         notes.left_out(
             source,
             text,
@@ -147,7 +151,7 @@ fn virtual_address(
 
 impl VirtualServerAddress {
     /// Adds an address, or a range of its last part: `192.0.2.1-5`.
-    fn add(&mut self, address: &str, port: &str, source: Source) -> Option<()> {
+    fn add(&mut self, address: &str, port: &str, source: SourcePlace) -> Option<()> {
         let number: u16 = if port.is_empty() { 0 } else { port.parse().ok()? };
         let port = if number == 0 { "*".to_owned() } else { number.to_string() };
         let (first, last) = address.split_once('-').unwrap_or((address, ""));
@@ -206,7 +210,7 @@ fn sticky(node: &BlockNode, service: &mut TomlTable, notes: &mut ConversionNotes
 
 fn balance(node: &BlockNode, pool: &mut TomlTable, notes: &mut ConversionNotes) {
     let algorithm = node.take("lb_algo").or(node.take("lvs_sched"));
-    let source = algorithm.map_or(Source::NONE, |one| one.source);
+    let source = algorithm.map_or(SourcePlace::NONE, |one| one.source);
     let policy = match algorithm.map_or("wlc", |one| one.word(1)) {
         "rr" | "wrr" => "round-robin",
         "lc" | "wlc" | "sed" | "nq" => "least-connections",

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::defaults::GlobalDefs;
@@ -24,7 +24,7 @@ pub fn write(
     group.set(
         "interface",
         value::quote(interface),
-        node.take("interface").map_or(Source::NONE, |one| one.source),
+        node.take("interface").map_or(SourcePlace::NONE, |one| one.source),
     );
     if let Some(id) = node.take("virtual_router_id") {
         group.set("id", id.word(1), id.source);
@@ -44,7 +44,7 @@ pub fn write(
     group.set(
         "version",
         version.to_string(),
-        node.take("version").map_or(Source::NONE, |one| one.source),
+        node.take("version").map_or(SourcePlace::NONE, |one| one.source),
     );
     if let Some(priority) = node.take("priority") {
         group.set("priority", priority.word(1), priority.source);
@@ -90,8 +90,8 @@ fn link(node: &BlockNode, group: &mut TomlTable, notes: &mut ConversionNotes) {
     }
 }
 
-fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, Source)> {
-    let mut out: Vec<(IpAddr, Source)> = Vec::new();
+fn addresses(node: &BlockNode, notes: &mut ConversionNotes) -> Vec<(IpAddr, SourcePlace)> {
+    let mut out: Vec<(IpAddr, SourcePlace)> = Vec::new();
     for block in ["virtual_ipaddress", "virtual_ipaddress_excluded"] {
         for line in node.take(block).map_or(&[][..], |block| &block.inner) {
             let text = line.word(0).split('/').next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::document::TomlTable;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 use super::scope::DirectiveScope;
@@ -52,9 +52,9 @@ pub fn write(service: &mut TomlTable, scopes: &[&DirectiveScope<'_>], notes: &mu
 }
 
 /// The enabled codings and their sources.
-fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, Source)> {
+fn codings(scope: &DirectiveScope<'_>) -> Vec<(&'static str, SourcePlace)> {
     let on = |name| scope.get(name).is_some_and(|one| one.word(0) == "on");
-    let source = |name| scope.get(name).map_or(Source::NONE, |one| one.source);
+    let source = |name| scope.get(name).map_or(SourcePlace::NONE, |one| one.source);
     let all = [("br", "brotli"), ("gzip", "gzip")].into_iter();
     all.filter(|(_, name)| on(name)).map(|(coding, name)| (coding, source(name))).collect()
 }

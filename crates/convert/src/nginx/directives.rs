@@ -173,12 +173,6 @@ const ROWS: &[NginxDirective] = &[
         "`tls.name` of the pool",
     ),
     (
-        &["proxy_redirect"],
-        NoteKind::LeftOut,
-        "the Location of an answer is passed on as the server wrote it",
-        "have the servers write relative ones",
-    ),
-    (
         &["proxy_pass_request_", "grpc_pass_request_"],
         NoteKind::LeftOut,
         "heads and bodies of requests are passed on whole",
@@ -338,7 +332,7 @@ const ROWS: &[NginxDirective] = &[
             "break",
             "proxy_method",
             "proxy_set_body",
-            "proxy_cookie_",
+            "proxy_cookie_flags",
             "proxy_bind",
             "proxy_intercept_errors",
             "recursive_error_pages",
@@ -368,9 +362,8 @@ const ROWS: &[NginxDirective] = &[
 ];
 
 /// Switches whose value here is what is always so.
-const AS_HERE: [(&str, &str); 8] = [
+const AS_HERE: [(&str, &str); 7] = [
     ("proxy_http_version", "1.1"),
-    ("proxy_redirect", "off"),
     ("proxy_pass_request_headers", "on"),
     ("proxy_pass_request_body", "on"),
     ("ssl_early_data", "off"),

@@ -6,7 +6,7 @@ use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::accept_proxy;
@@ -193,13 +193,13 @@ impl HttpWriter<'_, '_> {
         for listen in &shared.listens {
             service.push_item("listen", value::quote(&listen.address), listen.source);
         }
-        service.set("forward", value::quote("http"), Source::NONE);
-        service.set("pool", value::quote(&pool), Source::NONE);
+        service.set("forward", value::quote("http"), SourcePlace::NONE);
+        service.set("pool", value::quote(&pool), SourcePlace::NONE);
         // Fields of the client's address are written where locations set them; others pass, as in nginx.
         let passed = [("x-forwarded", value::quote("pass")), ("via", "false".to_owned())];
-        service.set("forwarded", value::table(&passed), Source::NONE);
+        service.set("forwarded", value::table(&passed), SourcePlace::NONE);
         if let Some(names) = field_names(&default.scope) {
-            service.set("field-names", value::quote(names), Source::NONE);
+            service.set("field-names", value::quote(names), SourcePlace::NONE);
         }
         let http2 = servers.iter().any(|one| {
             one.listens.iter().any(|listen| listen.http2)
@@ -210,16 +210,16 @@ impl HttpWriter<'_, '_> {
                     .is_some_and(|switch| switch.word(0) == "on")
         });
         if tls && !http2 {
-            service.set("http2", value::quote("off"), Source::NONE);
+            service.set("http2", value::quote("off"), SourcePlace::NONE);
         }
         if tls && said(|listen| listen.quic) {
-            service.set("http3", value::quote("on"), Source::NONE);
+            service.set("http3", value::quote("on"), SourcePlace::NONE);
         }
         if said(|listen| listen.header) {
             service.set_required(
                 "accept-proxy",
                 accept_proxy::accept_proxy(&default.scope),
-                Source::NONE,
+                SourcePlace::NONE,
             );
         }
         let scopes: Vec<&DirectiveScope<'_>> = servers.iter().map(|one| &one.scope).collect();
@@ -227,7 +227,7 @@ impl HttpWriter<'_, '_> {
         document.push(service);
         write_timeouts(&path, &default.scope, document);
         if tls {
-            let source = shared.listens.first().map_or(Source::NONE, |listen| listen.source);
+            let source = shared.listens.first().map_or(SourcePlace::NONE, |listen| listen.source);
             tls::write(&path, source, &scopes, document, self.notes);
         }
         rule::write(&name, rules, tls, document);
@@ -316,7 +316,7 @@ fn field_names(scope: &DirectiveScope<'_>) -> Option<&'static str> {
 }
 
 fn write_timeouts(path: &str, scope: &DirectiveScope<'_>, document: &mut Document) {
-    let mut times = TomlTable::new(format!("{path}.timeout"), Source::NONE, "");
+    let mut times = TomlTable::new(format!("{path}.timeout"), SourcePlace::NONE, "");
     for (key, name) in [
         ("header", "client_header_timeout"),
         ("idle", "keepalive_timeout"),

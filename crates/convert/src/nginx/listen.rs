@@ -1,7 +1,7 @@
 //! `listen`: an address and its parameters for TLS, HTTP/2 and the default server.
 
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 use super::tree::{Directive, DirectiveOption};
 
@@ -17,7 +17,7 @@ pub struct ListenAddress {
     pub quic: bool,
     /// The default server of the address, for unknown names.
     pub default: bool,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 /// Parses a `listen` directive. `None` if the listener cannot be converted.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, empty_pool, value};
 
 use super::scope::DirectiveScope;
@@ -27,7 +27,7 @@ pub struct PoolUse<'a> {
     pub scheme: &'a str,
     /// An upstream's name, or a host with or without port.
     pub target: &'a str,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 impl UpstreamPools {
@@ -156,7 +156,7 @@ fn note_retry_words(scope: &DirectiveScope<'_>, notes: &mut ConversionNotes) {
 
 /// A text of the settings that distinguishes two uses of one upstream.
 fn use_key(used: PoolUse<'_>, scope: &DirectiveScope<'_>) -> String {
-    let mut own = TomlTable::new("", Source::NONE, "");
+    let mut own = TomlTable::new("", SourcePlace::NONE, "");
     write_server_protocol(&mut own, used, scope);
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }

@@ -2,14 +2,14 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
-use crate::source::Source;
+use crate::source::SourcePlace;
 
 #[derive(Clone, Debug)]
 pub struct NginxRule {
     pub when: RuleCondition,
     /// The rule's actions, as keys and TOML values.
     pub keys: Vec<(&'static str, String)>,
-    pub source: Source,
+    pub source: SourcePlace,
     pub text: String,
 }
 
@@ -19,7 +19,7 @@ impl NginxRule {
         when: RuleCondition,
         key: &'static str,
         value: impl Into<String>,
-        (source, text): (Source, &str),
+        (source, text): (SourcePlace, &str),
     ) -> NginxRule {
         NginxRule { when, keys: vec![(key, value.into())], source, text: text.to_owned() }
     }
@@ -42,10 +42,10 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
         let mut table =
             TomlTable::one_of(format!("service.{service}.rule"), rule.source, &rule.text);
         if let Some(when) = when.to_when() {
-            table.set("when", when, Source::NONE);
+            table.set("when", when, SourcePlace::NONE);
         }
         for (key, value) in rule.keys {
-            table.set(key, value, Source::NONE);
+            table.set(key, value, SourcePlace::NONE);
         }
         document.push(table);
         if always {

@@ -1,6 +1,6 @@
 //! Directives in effect at a place: the innermost level that has a directive applies.
 
-use crate::source::Source;
+use crate::source::SourcePlace;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -67,7 +67,7 @@ impl<'t> DirectiveScope<'t> {
     }
 
     /// A time in milliseconds, and its source. A number without a unit counts as seconds. `None` for a time of 0.
-    pub fn time(&self, name: &str) -> Option<(u64, Source)> {
+    pub fn time(&self, name: &str) -> Option<(u64, SourcePlace)> {
         let directive = self.get(name)?;
         let ms = crate::duration::parse_duration(directive.word(0), 1_000)?;
         (ms > 0).then_some((ms, directive.source))

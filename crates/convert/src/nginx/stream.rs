@@ -4,7 +4,7 @@ use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::accept_proxy;
@@ -87,7 +87,7 @@ impl StreamWriter<'_, '_> {
         for listen in &listens {
             service.push_item("listen", value::quote(&listen.address), listen.source);
         }
-        service.set("forward", value::quote("tcp"), Source::NONE);
+        service.set("forward", value::quote("tcp"), SourcePlace::NONE);
         service.set("pool", value::quote(&pool), pass.source);
         if listens.iter().any(|listen| listen.header) {
             service.set_required(
@@ -189,7 +189,7 @@ impl StreamWriter<'_, '_> {
         default.or_else(|| first.map(|(_, pool)| pool.trim_matches('"').to_owned()))
     }
 
-    fn pool(&mut self, target: &str, source: Source) -> String {
+    fn pool(&mut self, target: &str, source: SourcePlace) -> String {
         let used = PoolUse { scheme: "tcp", target, source };
         self.pools.pool_name(used, self.upstreams, &self.scope, self.notes)
     }

@@ -2,7 +2,7 @@
 
 use crate::document::{Document, TomlTable};
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::value;
 
 use super::scope::DirectiveScope;
@@ -12,7 +12,7 @@ use super::tree::Directive;
 /// the service.
 pub fn write(
     path: &str,
-    source: Source,
+    source: SourcePlace,
     scopes: &[&DirectiveScope<'_>],
     document: &mut Document,
     notes: &mut ConversionNotes,
@@ -101,7 +101,7 @@ struct ClientVerification {
     crl: Option<String>,
 }
 
-fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, Source)> {
+fn demand(scope: &DirectiveScope<'_>) -> Option<(ClientVerification, SourcePlace)> {
     let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
     let verify = if verify == "optional_no_ca" { "off" } else { verify };
     let named = || scope.get("ssl_client_certificate").or(scope.get("ssl_trusted_certificate"));
@@ -127,7 +127,7 @@ fn unnamed_authority<'t>(scope: &DirectiveScope<'t>) -> Option<&'t Directive> {
 fn client_verification(
     scopes: &[&DirectiveScope<'_>],
     notes: &mut ConversionNotes,
-) -> Option<(String, Source)> {
+) -> Option<(String, SourcePlace)> {
     for verify in scopes.iter().filter_map(|scope| scope.get("ssl_verify_client")) {
         if verify.word(0) == "optional_no_ca" {
             let reason = "certificates that nobody here verifies are not asked for: servers are told of none";

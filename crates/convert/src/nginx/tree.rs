@@ -3,7 +3,7 @@
 use crate::ledger::{Ledger, WordAccounts};
 use crate::note_kind::NoteKind;
 use crate::notes::ConversionNotes;
-use crate::source::{Source, SourceWords};
+use crate::source::{SourcePlace, SourceWords};
 
 /// Deeper than any configuration: bounds the recursion on hostile input.
 const DEEP: usize = 24;
@@ -16,7 +16,7 @@ pub struct Directive {
     pub name: String,
     args: Vec<String>,
     pub block: Option<Vec<Directive>>,
-    pub source: Source,
+    pub source: SourcePlace,
     accounts: WordAccounts,
 }
 
@@ -92,7 +92,7 @@ impl Directive {
 #[derive(Clone, Copy, Debug)]
 pub struct DirectiveOption<'d> {
     pub text: &'d str,
-    pub source: Source,
+    pub source: SourcePlace,
 }
 
 /// Parses the directives of a text whose first line has this number.
@@ -220,12 +220,17 @@ impl Parser {
                 }
                 NginxToken::Close if depth > 0 => return out,
                 NginxToken::Close => {
-                    notes.left_out(Source::at_line(self.line), "}", "it closes nothing", "");
+                    notes.left_out(SourcePlace::at_line(self.line), "}", "it closes nothing", "");
                     continue;
                 }
                 NginxToken::End => None,
                 NginxToken::Open if depth >= DEEP => {
-                    notes.left_out(Source::at_line(self.line), "{", "blocks nest too deep", "");
+                    notes.left_out(
+                        SourcePlace::at_line(self.line),
+                        "{",
+                        "blocks nest too deep",
+                        "",
+                    );
                     self.skip();
                     words.clear();
                     continue;
@@ -250,16 +255,21 @@ impl Parser {
         }
         if let Some(begin) = self.open_quote.take() {
             notes.unreadable(
-                Source::at_line(begin),
+                SourcePlace::at_line(begin),
                 &words.join(" "),
                 "a quote is not closed",
                 "the whole file",
             );
         } else if depth > 0 {
-            notes.unreadable(Source::at_line(line), "{", "a block is not closed", "the whole file");
+            notes.unreadable(
+                SourcePlace::at_line(line),
+                "{",
+                "a block is not closed",
+                "the whole file",
+            );
         } else if !words.is_empty() {
             notes.unreadable(
-                Source::at_line(line),
+                SourcePlace::at_line(line),
                 &words.join(" "),
                 "its `;` is missing",
                 "the whole file",

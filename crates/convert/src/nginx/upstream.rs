@@ -3,7 +3,7 @@
 use crate::document::TomlTable;
 use crate::names::UniqueNames;
 use crate::notes::ConversionNotes;
-use crate::source::Source;
+use crate::source::SourcePlace;
 use crate::{duration, value};
 
 use super::directives;
@@ -18,7 +18,7 @@ pub fn fill(
     notes: &mut ConversionNotes,
 ) {
     let mut names = UniqueNames::default();
-    pool.set("balance", value::quote("round-robin"), Source::NONE);
+    pool.set("balance", value::quote("round-robin"), SourcePlace::NONE);
     for directive in upstream.inner() {
         let source = directive.source;
         match directive.name.as_str() {
