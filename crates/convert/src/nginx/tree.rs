@@ -253,6 +253,18 @@ impl Parser {
                 out.push(Directive { block, ..directive });
             }
         }
+        self.note_open_end(depth, line, &words, notes);
+        out
+    }
+
+    /// Reports what the end of the text leaves open.
+    fn note_open_end(
+        &mut self,
+        depth: usize,
+        line: u32,
+        words: &[String],
+        notes: &mut ConversionNotes,
+    ) {
         if let Some(begin) = self.open_quote.take() {
             notes.unreadable(
                 SourcePlace::at_line(begin),
@@ -275,7 +287,6 @@ impl Parser {
                 "the whole file",
             );
         }
-        out
     }
 
     /// Skips to the end of a block.
