@@ -38,7 +38,7 @@ pub struct ConvertArgs {
     /// Write the configuration there; the file must not exist.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Tell also of what is not needed any more.
+    /// List also what was carried over as it is, and what is not needed any more.
     #[arg(long)]
     pub all: bool,
     /// Print JSON: the configuration's text and everything said about it.

@@ -1,8 +1,8 @@
 //! Converts configurations of other balancers to Steelyard's format, and lists the settings that are not converted.
 //!
 //! The crate is pure: text in, text and notes out. Each dialect has a module with a parser for its grammar. The
-//! dialects share the written document (`document`) and conditions (`condition`). `validation` removes everything that
-//! `steelyard check` would reject. The crate opens no file and follows no include on disk.
+//! dialects share the written document (`document`), conditions (`condition`) and the account of the words that they read
+//! (`ledger`). `validation` removes everything that `steelyard check` would reject. The crate opens no file and follows no include on disk.
 
 pub mod dialect;
 pub mod notes;
