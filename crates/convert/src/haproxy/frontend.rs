@@ -386,6 +386,10 @@ impl FrontendWriter<'_> {
                 .and_then(|pool| pool.time("server"));
             let shorter = client.into_iter().chain(server).min();
             set("tunnel", settings.time("tunnel").or(shorter));
+            // The longer of both times has no effect then.
+            let both: Vec<SourcePlace> =
+                client.into_iter().chain(server).map(|(_, source)| source).collect();
+            times.add_sources("tunnel", &both);
         }
         if !times.entries.is_empty() {
             document.push(times);
