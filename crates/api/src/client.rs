@@ -29,7 +29,7 @@ use crate::types::{
 };
 
 /// The default deadline of a call that reads.
-/// Answers take milliseconds; ten seconds cover a busy host and end the wait for one that hangs.
+/// Long enough for a busy host; ends the wait for one that hangs.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 /// The default deadline of an order: the daemon waits for its workers before it confirms one.
 /// Above the daemon's own limit for workers to confirm, so that its answer arrives first.

@@ -83,5 +83,5 @@ async fn wait_until_gone(client: &ApiClient, limit: Duration) -> bool {
 /// The end of a shutdown takes up to 5 s: resets, the API's last answers and the access log.
 const MARGIN: Duration = Duration::from_secs(5);
 /// Between two looks at whether the daemon has stopped.
-/// A tenth of a second is not noticed by the user and costs one connection attempt.
+/// Bounds how much longer than necessary the user waits; each look is one connection attempt.
 const STEP: Duration = Duration::from_millis(100);

@@ -55,7 +55,7 @@ use running_planes::RunningPlanes;
 /// The interval between checks for open connections. A shutdown may end this much late, which users do not notice.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time for workers to log and count the connections that were reset, with their cause.
-/// Workers act within milliseconds; a second covers a busy host.
+/// Workers act between two events; a second covers a busy host.
 const RESET_GRACE: Duration = Duration::from_secs(1);
 /// For the API to finish answers, and for the log to be written, at the end.
 const FINISH_GRACE: Duration = Duration::from_secs(2);

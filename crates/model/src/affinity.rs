@@ -22,7 +22,7 @@ use crate::table_key;
 /// Parts of a table, each with its own lock.
 /// More than the workers that meet at one table at a time, as a rule.
 const SHARDS: usize = 16;
-/// Entries that are counted while a shard is locked: some microseconds, for which a worker may have to wait.
+/// Entries that are counted while a shard is locked: bounds how long a worker may have to wait.
 const SLICE: usize = 1_024;
 
 /// Clients and their servers, shared by workers.

@@ -44,7 +44,7 @@ use probe_timing::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 /// As the default of `fall`.
 const PASSIVE_FALL: u32 = 3;
 /// How long a server that went down is probed at the `doubt` interval.
-/// A restart takes less than a minute as a rule; a server that stays down is probed at its usual interval.
+/// A server that restarts is found soon; one that stays down is probed at its usual interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
 /// Time between two trials of a server without a probe while its pool has no server up. With the time to publish the
 /// verdict to the workers, clients wait less than 0.3 s after the first server has recovered.

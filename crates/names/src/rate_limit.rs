@@ -19,7 +19,7 @@ const _: () = assert!(SLOTS.is_multiple_of(SLOTS_PER_NETWORK));
 /// How far ahead a network may be: one second's answers may come at once.
 const BURST_NANOS: u64 = 1_000_000_000;
 /// Prefix length by which IPv4 clients are grouped.
-/// The prefix that RFC 7871 §11.1 recommends: addresses that one site shares.
+/// The prefix that RFC 7871 §11.1 recommends.
 pub const MASK4: u8 = 24;
 /// Prefix length by which IPv6 clients are grouped.
 /// The prefix that RFC 7871 §11.1 recommends.

@@ -4,7 +4,7 @@
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a message at most.
-/// The answers to a startup message have a few hundred bytes as a rule.
+/// Far above the answers to a startup message; a broken server must not fill the memory.
 const MESSAGE_BYTES: usize = 16 * 1_024;
 /// Protocol 3.0: major 3 in the high half of the number.
 const VERSION: u32 = 196_608;

@@ -7,7 +7,7 @@
 use crate::packet::{FIN, SYN, TcpPacket};
 
 /// How far apart copies are, nanoseconds.
-/// A mirror port or a bridge delivers its copy within microseconds; a retransmission takes longer.
+/// A mirror port or a bridge delivers its copy at once; a retransmission waits for a round trip at least.
 const WITHIN_NS: i64 = 1_000_000;
 
 /// Packets of a direction that are remembered.

@@ -5,8 +5,8 @@
 //! find a name, the parser either reads the name or reports an error. With Encrypted ClientHello (ECH) the name is that
 //! of the outer ClientHello.
 
-/// Longest accepted ClientHello, in bytes; browsers send up to about 2 KiB.
-/// Key shares of post-quantum groups and long lists of extensions stay far below.
+/// Longest accepted ClientHello, in bytes. Key shares of post-quantum groups (1,216 bytes for X25519MLKEM768) and long
+/// lists of extensions stay far below.
 pub const LONGEST: usize = 32 * 1024;
 /// Bytes of all records up to the end of the ClientHello. The margin is for record headers; no real client cuts a
 /// ClientHello into so many small records that it needs more.

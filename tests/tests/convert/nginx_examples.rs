@@ -174,7 +174,7 @@ pub const NGINX_DUMP: ConvertExample = ConvertExample {
     replacements: &[
         // Only the commercial nginx has this directive.
         ("sticky cookie srv_id expires=1h;", ""),
-        // The syntax before nginx 1.25.
+        // The syntax before nginx 1.25.1.
         ("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
         ("/etc/ssl/private", "DIR"),
         ("/etc/ssl", "DIR"),

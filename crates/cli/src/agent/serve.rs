@@ -23,7 +23,7 @@ const CONNECTIONS: usize = 64;
 /// The request is one short line; a client that needs longer holds one of the places.
 const REQUEST: Duration = Duration::from_secs(2);
 /// Bytes of a request.
-/// The usual limit of web servers for a request's head.
+/// As one buffer of nginx's large_client_header_buffers.
 const REQUEST_BYTES: usize = 8 * 1024;
 
 type SharedLoad = Arc<Mutex<MachineLoad>>;

@@ -159,5 +159,5 @@ const DURATION: Duration = Duration::from_secs(10);
 /// A connection or an echo that takes longer counts as failed.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bounds the wait for a datagram: a lost one is never sent again.
-/// A datagram over any path arrives within a second or is lost.
+/// A datagram that is later than a second counts as lost.
 const TIMEOUT_UDP: Duration = Duration::from_secs(1);

@@ -58,7 +58,7 @@ fn carry_out(args: &BenchServeArgs) -> Result<CommandOutcome, CommandError> {
     })?;
     screen::print(&format!("echoing on {}\n", origin.address()))?;
     while !stop.load(Ordering::Relaxed) {
-        // Ctrl-C takes effect within 50 ms, which a user does not notice.
+        // Ctrl-C takes effect within this time.
         std::thread::park_timeout(Duration::from_millis(50));
     }
     let figures = origin.figures();

@@ -83,7 +83,7 @@ async fn time_per_request(plan: &LoadPlan, time: Duration) -> Result<f64, Comman
     plan.time = Some(time);
     let before = worker_cpu_time::worker_cpu_nanos().unwrap_or(0);
     let load = LoadRun::start(plan).map_err(|error| calibration_failure("the load", &error))?;
-    // 10 ms are short against a run, and the checks cost little beside the load.
+    // Short against a run, which ends this much late at most.
     let mut tick = interval(Duration::from_millis(10));
     let over = async {
         while !load.is_finished() {

@@ -20,7 +20,7 @@ use crate::show::screen;
 /// Where the machine's resolvers are listed.
 const RESOLVERS: &str = "/etc/resolv.conf";
 /// The timeout of a query, and its number of attempts.
-/// The usual timeout of resolvers lies between 2 and 5 s.
+/// The attempts of resolv.conf(5), with less than its timeout of 5 s, because the user waits.
 const WAIT: Duration = Duration::from_secs(3);
 const TRIES: u16 = 2;
 /// The most bytes of an answer.

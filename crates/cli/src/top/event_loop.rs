@@ -24,7 +24,7 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 
 /// The time that a call may take beyond the time that its rates cover.
-/// As the daemon's answers take milliseconds, it hangs after five seconds.
+/// A daemon without an answer for five seconds counts as hanging.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 /// The longest pause before the daemon is called again after a failure.
 /// A restarted daemon is found within a second.

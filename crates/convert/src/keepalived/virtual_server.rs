@@ -12,7 +12,7 @@ use super::defaults::GlobalDefs;
 use super::health_check;
 use super::tree::BlockNode;
 
-/// The most addresses in one range. keepalived's ranges vary only the last part of an IPv4 address.
+/// The most addresses in one range: the values of the last part of an IPv4 address.
 const RANGE: u32 = 256;
 
 /// The listening addresses of a virtual server.

@@ -32,7 +32,7 @@ const FRAMES: usize = 16;
 /// The same of state, each of which may be megabytes.
 const LARGE_FRAMES: usize = 1;
 /// A comment is sent after this silence, so that both ends notice a dead connection within it.
-/// Proxies and NAT gateways close silent connections after 30 to 60 s at the earliest.
+/// Proxies in between close silent connections; nginx does after 60 s by default (proxy_read_timeout).
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 pub(super) async fn recent_events(State(context): SharedContext) -> Json<Events> {

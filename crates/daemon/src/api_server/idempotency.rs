@@ -21,7 +21,7 @@ use super::problem::ApiProblem;
 use cache::{CachedResponse, IdempotencyCache, IdempotencyKey, KeyLookup, RequestFingerprint};
 
 /// Characters of a key.
-/// As Stripe's API, which many clients are written for.
+/// The limit of Stripe's API.
 const KEY: usize = 255;
 /// Header fields that are part of a request's fingerprint, besides its path and body.
 const FIELDS: [header::HeaderName; 2] = [header::CONTENT_TYPE, header::IF_MATCH];

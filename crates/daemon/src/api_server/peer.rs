@@ -183,6 +183,6 @@ fn in_brackets(to: &mut fmt::Formatter<'_>, name: Option<String>) -> fmt::Result
 
 /// A name that others chose, harmless in a line.
 fn sanitize_name(name: &str) -> String {
-    // 32 characters: the longest user name of useradd(8). A process name of the kernel has at most 15.
+    // A process name of the kernel has at most 15 characters (TASK_COMM_LEN); a longer user name is cut.
     name.chars().take(32).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }

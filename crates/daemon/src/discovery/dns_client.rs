@@ -12,7 +12,7 @@ use super::dns::{DiscoveryAnswer, DiscoveryAnswerError, DiscoveryQuery};
 use crate::util::atomic_file;
 
 /// For one resolver to answer.
-/// Resolvers answer from their cache within milliseconds, and from afar within a second.
+/// A resolver may have to ask several servers first; a silent one must not delay the next one for long.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many times all resolvers are tried, one after another.
 /// A lost datagram is repeated once; a further failure waits for the next lookup.

@@ -26,7 +26,7 @@ use view::LinksView;
 /// A failover is urgent. Without the right to raise the priority the thread runs at the normal one.
 const NICE: i32 = -15;
 /// How long others wait for the thread to end.
-/// Removing devices takes the kernel milliseconds each; the process must end all the same.
+/// The process must end even if removing devices hangs.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.

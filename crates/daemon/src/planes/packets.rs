@@ -29,7 +29,7 @@ use order::{PlaneCommand, PlaneCommandSender, PlaneExit};
 use view::PacketPlaneView;
 
 /// How long the plane may take to stand before others go on without it.
-/// Loading the programs may take seconds on a slow machine: the kernel verifies each of them.
+/// The kernel verifies each program while it is loaded, which a slow machine prolongs.
 const STAND: Duration = Duration::from_secs(10);
 
 /// The packet plane, as others see it.

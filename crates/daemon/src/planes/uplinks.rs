@@ -23,7 +23,7 @@ use task::UplinksShutdown;
 use view::UplinksView;
 
 /// How long others wait for the thread to end.
-/// Removing rules and routes takes the kernel milliseconds; the process must end all the same.
+/// The process must end even if removing rules and routes hangs.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The thread, as others see it.

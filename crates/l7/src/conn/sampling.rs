@@ -1,8 +1,7 @@
 //! Decides which exchanges are measured, and when their sockets are read.
 //!
-//! Reading TCP_INFO takes half a microsecond, a twentieth of a small exchange. So a socket is read only in three cases.
-//! These are an exchange's first wait in the middle of a body, the end of a slow exchange, and the exchanges chosen by
-//! sampling.
+//! Reading TCP_INFO is an additional system call. So a socket is read only in three cases. These are an exchange's
+//! first wait in the middle of a body, the end of a slow exchange, and the exchanges chosen by sampling.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;

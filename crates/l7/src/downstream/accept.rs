@@ -30,7 +30,7 @@ use crate::worker::admission::{EvictionScope, OpenConnection};
 use pending_client::PendingClient;
 
 /// Most connections accepted in one turn, so that other tasks get a turn.
-/// An accept takes some microseconds: a turn stays below a millisecond.
+/// A backlog of the default length, 4,096, is accepted in 64 turns.
 const ACCEPTS_PER_TURN: usize = 64;
 
 /// Most rejected clients per worker that get time to read the response. Further ones are closed at once: rejected
@@ -42,7 +42,7 @@ const MAX_REFUSING: u32 = 16;
 pub(crate) const MAX_PENDING: u32 = 64;
 
 /// How long such a client waits at most.
-/// Other workers answer within 100 ms; clients hardly notice a quarter of a second.
+/// Other workers look for requests every 100 ms, so two looks fit.
 const PENDING_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Pause after a full set of waiting clients; meanwhile connections stay in the kernel's backlog. Also the interval

@@ -221,7 +221,7 @@ async fn serve_request<N: NetDriver>(
     held: &mut Vec<u8>,
     opening: &mut Option<ConnectionSetup>,
 ) -> ConnectionDisposition {
-    // Filled in place: a request takes some hundred bytes, which each return would copy.
+    // Filled in place: each return would copy the request.
     let mut came = None;
     match read_request(&parties, open, held, &mut came).await {
         Ok(began) => match came {

@@ -14,7 +14,7 @@ use zstd::stream::raw::CParameter;
 
 /// From 1 to 9: a common level for responses that are compressed on the fly.
 const GZIP_LEVEL: u32 = 5;
-/// From 0 to 11: above this value the CPU cost multiplies.
+/// From 0 to 11: a low level, since responses are compressed on the fly.
 const BROTLI_QUALITY: u32 = 4;
 /// Logarithm of the window size: 256 KiB.
 /// The memory of a compressor grows with its window.

@@ -17,7 +17,7 @@ mod distinguished_name;
 
 /// Limit of a subject, and of all names together, in bytes. A longer subject is left out, and so are names that do not
 /// fit: a truncated name would be another name.
-/// Servers limit a field to 8 KiB as a rule, and other fields need room.
+/// Half of what nginx accepts for one field by default (large_client_header_buffers), because other fields need room.
 const VALUE: usize = 4_096;
 
 /// Limit of a forwarded chain in bytes; a longer one is left out.

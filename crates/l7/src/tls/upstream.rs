@@ -16,7 +16,7 @@ use super::revocation::RevocationLists;
 use super::trust::{TrustAnchors, TrustError, verifier};
 
 /// Most sessions that one worker stores for one server.
-/// Servers send two tickets per handshake; each is used once (RFC 8446 appendix C.4).
+/// Each is used once (RFC 8446 appendix C.4): as many connections can be resumed at the same time.
 const SESSIONS: usize = 8;
 
 /// The TLS settings of a pool.

@@ -26,7 +26,7 @@ use crate::worker::Worker;
 const MIRROR_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Most bytes of a response that are read before the connection is closed.
-/// Reading it spares a new connection; beyond a megabyte, the new connection is cheaper.
+/// Reading it spares a new connection; a megabyte bounds the bytes that are read for nothing.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 pub struct MirroredRequest {

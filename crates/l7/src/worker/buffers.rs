@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use crate::rt::NetDriver;
 
 /// Bytes per read when copying.
-/// Three full records of TLS; a buffer stays in the cache of the second level.
+/// Three full records of TLS.
 pub const COPY_BYTES: usize = 48 * 1024;
 
 /// With `MAX_POOLED_BYTES`, limits the memory that a worker holds after a burst.

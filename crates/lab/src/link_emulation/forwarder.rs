@@ -62,8 +62,8 @@ const FRAME: usize = size_of::<QueuedFrame>();
 const MAX_BYTES: usize = 65_536 + HEAD + 14;
 /// Frames that are received from a link between two checks for due frames; bounds how late these are.
 const BATCH: usize = 64;
-/// How long frames may accumulate while they arrive. The sender of a frame then need not wake this thread, which would
-/// cost more than the rest of its path. Far below the accuracy of a millisecond.
+/// How long frames may accumulate while they arrive. The sender of a frame then need not wake this thread. Far below
+/// the accuracy of a millisecond.
 const GATHER: Duration = Duration::from_micros(100);
 
 /// Forwards on all of these links until `stop` is readable; returns the counts of each direction, link by link.

@@ -16,7 +16,7 @@ pub const HEAD: usize = 10;
 const FAST: u64 = 1_000_000_000;
 /// Longest transmission time of a train.
 const LONGEST: Duration = Duration::from_micros(200);
-/// The kernel's limit for a link's GSO size, bytes.
+/// The kernel's default limit for a link's GSO size, bytes (GSO_LEGACY_MAX_SIZE).
 const LARGEST: u64 = 65_536;
 /// Header offset of the train's type, 0 for a single frame.
 const KIND: usize = 1;

@@ -10,8 +10,8 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
-/// Receive buffer of a packet socket, bytes. The kernel's default is full after two milliseconds of 500 Mbit/s, and a
-/// busy machine may delay the forwarder for longer.
+/// Receive buffer of a packet socket, bytes. The kernel's default (net.core.rmem_default) holds less than a fast link
+/// carries while a busy machine delays the forwarder.
 const ROOM: usize = 32 << 20;
 
 /// Opens a socket for all frames that a link of the current namespace receives, and for sending frames there. Each

@@ -318,7 +318,7 @@ fn check_http(http: &HttpPlan) -> Result<(), LoadPlanError> {
 
 /// Bounds the memory of a plan: each thread holds a copy of the bodies.
 const MAX_BODY: usize = 1 << 20;
-/// Bounds the memory of one connection; servers allow about a hundred streams by default.
+/// Bounds the memory of one connection; nginx allows 128 streams by default (http2_max_concurrent_streams).
 const MOST_STREAMS: usize = 1_000;
 /// Largest payload of a UDP datagram over IPv4.
 const MOST_DATAGRAM: usize = 65_507;

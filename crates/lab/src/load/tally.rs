@@ -219,7 +219,7 @@ pub fn duration_nanos(span: Duration) -> u64 {
 }
 
 /// Shorter times are not distinguished.
-/// Below 128 ns the clock itself takes a part of the time.
+/// So short a time is partly that of reading the clock.
 const SHORTEST_NANOS: u64 = 128;
 /// Longer times are recorded as this value.
 /// Far above every time limit of a request.

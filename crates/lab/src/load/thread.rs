@@ -380,11 +380,11 @@ impl LoadThread {
 /// Receive buffer, shared by all connections of a thread so that it stays in the cache.
 /// As large as a receive buffer is by default (net.ipv4.tcp_rmem).
 const SCRATCH: usize = 128 * 1024;
-/// Open-loop requests that are sent on established connections before responses are read again. Each send takes some
-/// microseconds, which would delay the timestamp of a waiting response.
+/// Open-loop requests that are sent on established connections before responses are read again. Each send delays the
+/// timestamp of a waiting response.
 const AT_ONCE: usize = 8;
-/// Nanoseconds before a deadline at which a thread stops sleeping and busy-waits. A timer and a sleep take longer than
-/// this, and a processor resumes late after a sleep.
+/// Nanoseconds before a deadline at which a thread stops sleeping and busy-waits, because a processor resumes late
+/// after a sleep.
 const SPIN: u64 = 20_000;
 /// Ten times for each second of output.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);

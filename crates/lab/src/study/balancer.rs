@@ -36,7 +36,7 @@ pub enum BalancerError {
 }
 
 /// Time limit for a balancer to become ready.
-/// Loading the programs and bringing servers up takes seconds, longer on a busy machine.
+/// The programs are loaded and the servers come up first; a busy machine prolongs both.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Interval between readiness checks.
 const LOOK: Duration = Duration::from_millis(30);

@@ -15,7 +15,7 @@ const TAU_SECONDS: f32 = 5.0;
 const TICK_BITS: u32 = 14;
 const TICK_SECONDS: f32 = (1u64 << TICK_BITS) as f32 / 1e9;
 /// Smallest time that a failure counts as, microseconds: a fast refusal must not look like a fast server.
-/// 100 ms is slower than the usual answer.
+/// As the first threshold of slow exchanges, 100 ms.
 const FAILURE_MICROS: f32 = 100_000.0;
 /// Caps the time of repeated failures, microseconds: bounds how long a server needs to recover.
 const LONGEST_MICROS: f32 = 60e6;

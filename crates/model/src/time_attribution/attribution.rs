@@ -143,7 +143,7 @@ fn attribute_sending(
 ) {
     let mut left = whole;
     if let Some(change) = change {
-        // A millisecond at least: also on a path of microseconds, recovery waits for a timer tick of the kernel.
+        // A millisecond at least, so that a loss counts on the shortest paths too.
         let turn = change.min_round_trip().max(u64::from(change.rtt_us) * 1000).max(1_000_000);
         let lost = u64::from(change.missed_segments()).saturating_mul(turn).min(left);
         share.assign(Some(TimeOwner::Network), Limit::Loss, lost);

@@ -26,7 +26,7 @@ const SLICES: usize = 360;
 /// The threshold of slow exchanges before enough is known, nanoseconds.
 /// Nielsen's limit for an answer that feels immediate is 100 ms.
 pub const DEFAULT_SLOW_THRESHOLD: u64 = 100_000_000;
-/// Faster exchanges are never slow: measuring them costs more than it is worth.
+/// Faster exchanges are never slow: this is a hundredth of that limit.
 const MIN_SLOW_THRESHOLD: u64 = 1_000_000;
 /// A service with more slow exchanges per slice has its threshold raised.
 const MANY: u64 = 500;

@@ -27,7 +27,7 @@ pub struct LinkEstimate {
 /// Above the spread that schedulers and interrupts cause, below any queue that users notice.
 const QUEUE_NS: i64 = 4_000_000;
 /// The shortest time over which consecutive packets are measured, in nanoseconds.
-/// Interrupts are coalesced for some hundred microseconds at most.
+/// Coalesced interrupts deliver packets in bursts, which a longer time evens out.
 const STEADY_NS: i64 = 500_000;
 /// Rates that are compared to find the fastest.
 /// A percentile of 4,096 is exact to a fraction of a percent.

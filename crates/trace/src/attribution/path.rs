@@ -132,8 +132,8 @@ impl PathTiming {
     }
 }
 
-/// No stack's timer for acknowledgements is shorter, nanoseconds.
-/// Linux delays acknowledgements by 40 ms, other systems by 50 to 200 ms.
+/// An acknowledgement this early was not delayed by a timer, nanoseconds. Linux delays by 40 ms at least
+/// (TCP_DELACK_MIN).
 const NOT_DELAYED_NS: i64 = 10_000_000;
 
 impl UnackedData {

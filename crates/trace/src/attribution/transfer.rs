@@ -45,10 +45,10 @@ pub struct TransferBreakdown {
 }
 
 /// Answers sooner than this after an acknowledgement are triggered by it, nanoseconds.
-/// A stack answers within microseconds; 3 ms allow for its scheduler.
+/// 3 ms allow for the scheduler of the host that answers.
 const TRIGGER_NS: i64 = 3_000_000;
 /// An acknowledgement that is later than a round trip by this time was delayed by a timer. Nanoseconds.
-/// Half of the shortest usual timer, 40 ms on Linux.
+/// Half of Linux's shortest timer, 40 ms (TCP_DELACK_MIN).
 const DELAYED_NS: i64 = 20_000_000;
 /// Segments that one acknowledgement covers only when they did not arrive singly.
 const MANY_SEGMENTS: i64 = 4;

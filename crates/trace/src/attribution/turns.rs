@@ -34,7 +34,7 @@ pub struct ConversationTurns {
 }
 
 /// Bytes that a server may send unrequested while a client sends: session tickets of TLS 1.3.
-/// Two tickets, as OpenSSL sends them, have some hundred bytes.
+/// OpenSSL sends two by default (SSL_CTX_set_num_tickets(3)).
 const UNASKED: i64 = 1_024;
 /// Overlaps before a connection is called multiplexed.
 /// One may be an early answer, such as an error.

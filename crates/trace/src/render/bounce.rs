@@ -13,7 +13,7 @@ use crate::scene::ConnectionScene;
 use crate::sentence::format_span;
 
 /// Arrows that are drawn at most.
-/// A browser scrolls a few thousand elements without delay.
+/// Bounds the elements of the page.
 const MAX_ARROWS: usize = 2_000;
 /// Sizes of the drawing in pixels, here and below.
 const MARGIN_LEFT: f64 = 190.0;

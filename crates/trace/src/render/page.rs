@@ -26,7 +26,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// Width of the bounce diagram.
 const BOUNCE: f64 = 1_020.0;
 /// Transactions in the table.
-/// A browser shows a table of this size without delay.
+/// Bounds the elements of the page.
 const MAX_ROWS: usize = 500;
 
 /// The style and the script of each page, byte for byte: a server can name their digests in a content security policy.

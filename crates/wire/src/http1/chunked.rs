@@ -13,7 +13,7 @@ use super::trailer;
 /// Sixteen hex digits are 64 bits.
 const SIZE_DIGITS: u8 = 16;
 /// Most bytes of extensions in one chunk, the `;` included.
-/// Real clients send none as a rule.
+/// RFC 9112 §7.1.1 advises servers to limit them, and defines none.
 const EXTENSION_BYTES: u32 = 256;
 /// Most bytes of extensions in one body: many tiny chunks with long extensions cost more than the data they carry.
 const EXTENSIONS_BYTES: u32 = 16 << 10;

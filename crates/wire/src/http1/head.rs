@@ -29,7 +29,7 @@ impl Default for HeadLimits {
 pub struct HeaderSlots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; HeaderSlots::COUNT]);
 
 impl HeaderSlots<'_> {
-    /// Browsers send below 40.
+    /// Bounds the memory of a head.
     pub const COUNT: usize = 256;
 
     #[inline]

@@ -33,7 +33,7 @@ const PORT: u16 = 80;
 /// A hash spreads 16 connections over all servers with high probability.
 const CONNECTIONS: usize = 16;
 /// How long anything may take to become ready.
-/// Loading the programs may take seconds on a slow machine: the kernel verifies each of them.
+/// The kernel verifies each program while it is loaded, which a slow machine prolongs.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use tokio::process::Child;
 use tokio::time::Instant;
 
 /// The limit from the start of the new process until its takeover request. The takeover itself has its own limit.
-/// Loading a large configuration takes seconds; systemd's start timeout is 90 s by default.
+/// Below systemd's start timeout, 90 s by default (DefaultTimeoutStartSec).
 pub const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at one that takes over when its time has come.
 /// The takeover is over within a second of its end.

@@ -17,10 +17,10 @@ use super::traffic_engine::TrafficEngine;
 use crate::util::listeners::{DuplicatedSockets, ListenerSet};
 
 /// How long workers may take to confirm a snapshot before the change is reported as unconfirmed.
-/// Workers take a snapshot between two events, within milliseconds; after five seconds one hangs.
+/// Workers take a snapshot between two events; one that has not after five seconds counts as hanging.
 pub const CONFIRM_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval between checks whether workers have installed a snapshot.
-/// A change is confirmed within a millisecond or two; a check reads one counter for each worker.
+/// Bounds how much later than necessary a change is confirmed; a check reads one counter for each worker.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Between two attempts at an address that workers are about to close.
 /// Workers close within `CLOSING_GRACE`, 200 ms.

@@ -17,7 +17,7 @@ use rustix::thread::{
 /// A state or a log of the program; a loop must not fill the disk.
 const FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Descriptors that each of its processes may have.
-/// Below the usual 1,024, and more than a check needs.
+/// Below the kernel's default of 1,024 (INR_OPEN_CUR of linux/fs.h), and more than a check needs.
 const DESCRIPTORS: u64 = 256;
 
 /// Sets limits before the program's first instruction, which its children inherit: memory, processor time, processes,

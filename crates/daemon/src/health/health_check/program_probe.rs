@@ -20,7 +20,7 @@ use crate::util::duration_text::format_duration;
 use crate::util::orphan_reaper::kill_marked;
 
 /// Programs that run at a time; more wait.
-/// Each is a process with its memory; a program takes milliseconds as a rule.
+/// Each is a process with its memory; further ones wait.
 pub(super) const MAX_PROGRAMS: usize = 64;
 /// Bytes that a program may write to each of its two streams.
 /// Evidence shows the first line; the rest must not fill the memory.

@@ -24,7 +24,8 @@ const MEMORY: u64 = 1 << 30;
 /// A log or a state of the program; a loop must not fill the disk.
 const FILE: u64 = 64 << 20;
 /// Descriptors that it may open.
-/// Below the usual 1,024, and more than a program that sends a message needs.
+/// Below the kernel's default of 1,024 (INR_OPEN_CUR of linux/fs.h), and more than a program that sends a message
+/// needs.
 const DESCRIPTORS: u64 = 256;
 /// Processes that its user may have when it starts another one; root's are not counted by the kernel.
 const PROCESSES: u64 = 1_024;

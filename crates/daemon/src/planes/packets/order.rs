@@ -8,7 +8,7 @@ use model::snapshot::WorkerSnapshot;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long others wait for the thread.
-/// Detaching takes the kernel milliseconds an interface; the process must end all the same.
+/// The process must end even if detaching programs hangs.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// How the plane is left.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// How long others wait for the thread.
-/// Giving addresses up takes the kernel milliseconds; the process must end all the same.
+/// The process must end even if giving addresses up hangs.
 const WAIT: Duration = Duration::from_secs(5);
 /// Orders that may wait.
 /// Commands of operators; more wait at the sender.

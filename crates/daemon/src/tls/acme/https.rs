@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use crate::tls::client_config;
 
 /// One request and the head of its answer.
-/// Authorities sign and validate in the background; a single answer takes a second or two.
+/// Authorities may validate and sign after their answer (RFC 8555 §7.4, §7.5.1), so no answer waits for that.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer: a chain is a few thousand.
 const BYTES: usize = 1 << 20;

@@ -21,7 +21,7 @@ use crate::tls::cert_files;
 use crate::util::event::EventLevel;
 use crate::util::random_seed;
 
-/// An order takes seconds. An order that takes this long will not succeed.
+/// An order that takes this long counts as failed, and is tried again later.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Between two looks at the time of day, which may have been set.
 /// Renewals are due to the hour; a clock that was set is noticed within half a minute.

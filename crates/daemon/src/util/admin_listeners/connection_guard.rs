@@ -32,7 +32,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// failure instead of hanging.
 const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
-/// Short beside a round trip, and 200 checks a second cost little.
+/// Bounds how much longer than necessary a connection waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Limits of a listener's connections.

@@ -224,7 +224,7 @@ impl<N: NetDriver> ProxyStream<N> {
             let most = into.len().clamp(MIN_READ_BYTES, INPUT_BYTES / 2);
             let room = scratch.input.len().min(at + most);
             match self.rt.net.read(sock, &mut scratch.input[at..room]) {
-                // RFC 9110 §9.8 lets a server accept a client that closes without close_notify. From a server, such a
+                // RFC 9112 §9.8 lets a server accept a client that closes without close_notify. From a server, such a
                 // close may hide a truncated response.
                 Ok(0) if session.towards_client() => return StreamReadResult::End,
                 Ok(0) => return StreamReadResult::Failed(io::ErrorKind::UnexpectedEof.into()),

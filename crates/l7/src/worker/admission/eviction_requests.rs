@@ -13,7 +13,7 @@ use model::stats::SharedGauge;
 
 /// A request expires when the limit was not reached for this long, so that it is still there for another burst soon
 /// after.
-/// Ten seconds cover the pauses of a burst; the watch itself costs one check in 100 ms.
+/// Ten seconds cover the pauses of a burst; the watch itself is one check in 100 ms.
 const WATCH_TIME: Duration = Duration::from_secs(10);
 
 /// How long a worker's answer "none" is valid: longer than the 100 ms between two checks of a worker.

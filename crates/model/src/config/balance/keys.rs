@@ -118,8 +118,8 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             ),
             "The policy; the guide to the choice says which is for what.",
         ),
-        // Envoy's bound as well. The default is the largest prime below 2^14: the table fits the second-level cache of
-        // a core.
+        // Envoy's bound as well. The default is the largest prime below 2^14, which has a hundred entries for each of
+        // 163 servers.
         KeySchema::new(
             "size",
             ValueKind::count(3, 5_000_011),

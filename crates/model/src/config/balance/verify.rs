@@ -72,8 +72,7 @@ fn verify_policy(
             trouble.with_expected(format!("a prime of at least {}", servers * 100)),
         );
     } else if (size as usize) < servers * 100 {
-        // Maglev (NSDI 2016, §5.3): with fewer than a hundred entries per server the shares differ by more than one
-        // percent.
+        // Maglev (NSDI 2016, §3.4): from a hundred entries per server on, the shares differ by one percent at most.
         let trouble =
             FindingDetails::new(format!("a table of {size} gives {servers} servers uneven shares"));
         let better = u32::try_from(servers * 100).ok().and_then(next_prime);

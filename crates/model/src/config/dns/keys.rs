@@ -17,7 +17,7 @@ pub const REGIONS: usize = 10_000;
 /// Limit for the addresses that all names list directly.
 pub const ADDRESSES: usize = 65_536;
 
-/// Limit for one string of a TXT record, bytes (RFC 1035 §3.3.14).
+/// Limit for one string of a TXT record, bytes (RFC 1035 §3.3).
 pub const STRING: usize = 255;
 
 pub static SERVER: TableSchema = TableSchema {
@@ -36,8 +36,8 @@ pub static SERVER: TableSchema = TableSchema {
             DefaultValue::count(1),
             "Threads that answer over UDP, each with a socket of its own at every address. Takes a restart.",
         ),
-        // From what every resolver accepts (RFC 1035 §4.2.1) to the usual limit of resolvers. 1,232 bytes fit the least
-        // MTU of IPv6.
+        // From what every resolver accepts (RFC 1035 §4.2.1) to the size that RFC 6891 §6.2.5 suggests to start with.
+        // 1,232 bytes fit the least MTU of IPv6, 1,280 bytes with 48 bytes of headers.
         KeySchema::new(
             "udp-size",
             ValueKind::size(512, 4_096),

@@ -9,7 +9,7 @@ use crate::config::schema::{
 pub const PEERS: usize = 1;
 
 /// Limit for the paths of a heartbeat.
-/// Cables, switches and a routed network: two or three are usual.
+/// A cable, two switches and a routed network make four; this is twice as many.
 pub const PATHS: usize = 8;
 
 /// Limit for the targets of a heartbeat.

@@ -28,7 +28,7 @@ static HEDGE_TABLE: TableSchema = TableSchema {
             DefaultValue::Derived("95 where `after` is not written"),
             "When it has been silent for longer than so many percent of the pool's answers took to begin in the last 5 to 10 s.",
         ),
-        // Below 5 ms a second request costs more than it saves.
+        // A second request is work for another server, so it must be able to save some milliseconds.
         KeySchema::new(
             "at-least",
             ValueKind::time(0, 60_000),

@@ -66,7 +66,7 @@ static SERVICE: TableSchema = TableSchema {
             "Requests that a client may take back in ten seconds (rapid reset, CVE-2023-44487). Its connection is \
              ended beyond.",
         ),
-        // A hundred a second: real clients send a few PINGs and SETTINGS a minute.
+        // A hundred a second: far above what PINGs for liveness and changes of settings need.
         KeySchema::new(
             "control-frames",
             ValueKind::count(10, 1_000_000),
@@ -74,7 +74,7 @@ static SERVICE: TableSchema = TableSchema {
             "Frames in ten seconds that carry nothing: PING, SETTINGS, PRIORITY, empty and unknown ones. The connection \
              is ended beyond.",
         ),
-        // A hundred a second: real clients open windows of kilobytes.
+        // A hundred a second: a client that opens its window in useful steps stays below.
         KeySchema::new(
             "tiny-frames",
             ValueKind::count(10, 1_000_000),

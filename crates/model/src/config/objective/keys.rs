@@ -48,7 +48,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             "Operations that are fast; those that fail are not.",
         )
         .http_only(),
-        // A month evens out the days of a week; three months are the longest usual reporting period.
+        // A month evens out the days of a week; a quarter is the longest.
         KeySchema::new(
             "window",
             ValueKind::time(DAY, 90 * DAY),
@@ -68,7 +68,7 @@ static OBJECTIVE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(64),
             "Networks of clients that are told apart; what is more is counted together.",
         ),
-        // The prefixes that RFC 7871 §11.1 recommends: networks that belong together, and no single subscribers.
+        // The prefixes that RFC 7871 §11.1 recommends, so that no single client is identified.
         KeySchema::new(
             "mask4",
             ValueKind::count(1, 32),

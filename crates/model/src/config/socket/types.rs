@@ -68,8 +68,7 @@ impl Default for SocketOptions {
         SocketOptions {
             nodelay: true,
             keep_alive: Some(KeepAlive {
-                // A dead peer is found after 60 + 3 × 10 = 90 s, before usual firewalls drop an idle connection
-                // (minutes).
+                // A dead peer is found after 60 + 3 × 10 = 90 s.
                 idle: Duration::from_secs(60),
                 interval: Duration::from_secs(10),
                 count: 3,
