@@ -42,7 +42,7 @@ pub use idle::{is_last, return_connection};
 pub use lease::{ServerSlotGuard, UpstreamLease, UpstreamLeaseError, UpstreamLeaseRequest};
 
 /// Poll interval of a task that waits for a server below its cap: other workers release slots without a notification.
-/// A hundred checks a second: a released slot is used within 10 ms, at little cost.
+/// A released slot is used at most this much later.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// What is possible without waiting.

@@ -12,7 +12,7 @@ use crate::netlink::{ACK, DUMP, attribute, message, nested, parse_attributes, te
 pub const OURS: std::ops::Range<u8> = 232..248;
 
 /// `GENL_ID_CTRL`, its request for a family, and the reply's attribute.
-/// Here and below, numbers of the kernel's uapi headers linux/genetlink.h and linux/mptcp_pm.h.
+/// Here and below, numbers of the kernel's uapi headers linux/genetlink.h, linux/mptcp.h and linux/mptcp_pm.h.
 const CONTROL: u16 = 0x10;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;

@@ -7,7 +7,7 @@
 use model::config::LinkPolicy;
 
 /// Links of a bundle at most; the size of the array in the program's maps.
-/// Servers have two to four ports as a rule.
+/// Two cards with four ports each.
 pub const LINKS: usize = 8;
 /// Turns in the list at most; a power of two, because the kernel's program masks with it.
 /// A weight of one in 64 is the finest share.

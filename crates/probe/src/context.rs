@@ -14,8 +14,8 @@ pub struct ProbeContext<'c> {
 }
 
 impl ProbeContext<'_> {
-    /// Sixteen bytes derived from `random`, for nonces (RFC 2865 §3 requires them to be unpredictable over the secret's
-    /// lifetime).
+    /// Sixteen bytes derived from `random`, for nonces (RFC 2865 §3 recommends that they are unpredictable and unique
+    /// over the secret's lifetime).
     pub fn nonce(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         // SplitMix64: two outputs of the state that `random` seeds.

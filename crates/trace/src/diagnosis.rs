@@ -17,7 +17,7 @@ use crate::sentence::{self, SentenceFacts};
 /// Two percent: users do not notice the gain.
 const INSIGNIFICANT: i64 = 50;
 /// Shorter sums are no bottleneck, in nanoseconds.
-/// 10 ms: users notice no less.
+/// A tenth of what feels immediate to users, 100 ms (Nielsen).
 const SHORTEST_NS: i64 = 10_000_000;
 /// Findings in a report at most, so that it stays readable.
 const MAX_FINDINGS: usize = 8;

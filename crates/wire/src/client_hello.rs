@@ -8,9 +8,8 @@
 /// Longest accepted ClientHello, in bytes. Key shares of post-quantum groups (1,216 bytes for X25519MLKEM768) and long
 /// lists of extensions stay far below.
 pub const LONGEST: usize = 32 * 1024;
-/// Bytes of all records up to the end of the ClientHello. The margin is for record headers; no real client cuts a
-/// ClientHello into so many small records that it needs more.
-/// The other 4 KiB are the headers of records of 40 bytes each.
+/// Bytes of all records up to the end of the ClientHello. The margin of 4 KiB is for the headers of records of 40 bytes
+/// each.
 const MOST_BYTES: usize = LONGEST + 4 * 1024;
 
 /// Length of a record header in bytes.

@@ -155,7 +155,7 @@ fn client_verification(
     let mut pairs = vec![
         ("ca", value::quote(&first.ca)),
         ("verify", value::quote(verify)),
-        // nginx ends the handshake and answers with 400.
+        // nginx completes the handshake and answers with 400.
         ("refuse", value::quote("answer")),
     ];
     if let Some(crl) = &first.crl {

@@ -30,7 +30,7 @@ use utilization::UtilizationSampler;
 /// Between two looks: alarms are for people, and each look costs a scan of the kernel's tables.
 const STEP: Duration = Duration::from_secs(2);
 /// Percent of a limit from which it is near.
-/// A fifth is left: time to act at the usual growth of traffic.
+/// A fifth is left, so that there is time to act.
 const NEAR: u64 = 80;
 /// A limit's alarm ends below this percentage.
 /// Ten percent below the start, so that use at the edge does not raise and end alarms in turns.

@@ -14,8 +14,8 @@ use crate::upstream::{self, UpstreamLease};
 use crate::worker::Worker;
 
 /// How long a server may take to close.
-/// The end that closes first keeps the port in TIME_WAIT. A server that has not closed within a second hardly ever
-/// will.
+/// The end that closes first keeps the port in TIME_WAIT. A server that has not closed within a second counts as one
+/// that does not.
 const SERVER_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most connections of a worker that wait for their servers to close; further ones are closed at once.

@@ -113,7 +113,7 @@ impl PacketPath {
             })?;
             spent += begun.elapsed();
         }
-        // Waits for the last packets; the time is not counted, which is negligible among millions.
+        // Waits for the last packets; the time is not counted.
         std::thread::park_timeout(SETTLE);
         Ok(spent)
     }

@@ -21,8 +21,8 @@ pub struct ClientConnectionCounts {
     shards: [Mutex<ClientCountShard>; SHARDS],
 }
 
-/// Clients without a connection stay with a count of 0 until they outnumber the others, because most clients connect
-/// again soon.
+/// Clients without a connection stay with a count of 0 until they outnumber the others, so that a client that connects
+/// again finds its entry.
 #[derive(Debug, Default)]
 struct ClientCountShard {
     counts: HashMap<ClientKey, u32, KeyedBuildHasher>,

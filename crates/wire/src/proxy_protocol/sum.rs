@@ -1,4 +1,4 @@
-//! CRC-32C (Castagnoli; RFC 3309 appendix B), byte by byte: a header is short and occurs once per connection.
+//! CRC-32C (Castagnoli; RFC 4960 appendix B), byte by byte: a header is short and occurs once per connection.
 
 /// The remainder of each byte by the reflected polynomial 0x1edc6f41.
 const TABLE: [u32; 256] = {

@@ -22,7 +22,7 @@ use super::triggers::{CaptureJob, WatchedTraffic};
 use crate::util::event::{EventLevel, EventLog};
 use crate::util::packet_socket;
 
-/// The delay until a command is noticed. Users do not notice 20 ms.
+/// The longest delay until a command is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 /// Packets read between two checks for commands.
 /// At a million packets a second, about a millisecond.

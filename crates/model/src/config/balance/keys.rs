@@ -126,8 +126,8 @@ static BALANCE_TABLE: TableSchema = TableSchema {
             DefaultValue::count(16_381),
             "`maglev`, `bounded-hash`: the table's size, a prime.",
         ),
-        // Below 101 percent no server could be above the mean. A quarter more moves few clients and leaves little
-        // imbalance.
+        // Below 101 percent no server could be above the mean. A quarter more is the least that HAProxy's manual calls
+        // reasonable (`hash-balance-factor`).
         KeySchema::new(
             "load-factor",
             ValueKind::count(101, 1_000),

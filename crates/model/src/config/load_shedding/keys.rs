@@ -22,7 +22,7 @@ static SHED_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(50),
             "The longest wait that is still good.",
         ),
-        // Long enough for a burst to pass, and users hardly notice it.
+        // Long enough for a burst to pass.
         KeySchema::new(
             "interval",
             ValueKind::time(10, 600_000),

@@ -51,7 +51,7 @@ static EJECT_TABLE: TableSchema = TableSchema {
             DefaultValue::millis(1_000),
             "What is looked back on.",
         ),
-        // Five seconds outlast a restart of the server's process.
+        // Five seconds are time for a restart of the server's process.
         KeySchema::new(
             "time",
             ValueKind::time(100, 86_400_000),

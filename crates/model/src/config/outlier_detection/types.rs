@@ -38,7 +38,8 @@ impl Default for OutlierDetectionConfig {
             // A second finds a failing server quickly. A longer interval would need fewer requests for the same
             // `volume`.
             interval: Duration::from_secs(1),
-            // Five seconds outlast a restart of the server's process; doubling keeps a lasting fault out for longer.
+            // Five seconds are time for a restart of the server's process; doubling keeps a lasting fault out for
+            // longer.
             time: Duration::from_secs(5),
             // Five minutes, as Envoy's max_ejection_time: a repaired server is back within them.
             most: Duration::from_secs(300),

@@ -247,7 +247,7 @@ static SOURCE_TABLE: TableSchema = TableSchema {
     keys: &[CONNECTIONS, SYN_RATE, RST_RATE, BANDWIDTH],
 };
 
-/// Here and below, 100 million exceeds what one machine holds or forwards in a second; 0 is what `deny` is for.
+/// Here and below, 100 million is a bound against mistakes; 0 is what `deny` is for.
 const CONNECTIONS: KeySchema = KeySchema::new(
     "connections",
     ValueKind::count_or_keyword(1, 100_000_000, "off"),
