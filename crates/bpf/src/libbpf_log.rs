@@ -7,7 +7,7 @@ use std::sync::Once;
 use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 
 /// The longest part of a log that is stored: its end contains the verifier's reason.
-/// The verifier's last lines name the instruction and the reason; 64 KiB hold some thousand lines.
+/// The verifier's last lines name the instruction and the reason.
 const MAX_LOG_BYTES: usize = 1 << 16;
 
 thread_local! {

@@ -4,7 +4,7 @@ use crate::ber;
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a reply at most.
-/// A bind response has some dozen bytes, and a diagnostic message.
+/// Far above a bind response with a diagnostic message; a broken server must not fill the memory.
 const ANSWER_BYTES: usize = 16 * 1_024;
 /// Tags of BER: SEQUENCE (X.690), BindRequest and BindResponse (RFC 4511 §4.2).
 const SEQUENCE: u8 = 0x30;

@@ -4,7 +4,7 @@
 /// Far above the 512 bytes of RFC 5321 §4.5.3.1.5; a server without line ends must not fill the memory.
 const LINE_BYTES: usize = 4_096;
 /// Bytes of the whole dialogue at most.
-/// A greeting of many lines and the answers have a few kilobytes.
+/// Sixteen lines of the longest kind.
 const TALK_BYTES: usize = 64 * 1_024;
 
 /// Received bytes of an incomplete line.

@@ -5,7 +5,7 @@
 use crate::dialogue::{DialogueStep, ProbeDialogue, printable_text};
 
 /// Bytes of a packet at most.
-/// A greeting has about 100 bytes, an error below 600.
+/// Far above the message of an error, at most 512 bytes (MYSQL_ERRMSG_SIZE).
 const PACKET_BYTES: usize = 4_096;
 /// CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41 and CLIENT_SECURE_CONNECTION of MySQL's protocol.
 const CAPABILITIES: u32 = 0x1 | 0x200 | 0x8000;

@@ -13,7 +13,7 @@ const WILL: u8 = 251;
 const SB: u8 = 250;
 const SE: u8 = 240;
 /// Bytes of text that are stored at most.
-/// A banner and a prompt have a few hundred bytes.
+/// Far above a banner and a prompt; a server that never stops must not fill the memory.
 const TEXT_BYTES: usize = 16 * 1_024;
 /// Options that are refused at most; a server that sends more is no Telnet server.
 const OPTIONS: u32 = 256;

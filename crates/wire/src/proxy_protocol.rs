@@ -14,7 +14,7 @@ pub use header::{
     ProxiedAddresses, ProxyHeaderError, ProxyHeaderResult, ProxyProtocolHeader, ProxyVersion,
 };
 
-/// Longest accepted header in bytes. Version 1 allows 107; no known sender exceeds this in version 2.
+/// Longest accepted header in bytes. Version 1 allows 107; in version 2 the bound limits the type-length-values.
 pub const LONGEST: usize = binary::LONGEST;
 
 /// Parses the header at the start of `bytes`, or returns the minimum number of missing bytes.

@@ -39,7 +39,7 @@ const SETTINGS: [&str; 18] = [
     "net/ipv4/conf/all/rp_filter",
 ];
 /// Bytes of one file.
-/// Files of /proc and /sys that are collected have a few kilobytes.
+/// Far above the files of /proc and /sys that are collected.
 const MOST: u64 = 256 * 1_024;
 
 /// Reads all of them; missing ones are noted.

@@ -21,7 +21,7 @@ const ROUNDS: usize = 2;
 const RESOLVERS: usize = 3;
 /// The size of a datagram buffer. Servers send at most 512 bytes unless a query announces more (RFC 1035 §4.2.1).
 const DATAGRAM: usize = 4096;
-/// The most bytes read from `resolv.conf`, which has a few hundred bytes.
+/// The most bytes read from `resolv.conf`.
 const CONF_BYTES: u64 = 64 * 1024;
 
 /// Queries a source's name; the first answer of any resolver counts.

@@ -92,7 +92,7 @@ impl DownstreamTls {
             CertificateResolver::new(from.identities, from.config.unknown_name)
                 .with_challenges(from.challenge_identities),
         ));
-        // Clients usually list the strongest cipher first, although a cheaper one is sufficient for most of them.
+        // A client's order does not consider what a cipher costs here.
         config.ignore_client_order = true;
         // Only tickets: sessions can then be resumed at every worker, and cost no memory here.
         config.session_storage = Arc::new(NoServerSessionStorage {});

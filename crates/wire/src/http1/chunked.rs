@@ -18,7 +18,7 @@ const EXTENSION_BYTES: u32 = 256;
 /// Most bytes of extensions in one body: many tiny chunks with long extensions cost more than the data they carry.
 const EXTENSIONS_BYTES: u32 = 16 << 10;
 /// Most bytes of all trailer lines together.
-/// Trailers carry checksums and states: some hundred bytes.
+/// Trailers carry checksums and states, which are short.
 const TRAILER_BYTES: usize = 8 << 10;
 const TRAILER_LINES: u8 = 64;
 

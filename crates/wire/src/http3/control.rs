@@ -7,8 +7,8 @@ use super::error::{Http3Error, code};
 use super::frames::{FrameHeaderReader, is_http2_frame_type, kind};
 use super::varint;
 
-/// Longest control frame that is buffered, in bytes; settings are a few numbers.
-/// Settings have below 100 bytes; the bound stops a frame that claims gigabytes.
+/// Longest control frame that is buffered, in bytes. 64 settings of two numbers of eight bytes fit; the bound stops a
+/// frame that claims gigabytes.
 const MAX_BUFFERED: u64 = 1024;
 
 /// The instruction that sets the capacity of the dynamic table to 0 (RFC 9204 §4.3.1).
