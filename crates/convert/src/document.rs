@@ -2,6 +2,8 @@
 //!
 //! This module knows TOML syntax and no configuration keys. `validation` removes invalid entries afterwards.
 
+use std::collections::BTreeSet;
+
 use crate::shorten::shorten;
 use crate::source::SourcePlace;
 
@@ -15,6 +17,8 @@ pub struct Document {
     pub tables: Vec<TomlTable>,
     /// The number of tables dropped because of the limit.
     pub dropped: usize,
+    /// Paths of services of which a rule was dropped.
+    pub incomplete: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -153,9 +157,23 @@ impl Document {
     pub fn push(&mut self, table: TomlTable) {
         if self.tables.len() < TABLES {
             self.tables.push(table);
-        } else {
-            self.dropped += 1;
+            return;
         }
+        self.dropped += 1;
+        // A service that lost a rule may have lost a refusal.
+        if let Some(owner) = table.path.strip_suffix(".rule") {
+            self.incomplete.insert(owner.to_owned());
+        }
+    }
+
+    /// Removes the services of which a rule was dropped.
+    pub fn remove_incomplete(&mut self) {
+        let incomplete = std::mem::take(&mut self.incomplete);
+        self.tables.retain(|table| {
+            let mut parts = table.path.match_indices('.').map(|(at, _)| at);
+            let end = parts.nth(1).unwrap_or(table.path.len());
+            !incomplete.contains(&table.path[..end])
+        });
     }
 
     /// The table of this path. Elements of an array of tables are not searched.

@@ -2,12 +2,13 @@
 //!
 //! The crate returns only configurations that Steelyard's own parser accepts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::config::{ConfigFinding, load};
 
 use crate::document::{Document, LineContent, TomlValue};
 use crate::notes::ConversionNotes;
+use crate::rule_fallback::{RuleFallback, is_refusal};
 use crate::source::SourcePlace;
 
 /// The limit of removal rounds. A removal may invalidate other entries.
@@ -19,6 +20,7 @@ pub fn validate(document: &mut Document, notes: &mut ConversionNotes) -> Option<
         let reason =
             format!("{} objects and rules are more than one conversion carries", document.dropped);
         notes.left_out(SourcePlace::NONE, "the rest of the file", &reason, "split the file");
+        document.remove_incomplete();
     }
     for _ in 0..ROUNDS {
         let (text, slots) = document.render(notes.file());
@@ -64,11 +66,15 @@ struct RemovedItems {
     tables: BTreeSet<usize>,
     entries: BTreeSet<(usize, usize)>,
     items: BTreeSet<(usize, usize, usize)>,
+    fallbacks: BTreeMap<usize, RuleFallback>,
 }
 
 impl RemovedItems {
     fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.entries.is_empty() && self.items.is_empty()
+        self.tables.is_empty()
+            && self.entries.is_empty()
+            && self.items.is_empty()
+            && self.fallbacks.is_empty()
     }
 
     fn mark_removed(
@@ -80,11 +86,23 @@ impl RemovedItems {
     ) {
         let (at, source, new) = match slot {
             LineContent::Fixed => return,
-            LineContent::Table(at) => (at, document.tables[at].source, self.tables.insert(at)),
+            LineContent::Table(at) => {
+                let new = match RuleFallback::for_table(&document.tables[at]) {
+                    Some(fallback) => self.fallbacks.insert(at, fallback).is_none(),
+                    // What refuses and cannot be written takes its service along: nothing may be open that was closed.
+                    None if is_refusal(&document.tables[at]) => {
+                        self.tables.insert(owning_table(document, at))
+                    }
+                    None => self.tables.insert(at),
+                };
+                (at, document.tables[at].source, new)
+            }
             LineContent::Entry(at, which) => {
                 let table = &document.tables[at];
                 let entry = &document.tables[at].entries[which];
-                let new = if entry.essential {
+                let new = if let Some(fallback) = RuleFallback::for_entry(table, which) {
+                    self.fallbacks.insert(at, fallback).is_none()
+                } else if entry.essential {
                     // Without a required key, the service or pool that owns the table is removed.
                     self.tables.insert(owning_table(document, at))
                 } else if table.atomic {
@@ -120,6 +138,9 @@ impl RemovedItems {
     }
 
     fn remove_marked(&self, document: &mut Document) {
+        for (at, fallback) in &self.fallbacks {
+            fallback.apply(&mut document.tables[*at]);
+        }
         // Removing a table also removes its subtables.
         let gone: Vec<String> = self
             .tables

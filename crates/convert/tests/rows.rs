@@ -282,3 +282,36 @@ fn no_word_of_a_real_server_or_a_shared_address_is_passed_over() {
         assert!(noted && converted.text.is_some(), "{text}: {:?}", converted.notes);
     }
 }
+
+/// Refusals stay where a part of their rule cannot be written, or its whole condition.
+#[test]
+fn what_refuses_is_never_taken_out() {
+    let nginx = |inner: &str| format!("http {{ server {{ listen 127.0.0.1:80; {inner} }} }}");
+    let to = "proxy_pass http://10.0.0.1;";
+    for (text, refusals) in [
+        (nginx(&format!("auth_basic x; location /a {{ {to} }} location / {{ {to} }}")), 2),
+        (nginx(&format!("add_header \"X Y\" z; location /a {{ deny all; {to} }}")), 1),
+        (nginx(&format!("add_header Content-Length 1; location /a {{ deny all; {to} }}")), 1),
+        (nginx(&format!("location ~ (?=a) {{ deny all; {to} }} location / {{ {to} }}")), 1),
+        (nginx(&format!("location /a {{ return 700; }} location / {{ {to} }}")), 1),
+    ] {
+        let converted = convert(&text, "x", Dialect::Nginx);
+        let written = converted.text.unwrap();
+        let found =
+            written.matches("deny = true").count() + written.matches("answer = 401").count();
+        assert!(found >= refusals && converted.left_out > 0, "{text}\n{written}");
+    }
+}
+
+/// A service with more rules than one conversion carries is not written without the last of them.
+#[test]
+fn a_service_that_lost_a_rule_is_not_written() {
+    let one = |at: usize| format!(" http-request deny if {{ path /{at} }}\n");
+    let rules: String = (0..25_000).map(one).collect();
+    let text = format!(
+        "frontend f\n mode http\n bind 127.0.0.1:80\n{rules} default_backend b\n\
+         backend b\n mode http\n server s 10.0.0.1:80\n"
+    );
+    let written = convert(&text, "x", Dialect::Haproxy).text.unwrap_or_default();
+    assert!(!written.contains("[service.f]"), "{} bytes", written.len());
+}

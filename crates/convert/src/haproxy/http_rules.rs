@@ -2,6 +2,7 @@
 //! on every request.
 
 use crate::condition::RuleCondition;
+use crate::header_field::check_field;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::source::SourcePlace;
 use crate::value;
@@ -235,22 +236,28 @@ impl ProxyRules {
         let text = action.get(2..).unwrap_or(&[]).join(" ");
         let lower = name.to_ascii_lowercase();
         let sets = (line.word(0), word(0)) == ("http-request", "set-header");
-        let constant = |tls: bool| matches!(when.clone().simplify(tls), RuleCondition::Is(_));
-        if lower == "x-forwarded-proto" && sets && constant(true) && constant(false) {
+        if lower != "host" {
+            check_field(&format!("{name}:"))?;
+        }
+        // `https` over TLS and `http` without it is what `{scheme}` says.
+        let holds = |tls: bool| when.clone().simplify(tls);
+        let over_tls = holds(true);
+        let plain = holds(false);
+        let says_scheme = match text.as_str() {
+            "https" => over_tls == RuleCondition::Is(true) && plain == RuleCondition::Is(false),
+            "http" => over_tls == RuleCondition::Is(false) && plain == RuleCondition::Is(true),
+            _ => false,
+        };
+        if lower == "x-forwarded-proto" && sets && says_scheme {
             let field = format!("{name}: {{scheme}}");
-            if when.clone().simplify(false) != when.clone().simplify(true)
-                && !self.fields.set.contains(&field)
-            {
+            if !self.fields.set.contains(&field) {
                 let reason = "it says what the client used, on listeners with TLS and without";
                 notes.changed(line.source, &line.text(), reason, "");
                 self.fields.set.push(field);
-                return Ok(());
             }
-            if self.fields.set.contains(&field) {
-                return Ok(());
-            }
+            return Ok(());
         }
-        if when.simplify(false) != RuleCondition::Is(true) {
+        if over_tls != RuleCondition::Is(true) || plain != RuleCondition::Is(true) {
             // Servers believe this field, so that what clients send under its name must not reach them.
             if sets && lower != "host" {
                 self.fields.remove.push(name.to_owned());
@@ -261,8 +268,13 @@ impl ProxyRules {
             ));
         }
         let of_request = line.word(0) == "http-request";
-        let text = match log_format::variables(&text).filter(|_| of_request || !text.contains('%'))
-        {
+        let written = match (of_request, word(0)) {
+            (false, _) if text.contains('%') => None,
+            // A field in place of the server's is written as it stands, without variables.
+            (false, "set-header") => Some(text),
+            _ => log_format::variables(&text),
+        };
+        let text = match written {
             Some(text) => text,
             None => {
                 let mut reason = "a field's value cannot be made of these variables".to_owned();
@@ -278,6 +290,9 @@ impl ProxyRules {
             }
         };
         let field = format!("{name}: {text}");
+        if lower != "host" || !of_request {
+            check_field(&field)?;
+        }
         let fields = &mut self.fields;
         match (line.word(0), word(0)) {
             ("http-request", "set-header") if lower == "host" => fields.host = Some(text),

@@ -1,5 +1,6 @@
 //! Header fields that a location changes in requests and responses.
 
+use crate::header_field::check_field;
 use crate::notes::ConversionNotes;
 use crate::value;
 
@@ -18,10 +19,6 @@ struct FieldChanges {
     response_add: Vec<String>,
     answer_remove: Vec<String>,
 }
-
-/// Fields of framing and of connections, which no rule writes.
-const OWN_FIELDS: [&str; 6] =
-    ["content-length", "transfer-encoding", "te", "trailer", "keep-alive", "proxy-connection"];
 
 /// Keys of `rewrite`. `host`: what `proxy_pass` names.
 pub fn fields(
@@ -58,7 +55,12 @@ pub fn added_fields(
     for one in scope.all("add_header") {
         match field_value(one.word(1), place.tls, place.name) {
             Ok(text) => {
-                let mut pairs = vec![("field", value::quote(&format!("{}: {text}", one.word(0))))];
+                let field = format!("{}: {text}", one.word(0));
+                if let Err(why) = check_field(&field) {
+                    notes.left_out_because(one.source, &one.text(), &why);
+                    continue;
+                }
+                let mut pairs = vec![("field", value::quote(&field))];
                 if one.word(2) != "always" {
                     pairs.push(("statuses", USUAL_STATUSES.to_owned()));
                 }
@@ -92,14 +94,13 @@ impl FieldChanges {
                 notes.not_needed(one.source, &one.text(), reason);
                 continue;
             }
+            if !is_host && let Err(why) = check_field(&format!("{name}: {text}")) {
+                notes.left_out_because(one.source, &one.text(), &why);
+                continue;
+            }
             if text.is_empty() {
                 self.remove.push(name.to_owned());
                 one.mark_converted();
-                continue;
-            }
-            if OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-                let reason = "this field says how a message is framed, and is the balancer's own";
-                notes.left_out(one.source, &one.text(), reason, "");
                 continue;
             }
             match field_value(text, place.tls, place.name) {
@@ -131,6 +132,10 @@ impl FieldChanges {
     ) {
         self.response_add = added_fields(scope, place, notes);
         for one in scope.all("proxy_hide_header") {
+            if let Err(why) = check_field(&format!("{}:", one.word(0))) {
+                notes.left_out_because(one.source, &one.text(), &why);
+                continue;
+            }
             self.answer_remove.push(one.word(0).to_owned());
             one.mark_converted();
         }

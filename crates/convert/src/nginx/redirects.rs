@@ -27,7 +27,10 @@ pub fn location_rewrites(
                 entries.extend(default_rewrite(target, prefix, place));
                 one.mark_converted();
             }
-            (from, to) if !from.starts_with('~') && !from.contains('$') && !to.contains('$') => {
+            (from, to)
+                if !from.starts_with('~')
+                    && [from, to].iter().all(|text| !text.contains(['$', '{', '}'])) =>
+            {
                 entries.push(entry(from, &absolute(to, place)));
                 one.mark_converted();
             }
@@ -79,7 +82,8 @@ pub fn cookie_rewrites(
     {
         let mut entries = Vec::new();
         for one in scope.all(name) {
-            let plain = |text: &str| !text.starts_with('~') && !text.contains('$');
+            let plain =
+                |text: &str| !text.starts_with('~') && !text.contains(['$', '{', '}', ' ', '"']);
             match (one.word(0), one.word(1)) {
                 ("off", _) => one.mark_converted(),
                 (from, to) if plain(from) && plain(to) && !to.contains(';') => {

@@ -2,7 +2,9 @@
 
 use crate::condition::RuleCondition;
 use crate::document::{Document, TomlTable};
+use crate::names::UniqueNames;
 use crate::source::SourcePlace;
+use crate::value;
 
 #[derive(Clone, Debug)]
 pub struct NginxRule {
@@ -33,6 +35,7 @@ impl NginxRule {
 
 /// Writes the rules in order, except those that never match.
 pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Document) {
+    let mut names = UniqueNames::default();
     for rule in rules {
         let when = rule.when.simplify(tls);
         if when == RuleCondition::Is(false) {
@@ -45,6 +48,11 @@ pub fn write(service: &str, rules: Vec<NginxRule>, tls: bool, document: &mut Doc
             table.set("when", when, SourcePlace::NONE);
         }
         for (key, value) in rule.keys {
+            // A refusal that several locations inherit stands in the service once for each.
+            let value = match key {
+                "name" => value::quote(&names.unique_name(value.trim_matches('"'))),
+                _ => value,
+            };
             table.set(key, value, SourcePlace::NONE);
         }
         document.push(table);

@@ -168,6 +168,14 @@ const HAPROXY_FIELDS: &[ConversionCase] = &[
         "{ name = \"X-Client\", mode = \"if-absent\", except = [\"127.0.0.0/8\"] }",
         false,
     ),
+    (
+        "http-request set-header X-Forwarded-Proto https if !{ ssl_fc }",
+        "remove = \"X-Forwarded-Proto\"",
+        true,
+    ),
+    ("http-request set-header Content-Length 5", "pool = \"b\"", true),
+    ("http-response set-header X-J \"{a} b\"", "answer-set = \"X-J: {a} b\"", false),
+    ("http-response add-header X-J \"{a} b\"", "response-add = \"X-J: {{a} b\"", false),
     ("option forwardfor sometimes", "mode = \"add\"", true),
     ("bind 127.0.0.1:82 ssl crt /c.pem strict-sni", "unknown-name = \"require\"", false),
 ];

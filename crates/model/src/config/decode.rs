@@ -13,6 +13,8 @@ mod punycode;
 pub mod scalar;
 mod text_format;
 
+pub use text_format::is_writable_field;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -344,7 +344,7 @@ fn check_variables(text: &str, value: &str) -> Result<bool, FindingDetails> {
 const RESERVED_FIELDS: [&str; 4] = ["host", "connection", "content-length", "transfer-encoding"];
 
 /// Whether a configuration may write the field, and the field contains no line end.
-fn is_writable_field(text: &str) -> bool {
+pub fn is_writable_field(text: &str) -> bool {
     let Some((name, value)) = text.split_once(':') else { return false };
     let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
     (1..=64).contains(&name.len())
