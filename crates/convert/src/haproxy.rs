@@ -12,6 +12,7 @@ mod fetch;
 mod forwarded;
 mod frontend;
 mod frontend_rule;
+mod header_edits;
 mod health_check;
 mod http_rules;
 mod lex;

@@ -1,16 +1,14 @@
-//! HAProxy's request rules before the choice of a backend: denials, redirects, fixed responses, and header fields set
-//! on every request.
+//! HAProxy's request rules before the choice of a backend: denials, redirects and fixed responses.
 
 use crate::condition::RuleCondition;
-use crate::header_field::check_field;
 use crate::notes::{ConversionNotes, UnsupportedReason};
 use crate::source::SourcePlace;
 use crate::value;
 
 use super::acl::AclTable;
 use super::directives;
+use super::header_edits::HeaderEdits;
 use super::lex::ConfigLine;
-use super::log_format;
 use super::pools::BackendPools;
 
 const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
@@ -29,41 +27,6 @@ pub struct FinalRule {
     pub value: String,
     pub source: SourcePlace,
     pub text: String,
-}
-
-/// Header edits that apply to every request or response.
-#[derive(Clone, Debug, Default)]
-pub struct HeaderEdits {
-    /// The Host field of requests to servers.
-    host: Option<String>,
-    set: Vec<String>,
-    add: Vec<String>,
-    remove: Vec<String>,
-    response_set: Vec<String>,
-    response_add: Vec<String>,
-    response_remove: Vec<String>,
-}
-
-impl HeaderEdits {
-    /// The value of `rewrite`, with the edits of `before` first. `None` if there are no edits.
-    pub fn to_rewrite(&self, before: &HeaderEdits) -> Option<String> {
-        let both = |a: &[String], b: &[String]| [a, b].concat();
-        let host = self.host.as_ref().or(before.host.as_ref());
-        let mut pairs: Vec<(&str, String)> =
-            host.map(|host| ("host", value::quote(host))).into_iter().collect();
-        let lists = [
-            ("set", both(&before.set, &self.set)),
-            ("add", both(&before.add, &self.add)),
-            ("remove", both(&before.remove, &self.remove)),
-            ("answer-set", both(&before.response_set, &self.response_set)),
-            ("response-add", both(&before.response_add, &self.response_add)),
-            ("answer-remove", both(&before.response_remove, &self.response_remove)),
-        ]
-        .into_iter()
-        .filter(|(_, list)| !list.is_empty());
-        pairs.extend(lists.map(|(key, list)| (key, value::quote_all(&list))));
-        (!pairs.is_empty()).then(|| value::table(&pairs))
-    }
 }
 
 /// The converted rules of a proxy.
@@ -181,7 +144,7 @@ impl ProxyRules {
                 }
             }
             ("http-request" | "http-response", "set-header" | "add-header" | "del-header") => {
-                self.field(line, action, when()?, notes)?;
+                self.fields.edit(line, action, when()?, notes)?;
                 line.mark_converted();
             }
             (word, _) => directives::note_directive(word, line, notes),
@@ -222,88 +185,6 @@ impl ProxyRules {
             source: line.source,
             text: line.text(),
         });
-    }
-
-    fn field(
-        &mut self,
-        line: &ConfigLine,
-        action: &[String],
-        when: RuleCondition,
-        notes: &mut ConversionNotes,
-    ) -> Result<(), UnsupportedReason> {
-        let word = |at: usize| action.get(at).map_or("", String::as_str);
-        let name = word(1);
-        let text = action.get(2..).unwrap_or(&[]).join(" ");
-        let lower = name.to_ascii_lowercase();
-        let sets = (line.word(0), word(0)) == ("http-request", "set-header");
-        if lower != "host" {
-            check_field(&format!("{name}:"))?;
-        }
-        // `https` over TLS and `http` without it is what `{scheme}` says.
-        let holds = |tls: bool| when.clone().simplify(tls);
-        let over_tls = holds(true);
-        let plain = holds(false);
-        let says_scheme = match text.as_str() {
-            "https" => over_tls == RuleCondition::Is(true) && plain == RuleCondition::Is(false),
-            "http" => over_tls == RuleCondition::Is(false) && plain == RuleCondition::Is(true),
-            _ => false,
-        };
-        if lower == "x-forwarded-proto" && sets && says_scheme {
-            let field = format!("{name}: {{scheme}}");
-            if !self.fields.set.contains(&field) {
-                let reason = "it says what the client used, on listeners with TLS and without";
-                notes.changed(line.source, &line.text(), reason, "");
-                self.fields.set.push(field);
-            }
-            return Ok(());
-        }
-        if over_tls != RuleCondition::Is(true) || plain != RuleCondition::Is(true) {
-            // Servers believe this field, so that what clients send under its name must not reach them.
-            if sets && lower != "host" {
-                self.fields.remove.push(name.to_owned());
-            }
-            return Err(UnsupportedReason::new(
-                "fields are changed by the rule that chooses the pool",
-                "`rewrite` in that rule",
-            ));
-        }
-        let of_request = line.word(0) == "http-request";
-        let written = match (of_request, word(0)) {
-            (false, _) if text.contains('%') => None,
-            // A field in place of the server's is written as it stands, without variables.
-            (false, "set-header") => Some(text),
-            _ => log_format::variables(&text),
-        };
-        let text = match written {
-            Some(text) => text,
-            None => {
-                let mut reason = "a field's value cannot be made of these variables".to_owned();
-                // Servers believe this field: what clients send under its name must not take its place.
-                if (of_request, word(0)) == (true, "set-header") && lower != "host" {
-                    self.fields.remove.push(name.to_owned());
-                    reason.push_str("; what clients send under its name is removed");
-                }
-                return Err(UnsupportedReason::new(
-                    reason,
-                    "`rewrite.set` with {client}, {port}, {sni}, {header.NAME}",
-                ));
-            }
-        };
-        let field = format!("{name}: {text}");
-        if lower != "host" || !of_request {
-            check_field(&field)?;
-        }
-        let fields = &mut self.fields;
-        match (line.word(0), word(0)) {
-            ("http-request", "set-header") if lower == "host" => fields.host = Some(text),
-            ("http-request", "set-header") => fields.set.push(field),
-            ("http-request", "add-header") => fields.add.push(field),
-            ("http-request", _) => fields.remove.push(name.to_owned()),
-            (_, "set-header") => fields.response_set.push(field),
-            (_, "del-header") => fields.response_remove.push(name.to_owned()),
-            _ => fields.response_add.push(field),
-        }
-        Ok(())
     }
 }
 
