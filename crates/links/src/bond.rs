@@ -2,6 +2,22 @@
 
 use crate::advice::{FindingSeverity, LinkFinding};
 
+/// The state of a bond's link aggregation by LACP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LacpState {
+    /// The number of links in the aggregate.
+    pub ports: usize,
+    /// A switch answers at the far end.
+    pub has_partner: bool,
+}
+
+/// An interface that belongs to a bond.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BondMember {
+    pub interface: String,
+    pub up: bool,
+}
+
 /// A bond of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelBond {
@@ -10,17 +26,16 @@ pub struct KernelBond {
     pub mode: String,
     /// How a flow's link is chosen.
     pub hash: Option<String>,
-    /// LACP: the number of links in the aggregate, and whether there is a partner.
-    pub lacp: Option<(usize, bool)>,
-    /// The links, and whether each is up.
-    pub links: Vec<(String, bool)>,
+    /// `None`: the mode is without LACP.
+    pub lacp: Option<LacpState>,
+    pub links: Vec<BondMember>,
 }
 
 /// Parses a file of /proc/net/bonding.
 pub fn read(name: &str, text: &str) -> KernelBond {
     let mut bond = KernelBond { name: name.to_owned(), ..KernelBond::default() };
     let mut ports = 0;
-    let mut partner = false;
+    let mut has_partner = false;
     for line in text.lines() {
         let Some((key, value)) = line.trim().split_once(':') else { continue };
         let value = value.trim();
@@ -30,18 +45,20 @@ pub fn read(name: &str, text: &str) -> KernelBond {
                 bond.hash = value.split(' ').next().map(ToOwned::to_owned);
             }
             "Number of ports" => ports = value.parse().unwrap_or(0),
-            "Partner Mac Address" => partner = value != "00:00:00:00:00:00",
-            "Slave Interface" => bond.links.push((value.to_owned(), false)),
+            "Partner Mac Address" => has_partner = value != "00:00:00:00:00:00",
+            "Slave Interface" => {
+                bond.links.push(BondMember { interface: value.to_owned(), up: false });
+            }
             "MII Status" => {
                 // The first `MII Status` belongs to the bond itself.
                 if let Some(last) = bond.links.last_mut() {
-                    last.1 = value == "up";
+                    last.up = value == "up";
                 }
             }
             _ => {}
         }
     }
-    bond.lacp = bond.mode.contains("802.3ad").then_some((ports, partner));
+    bond.lacp = bond.mode.contains("802.3ad").then_some(LacpState { ports, has_partner });
     bond
 }
 
@@ -56,8 +73,12 @@ pub fn findings(bond: &KernelBond) -> Vec<LinkFinding> {
         commands,
     };
     let mut out = Vec::new();
-    let down: Vec<&str> =
-        bond.links.iter().filter(|(_, up)| !up).map(|(name, _)| name.as_str()).collect();
+    let down: Vec<&str> = bond
+        .links
+        .iter()
+        .filter(|member| !member.up)
+        .map(|member| member.interface.as_str())
+        .collect();
     if !down.is_empty() {
         let found = format!("{} down", down.join(", "));
         out.push(say(
@@ -68,13 +89,13 @@ pub fn findings(bond: &KernelBond) -> Vec<LinkFinding> {
         ));
     }
     match bond.lacp {
-        Some((_, false)) => out.push(say(
+        Some(LacpState { has_partner: false, .. }) => out.push(say(
             FindingSeverity::Problem,
             "no switch answers by LACP".to_owned(),
             "only one link is used: set the switch's ports up for LACP (802.3ad), or use a bundle",
             Vec::new(),
         )),
-        Some((ports, true)) if ports < bond.links.len() - down.len() => out.push(say(
+        Some(LacpState { ports, .. }) if ports < bond.links.len() - down.len() => out.push(say(
             FindingSeverity::Problem,
             format!("{ports} of {} links are in use", bond.links.len()),
             "the switch takes the others for something else: all must lead to one switch, or one stack",
@@ -150,9 +171,10 @@ mod tests {
         let partner = "02:00:00:00:00:09";
         let good = text(AD, &lacp(2, partner), BOTH);
         let bond = read("bond0", &good);
-        assert_eq!(bond.lacp, Some((2, true)));
+        assert_eq!(bond.lacp, Some(LacpState { ports: 2, has_partner: true }));
         assert_eq!(bond.hash.as_deref(), Some("layer3+4"));
-        assert_eq!(bond.links, [("eth1".to_owned(), true), ("eth2".to_owned(), true)]);
+        let up = |name: &str| BondMember { interface: name.to_owned(), up: true };
+        assert_eq!(bond.links, [up("eth1"), up("eth2")]);
         assert_eq!(wrong(&good), [] as [String; 0]);
         let alone = text(AD, &lacp(1, "00:00:00:00:00:00"), BOTH);
         assert_eq!(wrong(&alone), ["no switch answers by LACP"]);

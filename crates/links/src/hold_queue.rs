@@ -13,9 +13,16 @@ pub const PACKETS: usize = 65_536;
 /// Bytes held at most: 10 Gbit/s for 50 ms.
 pub const BYTES: usize = 64 << 20;
 
+/// A packet that waits until it is due.
+#[derive(Debug)]
+struct HeldPacket {
+    due: MonotonicTime,
+    packet: Vec<u8>,
+}
+
 #[derive(Debug)]
 pub struct HoldQueue {
-    queues: Vec<VecDeque<(MonotonicTime, Vec<u8>)>>,
+    queues: Vec<VecDeque<HeldPacket>>,
     packets: usize,
     bytes: usize,
 }
@@ -40,25 +47,24 @@ impl HoldQueue {
     ) -> Result<(), Vec<u8>> {
         let full = self.packets >= PACKETS || self.bytes + packet.len() > BYTES;
         let Some(row) = self.queues.get_mut(link).filter(|_| !full) else { return Err(packet) };
-        let due = row.back().map_or(MonotonicTime(0), |(last, _)| *last).max(now + hold);
+        let due = row.back().map_or(MonotonicTime(0), |last| last.due).max(now + hold);
         self.packets += 1;
         self.bytes += packet.len();
-        row.push_back((due, packet));
+        row.push_back(HeldPacket { due, packet });
         Ok(())
     }
 
     /// The next packet that is due, the earliest first.
     pub fn take_due(&mut self, now: MonotonicTime) -> Option<Vec<u8>> {
-        let due = |row: &VecDeque<(MonotonicTime, Vec<u8>)>| row.front().map(|(due, _)| *due);
         let (due, row) = self
             .queues
             .iter_mut()
-            .filter_map(|row| Some((due(row)?, row)))
+            .filter_map(|row| Some((row.front()?.due, row)))
             .min_by_key(|one| one.0)?;
         if due > now {
             return None;
         }
-        let (_, packet) = row.pop_front()?;
+        let HeldPacket { packet, .. } = row.pop_front()?;
         self.packets -= 1;
         self.bytes -= packet.len();
         Some(packet)
@@ -66,7 +72,7 @@ impl HoldQueue {
 
     /// When the next packet is due.
     pub fn next_due(&self) -> Option<MonotonicTime> {
-        self.queues.iter().filter_map(|row| row.front()).map(|(due, _)| *due).min()
+        self.queues.iter().filter_map(|row| row.front()).map(|held| held.due).min()
     }
 
     pub fn packets(&self) -> usize {

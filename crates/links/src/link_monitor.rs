@@ -36,6 +36,13 @@ pub enum LinkChange {
     RemoteDown,
 }
 
+/// A probe whose reply is awaited.
+#[derive(Clone, Copy, Debug)]
+struct SentProbe {
+    number: u16,
+    sent_at: MonotonicTime,
+}
+
 /// A link and its recent probes.
 #[derive(Clone, Debug)]
 pub struct LinkMonitor {
@@ -45,7 +52,7 @@ pub struct LinkMonitor {
     successes: u8,
     failures: u8,
     number: u16,
-    pending: VecDeque<(u16, MonotonicTime)>,
+    pending: VecDeque<SentProbe>,
     round_trips: VecDeque<Duration>,
     recent_results: VecDeque<bool>,
     next_probe: MonotonicTime,
@@ -121,15 +128,14 @@ impl LinkMonitor {
         self.next_probe = now + probe.every;
         self.number = self.number.wrapping_add(1);
         self.probes_sent += 1;
-        self.pending.push_back((self.number, now));
+        self.pending.push_back(SentProbe { number: self.number, sent_at: now });
         Some(self.number)
     }
 
     /// A reply arrived. Returns the change. Late and unknown replies do not count.
     pub fn receive_reply(&mut self, number: u16, now: MonotonicTime) -> Option<LinkChange> {
-        let at = self.pending.iter().position(|(pending_number, _)| *pending_number == number)?;
-        let (_, sent) = self.pending.remove(at)?;
-        let trip = now.since(sent);
+        let at = self.pending.iter().position(|probe| probe.number == number)?;
+        let trip = now.since(self.pending.remove(at)?.sent_at);
         if self.probe.as_ref().is_none_or(|probe| trip > probe.timeout) {
             return self.record_loss();
         }
@@ -151,7 +157,7 @@ impl LinkMonitor {
         let timeout = self.probe.as_ref()?.timeout;
         let mut changed = None;
         while self.pending.len() > PENDING
-            || self.pending.front().is_some_and(|(_, sent)| now.since(*sent) > timeout)
+            || self.pending.front().is_some_and(|probe| now.since(probe.sent_at) > timeout)
         {
             self.pending.pop_front();
             changed = self.record_loss().or(changed);

@@ -17,8 +17,10 @@ pub struct PacketKey {
     pub destination: IpAddr,
     /// The protocol above IP.
     pub protocol: u8,
-    /// Source and destination port; 0 for protocols without ports, and for fragments.
-    pub ports: (u16, u16),
+    /// 0 for protocols without ports, and for fragments.
+    pub source_port: u16,
+    /// 0 for protocols without ports, and for fragments.
+    pub destination_port: u16,
     /// The datagram's identification, for fragments.
     pub fragment: Option<u32>,
 }
@@ -26,12 +28,19 @@ pub struct PacketKey {
 /// How long the fragments of a datagram follow the first one.
 pub const FRAGMENT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The link that a flow or a datagram took last.
+#[derive(Clone, Copy, Debug)]
+struct TakenLink {
+    taken_at: MonotonicTime,
+    link: u8,
+}
+
 /// The state of all policies.
 #[derive(Debug, Default)]
 pub struct LinkSelector {
     turn: u64,
-    flowlets: HashMap<u16, (MonotonicTime, u8)>,
-    datagrams: HashMap<u64, (MonotonicTime, u8)>,
+    flowlets: HashMap<u16, TakenLink>,
+    datagrams: HashMap<u64, TakenLink>,
 }
 
 impl PacketKey {
@@ -52,10 +61,9 @@ impl PacketKey {
                 }
             }
         }
-        let (source, destination) = if self.fragment.is_some() { (0, 0) } else { self.ports };
-        let last =
-            u64::from(self.protocol) << 32 | u64::from(source) << 16 | u64::from(destination);
-        mix(hash, last)
+        let ports = u64::from(self.source_port) << 16 | u64::from(self.destination_port);
+        let ports = if self.fragment.is_some() { 0 } else { ports };
+        mix(hash, u64::from(self.protocol) << 32 | ports)
     }
 }
 
@@ -86,7 +94,7 @@ impl LinkSelector {
                     self.next_turn(schedule)
                 }?;
                 if let Some(key) = datagram {
-                    self.datagrams.insert(key, (now, link));
+                    self.datagrams.insert(key, TakenLink { taken_at: now, link });
                 }
                 Some(link)
             }
@@ -99,8 +107,9 @@ impl LinkSelector {
         schedule: &LinkSchedule,
         now: MonotonicTime,
     ) -> Option<u8> {
-        let (at, link) = self.datagrams.get(&key)?;
-        (now.since(*at) < FRAGMENT_TIMEOUT && schedule.slots().contains(link)).then_some(*link)
+        let TakenLink { taken_at, link } = self.datagrams.get(&key)?;
+        (now.since(*taken_at) < FRAGMENT_TIMEOUT && schedule.slots().contains(link))
+            .then_some(*link)
     }
 
     fn follow_flowlet(
@@ -113,13 +122,14 @@ impl LinkSelector {
         // Flows that share an entry count as one flow.
         let entry = flow as u16;
         let current_link = self.flowlets.get(&entry).copied();
-        let current_link = current_link
-            .filter(|(last, link)| now.since(*last) < gap && schedule.slots().contains(link));
+        let current_link = current_link.filter(|taken| {
+            now.since(taken.taken_at) < gap && schedule.slots().contains(&taken.link)
+        });
         let link = match current_link {
-            Some((_, link)) => link,
+            Some(TakenLink { link, .. }) => link,
             None => self.next_turn(schedule)?,
         };
-        self.flowlets.insert(entry, (now, link));
+        self.flowlets.insert(entry, TakenLink { taken_at: now, link });
         Some(link)
     }
 
@@ -156,7 +166,8 @@ mod tests {
             source: [10, 0, 0, 1].into(),
             destination: [10, 0, 0, 2].into(),
             protocol: 6,
-            ports: (port, 80),
+            source_port: port,
+            destination_port: 80,
             fragment: None,
         }
     }

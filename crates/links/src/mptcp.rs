@@ -1,12 +1,17 @@
 //! Messages about Multipath TCP to and from the kernel: endpoints from which connections open subflows, limits, and the
 //! subflows of connections. Generic netlink (`linux/mptcp_pm.h`) and socket diagnosis (`linux/inet_diag.h`). Pure.
 
+pub mod state;
+
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::config::EndpointPurpose;
 
-use crate::netlink::{ACK, DUMP, attribute, message, nested, parse_attributes, text};
+use crate::netlink::{
+    ACK, DUMP, NetlinkAttribute, attribute, message, nested, parse_attributes, text,
+};
+use state::{MptcpLimits, OwnMptcpEndpoint};
 
 /// The numbers of our endpoints. Others use the lowest numbers, because the kernel counts from 1.
 pub const OURS: std::ops::Range<u8> = 232..248;
@@ -69,8 +74,8 @@ pub enum EndpointStep {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointPlan {
     pub steps: Vec<EndpointStep>,
-    /// Our endpoints after the steps, by number and address.
-    pub ours: Vec<(u8, IpAddr)>,
+    /// Our endpoints after the steps.
+    pub ours: Vec<OwnMptcpEndpoint>,
 }
 
 /// A subflow of a connection, or a connection as a whole.
@@ -98,6 +103,11 @@ impl MptcpEndpointEntry {
         self.flags & SIGNAL != 0
     }
 
+    /// Its part that the state file holds.
+    pub fn owned(&self) -> OwnMptcpEndpoint {
+        OwnMptcpEndpoint { id: self.id, ip: self.ip }
+    }
+
     /// Used only while no other subflow is.
     pub fn is_backup(&self) -> bool {
         self.flags & BACKUP != 0
@@ -111,18 +121,17 @@ pub fn endpoint_flags(purpose: EndpointPurpose, backup: bool) -> u32 {
         | flag(backup, BACKUP)
 }
 
-/// The steps that set these endpoints. `own_endpoints`: the endpoints that this daemon set before, by number and
-/// address. An address that is another program's endpoint is left alone, regardless of its number: the kernel assigns
+/// The steps that set these endpoints. `own_endpoints`: the endpoints that this daemon set before. An address that is another program's endpoint is left alone, regardless of its number: the kernel assigns
 /// numbers above the highest one in use, which may be this daemon's.
 pub fn plan_endpoints(
     wanted: &[MptcpEndpointEntry],
     there: &[MptcpEndpointEntry],
-    own_endpoints: &[(u8, IpAddr)],
+    own_endpoints: &[OwnMptcpEndpoint],
 ) -> EndpointPlan {
     let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
     // A wanted endpoint with such a number was set by an earlier daemon that did not record its endpoints.
     let ours = |spot: &&MptcpEndpointEntry| {
-        OURS.contains(&spot.id) && (own_endpoints.contains(&(spot.id, spot.ip)) || wants(spot.ip))
+        OURS.contains(&spot.id) && (own_endpoints.contains(&spot.owned()) || wants(spot.ip))
     };
     let is_foreign = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
     let same = |a: &MptcpEndpointEntry, b: &MptcpEndpointEntry| {
@@ -136,14 +145,14 @@ pub fn plan_endpoints(
     let (gone, left): (Vec<&MptcpEndpointEntry>, Vec<&MptcpEndpointEntry>) =
         there.iter().partition(goes);
     let mut plan = EndpointPlan {
-        ours: left.iter().copied().filter(ours).map(|spot| (spot.id, spot.ip)).collect(),
+        ours: left.iter().copied().filter(ours).map(MptcpEndpointEntry::owned).collect(),
         steps: gone.into_iter().map(|spot| EndpointStep::Remove(*spot)).collect(),
     };
     let mut free = OURS.filter(|id| !left.iter().any(|spot| spot.id == *id));
     for spot in wanted.iter().filter(|spot| !left.iter().any(|one| same(one, spot))) {
         if let Some(id) = free.next() {
             plan.steps.push(EndpointStep::Add(MptcpEndpointEntry { id, ..*spot }));
-            plan.ours.push((id, spot.ip));
+            plan.ours.push(OwnMptcpEndpoint { id, ip: spot.ip });
         }
     }
     plan
@@ -161,8 +170,7 @@ pub fn family_request() -> Vec<u8> {
 
 /// The family's number, from the reply.
 pub fn parse_family(body: &[u8]) -> Option<u16> {
-    let all = parse_attributes(body.get(4..)?);
-    let (_, id) = all.into_iter().find(|(kind, _)| *kind == FAMILY_ID)?;
+    let id = find_attribute(body.get(4..)?, FAMILY_ID)?;
     Some(u16::from_ne_bytes(id.try_into().ok()?))
 }
 
@@ -172,13 +180,12 @@ pub fn list_request(family: u16) -> Vec<u8> {
 
 /// An endpoint, from a reply.
 pub fn parse_endpoint(body: &[u8]) -> Option<MptcpEndpointEntry> {
-    let (_, inner) =
-        parse_attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
+    let address = find_attribute(body.get(4..)?, ADDRESS)?;
     let mut id = 0;
     let mut ip = None;
     let mut flags = 0;
     let mut ifindex = 0;
-    for (kind, value) in parse_attributes(inner) {
+    for NetlinkAttribute { kind, value } in parse_attributes(address) {
         match kind {
             ID => id = *value.first()?,
             V4 => ip = <[u8; 4]>::try_from(value).ok().map(IpAddr::from),
@@ -215,19 +222,17 @@ pub fn limits_request(family: u16) -> Vec<u8> {
 }
 
 /// The limits, from the reply.
-pub fn parse_limits(body: &[u8]) -> Option<(u32, u32)> {
-    let all = parse_attributes(body.get(4..)?);
-    let of = |wanted| {
-        all.iter().find(|(kind, _)| *kind == wanted).and_then(|(_, value)| read_u32(value, 0))
-    };
-    Some((of(ACCEPTED_ADDRESSES)?, of(SUBFLOWS)?))
+pub fn parse_limits(body: &[u8]) -> Option<MptcpLimits> {
+    let all = body.get(4..)?;
+    let of = |wanted| read_u32(find_attribute(all, wanted)?, 0);
+    Some(MptcpLimits { accepted_addresses: of(ACCEPTED_ADDRESSES)?, subflows: of(SUBFLOWS)? })
 }
 
-pub fn set_limits_request(family: u16, taken_up: u32, subflows: u32) -> Vec<u8> {
+pub fn set_limits_request(family: u16, limits: MptcpLimits) -> Vec<u8> {
     let parts = [
         generic_header(SET_LIMITS, 1),
-        attribute(ACCEPTED_ADDRESSES, &taken_up.to_ne_bytes()),
-        attribute(SUBFLOWS, &subflows.to_ne_bytes()),
+        attribute(ACCEPTED_ADDRESSES, &limits.accepted_addresses.to_ne_bytes()),
+        attribute(SUBFLOWS, &limits.subflows.to_ne_bytes()),
     ];
     message(family, ACK, 1, &parts.concat())
 }
@@ -254,21 +259,19 @@ pub fn parse_connection(body: &[u8]) -> Option<MptcpFlow> {
 
 /// A subflow, from a reply; `None`: a socket of plain TCP.
 pub fn parse_subflow(body: &[u8]) -> Option<MptcpFlow> {
-    let inner = |bytes, wanted| {
-        parse_attributes(bytes).into_iter().find(|(kind, _)| *kind == wanted).map(|(_, v)| v)
-    };
-    let above = inner(body.get(HEAD..)?, ABOVE)?;
-    let mptcp = inner(above, 3)?;
-    let token = read_u32(inner(mptcp, 2)?, 0)?;
+    let above = find_attribute(body.get(HEAD..)?, ABOVE)?;
+    let mptcp = find_attribute(above, 3)?;
+    let token = read_u32(find_attribute(mptcp, 2)?, 0)?;
     let info = parse_info(body)?;
     parse_flow(body, token, read_u32(info, 68)?, read_u64(info, 120)?, read_u64(info, 128)?)
 }
 
 fn parse_info(body: &[u8]) -> Option<&[u8]> {
-    parse_attributes(body.get(HEAD..)?)
-        .into_iter()
-        .find(|(kind, _)| *kind == INFO)
-        .map(|(_, value)| value)
+    find_attribute(body.get(HEAD..)?, INFO)
+}
+
+fn find_attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    parse_attributes(bytes).into_iter().find(|one| one.kind == kind).map(|one| one.value)
 }
 
 fn parse_flow(
@@ -320,13 +323,13 @@ mod tests {
     fn existing_and_foreign_endpoints_are_left_alone() {
         let there =
             [at(1, "10.0.0.1", SIGNAL), at(232, "10.0.0.2", SUBFLOW), at(233, "10.0.0.3", SUBFLOW)];
-        let own_endpoints = [(232, there[1].ip), (233, there[2].ip)];
+        let own_endpoints = [there[1].owned(), there[2].owned()];
         let wanted =
             [at(0, "10.0.0.1", SUBFLOW), at(0, "10.0.0.2", SUBFLOW), at(0, "10.0.0.4", SIGNAL)];
         let found = plan_endpoints(&wanted, &there, &own_endpoints);
         let new = at(233, "10.0.0.4", SIGNAL);
         assert_eq!(found.steps, [EndpointStep::Remove(there[2]), EndpointStep::Add(new)]);
-        assert_eq!(found.ours, [own_endpoints[0], (233, new.ip)]);
+        assert_eq!(found.ours, [own_endpoints[0], new.owned()]);
         assert_eq!(plan_endpoints(&[], &there, &own_endpoints).steps.len(), 2);
         assert!(plan_endpoints(&wanted[1..2], &there[..2], &own_endpoints).steps.is_empty());
         // Endpoints of a daemon that recorded nothing are recognised because they are wanted.
@@ -337,7 +340,7 @@ mod tests {
     fn one_of_somebody_elses_that_was_numbered_behind_ours_is_left() {
         let ours = at(232, "10.0.0.2", SIGNAL);
         let theirs = at(233, "10.0.0.3", SIGNAL);
-        let own_endpoints = [(232, ours.ip)];
+        let own_endpoints = [ours.owned()];
         let wanted =
             [at(0, "10.0.0.2", SIGNAL), at(0, "10.0.0.4", SIGNAL), at(0, "10.0.0.4", SIGNAL)];
         let found = plan_endpoints(&wanted, &[ours, theirs], &own_endpoints);
@@ -346,7 +349,7 @@ mod tests {
             found,
             EndpointPlan {
                 steps: vec![EndpointStep::Add(new)],
-                ours: vec![own_endpoints[0], (234, new.ip)]
+                ours: vec![own_endpoints[0], new.owned()]
             }
         );
         assert_eq!(

@@ -79,14 +79,22 @@ pub fn parse_replies(mut bytes: &[u8]) -> Vec<NetlinkReply> {
     out
 }
 
-/// The attributes in their order, each with its kind; a malformed one ends the list.
-pub fn parse_attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
+/// A received attribute with its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NetlinkAttribute<'a> {
+    /// The subsystem's number of the attribute, without `NLA_F_NESTED`.
+    pub kind: u16,
+    pub value: &'a [u8],
+}
+
+/// The attributes in their order; a malformed one ends the list.
+pub fn parse_attributes(mut bytes: &[u8]) -> Vec<NetlinkAttribute<'_>> {
     let mut out = Vec::new();
     while let [a, b, c, d, ..] = bytes {
         let length = usize::from(u16::from_ne_bytes([*a, *b]));
         let kind = u16::from_ne_bytes([*c, *d]) & !NESTED;
         let Some(value) = bytes.get(4..length) else { break };
-        out.push((kind, value));
+        out.push(NetlinkAttribute { kind, value });
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     out
@@ -118,7 +126,7 @@ mod tests {
         fn attributes_come_back(all in prop::collection::vec((0..99_u16, prop::collection::vec(any::<u8>(), 0..40)), 0..8)) {
             let bytes: Vec<u8> = all.iter().flat_map(|(kind, value)| attribute(*kind, value)).collect();
             let found: Vec<(u16, Vec<u8>)> =
-                parse_attributes(&bytes).into_iter().map(|(kind, value)| (kind, value.to_vec())).collect();
+                parse_attributes(&bytes).into_iter().map(|one| (one.kind, one.value.to_vec())).collect();
             prop_assert_eq!(found, all);
         }
 

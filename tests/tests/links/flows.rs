@@ -20,7 +20,8 @@ fn skewed() -> Vec<u16> {
             source: CLIENT.into(),
             destination: SERVER.into(),
             protocol: 6,
-            ports: (*port, 9_000),
+            source_port: *port,
+            destination_port: 9_000,
             fragment: None,
         };
         schedule.pick(packet.flow_hash())

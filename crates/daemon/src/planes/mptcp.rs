@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use links::mptcp::state::MptcpLimits;
 use links::mptcp::{self as words, MptcpEndpointEntry, MptcpFlow};
 use links::uplink::source::InterfaceNetwork;
 use model::config::{Config, EndpointPurpose, MptcpConfig};
@@ -36,11 +37,20 @@ const MAX_LISTED_CONNECTIONS: usize = 64;
 /// How long others wait for the task to end.
 const WAIT: Duration = Duration::from_secs(2);
 
+/// The request to end the task.
+#[derive(Debug)]
+struct MptcpStop {
+    /// Endpoints are removed and limits set back; otherwise they stay.
+    give: bool,
+    /// Told when the task has ended.
+    done: oneshot::Sender<()>,
+}
+
 /// The task, as others see it.
 #[derive(Debug)]
 pub struct MptcpHandle {
     view: watch::Receiver<Arc<MptcpView>>,
-    stop: mpsc::Sender<(bool, oneshot::Sender<()>)>,
+    stop: mpsc::Sender<MptcpStop>,
 }
 
 impl MptcpHandle {
@@ -59,7 +69,7 @@ impl MptcpHandle {
     /// Ends the task. `give`: endpoints are removed and limits set back; otherwise they stay.
     pub async fn shut_down(&self, give: bool) {
         let (done, told) = oneshot::channel();
-        if self.stop.send((give, done)).await.is_ok() {
+        if self.stop.send(MptcpStop { give, done }).await.is_ok() {
             // After the limit the task is left behind and ends with the process.
             let _ = tokio::time::timeout(WAIT, told).await;
         }
@@ -68,7 +78,7 @@ impl MptcpHandle {
 
 async fn run(
     control: ControlHandle,
-    mut ended: mpsc::Receiver<(bool, oneshot::Sender<()>)>,
+    mut ended: mpsc::Receiver<MptcpStop>,
     show: watch::Sender<Arc<MptcpView>>,
 ) {
     let mut snapshots = control.watch();
@@ -84,7 +94,7 @@ async fn run(
     loop {
         tokio::select! {
             end = ended.recv() => {
-                let Some((give, done)) = end else { return };
+                let Some(MptcpStop { give, done }) = end else { return };
                 if give {
                     life.remove_endpoints();
                 }
@@ -158,22 +168,23 @@ impl MptcpTask {
         let taken = limits(family)?;
         let found = read_endpoints(family)?;
         let most = u32::from(config.mptcp.subflows);
+        let wanted_limits = MptcpLimits { accepted_addresses: most, subflows: most };
         let words::EndpointPlan { steps, ours } =
             words::plan_endpoints(&wanted, &found, &self.saved_state.spots);
         let mut kept = self.saved_state.clone();
         kept.spots = ours;
-        if taken != (most, most) {
+        if taken != wanted_limits {
             kept.limits.get_or_insert(taken);
         }
         // The file is written first: endpoints that are set but not stored would look like those of other programs.
         self.save_state(kept);
-        if taken != (most, most) {
-            exchange_messages(GENERIC, &[words::set_limits_request(family, most, most)])?;
+        if taken != wanted_limits {
+            exchange_messages(GENERIC, &[words::set_limits_request(family, wanted_limits)])?;
         }
         for step in &steps {
             exchange_messages(GENERIC, &[words::change_request(family, step)])?;
         }
-        let ours = |spot: &MptcpEndpointEntry| self.saved_state.spots.contains(&(spot.id, spot.ip));
+        let ours = |spot: &MptcpEndpointEntry| self.saved_state.spots.contains(&spot.owned());
         let view =
             |spot: MptcpEndpointEntry| MptcpEndpointView { endpoint: spot, ours: ours(&spot) };
         Ok(read_endpoints(family)?.into_iter().map(view).collect())
@@ -202,11 +213,8 @@ impl MptcpTask {
             {
                 exchange_messages(GENERIC, &[words::change_request(family, step)])?;
             }
-            if let Some((taken_up, subflows)) = self.saved_state.limits {
-                exchange_messages(
-                    GENERIC,
-                    &[words::set_limits_request(family, taken_up, subflows)],
-                )?;
+            if let Some(limits) = self.saved_state.limits {
+                exchange_messages(GENERIC, &[words::set_limits_request(family, limits)])?;
             }
             Ok(())
         });
@@ -244,19 +252,19 @@ fn wanted_endpoints(
 
 fn family() -> io::Result<u16> {
     let told = exchange_messages(GENERIC, &[words::family_request()])?;
-    let found = told.iter().find_map(|(_, body)| words::parse_family(body));
+    let found = told.iter().find_map(|body| words::parse_family(body));
     found.ok_or_else(|| io::Error::other("the kernel does not name its family"))
 }
 
-fn limits(family: u16) -> io::Result<(u32, u32)> {
+fn limits(family: u16) -> io::Result<MptcpLimits> {
     let told = exchange_messages(GENERIC, &[words::limits_request(family)])?;
-    let found = told.iter().find_map(|(_, body)| words::parse_limits(body));
+    let found = told.iter().find_map(|body| words::parse_limits(body));
     found.ok_or_else(|| io::Error::other("the kernel does not tell its limits"))
 }
 
 fn read_endpoints(family: u16) -> io::Result<Vec<MptcpEndpointEntry>> {
     let told = exchange_messages(GENERIC, &[words::list_request(family)])?;
-    Ok(told.iter().filter_map(|(_, body)| words::parse_endpoint(body)).collect())
+    Ok(told.iter().filter_map(|body| words::parse_endpoint(body)).collect())
 }
 
 /// How many connections there are in this network namespace, and the first with their subflows.
@@ -265,14 +273,14 @@ fn connections() -> io::Result<(usize, Vec<MptcpConnectionView>)> {
     let mut parts: Vec<MptcpFlow> = Vec::new();
     for v6 in [false, true] {
         let told = exchange_messages(DIAGNOSE, &[words::connections_request(v6, true)])?;
-        whole.extend(told.iter().filter_map(|(_, body)| words::parse_connection(body)));
+        whole.extend(told.iter().filter_map(|body| words::parse_connection(body)));
     }
     let count = whole.len();
     whole.truncate(MAX_LISTED_CONNECTIONS);
     if !whole.is_empty() {
         for v6 in [false, true] {
             let told = exchange_messages(DIAGNOSE, &[words::connections_request(v6, false)])?;
-            parts.extend(told.iter().filter_map(|(_, body)| words::parse_subflow(body)));
+            parts.extend(told.iter().filter_map(|body| words::parse_subflow(body)));
         }
     }
     let with = |flow: MptcpFlow| {

@@ -148,18 +148,17 @@ fn interface_activity(
 fn queue_activity(before: &ProcSnapshot, after: &ProcSnapshot, seconds: f64) -> Vec<QueueActivity> {
     let then = parse_interrupts(&before.interrupts);
     let mut out = Vec::new();
-    for (number, (name, now)) in parse_interrupts(&after.interrupts) {
-        let (Some(interface), Some((_, then))) = (after.owners.get(&number), then.get(&number))
-        else {
+    for (number, now) in parse_interrupts(&after.interrupts) {
+        let (Some(interface), Some(then)) = (after.owners.get(&number), then.get(&number)) else {
             continue;
         };
-        let risen = now.into_iter().map(|(processor, now)| {
-            let earlier = then.get(&processor).copied().unwrap_or(0);
+        let risen = now.received.into_iter().map(|(processor, now)| {
+            let earlier = then.received.get(&processor).copied().unwrap_or(0);
             (processor, now.saturating_sub(earlier) as f64 / seconds)
         });
         let each: BTreeMap<u32, f64> = risen.filter(|(_, rate)| *rate > 0.0).collect();
         if !each.is_empty() {
-            out.push(QueueActivity { interface: interface.clone(), name, each });
+            out.push(QueueActivity { interface: interface.clone(), name: now.name, each });
         }
     }
     out

@@ -134,8 +134,16 @@ pub fn parse_softnet(text: &str) -> BTreeMap<u32, SoftnetStat> {
     text.lines().enumerate().filter_map(line).collect()
 }
 
-/// Parses /proc/interrupts: each interrupt's name, and how often each processor received it.
-pub fn parse_interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>)> {
+/// A row of /proc/interrupts without its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InterruptCounts {
+    pub name: String,
+    /// How often each processor received it, by the processor's number.
+    pub received: BTreeMap<u32, u64>,
+}
+
+/// Parses /proc/interrupts; by the interrupt's number.
+pub fn parse_interrupts(text: &str) -> BTreeMap<u32, InterruptCounts> {
     let mut lines = text.lines();
     let heading = lines.next().unwrap_or_default().split_whitespace();
     let processors: Vec<u32> =
@@ -144,9 +152,10 @@ pub fn parse_interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>
         let (number, rest) = line.split_once(':')?;
         let number: u32 = number.trim().parse().ok()?;
         let mut words = rest.split_whitespace();
-        let counts: BTreeMap<u32, u64> =
+        let received =
             processors.iter().map_while(|one| Some((*one, words.next()?.parse().ok()?))).collect();
-        Some((number, (words.last().unwrap_or_default().to_owned(), counts)))
+        let name = words.last().unwrap_or_default().to_owned();
+        Some((number, InterruptCounts { name, received }))
     };
     lines.filter_map(line).collect()
 }
@@ -214,9 +223,12 @@ mod tests {
         let read = parse_interrupts(text);
         assert_eq!(
             read.get(&38),
-            Some(&("virtio2-input.0".to_owned(), BTreeMap::from([(0, 5), (2, 5367)])))
+            Some(&InterruptCounts {
+                name: "virtio2-input.0".to_owned(),
+                received: BTreeMap::from([(0, 5), (2, 5367)])
+            })
         );
-        assert_eq!(read.get(&39).map(|(_, counts)| counts.len()), Some(0));
+        assert_eq!(read.get(&39).map(|one| one.received.len()), Some(0));
         assert_eq!(read.len(), 2);
     }
 

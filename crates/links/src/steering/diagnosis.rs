@@ -84,12 +84,18 @@ pub fn diagnose(snapshot: &SteeringSnapshot, load: &NetworkLoad) -> Vec<LinkFind
     out
 }
 
+/// Packets a second that an interface received.
+struct InterfaceRate {
+    name: String,
+    packets: f64,
+}
+
 /// The interfaces that received the packets; the processors' counters do not contain that.
 struct LoadOrigin {
     /// Packets a second of the examined interfaces.
     from_known: f64,
     /// Packets a second of other interfaces of this network namespace, most first.
-    others: Vec<(String, f64)>,
+    others: Vec<InterfaceRate>,
     /// Packets a second from outside this network namespace.
     elsewhere: f64,
 }
@@ -103,10 +109,10 @@ impl LoadOrigin {
             if is_shown(name) {
                 shown += packets;
             } else {
-                others.push((name.clone(), *packets));
+                others.push(InterfaceRate { name: name.clone(), packets: *packets });
             }
         }
-        others.sort_by(|a, b| b.1.total_cmp(&a.1));
+        others.sort_by(|a, b| b.packets.total_cmp(&a.packets));
         let here: f64 = load.received.values().sum();
         let elsewhere =
             if load.received.is_empty() { 0.0 } else { (load.packets() - here).max(0.0) };
@@ -116,7 +122,7 @@ impl LoadOrigin {
     /// The advice for one overloaded processor; `own`: for the case that the examined interfaces received most packets.
     fn advice(&self, own: &str) -> String {
         let (name, other) =
-            self.others.first().map_or(("", 0.0), |(name, packets)| (name, *packets));
+            self.others.first().map_or(("", 0.0), |most| (most.name.as_str(), most.packets));
         if self.from_known >= other && self.from_known >= self.elsewhere {
             return own.to_owned();
         }

@@ -26,10 +26,17 @@ pub struct ProbeRequest {
     pub number: u16,
 }
 
+/// A probed target and what its replies say.
+#[derive(Clone, Debug)]
+struct MonitoredTarget {
+    target: UplinkTarget,
+    monitor: LinkMonitor,
+}
+
 /// An uplink and its recent probes.
 #[derive(Clone, Debug)]
 pub struct UplinkHealth {
-    targets: Vec<(UplinkTarget, LinkMonitor)>,
+    targets: Vec<MonitoredTarget>,
     required_targets: usize,
     carrier: bool,
     send_error: Option<String>,
@@ -65,8 +72,9 @@ impl UplinkHealth {
             }
         }
         let need = probe.map_or(0, |probe| usize::from(probe.need).min(targets.len()));
-        let life = || LinkMonitor::new(probe.map(terms));
-        let targets = targets.into_iter().map(|target| (target, life())).collect();
+        let monitored =
+            |target| MonitoredTarget { target, monitor: LinkMonitor::new(probe.map(terms)) };
+        let targets = targets.into_iter().map(monitored).collect();
         UplinkHealth {
             targets,
             required_targets: need,
@@ -89,34 +97,34 @@ impl UplinkHealth {
         self.carrier = carrier;
         self.send_error = trouble;
         let can = self.is_usable();
-        for (_, life) in &mut self.targets {
-            life.set_carrier(can);
+        for MonitoredTarget { monitor, .. } in &mut self.targets {
+            monitor.set_carrier(can);
         }
     }
 
     /// Probes that are due; they count as sent.
     pub fn take_probes(&mut self, now: MonotonicTime) -> Vec<ProbeRequest> {
         let all = self.targets.iter_mut().enumerate();
-        all.filter_map(|(target, (_, life))| {
-            Some(ProbeRequest { target, number: life.take_probe(now)? })
+        all.filter_map(|(target, one)| {
+            Some(ProbeRequest { target, number: one.monitor.take_probe(now)? })
         })
         .collect()
     }
 
     pub fn receive_reply(&mut self, question: ProbeRequest, now: MonotonicTime) {
-        if let Some((_, life)) = self.targets.get_mut(question.target) {
-            life.receive_reply(question.number, now);
+        if let Some(one) = self.targets.get_mut(question.target) {
+            one.monitor.receive_reply(question.number, now);
         }
     }
 
     pub fn expire_probes(&mut self, now: MonotonicTime) {
-        for (_, life) in &mut self.targets {
-            life.expire_probes(now);
+        for MonitoredTarget { monitor, .. } in &mut self.targets {
+            monitor.expire_probes(now);
         }
     }
 
-    pub fn targets(&self) -> impl Iterator<Item = (UplinkTarget, &LinkMonitor)> {
-        self.targets.iter().map(|(target, life)| (*target, life))
+    pub fn targets(&self) -> impl Iterator<Item = UplinkTarget> {
+        self.targets.iter().map(|one| one.target)
     }
 
     /// Why the uplink is up or down, in a sentence.
@@ -130,13 +138,13 @@ impl UplinkHealth {
         if self.targets.is_empty() {
             return format!("{interface} has a carrier; nothing is asked");
         }
-        let unheard = self.targets.iter().all(|(_, life)| life.replies_received == 0);
+        let unheard = self.targets.iter().all(|one| one.monitor.replies_received == 0);
         if unheard && self.is_up() {
             return "nothing speaks against it yet".to_owned();
         }
         let of = |alive: bool| {
-            let fit = self.targets.iter().filter(|(_, life)| life.is_alive() == alive);
-            fit.map(|(target, _)| target.to_string()).collect::<Vec<_>>().join(", ")
+            let fit = self.targets.iter().filter(|one| one.monitor.is_alive() == alive);
+            fit.map(|one| one.target.to_string()).collect::<Vec<_>>().join(", ")
         };
         let reached = self.reached_targets();
         let all = self.targets.len();
@@ -156,17 +164,17 @@ impl UplinkHealth {
 
     /// The least round trip of a reached target.
     pub fn round_trip(&self) -> Option<Duration> {
-        self.targets.iter().filter_map(|(_, life)| life.round_trip()).min()
+        self.targets.iter().filter_map(|one| one.monitor.round_trip()).min()
     }
 
     /// The share of the last probes without a reply, 0–1; of the best target.
     pub fn loss(&self) -> f64 {
-        let least = self.targets.iter().map(|(_, life)| life.loss()).reduce(f64::min);
+        let least = self.targets.iter().map(|one| one.monitor.loss()).reduce(f64::min);
         least.unwrap_or(0.0)
     }
 
     fn reached_targets(&self) -> usize {
-        self.targets.iter().filter(|(_, life)| life.is_alive()).count()
+        self.targets.iter().filter(|one| one.monitor.is_alive()).count()
     }
 }
 

@@ -139,7 +139,7 @@ impl RoutingPlan {
         }
         let candidates: Vec<UplinkCandidate> = paths.iter().map(|path| path.candidate).collect();
         let hops: Vec<Hop> = select_uplinks(&candidates)
-            .0
+            .uplinks
             .iter()
             .filter_map(|one| {
                 let path = paths.iter().find(|path| path.candidate.number == one.number)?;

@@ -110,7 +110,7 @@ fn data(kind: u16, value: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::{NetlinkReply, parse_attributes, parse_replies};
+    use crate::netlink::{NetlinkAttribute, NetlinkReply, parse_attributes, parse_replies};
 
     #[test]
     fn a_change_is_whole_and_names_what_it_is_about() {
@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(kinds, [0x10, 0xa00, 0xa02, 0xa00, 0xa03, 0xa06, 0xa06, 0x11]);
         let rule = &bytes[5][20..];
         let names = parse_attributes(rule);
-        assert_eq!(names[0], (1, &b"steelyard-uplinks\0"[..]));
-        let list = parse_attributes(names[2].1);
-        let name = |at: usize| parse_attributes(list[at].1)[0].1.to_vec();
+        assert_eq!(names[0], NetlinkAttribute { kind: 1, value: b"steelyard-uplinks\0" });
+        let list = parse_attributes(names[2].value);
+        let name = |at: usize| parse_attributes(list[at].value)[0].value.to_vec();
         assert_eq!((list.len(), name(0), name(6)), (7, b"meta\0".to_vec(), b"nat\0".to_vec()));
         assert_eq!(nft_transaction(true, &all).len(), 7, "one rule of IPv6");
         assert_eq!(nft_transaction(false, &[]).len(), 4, "made, and removed");

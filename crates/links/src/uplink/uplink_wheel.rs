@@ -28,8 +28,16 @@ pub struct UplinkWheel {
     pub spread: bool,
 }
 
+/// The uplinks that take new connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UplinkSelection {
+    pub uplinks: Vec<UplinkCandidate>,
+    /// No uplink is up: all are used.
+    pub spread: bool,
+}
+
 /// The uplinks for new connections, with their weights.
-pub fn select_uplinks(all: &[UplinkCandidate]) -> (Vec<UplinkCandidate>, bool) {
+pub fn select_uplinks(all: &[UplinkCandidate]) -> UplinkSelection {
     let of = |fit: &dyn Fn(&UplinkCandidate) -> bool| {
         let fit: Vec<UplinkCandidate> =
             all.iter().filter(|one| one.is_usable && one.weight > 0 && fit(one)).copied().collect();
@@ -38,16 +46,15 @@ pub fn select_uplinks(all: &[UplinkCandidate]) -> (Vec<UplinkCandidate>, bool) {
     };
     let up = of(&|one| one.up);
     if !up.is_empty() {
-        return (up, false);
+        return UplinkSelection { uplinks: up, spread: false };
     }
-    let any = of(&|_| true);
-    let spread = !any.is_empty();
-    (any, spread)
+    let uplinks = of(&|_| true);
+    UplinkSelection { spread: !uplinks.is_empty(), uplinks }
 }
 
 impl UplinkWheel {
     pub fn from_candidates(all: &[UplinkCandidate]) -> UplinkWheel {
-        let (chosen, spread) = select_uplinks(all);
+        let UplinkSelection { uplinks: chosen, spread } = select_uplinks(all);
         let sum: i64 = chosen.iter().map(|one| i64::from(one.weight)).sum();
         let mut turns = [0; TURNS];
         let mut left = vec![0_i64; chosen.len()];
@@ -125,7 +132,7 @@ mod tests {
                 .map(|((weight, up, priority), number)| one(number, *up, *weight, *priority))
                 .collect();
             let wheel = UplinkWheel::from_candidates(&all);
-            let (chosen, spread) = select_uplinks(&all);
+            let UplinkSelection { uplinks: chosen, spread } = select_uplinks(&all);
             prop_assert_eq!(wheel.spread, spread);
             let sum: f64 = chosen.iter().map(|one| f64::from(one.weight)).sum();
             for one in &all {

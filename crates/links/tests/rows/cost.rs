@@ -18,7 +18,8 @@ fn nanoseconds_a_packet() {
         source: [10, 0, 0, 1].into(),
         destination: [10, 0, 0, 2].into(),
         protocol: 6,
-        ports: (1, 2),
+        source_port: 1,
+        destination_port: 2,
         fragment: None,
     };
     let frame = frame(&packet, 1_400);

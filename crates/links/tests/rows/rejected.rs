@@ -12,7 +12,8 @@ fn packet() -> PacketKey {
         source: [10, 0, 0, 1].into(),
         destination: [10, 0, 0, 2].into(),
         protocol: 6,
-        ports: (1, 2),
+        source_port: 1,
+        destination_port: 2,
         fragment: None,
     }
 }

@@ -28,7 +28,8 @@ fn packet(number: u64) -> PacketKey {
         source: ends[0],
         destination: ends[1],
         protocol,
-        ports: if with_ports { (port, 443) } else { (0, 0) },
+        source_port: if with_ports { port } else { 0 },
+        destination_port: if with_ports { 443 } else { 0 },
         fragment: (bits(40, 3) == 0).then_some(bits(20, 15) as u32),
     }
 }

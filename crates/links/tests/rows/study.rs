@@ -66,7 +66,8 @@ fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
                 source: [10, 0, 0, 1].into(),
                 destination: [10, 0, 0, 2].into(),
                 protocol: 17,
-                ports: (1, 2),
+                source_port: 1,
+                destination_port: 2,
                 fragment: (!whole).then_some((number + of as u32) & 0xffff),
             };
             usize::from(world.send(&frame(&packet, 0)).2.unwrap())

@@ -151,8 +151,8 @@ pub fn frame(packet: &PacketKey, more: usize) -> Vec<u8> {
         }
         mixed => panic!("{mixed:?}"),
     };
-    ip.extend(packet.ports.0.to_be_bytes());
-    ip.extend(packet.ports.1.to_be_bytes());
+    ip.extend(packet.source_port.to_be_bytes());
+    ip.extend(packet.destination_port.to_be_bytes());
     ip.extend([0; 4]);
     ip.resize(ip.len() + more, 0);
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];

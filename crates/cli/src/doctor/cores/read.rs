@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use lab::net::{find, run_command};
-use links::steering::counters::{self, SteeringCounters, queue_number};
+use links::steering::counters::{self, InterruptCounts, SteeringCounters, queue_number};
 use links::steering::cpu_mask::CpuMask;
 use links::steering::plan::SOCKET_FLOWS;
 use links::steering::snapshot::{
@@ -77,7 +77,7 @@ impl LocalMachine {
             softnet: counters::parse_softnet(&read_text("/proc/net/softnet_stat")),
             interrupts: interrupts
                 .filter(|(number, _)| ours(number))
-                .map(|(number, (_, counts))| (number, counts))
+                .map(|(number, one)| (number, one.received))
                 .collect(),
             queues: queues
                 .map(|one| (one.name.clone(), counters::parse_queues(&ethtool("-S", &one.name))))
@@ -98,10 +98,7 @@ fn received_packets(name: &str) -> Option<(String, u64)> {
     Some((name.to_owned(), count.trim().parse().ok()?))
 }
 
-fn read_interface(
-    name: &str,
-    all: &BTreeMap<u32, (String, BTreeMap<u32, u64>)>,
-) -> InterfaceQueues {
+fn read_interface(name: &str, all: &BTreeMap<u32, InterruptCounts>) -> InterfaceQueues {
     let queue = |kind: &str, number: usize, entry: &str| {
         fs::read_to_string(device_path(name, &format!("queues/{kind}-{number}/{entry}"))).ok()
     };
@@ -119,7 +116,7 @@ fn read_interface(
     let send = (0..count("tx"))
         .map(|at| queue("tx", at, "xps_cpus").and_then(|text| CpuMask::from_hex(&text).ok()));
     let interrupts = device_interrupts(name).into_iter().filter_map(|number| {
-        let (name, _) = all.get(&number)?;
+        let InterruptCounts { name, .. } = all.get(&number)?;
         queue_number(name)?;
         let list = read_text(&format!("/proc/irq/{number}/smp_affinity_list"));
         let processors = CpuMask::from_list(&list).ok()?;

@@ -2,9 +2,9 @@
 //! that it gives to others follow ours. It sets nothing.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use links::mptcp::state::{MptcpLimits, OwnMptcpEndpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::util::atomic_file;
@@ -21,9 +21,8 @@ const VERSION: u32 = 1;
 pub struct MptcpStateFile {
     version: u32,
     /// The limits before this daemon changed them.
-    pub limits: Option<(u32, u32)>,
-    /// Endpoints: number and address.
-    pub spots: Vec<(u8, IpAddr)>,
+    pub limits: Option<MptcpLimits>,
+    pub spots: Vec<OwnMptcpEndpoint>,
 }
 
 impl MptcpStateFile {
@@ -73,8 +72,11 @@ mod tests {
         let scratch = Scratch::new("mptcp").unwrap();
         let state = scratch.path().join("state");
         assert!(MptcpStateFile::read(&state, &EventLog::quiet()).is_empty());
-        let spots = vec![(232, "10.0.0.1".parse().unwrap()), (233, "fd00::1".parse().unwrap())];
-        let kept = MptcpStateFile { version: VERSION, limits: Some((0, 2)), spots };
+        let spots = [(232, "10.0.0.1"), (233, "fd00::1")]
+            .map(|(id, ip)| OwnMptcpEndpoint { id, ip: ip.parse().unwrap() })
+            .to_vec();
+        let limits = MptcpLimits { accepted_addresses: 0, subflows: 2 };
+        let kept = MptcpStateFile { version: VERSION, limits: Some(limits), spots };
         kept.write(&state).unwrap();
         assert_eq!(MptcpStateFile::read(&state, &EventLog::quiet()), kept);
         std::fs::write(place(&state), "{\"version\":9,\"spots\":[]}").unwrap();

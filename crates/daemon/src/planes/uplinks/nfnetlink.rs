@@ -8,11 +8,11 @@ use rtnetlink::sys::{Socket, SocketAddr};
 /// Bounds the reads for one answer: lists arrive in several messages.
 const READS: usize = 256;
 
-/// Sends messages of a subsystem and reads the answers; returns them, or the first error.
+/// Sends messages of a subsystem and reads the answers; returns their bodies, or the first error.
 ///
 /// # Errors
 /// There is no such subsystem, or it refuses.
-pub fn exchange_messages(protocol: isize, messages: &[Vec<u8>]) -> io::Result<Vec<(u16, Vec<u8>)>> {
+pub fn exchange_messages(protocol: isize, messages: &[Vec<u8>]) -> io::Result<Vec<Vec<u8>>> {
     let mut socket = Socket::new(protocol)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -29,7 +29,7 @@ pub fn exchange_messages(protocol: isize, messages: &[Vec<u8>]) -> io::Result<Ve
             match answer {
                 NetlinkReply::Done(0) | NetlinkReply::End => {}
                 NetlinkReply::Done(errno) => return Err(io::Error::from_raw_os_error(errno)),
-                NetlinkReply::Payload(kind, body) => told.push((kind, body)),
+                NetlinkReply::Payload(_, body) => told.push(body),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use links::uplink::health::{ProbeRequest, UplinkHealth, UplinkTarget};
+use links::uplink::health::{ProbeRequest, UplinkHealth};
 use links::uplink::packet_mark::MarkBits;
 use links::uplink::plan;
 use links::uplink::source::{InterfaceNetwork, select_source};
@@ -151,7 +151,7 @@ impl MonitoredUplink {
         marks: MarkBits,
         heard: &mpsc::Sender<UplinkProbeReply>,
     ) -> std::io::Result<()> {
-        let Some((target, _)) = self.health.targets().nth(at) else { return Ok(()) };
+        let Some(target) = self.health.targets().nth(at) else { return Ok(()) };
         let Some(slot) = self.probers.get_mut(at) else { return Ok(()) };
         if slot.as_ref().is_some_and(UplinkProber::is_alive) {
             return Ok(());
@@ -164,7 +164,6 @@ impl MonitoredUplink {
             ifindex: self.ifindex,
             mark: marks.strict_mark_for(self.number),
         };
-        let target: UplinkTarget = target;
         *slot = Some(UplinkProber::open(target, way, random_seed(), limit, heard.clone())?);
         Ok(())
     }
