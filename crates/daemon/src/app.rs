@@ -2,8 +2,6 @@
 //!
 //! `run` and `embed` use it alike. Signals, systemd and upgrades are `run`'s.
 
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +35,7 @@ use crate::planes::vrrp;
 use crate::state::saved_state::SavedState;
 use crate::state::{ApplyError, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::util::event::EventLog;
-use crate::util::listeners::{KernelSockets, ListenerSet, SocketStore};
+use crate::util::listeners::{KernelSockets, ListenerSet, ListeningSocket, SocketStore};
 
 mod background_tasks;
 pub(crate) mod clock;
@@ -65,8 +63,8 @@ pub struct AppOptions {
     pub change: ConfigChange,
     /// Settings of the process in that configuration.
     pub global: GlobalConfig,
-    /// Listening sockets of a process before, with the addresses that they were configured with.
-    pub inherited: Vec<(SocketAddr, OwnedFd)>,
+    /// Listening sockets of a process before.
+    pub inherited: Vec<ListeningSocket>,
     /// State handed over by the previous process, with its generation.
     pub predecessor: Option<(u64, SavedState)>,
     /// Stores listening sockets beyond the end of this process (systemd's file descriptor store).
@@ -304,15 +302,13 @@ fn start_access_log(
     Ok(Arc::new(AccessLogger::start(&global.access_log.target, notice)?))
 }
 
-/// A listening socket with its address.
-type InheritedSocket = (SocketAddr, OwnedFd);
-
 /// Splits the sockets of the previous process: those of the API over TCP and of the metrics, and those of services.
 fn split_inherited(
-    inherited: Vec<InheritedSocket>,
+    inherited: Vec<ListeningSocket>,
     global: &GlobalConfig,
-) -> (Vec<InheritedSocket>, Vec<InheritedSocket>) {
+) -> (Vec<ListeningSocket>, Vec<ListeningSocket>) {
     let metrics = global.metrics.as_ref().map(|metrics| metrics.listen);
     let api = global.control.remote.as_ref().map(|remote| remote.listen);
-    inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)
+    let is_admin = |one: &ListeningSocket| [metrics, api].contains(&Some(one.address));
+    inherited.into_iter().partition(is_admin)
 }

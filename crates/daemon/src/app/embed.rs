@@ -22,7 +22,7 @@ use crate::app::{App, AppBuildError, AppOptions};
 use crate::health::health_check::counts::ProbeSums;
 use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ControlHandle, ShutdownRequest};
 use crate::util::event::EventLog;
-use crate::util::listeners::NoSocketStore;
+use crate::util::listeners::{ListeningSocket, NoSocketStore};
 use crate::util::scratch_dir::Scratch;
 
 /// The socket is this user's alone.
@@ -60,9 +60,9 @@ impl ReservedAddress {
         self.address
     }
 
-    fn sockets(self) -> impl Iterator<Item = (SocketAddr, OwnedFd)> {
+    fn sockets(self) -> impl Iterator<Item = ListeningSocket> {
         let address = self.address;
-        self.sockets.into_iter().map(move |socket| (address, socket))
+        self.sockets.into_iter().map(move |socket| ListeningSocket { address, socket })
     }
 }
 

@@ -9,8 +9,6 @@ mod signals;
 mod successor;
 
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,7 +25,7 @@ use crate::state::{ChangeOrigin, ChangeTrigger, ConfigChange, ShutdownRequest};
 use crate::tls::secrets::{ExposedFile, FileReader, find_exposed_files};
 use crate::util::atomic_file;
 use crate::util::event::{EventLog, LogFormat};
-use crate::util::listeners::SocketStore;
+use crate::util::listeners::{ListeningSocket, SocketStore};
 use crate::util::systemd::{self, SystemdNotifier};
 use process::{FILE_BYTES, ProcessContext, ProcessSockets, RunningDaemon};
 use signals::SignalListener;
@@ -105,7 +103,7 @@ pub fn run(options: RunOptions) -> Result<(), RunError> {
 
 async fn run_daemon(
     options: &RunOptions,
-    inherited: Vec<(SocketAddr, OwnedFd)>,
+    inherited: Vec<ListeningSocket>,
     events: &EventLog,
 ) -> Result<(), RunError> {
     let written = load_config(&options.config, events)?;
@@ -175,7 +173,7 @@ impl ProcessStart {
     async fn start_alone(
         &self,
         written: LoadedConfig,
-        inherited: Vec<(SocketAddr, OwnedFd)>,
+        inherited: Vec<ListeningSocket>,
     ) -> Result<(App, Option<ProcessSockets>), RunError> {
         let doors =
             self.bind_sockets(&written.checked.config.global.control, ReplacePolicy::StaleOnly)?;
@@ -277,7 +275,7 @@ impl ProcessStart {
         )
     }
 
-    fn plan(&self, written: LoadedConfig, inherited: Vec<(SocketAddr, OwnedFd)>) -> AppOptions {
+    fn plan(&self, written: LoadedConfig, inherited: Vec<ListeningSocket>) -> AppOptions {
         let LoadedConfig { text, file, origin, checked, base } = written;
         for warning in &checked.warnings {
             self.events.warn("configuration", warning.to_string());

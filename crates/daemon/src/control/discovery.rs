@@ -8,7 +8,7 @@ use super::audit_record::AuditedChange;
 use crate::state::discovery_result::DiscoveryResult;
 use crate::state::origin::{ChangeOrigin, ChangeTrigger};
 use crate::state::overlay::ServerOverlay;
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 
 /// Servers that a message names.
 const NAMED: usize = 5;
@@ -29,7 +29,11 @@ impl ControlActor {
             return;
         }
         let about = |reason: &str| {
-            [("pool", pool.clone()), ("place", place.clone()), ("reason", reason.to_owned())]
+            EventFields::from([
+                ("pool", pool.clone()),
+                ("place", place.clone()),
+                ("reason", reason.to_owned()),
+            ])
         };
         let servers = match servers {
             Ok(servers) => servers,
@@ -37,7 +41,7 @@ impl ControlActor {
                 let why = format!("{place}: {why}");
                 if self.sources.get(&pool) != Some(&why) {
                     let text = format!("{pool}: {why}; the servers that were found last stay");
-                    self.events.emit(EventLevel::Warning, "source-failed", text, &about(&why));
+                    self.events.emit(EventLevel::Warning, "source-failed", text, about(&why));
                     self.sources.insert(pool, why);
                     self.publish();
                 }
@@ -65,16 +69,16 @@ impl ControlActor {
             let text = format!(
                 "{pool}: {place} has {left_out} servers more than `max`; they are left out"
             );
-            self.events.emit(EventLevel::Warning, "source-clamped", text, &about("too many"));
+            self.events.emit(EventLevel::Warning, "source-clamped", text, about("too many"));
         }
         let overlay = self.overlay.with_discovered(&pool, servers);
         if let Err(error) = self.apply_overlay(overlay).await {
             let text = format!("{pool}: what {place} says cannot be put in force: {error}");
-            self.events.emit(EventLevel::Warning, "source-failed", text, &about("not in force"));
+            self.events.emit(EventLevel::Warning, "source-failed", text, about("not in force"));
             return;
         }
         let text = format!("{pool}: {place} says {is}");
-        self.events.emit(EventLevel::Info, "source-changed", text, &about("changed"));
+        self.events.emit(EventLevel::Info, "source-changed", text, about("changed"));
         let origin = ChangeOrigin::new(place, ChangeTrigger::Source);
         let change = AuditedChange { action: "found", target: &pool, before: &was, after: &is };
         self.record_change(&origin, change, None, None);

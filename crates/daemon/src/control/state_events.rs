@@ -7,7 +7,7 @@ use crate::control::reconcile::applied_state::{AppliedState, ServerTransition};
 use crate::control::reconcile::apply;
 use crate::state::server_text::{format_address, format_utc};
 use crate::state::state_snapshot::ServerFacts;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::listeners::ListenerSet;
 
 /// Logs that a generation is active.
@@ -97,7 +97,7 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
         ServerState::Drain => (EventLevel::Info, "server-drain"),
         ServerState::Disabled => (EventLevel::Info, "server-disabled"),
     };
-    let mut about = vec![
+    let mut about = EventFields::from([
         ("pool", pool_name.clone()),
         ("server", config.name.clone()),
         ("address", format_address(&config.address)),
@@ -105,37 +105,37 @@ pub(super) fn report_server_state(events: &EventLog, changed: &ServerTransition)
         ("state", is.to_owned()),
         ("reason", reason.clone()),
         ("left", left.to_string()),
-    ];
+    ]);
     about.extend(health_evidence(facts));
-    events.emit(level, kind, text, &about);
+    events.emit(level, kind, text, about);
     pool(events, pool_name, *before, *left);
 }
 
 /// Logs that a server was ejected or readmitted.
 fn report_ejection(events: &EventLog, old: &ServerFacts, new: &ServerFacts) {
     let name = format!("{}/{}", new.pool_name, new.config.name);
-    let mut about = vec![
+    let mut about = EventFields::from([
         ("pool", new.pool_name.clone()),
         ("server", new.config.name.clone()),
         ("address", format_address(&new.config.address)),
-    ];
+    ]);
     match (&old.ejection, &new.ejection) {
         (None, Some(ejected)) => {
             let until = format_utc(ejected.until);
             about.extend([("reason", ejected.reason.clone()), ("until", until.clone())]);
             let text = format!("{name}: {}; it comes back at {until}", ejected.reason);
-            events.emit(EventLevel::Warning, "server-ejected", text, &about);
+            events.emit(EventLevel::Warning, "server-ejected", text, about);
         }
         (Some(_), None) => {
             let text = format!("{name}: it is not put out any more: {}", new.reason);
-            events.emit(EventLevel::Info, "server-readmitted", text, &about);
+            events.emit(EventLevel::Info, "server-readmitted", text, about);
         }
         _ => {}
     }
 }
 
 /// The evidence behind a health verdict, if the state follows from the verdict.
-fn health_evidence(facts: &ServerFacts) -> Vec<(&'static str, String)> {
+fn health_evidence(facts: &ServerFacts) -> EventFields {
     let by_health =
         matches!(facts.state, ServerState::Up | ServerState::Down | ServerState::Unknown);
     let Some(note) = facts
@@ -144,9 +144,10 @@ fn health_evidence(facts: &ServerFacts) -> Vec<(&'static str, String)> {
         .as_ref()
         .filter(|_| by_health && facts.agent.is_none() && facts.ejection.is_none())
     else {
-        return Vec::new();
+        return EventFields::new();
     };
-    let mut about = vec![("saw", note.saw.clone()), ("in-a-row", note.in_a_row.to_string())];
+    let mut about =
+        EventFields::from([("saw", note.saw.clone()), ("in-a-row", note.in_a_row.to_string())]);
     about.extend(note.probe.clone().map(|probe| ("probe", probe)));
     about.extend(note.took.map(|took| ("took-us", took.as_micros().to_string())));
     about
@@ -160,17 +161,16 @@ pub(super) fn report_pools(events: &EventLog, old: &AppliedState, new: &AppliedS
 }
 
 fn pool(events: &EventLog, name: &str, before: usize, after: usize) {
-    let about = [("pool", name.to_owned()), ("left", after.to_string())];
+    let about = EventFields::from([("pool", name.to_owned()), ("left", after.to_string())]);
     if before > 0 && after == 0 {
         let text = format!("{name}: no server takes work any more");
-        events.emit(EventLevel::Warning, "pool-empty", text, &about);
-    }
-    if before == 0 && after > 0 {
+        events.emit(EventLevel::Warning, "pool-empty", text, about);
+    } else if before == 0 && after > 0 {
         events.emit(
             EventLevel::Info,
             "pool-back",
             format!("{name}: a server takes work again"),
-            &about,
+            about,
         );
     }
 }

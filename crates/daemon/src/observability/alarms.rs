@@ -19,7 +19,7 @@ use model::circuit_breaker::breaker_clock_ms;
 
 use crate::observability::headroom::{HeadroomRow, ResourceUsage, UsageTrends};
 use crate::observability::report::report_sources::ReportSources;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::time_wait::TimeWaitScanner;
 use certificates::CertificateExpiryAlarms;
 use circuit_breaker::CircuitBreakerAlarms;
@@ -90,21 +90,21 @@ impl HeadroomAlarms {
             // Half is plenty only as long as it does not end within a minute.
             let ends = exhausted_in.is_some_and(|time| time <= SOON) && percent >= HALF;
             let is = ends || if was { percent >= FAR } else { percent >= NEAR };
-            let mut about = vec![
+            let mut about = EventFields::from([
                 ("resource", (*what).to_owned()),
                 ("of", of.clone()),
                 ("used", used.to_string()),
                 ("limit", limit.to_string()),
-            ];
+            ]);
             let mut share = format!("{used} of {limit} {what} of {of} are in use");
             if let Some(time) = exhausted_in.filter(|time| !time.is_zero()) {
                 let seconds = time.as_secs();
                 share.push_str(&format!("; at this rate all are in {seconds} s"));
-                about.push(("exhausted-in-s", seconds.to_string()));
+                about.insert("exhausted-in-s", seconds.to_string());
             }
             match (was, is) {
-                (false, true) => events.emit(EventLevel::Warning, "alarm-on", share, &about),
-                (true, false) => events.emit(EventLevel::Info, "alarm-off", share, &about),
+                (false, true) => events.emit(EventLevel::Warning, "alarm-on", share, about),
+                (true, false) => events.emit(EventLevel::Info, "alarm-off", share, about),
                 _ => {}
             }
             if is && self.active.len() < REMEMBERED {

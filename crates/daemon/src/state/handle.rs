@@ -3,8 +3,6 @@
 //! Cheap to clone. Commands are sent to one task (the control actor), which executes them one after the other. Reading
 //! costs an atomic load and blocks no other task.
 
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +25,7 @@ use crate::state::server_command::{
 };
 use crate::state::state_snapshot::{ServerEjection, ServerFacts, StateSnapshot, WeightShare};
 use crate::util::event::EventLog;
+use crate::util::listeners::ListeningSocket;
 
 /// Orders that may wait; who sends more waits.
 const COMMANDS: usize = 1024;
@@ -101,8 +100,7 @@ pub struct HandoverState {
     pub origin: ChangeOrigin,
     /// The state of servers.
     pub memory: SavedState,
-    /// Listening sockets with the addresses that they were configured with.
-    pub sockets: Vec<(SocketAddr, OwnedFd)>,
+    pub sockets: Vec<ListeningSocket>,
 }
 
 impl ControlHandle {

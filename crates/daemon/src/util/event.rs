@@ -36,6 +36,9 @@ pub enum EventLevel {
     Error,
 }
 
+/// The fields of an event, for programs: values by name.
+pub type EventFields = BTreeMap<&'static str, String>;
+
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,7 +52,7 @@ pub struct DaemonEvent {
     pub text: String,
     /// Its fields, for programs.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub about: BTreeMap<&'static str, String>,
+    pub about: EventFields,
 }
 
 /// The form of a line.
@@ -145,17 +148,17 @@ impl EventLog {
     }
 
     pub fn info(&self, what: &'static str, text: impl Into<String>) {
-        self.emit(EventLevel::Info, what, text, &[]);
+        self.emit(EventLevel::Info, what, text, EventFields::new());
     }
 
     /// Something to look at.
     pub fn warn(&self, what: &'static str, text: impl Into<String>) {
-        self.emit(EventLevel::Warning, what, text, &[]);
+        self.emit(EventLevel::Warning, what, text, EventFields::new());
     }
 
     /// Logs that a requested action failed.
     pub fn error(&self, what: &'static str, text: impl Into<String>) {
-        self.emit(EventLevel::Error, what, text, &[]);
+        self.emit(EventLevel::Error, what, text, EventFields::new());
     }
 
     /// The last events, oldest first.
@@ -189,12 +192,11 @@ impl EventLog {
         level: EventLevel,
         what: &'static str,
         text: impl Into<String>,
-        about: &[(&'static str, String)],
+        about: EventFields,
     ) {
         let mut text = text.into();
         cut(&mut text);
         *self.lock_counts().entry(what).or_default() += 1;
-        let about = about.iter().cloned().collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         let event = DaemonEvent { at_ms, level, what, text, about };
@@ -313,7 +315,7 @@ mod tests {
             level: EventLevel::Warning,
             what: "w",
             text: "a\nb".to_owned(),
-            about: BTreeMap::new(),
+            about: EventFields::new(),
         };
         assert_eq!(line(&event, LogFormat::Text, true), b"<4>warning w: a\n<4>  b\n");
     }

@@ -151,8 +151,15 @@ pub struct ListenerSet {
     store: Box<dyn SocketStore>,
     open: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     inherited: BTreeMap<SocketAddr, Vec<OwnedFd>>,
-    closed: Vec<(SocketAddr, Instant)>,
+    closed_at: BTreeMap<SocketAddr, Instant>,
     workers: usize,
+}
+
+/// A listening socket with the address that it was configured with.
+#[derive(Debug)]
+pub struct ListeningSocket {
+    pub address: SocketAddr,
+    pub socket: OwnedFd,
 }
 
 /// Sockets of one address, for both who hold them.
@@ -169,14 +176,19 @@ impl ListenerSet {
         keeper: Box<dyn SocketStore>,
         workers: usize,
     ) -> ListenerSet {
-        let held = BTreeMap::new();
-        let inherited = BTreeMap::new();
-        ListenerSet { sockets, store: keeper, open: held, inherited, closed: Vec::new(), workers }
+        ListenerSet {
+            sockets,
+            store: keeper,
+            open: BTreeMap::new(),
+            inherited: BTreeMap::new(),
+            closed_at: BTreeMap::new(),
+            workers,
+        }
     }
 
-    /// Takes sockets from systemd or from the process before, each under the address that it was configured with.
-    pub fn inherit(&mut self, sockets: impl IntoIterator<Item = (SocketAddr, OwnedFd)>) {
-        for (address, socket) in sockets {
+    /// Takes sockets from systemd or from the process before, each under its address.
+    pub fn inherit(&mut self, sockets: impl IntoIterator<Item = ListeningSocket>) {
+        for ListeningSocket { address, socket } in sockets {
             self.inherited.entry(address).or_default().push(socket);
         }
     }
@@ -308,8 +320,8 @@ impl ListenerSet {
     pub fn release(&mut self, address: SocketAddr) {
         self.store.remove_sockets(&fd_store_name(address));
         if self.open.remove(&address).is_some() {
-            self.closed.retain(|(_, at)| at.elapsed() < CLOSING);
-            self.closed.push((address, Instant::now()));
+            self.closed_at.retain(|_, at| at.elapsed() < CLOSING);
+            self.closed_at.insert(address, Instant::now());
         }
     }
 
@@ -318,7 +330,7 @@ impl ListenerSet {
     /// first.
     pub fn may_be_own_listener(&self, refused: &ListenError, began: Instant) -> bool {
         let closing = |address: SocketAddr| {
-            let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
+            let mut same = self.closed_at.iter().filter(|(one, _)| one.port() == address.port());
             same.any(|(_, at)| began.saturating_duration_since(*at) < CLOSING)
         };
         refused
@@ -345,13 +357,14 @@ impl ListenerSet {
     ///
     /// # Errors
     /// No descriptor is left.
-    pub fn copies(&self) -> Result<Vec<(SocketAddr, OwnedFd)>, ListenError> {
-        let copies = |(address, sockets): (&SocketAddr, &Vec<OwnedFd>)| {
-            let address = *address;
-            let copy = move |socket| duplicate(address, socket).map(|copy| (address, copy));
-            sockets.iter().map(copy).collect::<Vec<_>>()
-        };
-        self.open.iter().flat_map(copies).collect()
+    pub fn copies(&self) -> Result<Vec<ListeningSocket>, ListenError> {
+        let mut copies = Vec::new();
+        for (&address, sockets) in &self.open {
+            for socket in sockets {
+                copies.push(ListeningSocket { address, socket: duplicate(address, socket)? });
+            }
+        }
+        Ok(copies)
     }
 
     /// Releases everything, but not the stored copies: the sockets live on in another process.

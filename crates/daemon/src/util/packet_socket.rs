@@ -54,9 +54,17 @@ pub fn enable_timestamps(socket: BorrowedFd<'_>) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads a packet, truncated to the buffer. Returns its length, and its time in nanoseconds since 1970, if the kernel
-/// supplied it.
-pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
+/// A packet that was read into a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketArrival {
+    /// Bytes in the buffer.
+    pub length: usize,
+    /// When it passed, nanoseconds since 1970; `None`: the kernel did not supply it.
+    pub at_ns: Option<u64>,
+}
+
+/// Reads a packet, truncated to the buffer.
+pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<PacketArrival> {
     /// As control messages must lie.
     #[repr(align(8))]
     struct AlignedBuffer([u8; 64]);
@@ -73,8 +81,8 @@ pub fn receive_packet(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(us
         let read = libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT);
         (read, message.msg_controllen)
     };
-    let Ok(read) = usize::try_from(read) else { return Err(io::Error::last_os_error()) };
-    Ok((read, time(beside.0.get(..used).unwrap_or_default())))
+    let Ok(length) = usize::try_from(read) else { return Err(io::Error::last_os_error()) };
+    Ok(PacketArrival { length, at_ns: time(beside.0.get(..used).unwrap_or_default()) })
 }
 
 /// The time in control messages (cmsg(3), socket(7)): a length, a level and a kind, then seconds and nanoseconds.
@@ -124,11 +132,11 @@ mod tests {
         let udp = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         enable_timestamps(udp.as_fd()).unwrap();
         udp.send_to(b"hello you", udp.local_addr().unwrap()).unwrap();
-        let (length, at) = receive_packet(udp.as_fd(), &mut room).unwrap();
+        let packet = receive_packet(udp.as_fd(), &mut room).unwrap();
         let now =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-        assert_eq!((length, &room), (8, b"hello yo"));
-        assert!(now - at.unwrap() < 60_000_000_000);
+        assert_eq!((packet.length, &room), (8, b"hello yo"));
+        assert!(now - packet.at_ns.unwrap() < 60_000_000_000);
         drop(far);
         assert_eq!(time(&[0; 16]), None);
     }

@@ -5,8 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
@@ -16,7 +15,7 @@ use std::time::Duration;
 use l7::socket;
 
 use crate::util::fd_passing;
-use crate::util::listeners::{SocketStore, fd_store_address};
+use crate::util::listeners::{ListeningSocket, SocketStore, fd_store_address};
 
 /// The first descriptor that is handed over.
 /// SD_LISTEN_FDS_START of sd_listen_fds(3).
@@ -112,7 +111,7 @@ pub fn watchdog_interval(microseconds: Option<&str>) -> Option<Duration> {
 
 /// The listening sockets that systemd stored, by the address that they were configured with. Called once, at start,
 /// before any other descriptor is opened.
-pub fn stored_sockets() -> Vec<(SocketAddr, OwnedFd)> {
+pub fn stored_sockets() -> Vec<ListeningSocket> {
     let variable = |name| std::env::var(name).ok();
     let passed = passed_descriptors(
         variable("LISTEN_PID").as_deref(),
@@ -125,7 +124,7 @@ pub fn stored_sockets() -> Vec<(SocketAddr, OwnedFd)> {
         let bound = socket::bound_address(socket.as_fd())?;
         // The stored name holds the configured address (its port may be 0); other sockets are named by their bound
         // address.
-        Some((fd_store_address(&name).unwrap_or(bound), socket))
+        Some(ListeningSocket { address: fd_store_address(&name).unwrap_or(bound), socket })
     };
     passed.into_iter().filter_map(take).collect()
 }

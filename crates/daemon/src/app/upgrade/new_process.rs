@@ -1,7 +1,6 @@
 //! The new process's side: requests the state and the sockets, and reports when it is ready.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 
 use super::message::{self, UpgradeMessage, UpgradeOffer, VERSION};
+use crate::util::listeners::ListeningSocket;
 
 /// For the old process to answer.
 /// Above the old process's own limit, 10 s, whose refusal has the reason.
@@ -18,8 +18,7 @@ const PROMPT: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub struct TakenOverState {
     pub offer: UpgradeOffer,
-    /// Its listening sockets, with the addresses that they were configured with.
-    pub sockets: Vec<(SocketAddr, OwnedFd)>,
+    pub sockets: Vec<ListeningSocket>,
     stream: UnixStream,
 }
 
@@ -57,13 +56,11 @@ pub async fn take_over(path: &Path) -> Result<TakenOverState, TakeError> {
         .await
         .map_err(|source| TakeError::NoDaemon { path: path.to_owned(), source })?;
     let slow = |_| TakeError::ConnectionLost(io::ErrorKind::TimedOut.into());
-    tokio::time::timeout(PROMPT, request_state(&mut stream)).await.map_err(slow)?.map(
-        |(offer, sockets)| TakenOverState {
-            sockets: offer.sockets.iter().copied().zip(sockets).collect(),
-            offer,
-            stream,
-        },
-    )
+    let (offer, received) =
+        tokio::time::timeout(PROMPT, request_state(&mut stream)).await.map_err(slow)??;
+    let sockets = offer.sockets.iter().zip(received);
+    let sockets = sockets.map(|(&address, socket)| ListeningSocket { address, socket }).collect();
+    Ok(TakenOverState { offer, sockets, stream })
 }
 
 impl TakenOverState {

@@ -79,7 +79,8 @@ pub(super) async fn handle_attempt(
         format!("process {pid} is taking over; nothing is changed until then"),
     );
     let sockets = handed.sockets.into_iter().chain(admin.duplicate_all());
-    let (addresses, sockets): (Vec<_>, Vec<_>) = sockets.unzip();
+    let (addresses, sockets): (Vec<_>, Vec<_>) =
+        sockets.map(|one| (one.address, one.socket)).unzip();
     let offer = UpgradeOffer {
         pid: std::process::id(),
         generation: handed.generation,

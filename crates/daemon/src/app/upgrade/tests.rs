@@ -20,7 +20,7 @@ use crate::state::{
 };
 use crate::util::admin_listeners::admin_sockets::AdminSockets;
 use crate::util::event::EventLog;
-use crate::util::listeners::{KernelSockets, ListenerSet, NoSocketStore};
+use crate::util::listeners::{KernelSockets, ListenerSet, ListeningSocket, NoSocketStore};
 use crate::util::scratch_dir::Scratch;
 
 fn text(at: SocketAddr) -> String {
@@ -48,7 +48,7 @@ async fn old(workers: usize) -> ControlHandle {
     let sockets = listeners(any, &options, workers, AddressClaim::Alone).unwrap();
     let at = listening_address(sockets[0].as_fd()).unwrap();
     let mut listeners = ListenerSet::new(Box::new(KernelSockets), Box::new(NoSocketStore), workers);
-    listeners.inherit(sockets.into_iter().map(|socket| (at, socket)));
+    listeners.inherit(sockets.into_iter().map(|socket| ListeningSocket { address: at, socket }));
     let parts = ActorParts {
         engine: Arc::new(FakeEngine::default()),
         listeners,
@@ -105,9 +105,9 @@ async fn sockets_words_and_health_change_hands() {
     assert_eq!(state.offer.memory.servers.len(), 1);
     assert_eq!(state.sockets.len(), crate::util::fd_passing::PER_MESSAGE + 3);
     let address = bound(&control);
-    for (configured, socket) in &state.sockets {
-        assert_eq!(*configured, address);
-        assert_eq!(listening_address(socket.as_fd()), Some(address));
+    for one in &state.sockets {
+        assert_eq!(one.address, address);
+        assert_eq!(listening_address(one.socket.as_fd()), Some(address));
     }
     assert!(handed.try_recv().is_err());
     state.confirm_ready().await.unwrap();
@@ -213,7 +213,9 @@ async fn a_new_process_goes_on_when_the_old_one_dies() {
     let old = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         message::receive_message(&mut stream).await.unwrap();
-        let (addresses, sockets): (Vec<_>, Vec<_>) = handed.sockets.into_iter().unzip();
+        let sockets = handed.sockets.into_iter();
+        let (addresses, sockets): (Vec<_>, Vec<_>) =
+            sockets.map(|one| (one.address, one.socket)).unzip();
         let offer = message::UpgradeOffer {
             pid: 1,
             generation: 1,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::state::StateSnapshot;
 use crate::state::cert_status::{CertificateInfo, expiry_warning};
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::wall_clock::unix_ms;
 
 /// Certificates that were logged, by service and file.
@@ -29,7 +29,7 @@ impl CertificateExpiryAlarms {
                         EventLevel::Warning,
                         "certificate-expires",
                         text,
-                        &about(service, told),
+                        about(service, told),
                     );
                 }
                 ending.insert(key);
@@ -40,27 +40,27 @@ impl CertificateExpiryAlarms {
             let (text, about) = match shown.into_iter().find(|told| told.file == *file) {
                 Some(told) => {
                     let text = format!("service.{service}.tls: {} is good again", file.display());
-                    (text, about(service, told).to_vec())
+                    (text, about(service, told))
                 }
                 None => {
                     let file = file.display().to_string();
                     let text = format!("service.{service}.tls: {file} is not shown any more");
-                    (text, vec![("service", service.clone()), ("file", file)])
+                    (text, EventFields::from([("service", service.clone()), ("file", file)]))
                 }
             };
-            events.emit(EventLevel::Info, "certificate-good", text, &about);
+            events.emit(EventLevel::Info, "certificate-good", text, about);
         }
         self.0 = ending;
     }
 }
 
-fn about(service: &str, told: &CertificateInfo) -> [(&'static str, String); 4] {
-    [
+fn about(service: &str, told: &CertificateInfo) -> EventFields {
+    EventFields::from([
         ("service", service.to_owned()),
         ("file", told.file.display().to_string()),
         ("names", told.names.join(", ")),
         ("expires-unix-ms", unix_ms(told.not_after).to_string()),
-    ]
+    ])
 }
 
 #[cfg(test)]

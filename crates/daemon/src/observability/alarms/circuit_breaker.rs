@@ -7,7 +7,7 @@ use model::circuit_breaker::{BreakerResource, CircuitState};
 use model::snapshot::PoolView;
 
 use crate::state::StateSnapshot;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 
 /// Open breakers, by pool and limit (`None`: the queue), with the time of opening on the workers' clock.
 #[derive(Debug, Default)]
@@ -69,24 +69,28 @@ fn report_breaker(
 ) {
     let pool = &view.config.name;
     let Some(bound) = bound else {
-        let about = [("pool", pool.clone())];
+        let about = EventFields::from([("pool", pool.clone())]);
         return if begins {
             let text = format!("pool {pool}: its queue is held to what its servers take in time");
-            events.emit(EventLevel::Warning, "shedding-begun", text, &about);
+            events.emit(EventLevel::Warning, "shedding-begun", text, about);
         } else {
             let text = format!("pool {pool}: its queue is not held any more");
-            events.emit(EventLevel::Info, "shedding-ended", text, &about);
+            events.emit(EventLevel::Info, "shedding-ended", text, about);
         };
     };
     let name = bound.name();
     let limit = view.config.breaker.limit_of(bound).unwrap_or_default();
-    let about = [("pool", pool.clone()), ("bound", name.to_owned()), ("limit", limit.to_string())];
+    let about = EventFields::from([
+        ("pool", pool.clone()),
+        ("bound", name.to_owned()),
+        ("limit", limit.to_string()),
+    ]);
     if begins {
         let text = format!("pool {pool}: its breaker of {name} refuses beyond {limit}");
-        events.emit(EventLevel::Warning, "breaker-open", text, &about);
+        events.emit(EventLevel::Warning, "breaker-open", text, about);
     } else {
         let text = format!("pool {pool}: its breaker of {name} does not refuse any more");
-        events.emit(EventLevel::Info, "breaker-closed", text, &about);
+        events.emit(EventLevel::Info, "breaker-closed", text, about);
     }
 }
 

@@ -11,7 +11,7 @@ use model::stats::{Count, ServiceWorkerStats};
 
 use crate::state::StateSnapshot;
 use crate::util::admin_listeners::api_counters::ApiCounts;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 
 /// Between two events about the same place.
 /// A minute: a limit that is reached all the time stays visible and does not fill the log.
@@ -48,7 +48,7 @@ impl ConnectionLimitAlarms {
             let name = format!("service {}", view.config.name);
             let Some(new) = self.new_counts(&name, counts, now) else { continue };
             let ConnectionLimitCounts { evicted, refused } = new;
-            let mut about = vec![("service", view.config.name.clone())];
+            let mut about = EventFields::from([("service", view.config.name.clone())]);
             let mut text = format!(
                 "{name}: {evicted} connections that did nothing were closed for newcomers, {refused} refused because \
                  their client has its share"
@@ -58,22 +58,26 @@ impl ConnectionLimitAlarms {
                 let client = holder.client;
                 let held = holder.connections;
                 text.push_str(&format!("; {client} has most: {held} of {open}"));
-                about.push(("client", client.to_string()));
-                about.push(("connections", held.to_string()));
+                about.insert("client", client.to_string());
+                about.insert("connections", held.to_string());
             }
             report_limit(events, text, about, new);
         }
         let by_listener = served.evicted.iter().zip(&served.rejected);
-        for ((listener, evicted), (_, refused)) in by_listener {
+        for (evicted, rejected) in by_listener {
+            let listener = evicted.listener.name();
             let name = format!("control {listener}");
-            let counts = ConnectionLimitCounts { evicted: *evicted, refused: *refused };
+            let counts = ConnectionLimitCounts {
+                evicted: evicted.connections,
+                refused: rejected.connections,
+            };
             let Some(new) = self.new_counts(&name, counts, now) else { continue };
             let text = format!(
                 "control listener `{listener}`: {} connections were closed for newcomers, {} refused: all places were \
                  taken (ss -xp or ss -tnp names who holds them)",
                 new.evicted, new.refused
             );
-            report_limit(events, text, vec![("listener", (*listener).to_owned())], new);
+            report_limit(events, text, EventFields::from([("listener", listener.to_owned())]), new);
         }
     }
 
@@ -101,12 +105,12 @@ impl ConnectionLimitAlarms {
 fn report_limit(
     events: &EventLog,
     text: String,
-    mut about: Vec<(&'static str, String)>,
+    mut about: EventFields,
     counts: ConnectionLimitCounts,
 ) {
-    about.push(("evicted", counts.evicted.to_string()));
-    about.push(("refused", counts.refused.to_string()));
-    events.emit(EventLevel::Warning, "connections-evicted", text, &about);
+    about.insert("evicted", counts.evicted.to_string());
+    about.insert("refused", counts.refused.to_string());
+    events.emit(EventLevel::Warning, "connections-evicted", text, about);
 }
 
 fn sum(view: &ServiceView, of: fn(&ServiceWorkerStats) -> &Count) -> u64 {
@@ -127,6 +131,7 @@ fn refused(view: &ServiceView) -> u64 {
 mod tests {
     use super::*;
     use crate::observability::report::fixture;
+    use crate::util::admin_listeners::api_counters::{ListenerCount, ListenerKind};
     use model::admission::ClientKey;
 
     const TEXT: &str = "[service.shop]\nlisten = \"127.0.0.1:8080\"\nforward = \"http\"\npool = \"web\"\n\
@@ -150,9 +155,10 @@ mod tests {
         let recent = events.recent();
         assert_eq!(recent.len(), 2, "{recent:?}");
         assert!(recent[0].text.contains("192.0.2.7 has most: 1 of 0"), "{}", recent[0].text);
+        let on_socket = |connections| ListenerCount { listener: ListenerKind::Socket, connections };
         let served = ApiCounts {
-            evicted: vec![("socket", 5)],
-            rejected: vec![("socket", 1)],
+            evicted: vec![on_socket(5)],
+            rejected: vec![on_socket(1)],
             ..ApiCounts::default()
         };
         crowded.look(&events, &snapshot, &served, at(70));

@@ -19,8 +19,8 @@ use super::filter::filter;
 use super::frame;
 use super::ring::{CaptureBuffer, CapturedPacket, PacketRing};
 use super::triggers::{CaptureJob, WatchedTraffic};
-use crate::util::event::{EventLevel, EventLog};
-use crate::util::packet_socket;
+use crate::util::event::{EventFields, EventLevel, EventLog};
+use crate::util::packet_socket::{self, PacketArrival};
 
 /// The longest delay until a command is noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -191,7 +191,7 @@ impl CaptureThread {
         let Some(socket) = &self.socket else { return };
         let most = usize::try_from(self.watch.payload).unwrap_or(0);
         for _ in 0..BATCH {
-            let Ok((length, at_ns)) =
+            let Ok(PacketArrival { length, at_ns }) =
                 packet_socket::receive_packet(socket.as_fd(), &mut self.buffer)
             else {
                 break;
@@ -286,8 +286,8 @@ impl CaptureThread {
                 self.progress.written.fetch_add(1, Ordering::Relaxed);
                 let file = stored.file.display().to_string();
                 let text = format!("{file}: {} packets; {about}", packets.len());
-                let about = [("capture", rule.to_owned()), ("file", file)];
-                self.events.emit(EventLevel::Info, "capture-made", text, &about);
+                let about = EventFields::from([("capture", rule.to_owned()), ("file", file)]);
+                self.events.emit(EventLevel::Info, "capture-made", text, about);
             }
             Err(error) => self.failed(rule, &format!("{}: {error}", place.display())),
         }
@@ -300,7 +300,7 @@ impl CaptureThread {
             EventLevel::Warning,
             "capture-not-made",
             text,
-            &[("capture", rule.to_owned())],
+            EventFields::from([("capture", rule.to_owned())]),
         );
     }
 }

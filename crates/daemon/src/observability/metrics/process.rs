@@ -91,14 +91,14 @@ fn headroom(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Erro
 
 fn api(facts: &ProcessFacts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let served = &facts.served;
-    let rows = served.refused.iter().map(|(why, count)| ([("why", *why)], *count));
+    let rows = served.refused.iter().map(|row| ([("why", row.reason.name())], row.count));
     let help = "Requests to the API that were refused before they reached a route: over TCP, malformed ones also over the unix socket; and streams.";
     counters(to, "steelyard_api_refused", None, help, rows)?;
     let closed = [("evicted", &served.evicted), ("refused", &served.rejected)];
     let rows = closed.iter().flat_map(|(reason, counts)| {
-        counts
-            .iter()
-            .map(move |(listener, count)| ([("listener", *listener), ("reason", *reason)], *count))
+        counts.iter().map(move |row| {
+            ([("listener", row.listener.name()), ("reason", *reason)], row.connections)
+        })
     });
     let help = "Connections to the API and the metrics closed for newcomers, or refused because all places were in use.";
     counters(to, "steelyard_control_connections_closed", None, help, rows)?;

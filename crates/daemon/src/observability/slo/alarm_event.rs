@@ -6,7 +6,7 @@ use model::config::unit::Time;
 use model::slo::burn_rate::{BurnMeasurement, BurnRule, BurnSpans, SloTarget};
 
 use super::objective::SloKind;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 
 /// Raised: a promise's budget burns too quickly.
 const RAISED: &str = "budget-burning";
@@ -19,7 +19,7 @@ pub(super) struct SloEvent {
     pub(super) reason: String,
     kind: &'static str,
     text: String,
-    fields: Vec<(&'static str, String)>,
+    fields: EventFields,
 }
 
 /// The measurements behind an alarm event.
@@ -43,7 +43,7 @@ pub(super) struct AlarmContext<'a> {
 impl SloEvent {
     pub(super) fn emit(self, events: &EventLog) {
         let level = if self.kind == RAISED { EventLevel::Warning } else { EventLevel::Info };
-        events.emit(level, self.kind, self.text, &self.fields);
+        events.emit(level, self.kind, self.text, self.fields);
     }
 
     /// The event of an alarm that ends because its objective changed, not because of a measurement.
@@ -61,12 +61,12 @@ impl SloEvent {
                 what.name(),
                 rule.name
             ),
-            fields: vec![
+            fields: EventFields::from([
                 ("service", service.to_owned()),
                 ("promise", what.name().to_owned()),
                 ("alarm", rule.name.to_owned()),
                 ("reason", why.to_owned()),
-            ],
+            ]),
         }
     }
 }
@@ -123,7 +123,7 @@ impl AlarmContext<'_> {
                 self.service,
                 self.objective.name()
             ),
-            fields: vec![
+            fields: EventFields::from([
                 ("service", self.service.to_owned()),
                 ("promise", self.objective.name().to_owned()),
                 ("alarm", self.rule.name.to_owned()),
@@ -132,7 +132,7 @@ impl AlarmContext<'_> {
                 ("factor", self.rule.factor.to_string()),
                 ("left", percent(self.budget_left)),
                 ("reason", reason.clone()),
-            ],
+            ]),
             reason,
         }
     }
@@ -177,7 +177,7 @@ mod tests {
                     200.0 times as fast as it may (alarm at 14.4); 62.5 % of it is left for 30d; mostly server-refused \
                     (19 within the hour); worst for 192.0.2.0/24 (18 of 40)";
         assert_eq!(said.reason, want);
-        assert_eq!((said.kind, said.fields[0].1.as_str()), (RAISED, "shop"));
+        assert_eq!((said.kind, said.fields["service"].as_str()), (RAISED, "shop"));
         assert_eq!(
             said.text,
             format!("service.shop.objective: `available`, 99.9 % promised: {want}")

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::monotonic_time::MonotonicTime;
 
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 
 /// An alarm raised by notices is cleared when none has arrived for this time.
 const CLEAR_AFTER: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ pub struct PlaneEvent {
     pub level: EventLevel,
     pub kind: &'static str,
     pub text: String,
-    pub fields: Vec<(&'static str, String)>,
+    pub fields: EventFields,
 }
 
 /// A resource that is exhausted.
@@ -80,11 +80,11 @@ impl PlaneAlarms {
             Some(limit) => (now >= limit, limit),
         };
         let about = || {
-            vec![
+            EventFields::from([
                 ("service", service.to_owned()),
                 ("half-open", now.to_string()),
                 ("limit", limit.to_string()),
-            ]
+            ])
         };
         match (stands, is) {
             (false, true) => {
@@ -140,7 +140,8 @@ impl PlaneAlarms {
         if self.exhausted.len() < MAX_REMEMBERED {
             self.exhausted.insert(key, now);
         }
-        let about = vec![("resource", what.resource().to_owned()), ("of", of.to_owned())];
+        let about =
+            EventFields::from([("resource", what.resource().to_owned()), ("of", of.to_owned())]);
         Some(PlaneEvent {
             level: EventLevel::Warning,
             kind: "alarm-on",
@@ -163,7 +164,7 @@ impl PlaneAlarms {
                 let (what, of) = key;
                 let resource = what.resource();
                 let text = format!("{resource} have sufficed for {of} for {CLEAR_AFTER:?}");
-                let about = vec![("resource", resource.to_owned()), ("of", of)];
+                let about = EventFields::from([("resource", resource.to_owned()), ("of", of)]);
                 PlaneEvent { level: EventLevel::Info, kind: "alarm-off", text, fields: about }
             })
             .collect()
@@ -196,10 +197,7 @@ mod tests {
     fn an_alarm_without_its_threshold_is_cleared() {
         let mut alarms = PlaneAlarms::default();
         let told = alarms.check_half_open("shop", 7, Some(5)).unwrap();
-        assert_eq!(
-            (told.level, &told.fields[1]),
-            (EventLevel::Warning, &("half-open", "7".to_owned()))
-        );
+        assert_eq!((told.level, told.fields["half-open"].as_str()), (EventLevel::Warning, "7"));
         assert_eq!(alarms.check_half_open("shop", 7, None).unwrap().kind, "half-open-clear");
         assert_eq!(alarms.check_half_open("shop", 1_000, None), None);
     }

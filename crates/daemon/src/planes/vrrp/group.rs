@@ -31,7 +31,7 @@ use super::transition_text;
 use super::tx_socket::TxSocket;
 use super::view::{VrrpGroupView, VrrpTransition};
 use crate::planes::packets::netlink::{AssignedAddress, KernelNetlink};
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// State changes that are stored for `status`.
@@ -357,14 +357,14 @@ impl VrrpGroup {
         let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);
         let shared: Vec<String> =
             self.config.floating_addresses().map(|(ip, _)| ip.to_string()).collect();
-        let about = [
+        let about = EventFields::from([
             ("group", self.config.name.clone()),
             ("interface", self.config.interface.clone()),
             ("addresses", shared.join(" ")),
             ("state", to.to_owned()),
             ("was", from.to_owned()),
-        ];
+        ]);
         let level = if from == "idle" && to == "standby" { EventLevel::Info } else { level };
-        tools.events.emit(level, kind, text, &about);
+        tools.events.emit(level, kind, text, about);
     }
 }

@@ -18,7 +18,7 @@ use super::status::AcmeOrders;
 use crate::state::ControlHandle;
 use crate::state::cert_status::format_date;
 use crate::tls::cert_files;
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 use crate::util::random_seed;
 
 /// An order that takes this long counts as failed, and is tried again later.
@@ -146,14 +146,14 @@ impl RenewalJob {
             self.acme.directory,
             wait.as_secs(),
         );
-        let about = [
+        let about = EventFields::from([
             ("names", names),
             ("directory", self.acme.directory.clone()),
             ("why", why.clone()),
             ("failures", renewal.failures().to_string()),
             ("next-unix-ms", renewal.due_at().saturating_mul(1000).to_string()),
-        ];
-        self.control.events().emit(EventLevel::Error, "acme-failed", text, &about);
+        ]);
+        self.control.events().emit(EventLevel::Error, "acme-failed", text, about);
         self.board.note(&self.key, |row| {
             row.failed += 1;
             row.trouble = Some(why);

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::util::listeners::ListeningSocket;
+
 #[derive(Debug)]
 pub struct AdminSockets {
     /// Of the process before; each is used once.
@@ -21,9 +23,13 @@ pub struct AdminSockets {
 
 impl AdminSockets {
     /// With the sockets of the previous process.
-    pub fn new(inherited: impl IntoIterator<Item = (SocketAddr, OwnedFd)>) -> AdminSockets {
-        let inherited = Mutex::new(inherited.into_iter().collect());
-        AdminSockets { inherited, open: Mutex::default(), closed: watch::Sender::new(false) }
+    pub fn new(inherited: impl IntoIterator<Item = ListeningSocket>) -> AdminSockets {
+        let inherited = inherited.into_iter().map(|one| (one.address, one.socket)).collect();
+        AdminSockets {
+            inherited: Mutex::new(inherited),
+            open: Mutex::default(),
+            closed: watch::Sender::new(false),
+        }
     }
 
     /// Listens on an address.
@@ -49,10 +55,11 @@ impl AdminSockets {
     }
 
     /// Copies for the process that takes over.
-    pub fn duplicate_all(&self) -> Vec<(SocketAddr, OwnedFd)> {
+    pub fn duplicate_all(&self) -> Vec<ListeningSocket> {
         let open = lock_sockets(&self.open);
         let copy = |(address, socket): (&SocketAddr, &OwnedFd)| {
-            Some((*address, rustix::io::fcntl_dupfd_cloexec(socket, 0).ok()?))
+            let socket = rustix::io::fcntl_dupfd_cloexec(socket, 0).ok()?;
+            Some(ListeningSocket { address: *address, socket })
         };
         open.iter().filter_map(copy).collect()
     }
@@ -92,7 +99,8 @@ mod tests {
         let first = AdminSockets::new([]);
         let listener = first.listen(([127, 0, 0, 1], 0).into()).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let copies = first.duplicate_all().into_iter().map(|(_, socket)| (address, socket));
+        let copies =
+            first.duplicate_all().into_iter().map(|one| ListeningSocket { address, ..one });
         let second = AdminSockets::new(copies);
         let next = second.listen(address).await.unwrap();
         first.stop_accepting();

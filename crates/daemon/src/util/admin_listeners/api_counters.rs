@@ -77,14 +77,28 @@ pub struct ApiCounters {
     lost_updates: AtomicU64,
 }
 
+/// How many requests and streams were refused for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusalCount {
+    pub reason: RefusalReason,
+    pub count: u64,
+}
+
+/// How many connections of one listener were closed or refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenerCount {
+    pub listener: ListenerKind,
+    pub connections: u64,
+}
+
 /// The counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiCounts {
-    pub refused: Vec<(&'static str, u64)>,
+    pub refused: Vec<RefusalCount>,
     /// Connections evicted in favour of new ones, by listener.
-    pub evicted: Vec<(&'static str, u64)>,
+    pub evicted: Vec<ListenerCount>,
     /// Connections that got none.
-    pub rejected: Vec<(&'static str, u64)>,
+    pub rejected: Vec<ListenerCount>,
     pub streams: u64,
     /// Updates that readers were too slow for.
     pub lost_updates: u64,
@@ -122,10 +136,15 @@ impl ApiCounters {
     }
 
     pub fn snapshot(&self) -> ApiCounts {
-        let count =
-            |why: RefusalReason| (why.name(), self.refused[why as usize].load(Ordering::Relaxed));
+        let count = |reason: RefusalReason| {
+            let count = self.refused[reason as usize].load(Ordering::Relaxed);
+            RefusalCount { reason, count }
+        };
         let by = |counts: &[AtomicU64; ListenerKind::ALL.len()]| {
-            let count = |of: ListenerKind| (of.name(), counts[of as usize].load(Ordering::Relaxed));
+            let count = |listener: ListenerKind| {
+                let connections = counts[listener as usize].load(Ordering::Relaxed);
+                ListenerCount { listener, connections }
+            };
             ListenerKind::ALL.into_iter().map(count).collect()
         };
         ApiCounts {
@@ -153,7 +172,8 @@ mod tests {
         counts.record_refusal(RefusalReason::Streams);
         counts.record_lost_updates(3);
         let read = counts.snapshot();
-        assert_eq!((read.streams, read.lost_updates, read.refused[6]), (2, 3, ("streams", 1)));
-        assert_eq!(read.refused.iter().map(|(_, count)| count).sum::<u64>(), 1);
+        let expected = RefusalCount { reason: RefusalReason::Streams, count: 1 };
+        assert_eq!((read.streams, read.lost_updates, read.refused[6]), (2, 3, expected));
+        assert_eq!(read.refused.iter().map(|row| row.count).sum::<u64>(), 1);
     }
 }

@@ -4,15 +4,23 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 
+/// The sockets that were stored by one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RecordedStore {
+    name: String,
+    sockets: usize,
+}
+
 #[derive(Clone, Default)]
-struct RecordingSocketStore(Arc<Mutex<Vec<(String, usize)>>>);
+struct RecordingSocketStore(Arc<Mutex<Vec<RecordedStore>>>);
 
 impl SocketStore for RecordingSocketStore {
     fn store_sockets(&mut self, name: &str, sockets: &[BorrowedFd<'_>]) {
-        self.0.lock().unwrap().push((name.to_owned(), sockets.len()));
+        let stored = RecordedStore { name: name.to_owned(), sockets: sockets.len() };
+        self.0.lock().unwrap().push(stored);
     }
     fn remove_sockets(&mut self, name: &str) {
-        self.0.lock().unwrap().retain(|(kept, _)| kept != name);
+        self.0.lock().unwrap().retain(|kept| kept.name != name);
     }
 }
 
@@ -42,14 +50,17 @@ fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
     let mut kept = RecordingSocketStore::default();
     kept.store_sockets(&fd_store_name(address), &[wanted.as_fd()]);
     let mut listeners = ListenerSet::new(Box::new(KernelSockets), Box::new(kept.clone()), 2);
-    listeners.inherit([(address, wanted), (other, unwanted)]);
+    listeners.inherit([
+        ListeningSocket { address, socket: wanted },
+        ListeningSocket { address: other, socket: unwanted },
+    ]);
     let sockets = listeners.open(address, &options, false).unwrap();
     assert_eq!(sockets.len(), 1, "not topped up");
     let pair = listeners.duplicate_for_workers(address, sockets).unwrap();
     listeners.insert(address, pair.for_daemon);
     assert_eq!(listeners.close_unused(), [other]);
     assert_eq!(listeners.open_at(address), 1);
-    let again = (fd_store_name(address), 1);
+    let again = RecordedStore { name: fd_store_name(address), sockets: 1 };
     assert_eq!(
         *kept.0.lock().unwrap(),
         [again.clone(), again],

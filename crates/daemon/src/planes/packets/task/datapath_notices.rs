@@ -18,7 +18,7 @@ use crate::planes::packets::open_plane::error_chain;
 use crate::planes::packets::view::PlaneCounterSample;
 use crate::planes::packets::{flow_samples, host_facts, view_builder};
 use crate::state::StateSnapshot;
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 
 /// Bounds the clients' next hops requested in one tick; the datapath repeats the others.
 const CLIENTS: usize = 32;
@@ -94,9 +94,9 @@ impl PacketPlaneTask {
         for (name, why) in
             site.obstacles.iter().filter(|(name, why)| before.get(*name) != Some(why))
         {
-            let about = [("service", name.clone())];
+            let about = EventFields::from([("service", name.clone())]);
             let text = format!("service {name} is not forwarded: {why}");
-            self.events.emit(EventLevel::Error, "packets-refused", text, &about);
+            self.events.emit(EventLevel::Error, "packets-refused", text, about);
         }
         view_builder::fill_view(&mut self.view, site, snapshot);
         self.mark_alarms();
@@ -188,7 +188,7 @@ impl PacketPlaneTask {
 
     pub(super) fn emit_event(&self, told: Option<PlaneEvent>) {
         if let Some(PlaneEvent { level, kind: what, text, fields: about }) = told {
-            self.events.emit(level, what, text, &about);
+            self.events.emit(level, what, text, about);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::super::interface::AddressPlacement;
 use super::super::macvlan;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 
 impl VrrpGroup {
     /// The addresses and the virtual router's MAC address, which the gate of the dead-man timer blocks.
@@ -47,8 +47,9 @@ impl VrrpGroup {
             self.config.floating_addresses().map(|(_, name)| name).collect();
         for name in tools.gates.attach(names) {
             let text = format!("the dead man's gate was taken off {name}; it is back");
-            let about = [("group", self.config.name.clone()), ("interface", name)];
-            tools.events.emit(EventLevel::Warning, "kernel-restored", text, &about);
+            let about =
+                EventFields::from([("group", self.config.name.clone()), ("interface", name)]);
+            tools.events.emit(EventLevel::Warning, "kernel-restored", text, about);
         }
     }
 

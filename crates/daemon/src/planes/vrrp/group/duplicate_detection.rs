@@ -12,7 +12,7 @@ use ha::frame::{self, MacAddress};
 use super::super::duplicate_filter;
 use super::super::rx_socket::RxSocket;
 use super::{GroupContext, VrrpGroup};
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// A member that takes over is recognised by its advertisement, which arrives up to an interval and this time after its
@@ -105,13 +105,13 @@ impl VrrpGroup {
                 Some(link) => format!("group {group}: {ip} is at {} too", format_mac(link)),
                 None => format!("group {group}: {ip} is here alone again"),
             };
-            let mut about = vec![
+            let mut about = EventFields::from([
                 ("group", group.clone()),
                 ("interface", self.config.interface.clone()),
                 ("address", ip.to_string()),
-            ];
+            ]);
             about.extend(link.map(|link| ("link", format_mac(link))));
-            tools.events.emit(level, kind, text, &about);
+            tools.events.emit(level, kind, text, about);
         }
     }
 
@@ -144,13 +144,13 @@ impl VrrpGroup {
                  only one member has are at no machine while the other one is active"
             )
         };
-        let about = [
+        let about = EventFields::from([
             ("group", group.clone()),
             ("interface", self.config.interface.clone()),
             ("source", source.to_string()),
             ("addresses", list),
-        ];
-        tools.events.emit(EventLevel::Warning, "member-conflict", text, &about);
+        ]);
+        tools.events.emit(EventLevel::Warning, "member-conflict", text, about);
     }
 
     pub(super) fn duplicate_counts(&self) -> VrrpCounters {

@@ -10,7 +10,7 @@ use model::monotonic_time::MonotonicTime;
 use super::super::heartbeat::events::PeerSummary;
 use super::super::transition_text;
 use super::{GroupContext, VrrpGroup};
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// A group as the witness votes on it.
@@ -81,15 +81,18 @@ impl VrrpGroup {
             return;
         }
         let name = &self.config.name;
-        let about = [("group", name.clone()), ("interface", self.config.interface.clone())];
+        let about = EventFields::from([
+            ("group", name.clone()),
+            ("interface", self.config.interface.clone()),
+        ]);
         match &obstacle {
             Some(why) => {
                 let text = format!("group {name}: this member cannot do all of its work: {why}");
-                events.emit(EventLevel::Warning, "member-unfit", text, &about);
+                events.emit(EventLevel::Warning, "member-unfit", text, about);
             }
             None => {
                 let text = format!("group {name}: this member can do all of its work");
-                events.emit(EventLevel::Info, "member-fit", text, &about);
+                events.emit(EventLevel::Info, "member-fit", text, about);
             }
         }
         self.service_obstacle = obstacle;
@@ -150,11 +153,11 @@ impl VrrpGroup {
                 (EventLevel::Info, "member-released", text.to_owned())
             }
         };
-        let about = [
+        let about = EventFields::from([
             ("group", self.config.name.clone()),
             ("interface", self.config.interface.clone()),
             ("peer", self.peers.peer.clone()),
-        ];
-        tools.events.emit(level, kind, format!("group {}: {text}", self.config.name), &about);
+        ]);
+        tools.events.emit(level, kind, format!("group {}: {text}", self.config.name), about);
     }
 }

@@ -10,7 +10,7 @@ use super::super::address_repair::KernelAddresses;
 use super::super::interface::AddressPlacement;
 use super::{GroupContext, VrrpGroup};
 use crate::planes::packets::netlink::AssignedAddress;
-use crate::util::event::EventLevel;
+use crate::util::event::{EventFields, EventLevel};
 use crate::util::monotonic_clock::monotonic_now;
 
 /// Limits how often addresses are restored: two programs that set and remove them in turns must not delay
@@ -85,8 +85,8 @@ impl VrrpGroup {
         let text = format!(
             "group {group}: how {interface} and the group's own link answer to ARP (arp_ignore, arp_announce, rp_filter) {text}"
         );
-        let about = [("group", group), ("interface", interface)];
-        tools.events.emit(EventLevel::Warning, "kernel-restored", text, &about);
+        let about = EventFields::from([("group", group), ("interface", interface)]);
+        tools.events.emit(EventLevel::Warning, "kernel-restored", text, about);
     }
 
     /// Sets addresses; returns those that are set.
@@ -154,13 +154,13 @@ impl VrrpGroup {
                 "group {group}: another program had taken {list} away; it is set again and announced"
             )
         };
-        let about = [
+        let about = EventFields::from([
             ("group", group.clone()),
             ("interface", interface.clone()),
             ("addresses", list),
             ("count", self.repair.count.to_string()),
-        ];
-        tools.events.emit(EventLevel::Warning, "kernel-restored", text, &about);
+        ]);
+        tools.events.emit(EventLevel::Warning, "kernel-restored", text, about);
     }
 }
 

@@ -5,7 +5,7 @@ use ha::peer_link::PeerLinkChange;
 use model::config::{HeartbeatConfig, HeartbeatPathConfig};
 
 use super::reach_targets::ReachChange;
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerSummary {
@@ -22,14 +22,14 @@ pub fn path_text(path: &HeartbeatPathConfig) -> String {
     }
 }
 
-fn about(config: &HeartbeatConfig) -> Vec<(&'static str, String)> {
-    vec![("peer", config.peer.clone())]
+fn about(config: &HeartbeatConfig) -> EventFields {
+    EventFields::from([("peer", config.peer.clone())])
 }
 
-fn about_path(config: &HeartbeatConfig, at: usize) -> (String, Vec<(&'static str, String)>) {
+fn about_path(config: &HeartbeatConfig, at: usize) -> (String, EventFields) {
     let mut about = about(config);
     let name = config.paths.get(at).map(path_text).unwrap_or_default();
-    about.push(("path", name.clone()));
+    about.insert("path", name.clone());
     (name, about)
 }
 
@@ -46,27 +46,27 @@ pub fn report_change(
         PeerLinkChange::PathUp(at) => {
             let (name, about) = about_path(config, at);
             let text = format!("heartbeat {peer}: the path {name} carries beats");
-            events.emit(EventLevel::Info, "path-up", text, &about);
+            events.emit(EventLevel::Info, "path-up", text, about);
         }
         PeerLinkChange::PathDown(at) => {
             let (name, about) = about_path(config, at);
             let text = format!("heartbeat {peer}: nothing came by the path {name} for {time} ms");
-            events.emit(EventLevel::Warning, "path-down", text, &about);
+            events.emit(EventLevel::Warning, "path-down", text, about);
         }
         PeerLinkChange::PeerUp => {
             let version = product.unwrap_or("unknown");
             let text = format!("heartbeat {peer}: it is heard; its version is {version}");
-            events.emit(EventLevel::Info, "peer-heard", text, &about(config));
+            events.emit(EventLevel::Info, "peer-heard", text, about(config));
         }
         PeerLinkChange::PeerRestarted => {
             let text = format!("heartbeat {peer}: it began anew");
-            events.emit(EventLevel::Info, "peer-heard", text, &about(config));
+            events.emit(EventLevel::Info, "peer-heard", text, about(config));
         }
         PeerLinkChange::PeerDown => {
             let text = format!(
                 "heartbeat {peer}: it is heard by no path any more; advertisements alone say who is active"
             );
-            events.emit(EventLevel::Warning, "peer-lost", text, &about(config));
+            events.emit(EventLevel::Warning, "peer-lost", text, about(config));
         }
     }
 }
@@ -110,19 +110,19 @@ pub fn report_refused(
         config.peer,
         defect_remedy(defect)
     );
-    about.push(("why", defect.name().to_owned()));
-    events.emit(EventLevel::Warning, "heartbeat-refused", text, &about);
+    about.insert("why", defect.name().to_owned());
+    events.emit(EventLevel::Warning, "heartbeat-refused", text, about);
 }
 
 /// The keys cannot be had.
 pub fn report_key_error(config: &HeartbeatConfig, why: &str, events: &EventLog) {
     let text = format!("heartbeat {}: {why}", config.peer);
-    events.emit(EventLevel::Error, "heartbeat-trouble", text, &about(config));
+    events.emit(EventLevel::Error, "heartbeat-trouble", text, about(config));
 }
 
 pub fn report_key_recovery(config: &HeartbeatConfig, events: &EventLog) {
     let text = format!("heartbeat {}: {} is in force", config.peer, config.secret.display());
-    events.emit(EventLevel::Info, "heartbeat-trouble", text, &about(config));
+    events.emit(EventLevel::Info, "heartbeat-trouble", text, about(config));
 }
 
 /// Logs that both members' configurations differ, or that they no longer differ.
@@ -131,11 +131,11 @@ pub fn report_drift(config: &HeartbeatConfig, parts: Option<&str>, events: &Even
     match parts {
         Some(parts) => {
             let text = format!("heartbeat {peer}: {name} and {peer} do not have the same {parts}");
-            events.emit(EventLevel::Warning, "config-drift", text, &about(config));
+            events.emit(EventLevel::Warning, "config-drift", text, about(config));
         }
         None => {
             let text = format!("heartbeat {peer}: {name} and {peer} are configured alike");
-            events.emit(EventLevel::Info, "config-agrees", text, &about(config));
+            events.emit(EventLevel::Info, "config-agrees", text, about(config));
         }
     }
 }
@@ -143,7 +143,7 @@ pub fn report_drift(config: &HeartbeatConfig, parts: Option<&str>, events: &Even
 /// A target is reached, or not.
 pub fn report_target(config: &HeartbeatConfig, told: &ReachChange, events: &EventLog) {
     let mut about = about(config);
-    about.push(("target", told.endpoint.to_string()));
+    about.insert("target", told.endpoint.to_string());
     let peer = &config.peer;
     let (level, kind, text) = match (told.reached, told.is_first) {
         // That it is as it should be is no news.
@@ -155,7 +155,7 @@ pub fn report_target(config: &HeartbeatConfig, told: &ReachChange, events: &Even
             (EventLevel::Warning, "reach-lost", format!("{} does not answer", told.endpoint))
         }
     };
-    events.emit(level, kind, format!("heartbeat {peer}: {text}"), &about);
+    events.emit(level, kind, format!("heartbeat {peer}: {text}"), about);
 }
 
 /// Logs that one member reaches more targets, or that both reach equally many.
@@ -165,7 +165,7 @@ pub fn report_reach(config: &HeartbeatConfig, behind: bool, words: &str, events:
         true => (EventLevel::Warning, "reach-behind", "it is to have the addresses"),
         false => (EventLevel::Info, "reach-level", "priorities decide"),
     };
-    events.emit(level, kind, format!("heartbeat {peer}: {words}; {follows}"), &about(config));
+    events.emit(level, kind, format!("heartbeat {peer}: {words}; {follows}"), about(config));
 }
 
 /// How many targets each reaches.

@@ -19,7 +19,7 @@ use model::monotonic_time::MonotonicTime;
 use tokio::sync::mpsc;
 
 use super::message::{GroupKey, HeartbeatMessage, WitnessAnswer};
-use crate::util::event::{EventLevel, EventLog};
+use crate::util::event::{EventFields, EventLevel, EventLog};
 use requester::WitnessRequester;
 
 /// The time limit for releasing leases at the end.
@@ -178,13 +178,13 @@ impl WitnessClient {
         }
         let first = self.is_answering.replace(answers).is_none();
         self.since = SystemTime::now();
-        let about = [("peer", self.peer.clone()), ("witness", self.places())];
+        let about = EventFields::from([("peer", self.peer.clone()), ("witness", self.places())]);
         let (level, kind, text) = match answers {
             true if first => return,
             true => (EventLevel::Info, "witness-back", "it answers again".to_owned()),
             false => (EventLevel::Warning, "witness-lost", self.last_answer.clone()),
         };
-        events.emit(level, kind, format!("witness {}: {text}", self.places()), &about);
+        events.emit(level, kind, format!("witness {}: {text}", self.places()), about);
     }
 
     /// Releases all leases, because no group is active any longer.
