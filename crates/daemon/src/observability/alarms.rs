@@ -11,13 +11,13 @@ mod connection_limits;
 mod limit_usage;
 mod utilization;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use model::circuit_breaker::breaker_clock_ms;
 
-use crate::observability::headroom::{HeadroomRow, ResourceUsage, UsageTrends};
+use crate::observability::headroom::{HeadroomRow, ResourceKey, ResourceUsage, UsageTrends};
 use crate::observability::report::report_sources::ReportSources;
 use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::time_wait::TimeWaitScanner;
@@ -72,21 +72,20 @@ pub async fn run(vitals: Arc<ReportSources>) {
 
 #[derive(Default)]
 struct HeadroomAlarms {
-    active: HashMap<(&'static str, String), bool>,
+    /// Limits whose alarm is raised.
+    active: HashSet<ResourceKey>,
 }
 
 impl HeadroomAlarms {
     /// Compares with the previous state and logs new alarms. Limits without a row are dropped.
     fn look(&mut self, events: &EventLog, rows: &[HeadroomRow]) {
         let before = std::mem::take(&mut self.active);
-        for HeadroomRow {
-            usage: ResourceUsage { resource: what, subject: of, used, limit },
-            exhausted_in,
-        } in rows
-        {
+        for HeadroomRow { usage, exhausted_in } in rows {
+            let ResourceUsage { resource: what, subject: of, used, limit } = usage;
             let percent = u128::from(*used) * 100 / u128::from(*limit).max(1);
             let percent = u64::try_from(percent).unwrap_or(u64::MAX);
-            let was = before.get(&(*what, of.clone())).copied().unwrap_or(false);
+            let key = usage.key();
+            let was = before.contains(&key);
             // Half is plenty only as long as it does not end within a minute.
             let ends = exhausted_in.is_some_and(|time| time <= SOON) && percent >= HALF;
             let is = ends || if was { percent >= FAR } else { percent >= NEAR };
@@ -108,7 +107,7 @@ impl HeadroomAlarms {
                 _ => {}
             }
             if is && self.active.len() < REMEMBERED {
-                self.active.insert((*what, of.clone()), true);
+                self.active.insert(key);
             }
         }
     }

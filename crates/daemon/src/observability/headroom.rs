@@ -20,12 +20,26 @@ pub struct ResourceUsage {
     pub limit: u64,
 }
 
+/// A limit, by its resource and by whose it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceKey {
+    pub resource: &'static str,
+    pub subject: String,
+}
+
 /// A use and when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadroomRow {
     pub usage: ResourceUsage,
     /// When the limit is reached at this rate of growth; `None`: it does not grow, or no forecast is possible.
     pub exhausted_in: Option<Duration>,
+}
+
+impl ResourceUsage {
+    /// The limit that is used.
+    pub fn key(&self) -> ResourceKey {
+        ResourceKey { resource: self.resource, subject: self.subject.clone() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -46,7 +60,7 @@ impl Headroom {
 
 /// Recent usage of each limit.
 #[derive(Debug, Default)]
-pub struct UsageTrends(HashMap<(&'static str, String), UsageTrend>);
+pub struct UsageTrends(HashMap<ResourceKey, UsageTrend>);
 
 impl UsageTrends {
     /// Adds current usage; drops limits that no longer exist.
@@ -55,7 +69,7 @@ impl UsageTrends {
         let limited = uses.into_iter().filter(|one| one.limit > 0).take(REMEMBERED);
         let mut rows: Vec<HeadroomRow> = limited
             .map(|one| {
-                let key = (one.resource, one.subject.clone());
+                let key = one.key();
                 let mut trend = before.remove(&key).unwrap_or_default();
                 trend.add(now, one.used);
                 let exhausted_in = trend.time_to_exhaustion(one.limit);

@@ -10,9 +10,16 @@ use crate::state::cert_status::{CertificateInfo, expiry_warning};
 use crate::util::event::{EventFields, EventLevel, EventLog};
 use crate::util::wall_clock::unix_ms;
 
-/// Certificates that were logged, by service and file.
+/// Certificates that were logged.
 #[derive(Debug, Default)]
-pub(super) struct CertificateExpiryAlarms(BTreeSet<(String, PathBuf)>);
+pub(super) struct CertificateExpiryAlarms(BTreeSet<ExpiringCertificate>);
+
+/// A certificate of a service that expires soon.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct ExpiringCertificate {
+    service: String,
+    file: PathBuf,
+}
 
 impl CertificateExpiryAlarms {
     /// Logs the differences from the alarms logged so far.
@@ -22,7 +29,7 @@ impl CertificateExpiryAlarms {
         for (service, all) in &*snapshot.certificates {
             for told in all {
                 let Some(sentence) = expiry_warning(told, soon, now) else { continue };
-                let key = (service.clone(), told.file.clone());
+                let key = ExpiringCertificate { service: service.clone(), file: told.file.clone() };
                 if !self.0.contains(&key) {
                     let text = format!("service.{service}.tls: {sentence}");
                     events.emit(
@@ -35,7 +42,7 @@ impl CertificateExpiryAlarms {
                 ending.insert(key);
             }
         }
-        for (service, file) in self.0.difference(&ending) {
+        for ExpiringCertificate { service, file } in self.0.difference(&ending) {
             let shown = snapshot.certificates.get(service).into_iter().flatten();
             let (text, about) = match shown.into_iter().find(|told| told.file == *file) {
                 Some(told) => {

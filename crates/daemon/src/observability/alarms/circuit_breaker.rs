@@ -9,9 +9,17 @@ use model::snapshot::PoolView;
 use crate::state::StateSnapshot;
 use crate::util::event::{EventFields, EventLevel, EventLog};
 
-/// Open breakers, by pool and limit (`None`: the queue), with the time of opening on the workers' clock.
+/// Open breakers, with the time of opening on the workers' clock.
 #[derive(Debug, Default)]
-pub(super) struct CircuitBreakerAlarms(BTreeMap<(String, Option<&'static str>), ReportedOpening>);
+pub(super) struct CircuitBreakerAlarms(BTreeMap<BreakerKey, ReportedOpening>);
+
+/// A breaker of a pool, by the limit that opens it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct BreakerKey {
+    pool: String,
+    /// `None`: the queue.
+    limit: Option<&'static str>,
+}
 
 /// The logged state of one breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,32 +41,41 @@ impl CircuitBreakerAlarms {
                 limited.map(|bound| (Some(*bound), view.stats.breakers.get(*bound).state(now)));
             let runs = runs.chain([(None, view.stats.shed_streak.state(now))]);
             for (bound, state) in runs {
-                let key = (view.config.name.clone(), bound.map(BreakerResource::name));
+                let pool = view.config.name.clone();
+                let key = BreakerKey { pool, limit: bound.map(BreakerResource::name) };
                 let before =
                     self.0.get(&key).copied().unwrap_or(ReportedOpening { ended: 0, open: false });
-                let (began, ended, seen) = compared(before, state);
-                if began {
+                let change = compared(before, state);
+                if change.began {
                     report_breaker(events, view, bound, true);
                 }
-                if ended {
+                if change.ended {
                     report_breaker(events, view, bound, false);
                 }
-                next.insert(key, seen);
+                next.insert(key, change.seen);
             }
         }
         self.0 = next;
     }
 }
 
-/// Whether it began and whether it ended since; a run that was shorter than a look did both.
-fn compared(before: ReportedOpening, state: CircuitState) -> (bool, bool, ReportedOpening) {
-    match state {
-        CircuitState::Open(_) => (!before.open, false, ReportedOpening { open: true, ..before }),
+/// What a breaker did since the last look; a run that was shorter than a look began and ended.
+struct OpeningChange {
+    began: bool,
+    ended: bool,
+    seen: ReportedOpening,
+}
+
+fn compared(before: ReportedOpening, state: CircuitState) -> OpeningChange {
+    let newly = !before.open;
+    let (began, ended, seen) = match state {
+        CircuitState::Open(_) => (newly, false, ReportedOpening { open: true, ..before }),
         CircuitState::Closed(Some(at)) if at != before.ended => {
-            (!before.open, true, ReportedOpening { ended: at, open: false })
+            (newly, true, ReportedOpening { ended: at, open: false })
         }
         CircuitState::Closed(_) => (false, before.open, ReportedOpening { open: false, ..before }),
-    }
+    };
+    OpeningChange { began, ended, seen }
 }
 
 fn report_breaker(

@@ -13,7 +13,14 @@ use crate::util::worker_cpu_time;
 /// Counters as they were read last.
 #[derive(Debug, Default)]
 pub(super) struct UtilizationSampler {
-    previous: Option<(Instant, UtilizationSample)>,
+    previous: Option<UtilizationReading>,
+}
+
+/// Counters with the time at which they were read.
+#[derive(Debug)]
+struct UtilizationReading {
+    at: Instant,
+    sample: UtilizationSample,
 }
 
 /// Counters at one moment.
@@ -38,11 +45,11 @@ struct NicCounters {
 impl UtilizationSampler {
     /// The current utilization, for this many workers; empty the first time.
     pub(super) fn look(&mut self, workers: usize) -> Vec<ResourceUsage> {
-        let now = Instant::now();
-        let read = read_sample();
-        let before = self.previous.replace((now, read.clone()));
-        let Some((at, before)) = before else { return Vec::new() };
-        usage_between(&before, &read, (now - at).as_secs_f64(), workers)
+        let at = Instant::now();
+        let sample = read_sample();
+        let reading = UtilizationReading { at, sample: sample.clone() };
+        let Some(before) = self.previous.replace(reading) else { return Vec::new() };
+        usage_between(&before.sample, &sample, (at - before.at).as_secs_f64(), workers)
     }
 }
 
