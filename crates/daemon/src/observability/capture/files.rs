@@ -5,12 +5,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use files::create::{create, make_dir};
 use trace::output::{self, COMMENT_BYTES, OutputPacket, PcapngWriter};
 
-use super::ring::CapturedPacket;
+use super::ring::{AnnotatedPacket, CapturedPacket};
 
 /// Files that a list looks at.
 const LISTED: usize = 10_000;
@@ -40,7 +39,7 @@ pub fn store(
     at_unix_ms: u64,
     about: &str,
     drops: u64,
-    packets: &[(Arc<CapturedPacket>, String)],
+    packets: &[AnnotatedPacket],
     keep: usize,
 ) -> io::Result<StoredCapture> {
     make_dir(place, 0o700)?;
@@ -68,14 +67,9 @@ pub fn store(
     })
 }
 
-fn write(
-    to: File,
-    about: &str,
-    drops: u64,
-    packets: &[(Arc<CapturedPacket>, String)],
-) -> io::Result<u64> {
+fn write(to: File, about: &str, drops: u64, packets: &[AnnotatedPacket]) -> io::Result<u64> {
     let mut pcapng = PcapngWriter::begin(BufWriter::new(to), about, 0)?;
-    for (packet, comment) in packets {
+    for AnnotatedPacket { packet, note: comment } in packets {
         let CapturedPacket { at_ns, original, bytes, .. } = &**packet;
         pcapng.write_packet(&OutputPacket {
             at_ns: *at_ns,
@@ -84,7 +78,7 @@ fn write(
             comment,
         })?;
     }
-    let last = packets.last().map_or(0, |(packet, _)| packet.at_ns);
+    let last = packets.last().map_or(0, |last| last.packet.at_ns);
     let file = pcapng.finish(last, drops)?.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()?;
     Ok(file.metadata()?.len())
@@ -136,11 +130,12 @@ fn stored(file: &Path) -> io::Result<Option<StoredCapture>> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
 
     use super::*;
     use crate::util::scratch_dir::Scratch;
 
-    fn packet(at_ns: u64) -> (Arc<CapturedPacket>, String) {
+    fn packet(at_ns: u64) -> AnnotatedPacket {
         let from = ([192, 0, 2, 1], 1).into();
         let to = ([192, 0, 2, 2], 80).into();
         let kept = CapturedPacket {
@@ -150,7 +145,7 @@ mod tests {
             original: 99,
             bytes: vec![7; 41].into(),
         };
-        (Arc::new(kept), "exchange 1".to_owned())
+        AnnotatedPacket { packet: Arc::new(kept), note: "exchange 1".to_owned() }
     }
 
     #[test]

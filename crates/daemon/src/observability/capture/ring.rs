@@ -88,10 +88,24 @@ impl CaptureFlow {
     }
 }
 
+/// Connections with a comment about them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnotatedFlow {
+    pub flow: CaptureFlow,
+    pub note: String,
+}
+
+/// A packet with the comment that it carries in a file; mostly none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnotatedPacket {
+    pub packet: Arc<CapturedPacket>,
+    pub note: String,
+}
+
 /// A capture under way.
 #[derive(Debug, Default)]
 pub struct CaptureBuffer {
-    flows: Vec<(CaptureFlow, String)>,
+    flows: Vec<AnnotatedFlow>,
     packets: Vec<Arc<CapturedPacket>>,
     bytes: u64,
     max_bytes: u64,
@@ -107,10 +121,10 @@ impl CaptureBuffer {
 
     /// Adds a connection: its packets in the ring, and later ones. `note`: a comment about it.
     pub fn add_flow(&mut self, ring: &PacketRing, flow: CaptureFlow, note: &str) {
-        if let Some((_, known)) = self.flows.iter_mut().find(|(known, _)| *known == flow) {
-            if !note.is_empty() && known.len() < trace::output::COMMENT_BYTES {
-                known.push_str(if known.is_empty() { "" } else { "\n" });
-                known.push_str(note);
+        if let Some(known) = self.flows.iter_mut().find(|known| known.flow == flow) {
+            if !note.is_empty() && known.note.len() < trace::output::COMMENT_BYTES {
+                known.note.push_str(if known.note.is_empty() { "" } else { "\n" });
+                known.note.push_str(note);
             }
             return;
         }
@@ -119,17 +133,17 @@ impl CaptureBuffer {
             return;
         }
         let mine = |packet: &&Arc<CapturedPacket>| {
-            flow.matches(packet) && !self.flows.iter().any(|(known, _)| known.matches(packet))
+            flow.matches(packet) && !self.flows.iter().any(|known| known.flow.matches(packet))
         };
         let found: Vec<Arc<CapturedPacket>> =
             ring.packets.iter().filter(mine).map(Arc::clone).collect();
-        self.flows.push((flow, note.to_owned()));
+        self.flows.push(AnnotatedFlow { flow, note: note.to_owned() });
         found.into_iter().for_each(|packet| self.push_packet(packet));
     }
 
     /// Takes a packet that has just passed, if it is of one of the connections.
     pub fn offer(&mut self, packet: &Arc<CapturedPacket>) {
-        if self.flows.iter().any(|(flow, _)| flow.matches(packet)) {
+        if self.flows.iter().any(|known| known.flow.matches(packet)) {
             self.push_packet(Arc::clone(packet));
         }
     }
@@ -144,13 +158,14 @@ impl CaptureBuffer {
     }
 
     /// Packets in order of arrival. The first packet of each connection carries its comment.
-    pub fn packets(&mut self) -> Vec<(Arc<CapturedPacket>, String)> {
+    pub fn packets(&mut self) -> Vec<AnnotatedPacket> {
         self.packets.sort_by_key(|packet| packet.at_ns);
         let mut said = vec![false; self.flows.len()];
         let with_note = |packet: &Arc<CapturedPacket>| {
-            let at = self.flows.iter().position(|(flow, _)| flow.matches(packet));
+            let at = self.flows.iter().position(|known| known.flow.matches(packet));
             let first = at.filter(|at| !std::mem::replace(&mut said[*at], true));
-            (Arc::clone(packet), first.map(|at| self.flows[at].1.clone()).unwrap_or_default())
+            let note = first.map(|at| self.flows[at].note.clone()).unwrap_or_default();
+            AnnotatedPacket { packet: Arc::clone(packet), note }
         };
         self.packets.iter().map(with_note).collect()
     }
@@ -208,7 +223,7 @@ mod tests {
         taking.offer(&kept(8, "192.0.2.1:1001", "192.0.2.9:80"));
         taking.add_flow(&ring, flow("192.0.2.1", 1000, None), "again");
         let found: Vec<(u64, String)> =
-            taking.packets().into_iter().map(|(packet, note)| (packet.at_ns, note)).collect();
+            taking.packets().into_iter().map(|one| (one.packet.at_ns, one.note)).collect();
         let expected = [(1, "the client\nagain"), (3, "the server"), (5, ""), (6, ""), (7, "")];
         assert_eq!(found, expected.map(|(at, note)| (at, note.to_owned())));
         let mut all = CaptureBuffer::new(1 << 20);

@@ -242,7 +242,7 @@ impl CaptureThread {
             self.publish_active_rules();
         }
         let Some(one) = self.captures.get_mut(&rule) else { return };
-        flows.iter().for_each(|(flow, note)| one.buffer.add_flow(&self.ring, *flow, note));
+        flows.iter().for_each(|it| one.buffer.add_flow(&self.ring, it.flow, &it.note));
     }
 
     fn finish_rule(&mut self, rule: &str) {

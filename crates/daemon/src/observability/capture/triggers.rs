@@ -11,7 +11,7 @@ use model::capture::{CaptureReason, CaptureTrigger, FailureCounts};
 use model::snapshot::{PoolView, ServerView, ServiceView};
 use model::time_attribution::{ExchangeMeasurement, attribute_time};
 
-use super::ring::CaptureFlow;
+use super::ring::{AnnotatedFlow, CaptureFlow};
 use crate::state::StateSnapshot;
 
 /// The interval between checks of counters, nanoseconds.
@@ -34,8 +34,7 @@ pub struct CaptureJob {
     pub rule: String,
     /// The reason of a new capture; `None`: it extends a running one.
     pub reason: Option<String>,
-    /// Connections with their comments.
-    pub flows: Vec<(CaptureFlow, String)>,
+    pub flows: Vec<AnnotatedFlow>,
     pub time: Duration,
     pub size: u64,
     /// The number of files to store.
@@ -145,7 +144,7 @@ impl CaptureTriggers {
 fn capture_job(
     trigger: &CaptureTrigger,
     about: Option<String>,
-    flows: Vec<(CaptureFlow, String)>,
+    flows: Vec<AnnotatedFlow>,
 ) -> CaptureJob {
     let config = trigger.config();
     let rule = config.name.clone();
@@ -161,7 +160,8 @@ fn capture_services(
 ) -> CaptureJob {
     let flows = of.iter().flat_map(|view| endpoints(snapshot, view));
     let about = format!("{}: {why}", trigger.config().name);
-    capture_job(trigger, Some(about), flows.map(|flow| (flow, String::new())).collect())
+    let flows = flows.map(|flow| AnnotatedFlow { flow, note: String::new() }).collect();
+    capture_job(trigger, Some(about), flows)
 }
 
 fn sum(before: FailureCounts, view: &ServiceView) -> FailureCounts {
@@ -203,11 +203,7 @@ fn endpoints(snapshot: &StateSnapshot, service: &ServiceView) -> Vec<CaptureFlow
 }
 
 /// The connections of an exchange: its client's, and the one to its server where that is known.
-fn flows(
-    snapshot: &StateSnapshot,
-    facts: &ExchangeMeasurement,
-    note: &str,
-) -> Vec<(CaptureFlow, String)> {
+fn flows(snapshot: &StateSnapshot, facts: &ExchangeMeasurement, note: &str) -> Vec<AnnotatedFlow> {
     let client = CaptureFlow { ip: Some(facts.client), port: facts.client_port, other: None };
     let at = server(snapshot, facts).and_then(|(_, view)| view.address);
     let server = at.filter(|_| facts.server_port != 0).map(|at| CaptureFlow {
@@ -218,7 +214,7 @@ fn flows(
     [Some(client).filter(|flow| flow.port != 0), server]
         .into_iter()
         .flatten()
-        .map(|flow| (flow, note.to_owned()))
+        .map(|flow| AnnotatedFlow { flow, note: note.to_owned() })
         .collect()
 }
 
