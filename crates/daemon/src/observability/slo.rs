@@ -22,8 +22,16 @@ use crate::util::event::EventLog;
 use ledger::SloLedger;
 use summary::SloSummary;
 
-/// SLO outcomes before the start, by service: moments in seconds since 1970, and the counts around them.
-pub type UserHistory = HashMap<String, Vec<(u64, SloCounts)>>;
+/// SLO outcomes before the start, by service.
+pub type UserHistory = HashMap<String, Vec<PastOutcomes>>;
+
+/// SLO outcomes around one moment before the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PastOutcomes {
+    /// Seconds since 1970.
+    pub at: u64,
+    pub counts: SloCounts,
+}
 
 #[derive(Debug, Default)]
 pub struct SloLedgers {

@@ -9,7 +9,7 @@ use model::slo::series::SloCounts;
 
 use super::store::HistoryReader;
 use crate::observability::report::totals::ServiceTotals;
-use crate::observability::slo::UserHistory;
+use crate::observability::slo::{PastOutcomes, UserHistory};
 
 /// How their rows begin.
 const KIND: &str = "users/";
@@ -47,9 +47,8 @@ fn collect_users(records: &[HistoryRecord]) -> UserHistory {
         for row in &record.rows {
             let Some(service) = row.name.strip_prefix(KIND) else { continue };
             let [fast, slow, failed, ..] = row.numbers[..] else { continue };
-            past.entry(service.to_owned())
-                .or_default()
-                .push((at, SloCounts { fast, slow, failed }));
+            let counts = SloCounts { fast, slow, failed };
+            past.entry(service.to_owned()).or_default().push(PastOutcomes { at, counts });
         }
     }
     past
@@ -80,7 +79,8 @@ mod tests {
         let rows = vec![found, MetricRow { name: "users/torn".into(), numbers: vec![1] }];
         let past = collect_users(&[HistoryRecord { at: 1_000, span: 60, rows }]);
         assert_eq!(past.len(), 1);
-        assert_eq!(past["shop"], [(970, SloCounts { fast: 0, slow: 1, failed: 2 })]);
+        let counts = SloCounts { fast: 0, slow: 1, failed: 2 };
+        assert_eq!(past["shop"], [PastOutcomes { at: 970, counts }]);
         assert_eq!(row("shop", &old, &ServiceTotals::default()), None);
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn encode(
 fn networks(services: &[(&str, &ServiceSlo)], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let each = || {
         services.iter().flat_map(|(service, shown)| {
-            let known = shown.networks.iter().map(|(network, tally)| (network.as_str(), tally));
+            let known = shown.networks.iter().map(|it| (it.network.as_str(), &it.counts));
             let all = known.chain([(OTHER, &shown.others)]);
             all.map(|(network, tally)| (*service, network, tally))
         })

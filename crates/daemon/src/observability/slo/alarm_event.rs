@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use api::types::UsersCause;
 use model::config::unit::Time;
 use model::slo::burn_rate::{BurnMeasurement, BurnRule, BurnSpans, SloTarget};
 
@@ -35,9 +36,15 @@ pub(super) struct AlarmContext<'a> {
     /// The remaining error budget, 1 at most.
     pub(super) budget_left: f64,
     /// Why most operations failed within the hour.
-    pub(super) main_cause: Option<(String, u64)>,
+    pub(super) main_cause: Option<UsersCause>,
     /// The network with the highest share of failures, if others fare better.
-    pub(super) network: Option<(String, BurnMeasurement)>,
+    pub(super) network: Option<NetworkBurn>,
+}
+
+/// How the budget burns for the clients of one network.
+pub(super) struct NetworkBurn {
+    pub(super) network: String,
+    pub(super) measured: BurnMeasurement,
 }
 
 impl SloEvent {
@@ -89,10 +96,10 @@ impl AlarmContext<'_> {
             percent(self.budget_left),
             Time(self.window),
         );
-        if let Some((cause, count)) = &self.main_cause {
+        if let Some(UsersCause { cause, count }) = &self.main_cause {
             reason.push_str(&format!("; mostly {cause} ({count} within the hour)"));
         }
-        if let Some((network, it)) = &self.network {
+        if let Some(NetworkBurn { network, measured: it }) = &self.network {
             reason.push_str(&format!("; worst for {network} ({} of {})", it.bad, it.operations));
         }
         self.build_event(RAISED, reason)
@@ -156,8 +163,10 @@ mod tests {
 
     #[test]
     fn an_alarm_says_why() {
-        let network =
-            Some(("192.0.2.0/24".to_owned(), BurnMeasurement { operations: 40, bad: 18 }));
+        let network = NetworkBurn {
+            network: "192.0.2.0/24".to_owned(),
+            measured: BurnMeasurement { operations: 40, bad: 18 },
+        };
         let scene = AlarmContext {
             service: "shop",
             objective: SloKind::Available,
@@ -169,8 +178,8 @@ mod tests {
                 short: BurnMeasurement { operations: 100, bad: 20 },
             },
             budget_left: 0.625,
-            main_cause: Some(("server-refused".to_owned(), 19)),
-            network,
+            main_cause: Some(UsersCause { cause: "server-refused".to_owned(), count: 19 }),
+            network: Some(network),
         };
         let said = scene.raised_event();
         let want = "20 of 1000 operations in the last 1h were bad, 20 of 100 in the last 5m: the budget burns 20.0 and \

@@ -40,22 +40,29 @@ pub(super) struct TallySlice {
     pub(super) causes: Vec<u64>,
 }
 
+/// The slice that counts now.
+pub(super) struct CurrentSlice<'a> {
+    pub(super) slice: &'a mut TallySlice,
+    /// It was begun just now.
+    pub(super) is_new: bool,
+}
+
 /// An hour of a service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HourWindow(VecDeque<TallySlice>);
 
 impl HourWindow {
-    /// The slice of this moment, and whether it is a new one. Clocks that are set back make no slice.
-    pub(super) fn current_slice(&mut self, now: u64) -> (&mut TallySlice, bool) {
+    /// The slice of this moment. Clocks that are set back make no slice.
+    pub(super) fn current_slice(&mut self, now: u64) -> CurrentSlice<'_> {
         let at = now / SLICE;
-        let new = self.0.back().is_none_or(|last| last.index < at);
-        if new {
+        let is_new = self.0.back().is_none_or(|last| last.index < at);
+        if is_new {
             self.0.push_back(TallySlice { index: at, ..TallySlice::default() });
             self.trim(now);
         }
         let last = self.0.len().saturating_sub(1);
         // There is one: it was made above where there was none.
-        (&mut self.0[last], new)
+        CurrentSlice { slice: &mut self.0[last], is_new }
     }
 
     fn trim(&mut self, now: u64) {
@@ -98,8 +105,8 @@ mod tests {
         let one = SloOutcomeCounts(std::array::from_fn(|at| u64::from(at == 0)));
         let mut hour = HourWindow::default();
         for minute in 0..65 {
-            let (slice, new) = hour.current_slice(minute * 60);
-            assert_eq!(new, minute % 5 == 0, "{minute}");
+            let CurrentSlice { slice, is_new } = hour.current_slice(minute * 60);
+            assert_eq!(is_new, minute % 5 == 0, "{minute}");
             slice.tally += &one;
             slice.causes = vec![1, minute];
             slice.networks.add(Some(network((minute % 3) as u8)), &one, 2);
@@ -115,6 +122,6 @@ mod tests {
         );
         assert_eq!(hour.sum(64 * 60 + 1_800).tally.total(), 30);
         assert_eq!(hour.sum(200 * 60).tally.total(), 0);
-        assert!(!hour.current_slice(60).1, "a clock that was set back");
+        assert!(!hour.current_slice(60).is_new, "a clock that was set back");
     }
 }

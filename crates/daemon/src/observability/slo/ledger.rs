@@ -8,20 +8,19 @@ use std::time::Duration;
 use api::types::{UsersCause, UsersNetwork, UsersPromise, UsersService};
 use model::cause::Cause;
 use model::config::ServiceObjective;
-use model::slo::burn_rate::{
-    AlarmTransition, BURN_RULES, BurnMeasurement, BurnRateAlarm, BurnSpans,
-};
+use model::slo::burn_rate::{AlarmTransition, BURN_RULES, BurnRateAlarm, BurnSpans};
 use model::slo::network_table::{self, SloNetwork, SloReader};
 use model::slo::outcome::{self, SloOutcome};
 use model::slo::outcome_counts::SloOutcomeCounts;
 use model::slo::series::{SloCounts, SloSeries};
 use model::snapshot::ServiceView;
 
-use super::alarm_event::{AlarmContext, SloEvent};
-use super::hour_window::{HourWindow, NetworkTallies, TallySlice};
+use super::PastOutcomes;
+use super::alarm_event::{AlarmContext, NetworkBurn, SloEvent};
+use super::hour_window::{CurrentSlice, HourWindow, NetworkTallies, TallySlice};
 use super::objective::SloKind;
 use super::objective_report::{alarm_report, objective_report, outcome_counts};
-use super::summary::ServiceSlo;
+use super::summary::{NetworkOutcomes, ServiceSlo};
 
 /// Errors that servers return themselves are listed after the other causes.
 const OWN_ANSWER: &str = "status-5xx";
@@ -51,10 +50,10 @@ struct AlarmState {
 
 impl SloLedger {
     /// A ledger with earlier counts, by time; `None`: the service has no objective.
-    pub(super) fn new(view: &ServiceView, before: &[(u64, SloCounts)]) -> Option<SloLedger> {
+    pub(super) fn new(view: &ServiceView, before: &[PastOutcomes]) -> Option<SloLedger> {
         let objective = view.config.objective.as_ref()?;
         let mut series = SloSeries::new(objective.window);
-        before.iter().for_each(|(at, sums)| series.add(*at, *sums));
+        before.iter().for_each(|past| series.add(past.at, past.counts));
         Some(SloLedger {
             name: view.config.name.clone(),
             table: Arc::clone(view.slo.as_ref()?),
@@ -85,7 +84,7 @@ impl SloLedger {
         }
         let now_are = causes(view);
         let grown = now_are.iter().zip(&self.causes).map(|(is, was)| is.saturating_sub(*was));
-        let slice = self.hour.current_slice(now).0;
+        let slice = self.hour.current_slice(now).slice;
         slice.causes.resize(now_are.len(), 0);
         slice.causes.iter_mut().zip(grown).for_each(|(sum, more)| *sum += more);
         self.causes = now_are;
@@ -94,7 +93,7 @@ impl SloLedger {
 
     fn take_counts(&mut self, now: u64) {
         let most = self.table.shape().networks;
-        let (slice, new) = self.hour.current_slice(now);
+        let CurrentSlice { slice, is_new } = self.hour.current_slice(now);
         let ever = &mut self.totals;
         let total = self.reader.read(&self.table, |network, tally| {
             slice.networks.add(network, tally, most);
@@ -102,7 +101,7 @@ impl SloLedger {
         });
         slice.tally += &total;
         self.series.add(now, SloCounts::from_counts(&total));
-        if new {
+        if is_new {
             // Counts on the page that workers leave are read next time; the other page has been read.
             self.table.flip_pages();
             let hour = &self.hour;
@@ -204,9 +203,11 @@ impl SloLedger {
     /// For status and metrics.
     pub(super) fn summary(&self, view: &ServiceView, now: u64) -> ServiceSlo {
         let Some(objective) = &view.config.objective else { return ServiceSlo::default() };
-        let networks = self.totals.known.iter().map(|(network, it)| (network.to_string(), *it));
-        let mut networks: Vec<_> = networks.collect();
-        networks.sort_by(|a, b| a.0.cmp(&b.0));
+        let known = self.totals.known.iter();
+        let mut networks: Vec<NetworkOutcomes> = known
+            .map(|(network, it)| NetworkOutcomes { network: network.to_string(), counts: *it })
+            .collect();
+        networks.sort_by(|a, b| a.network.cmp(&b.network));
         ServiceSlo {
             objectives: self.objective_reports(objective, now),
             networks,
@@ -230,14 +231,13 @@ impl SloLedger {
             counts: outcome_counts(tally, speed),
         });
         let mut causes = named_causes(&hour);
-        causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let causes = causes.into_iter().map(|(cause, count)| (cause.to_owned(), count));
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
         Some(UsersService {
             name: self.name.clone(),
             fast_ms: objective.fast.map(|fast| fast.as_secs_f64() * 1e3),
             promises: self.objective_reports(objective, now),
             hour: outcome_counts(&hour.tally, speed),
-            causes: causes.map(|(cause, count)| UsersCause { cause, count }).collect(),
+            causes,
             networks: networks.collect(),
             others: outcome_counts(&others, speed),
             networks_most: objective.networks,
@@ -254,21 +254,23 @@ fn causes(view: &ServiceView) -> Vec<u64> {
 }
 
 /// Causes that count against an objective, with their counts.
-fn named_causes(hour: &TallySlice) -> Vec<(&'static str, u64)> {
+fn named_causes(hour: &TallySlice) -> Vec<UsersCause> {
     let fails = |cause: &Cause| outcome::classify_cause(*cause).0 == SloOutcome::Failed;
     let names = Cause::ALL.iter().map(|cause| fails(cause).then(|| cause.name()));
     let named = names.chain([Some(OWN_ANSWER)]).zip(&hour.causes);
-    named.filter_map(|(name, count)| name.zip((*count > 0).then_some(*count))).collect()
+    let counted = named.filter(|(_, count)| **count > 0);
+    counted
+        .filter_map(|(name, count)| Some(UsersCause { cause: name?.to_owned(), count: *count }))
+        .collect()
 }
 
 /// The most frequent cause of the hour.
-fn worst_cause(hour: &TallySlice) -> Option<(String, u64)> {
-    let found = named_causes(hour).into_iter().max_by_key(|(_, count)| *count);
-    found.map(|(name, count)| (name.to_owned(), count))
+fn worst_cause(hour: &TallySlice) -> Option<UsersCause> {
+    named_causes(hour).into_iter().max_by_key(|cause| cause.count)
 }
 
 /// The network with the most bad operations of the hour, where others fare better.
-fn worst_network(hour: &TallySlice, what: SloKind) -> Option<(String, BurnMeasurement)> {
+fn worst_network(hour: &TallySlice, what: SloKind) -> Option<NetworkBurn> {
     let measure = |tally: &SloOutcomeCounts| what.measure_bad(&SloCounts::from_counts(tally));
     let all: HashMap<_, _> =
         hour.networks.known.iter().map(|(network, tally)| (network, measure(tally))).collect();
@@ -276,5 +278,6 @@ fn worst_network(hour: &TallySlice, what: SloKind) -> Option<(String, BurnMeasur
     let whole = measure(&hour.tally);
     let mine = worst.good_share()?;
     let theirs = whole.good_share()?;
-    (worst.operations < whole.operations && mine < theirs).then(|| (network.to_string(), *worst))
+    (worst.operations < whole.operations && mine < theirs)
+        .then(|| NetworkBurn { network: network.to_string(), measured: *worst })
 }

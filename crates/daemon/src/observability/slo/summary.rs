@@ -15,9 +15,16 @@ pub struct ServiceSlo {
     /// Objectives and their remaining budgets.
     pub objectives: Vec<UsersPromise>,
     /// Outcomes of each network's clients since the start, by network.
-    pub networks: Vec<(String, SloOutcomeCounts)>,
+    pub networks: Vec<NetworkOutcomes>,
     /// Outcomes of all networks that are not counted separately.
     pub others: SloOutcomeCounts,
+}
+
+/// Outcomes of the clients of one network.
+#[derive(Clone, Debug)]
+pub struct NetworkOutcomes {
+    pub network: String,
+    pub counts: SloOutcomeCounts,
 }
 
 impl SloSummary {

@@ -43,7 +43,7 @@ fn meet(snapshot: &StateSnapshot, client: [u8; 4], many: u64, cause: Option<Caus
     }
 }
 
-fn begun(snapshot: &StateSnapshot, past: &[(u64, SloCounts)]) -> SloLedgers {
+fn begun(snapshot: &StateSnapshot, past: &[PastOutcomes]) -> SloLedgers {
     let users = SloLedgers::default();
     let new = users.services_without_ledger(&snapshot.snapshot);
     users.add_ledgers(&new, &[("shop".to_owned(), past.to_vec())].into());
@@ -144,9 +144,11 @@ fn what_was_before_the_start_is_part_of_it() {
     let day = 86_400;
     let good = SloCounts { fast: 1_000, ..SloCounts::default() };
     let bad = SloCounts { fast: 980, failed: 20, ..SloCounts::default() };
-    let past = [(START - 20 * day, good), (START - 10 * day, bad), (START - 40 * day, bad)];
-    let mut past = past.to_vec();
-    past.sort_by_key(|(at, _)| *at);
+    let past = [
+        PastOutcomes { at: START - 40 * day, counts: bad },
+        PastOutcomes { at: START - 20 * day, counts: good },
+        PastOutcomes { at: START - 10 * day, counts: bad },
+    ];
     let users = begun(&snapshot, &past);
     meet(&snapshot, [192, 0, 2, 7], 1_000, None, 1);
     users.update(&snapshot.snapshot, &EventLog::quiet(), START);
@@ -181,7 +183,7 @@ fn networks_beyond_the_limit_are_counted_together() {
     assert_eq!(names, ["10.3.0.0/16"]);
     let shown = users.summary();
     let service = shown.find_service(view(&snapshot).id).unwrap();
-    assert!(service.networks.iter().any(|(name, _)| name == "10.3.0.0/16"), "{service:?}");
+    assert!(service.networks.iter().any(|it| it.network == "10.3.0.0/16"), "{service:?}");
     assert!(service.networks.len() <= 2);
 }
 
