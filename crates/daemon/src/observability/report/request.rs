@@ -11,7 +11,6 @@ use model::config::{ForwardingMode, NoServersAction, RuleConfig};
 use model::load_balancing::eligible_servers::EligibleServers;
 use model::monotonic_time::MonotonicTime;
 use model::path::PathReadings;
-use model::request_head::ParsedHead;
 use model::rules::{
     CompiledRule, RuleAction, RuleContext, RuleMatch, RuleState, ServiceRules, describe,
 };
@@ -19,7 +18,9 @@ use model::snapshot::rule_state::LiveRuleState;
 use model::snapshot::{PoolView, ServerState, ServiceView};
 
 use crate::state::StateSnapshot;
-use request_query::{RequestText, UrlParts, apply_request_policy, build_request_text, parse_url};
+use request_query::{
+    NormalizedRequest, RequestText, UrlParts, apply_request_policy, build_request_text, parse_url,
+};
 
 /// Bounds the list of rules that do not match.
 const MAX_RULES: usize = 100;
@@ -38,8 +39,8 @@ pub fn explain_request(
     let (view, because) = service(snapshot, asked, &place)?;
     let http = view.config.forward == ForwardingMode::Http;
     let written = if http { Some(build_request_text(asked, &place, view)?) } else { None };
-    let (written, refused) = apply_request_policy(view, written);
-    let head = written.as_ref().map(|it| ParsedHead::new(&it.bytes, it.method, it.target));
+    let NormalizedRequest { text: written, refused } = apply_request_policy(view, written);
+    let head = written.as_ref().map(RequestText::head);
     let named = (place.scheme == "https").then_some(place.host);
     let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
     let from = asked.from.unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));

@@ -1,5 +1,7 @@
 //! The request of the query: where its URL leads, and its text as rules see it.
 
+use std::ops::Range;
+
 use api::types::RequestAsked;
 use model::request_head::ParsedHead;
 use model::rules::{PathAdmission, admit_path, write_with_target};
@@ -10,7 +12,13 @@ use wire::http1::{HeadLimits, HeaderSlots, parse_request};
 pub(super) struct RequestText {
     pub(super) bytes: Vec<u8>,
     pub(super) method: usize,
-    pub(super) target: (usize, usize),
+    pub(super) target: Range<usize>,
+}
+
+impl RequestText {
+    pub(super) fn head(&self) -> ParsedHead<'_> {
+        ParsedHead::new(&self.bytes, self.method, (self.target.start, self.target.end))
+    }
 }
 
 /// Where a URL leads.
@@ -80,23 +88,32 @@ pub(super) fn build_request_text(
     }
     let begin = method.len() + 1;
     let end = begin + target.len();
-    Ok(RequestText { method: method.len(), target: (begin, end), bytes: text.into_bytes() })
+    Ok(RequestText { method: method.len(), target: begin..end, bytes: text.into_bytes() })
 }
 
-/// The request as the service's rules get it, and whether it is refused before.
+/// The request as the service's rules get it.
+pub(super) struct NormalizedRequest {
+    pub(super) text: Option<RequestText>,
+    /// It is refused before any rule.
+    pub(super) refused: bool,
+}
+
+/// Normalizes the path as the service does.
 pub(super) fn apply_request_policy(
     view: &ServiceView,
     written: Option<RequestText>,
-) -> (Option<RequestText>, bool) {
-    let Some(it) = written else { return (None, false) };
-    let head = ParsedHead::new(&it.bytes, it.method, it.target);
-    match admit_path(view.config.path_normalization, &head) {
-        PathAdmission::Unchanged => (Some(it), false),
-        PathAdmission::Refused => (Some(it), true),
+) -> NormalizedRequest {
+    let Some(it) = written else { return NormalizedRequest { text: None, refused: false } };
+    let head = it.head();
+    let admission = admit_path(view.config.path_normalization, &head);
+    let refused = matches!(admission, PathAdmission::Refused);
+    let text = match admission {
+        PathAdmission::Unchanged | PathAdmission::Refused => it,
         PathAdmission::Rewritten(target) => {
             let mut bytes = Vec::new();
-            let target = write_with_target(&it.bytes, &head, &target, &mut bytes);
-            (Some(RequestText { bytes, method: it.method, target }), false)
+            let (begin, end) = write_with_target(&it.bytes, &head, &target, &mut bytes);
+            RequestText { bytes, method: it.method, target: begin..end }
         }
-    }
+    };
+    NormalizedRequest { text: Some(text), refused }
 }
