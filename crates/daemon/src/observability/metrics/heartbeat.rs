@@ -30,7 +30,7 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
     gauges(to, "steelyard_heartbeat_behind", None, help, each(|beat| beat.behind))?;
     let counted = beats.iter().flat_map(|beat| {
         let labels = move |what| [("peer", beat.peer.as_str()), ("what", what)];
-        counts(beat).map(|(what, count)| (labels(what), count))
+        counts(beat).map(|it| (labels(it.name), it.count))
     });
     let help = "Beats that did not know this process, and processes of the other member.";
     counters(to, "steelyard_heartbeat", None, help, counted)?;
@@ -49,7 +49,7 @@ fn replication(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<()
     let help = "1 while each member has the connections that the other one had when it joined.";
     gauges(to, "steelyard_replication_following", None, help, following)?;
     let counted = all().flat_map(|(peer, view)| {
-        replication_counts(view).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+        replication_counts(view).map(|it| ([("peer", peer), ("what", it.name)], it.count))
     });
     let help = "What was told of connections and sticky clients: records, packets, bytes.";
     counters(to, "steelyard_replication", None, help, counted)?;
@@ -76,7 +76,7 @@ fn witness(beats: &[HeartbeatView], to: &mut DescriptorEncoder) -> Result<(), Er
     let help = "1 for the state of the witness as this member knows it.";
     gauges(to, "steelyard_witness_state", None, help, states)?;
     let counted = all().flat_map(|(peer, one)| {
-        witness_counts(one).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+        witness_counts(one).map(|it| ([("peer", peer), ("what", it.name)], it.count))
     });
     let help = "Leases that the witness gave and refused, and questions that it did not answer.";
     counters(to, "steelyard_witness_asked", None, help, counted)

@@ -28,7 +28,7 @@ pub(super) fn encode(view: &VrrpView, to: &mut DescriptorEncoder) -> Result<(), 
     gauges(to, "steelyard_vrrp_priority", None, help, each(|one| f64::from(one.priority)))?;
     let counted = view.groups.iter().flat_map(|(group, one)| {
         let labels = move |what| [("group", group.as_str()), ("what", what)];
-        counts(&one.counts).map(|(what, count)| (labels(what), count))
+        counts(&one.counts).map(|it| (labels(it.name), it.count))
     });
     let help = "Advertisements, announcements and changes of this member.";
     counters(to, "steelyard_vrrp", None, help, counted)?;

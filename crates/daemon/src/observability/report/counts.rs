@@ -2,6 +2,7 @@
 //!
 //! It reads no slot and no clock: `sums` and `sample` did.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use api::types::report::{OCTAVE_US, OCTAVES};
@@ -15,6 +16,20 @@ use model::slo::outcome_counts::SloOutcomeCounts;
 use model::stats::{Count, ExchangePhaseHistograms, HistogramSum, ServerCounters, ServiceCounters};
 
 use super::totals::{HistogramTimes, ServerTotals, ServiceTotals};
+
+/// A counter of a plane with the name that reports and metrics show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportedCounter {
+    pub name: &'static str,
+    pub count: u64,
+}
+
+/// The counters as the API has them.
+pub fn counts_by_name(
+    counters: impl IntoIterator<Item = ReportedCounter>,
+) -> BTreeMap<String, u64> {
+    counters.into_iter().map(|it| (it.name.to_owned(), it.count)).collect()
+}
 
 /// A service over `seconds`.
 pub fn service_counts(

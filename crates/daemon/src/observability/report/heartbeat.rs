@@ -8,6 +8,7 @@ use api::types::{
 };
 use ha::heartbeat::GroupClaim;
 
+use super::counts::{ReportedCounter, counts_by_name};
 use crate::planes::vrrp::heartbeat::replication_view::ReplicationView as Replica;
 use crate::planes::vrrp::heartbeat::view::{
     HeartbeatPathView, HeartbeatView, ReachTargetView, WitnessView,
@@ -30,7 +31,8 @@ fn peer(view: &HeartbeatView) -> PeerReport {
         ("sent", sum(|path| path.sent)),
         ("not-sent", sum(|path| path.not_sent)),
         ("received", sum(|path| path.received)),
-    ];
+    ]
+    .map(|(name, count)| ReportedCounter { name, count });
     let mut refused = BTreeMap::new();
     for (why, count) in view.paths.iter().flat_map(|path| &path.refused) {
         *refused.entry((*why).to_owned()).or_insert(0) += count;
@@ -38,14 +40,14 @@ fn peer(view: &HeartbeatView) -> PeerReport {
     let beats = of_paths.into_iter().chain(counts(view));
     PeerReport {
         peer: view.peer.clone(),
-        beats: beats.map(|(name, count)| (name.to_owned(), count)).collect(),
+        beats: counts_by_name(beats),
         refused,
         replication: view.replica.as_deref().map(replication),
     }
 }
 
 fn heartbeat(view: &HeartbeatView) -> HeartbeatStatus {
-    let (state, reason) = peer_state(view);
+    let PeerCondition { state, reason } = peer_condition(view);
     let said = view.last_heartbeat.as_ref();
     let claims = said.map(|beat| beat.claims.as_slice()).unwrap_or_default();
     HeartbeatStatus {
@@ -66,7 +68,7 @@ fn heartbeat(view: &HeartbeatView) -> HeartbeatStatus {
         peer_reached: said.and_then(|beat| beat.reach).map(|score| score.reached),
         behind: view.behind,
         groups: claims.iter().map(group).collect(),
-        counts: counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        counts: counts_by_name(counts(view)),
         replication: view.replica.as_deref().map(replication),
         witness: view.witness.as_ref().map(witness),
     }
@@ -80,14 +82,15 @@ fn witness(view: &WitnessView) -> WitnessStatus {
         since_unix_ms: unix_ms(view.since),
         held: view.leases_held as u64,
         lent: view.votes_granted as u64,
-        counts: witness_counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        counts: counts_by_name(witness_counts(view)),
     }
 }
 
 /// Counters of a witness, by name.
-pub fn witness_counts(view: &WitnessView) -> [(&'static str, u64); 3] {
+pub fn witness_counts(view: &WitnessView) -> [ReportedCounter; 3] {
     let [given, refused, unanswered] = view.counts;
     [("given", given), ("refused", refused), ("unanswered", unanswered)]
+        .map(|(name, count)| ReportedCounter { name, count })
 }
 
 fn replication(view: &Replica) -> ReplicationStatus {
@@ -96,7 +99,7 @@ fn replication(view: &Replica) -> ReplicationStatus {
     };
     ReplicationStatus {
         state: view.state.name().to_owned(),
-        counts: replication_counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        counts: counts_by_name(replication_counts(view)),
         refused: named(&view.counts.refused),
         rejected: named(&view.rejected),
         untold: named(&view.unsendable),
@@ -104,7 +107,7 @@ fn replication(view: &Replica) -> ReplicationStatus {
 }
 
 /// Counters of replication, by name.
-pub fn replication_counts(view: &Replica) -> [(&'static str, u64); 10] {
+pub fn replication_counts(view: &Replica) -> [ReportedCounter; 10] {
     let counts = &view.counts;
     [
         ("sent", counts.sent),
@@ -118,10 +121,18 @@ pub fn replication_counts(view: &Replica) -> [(&'static str, u64); 10] {
         ("syncs", counts.syncs),
         ("held-back", counts.window_full),
     ]
+    .map(|(name, count)| ReportedCounter { name, count })
 }
 
-/// `up`, `degraded` or `down`, and why.
-pub fn peer_state(view: &HeartbeatView) -> (&'static str, String) {
+/// How well the other member is heard.
+#[derive(Debug, PartialEq, Eq)]
+struct PeerCondition {
+    /// `up`, `degraded` or `down`.
+    state: &'static str,
+    reason: String,
+}
+
+fn peer_condition(view: &HeartbeatView) -> PeerCondition {
     let peer = &view.peer;
     let all = view.paths.len();
     let good = view.paths.iter().filter(|path| path.state == "up").count();
@@ -152,7 +163,7 @@ pub fn peer_state(view: &HeartbeatView) -> (&'static str, String) {
     if view.behind {
         parts.push(format!("{peer} reaches more"));
     }
-    (state, parts.join("; "))
+    PeerCondition { state, reason: parts.join("; ") }
 }
 
 fn path(view: &HeartbeatPathView) -> BeatPathStatus {
@@ -196,8 +207,9 @@ fn group(claim: &GroupClaim) -> PeerGroup {
 }
 
 /// Counters of a heartbeat, by name.
-pub fn counts(view: &HeartbeatView) -> [(&'static str, u64); 2] {
+pub fn counts(view: &HeartbeatView) -> [ReportedCounter; 2] {
     [("introductions", view.introductions), ("peer-processes", view.sessions)]
+        .map(|(name, count)| ReportedCounter { name, count })
 }
 
 #[cfg(test)]
@@ -255,14 +267,17 @@ mod tests {
 
     #[test]
     fn every_standing_has_its_reason() {
-        assert_eq!(peer_state(&view(true, &["up", "up"])), ("up", "all 2 paths are up".into()));
-        let (state, why) = peer_state(&view(true, &["up", "one-way"]));
-        assert_eq!((state, why.as_str()), ("degraded", "1 of 2 paths carry beats both ways"));
-        let (state, why) = peer_state(&view(false, &["down"]));
-        assert!(state == "down" && why.contains("advertisements alone"), "{why}");
+        let found = |heard, states: &[&'static str]| peer_condition(&view(heard, states));
+        let expected = PeerCondition { state: "up", reason: "all 2 paths are up".into() };
+        assert_eq!(found(true, &["up", "up"]), expected);
+        let reason = "1 of 2 paths carry beats both ways".into();
+        let expected = PeerCondition { state: "degraded", reason };
+        assert_eq!(found(true, &["up", "one-way"]), expected);
+        let PeerCondition { state, reason } = found(false, &["down"]);
+        assert!(state == "down" && reason.contains("advertisements alone"), "{reason}");
         let drifts = HeartbeatView { drift: Some("pools".into()), ..view(true, &["up"]) };
         assert_eq!(
-            peer_state(&drifts).1,
+            peer_condition(&drifts).reason,
             "its path is up; left and right do not have the same pools"
         );
     }

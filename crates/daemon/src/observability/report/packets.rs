@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use api::types::{
     Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
-    PacketService, PacketsReport, PacketsStatus, ServiceState,
+    PacketService, PacketsReport, PacketsStatus,
 };
 use l4::abi::Outcome;
 use l4::counts::{PacketCounts, PacketOutcomes, PlaneCounters, add_outcomes};
@@ -63,19 +63,15 @@ pub fn status(view: &PacketPlaneView, snapshot: &StateSnapshot) -> Option<Packet
 }
 
 /// Why a service is not forwarded, if it is not.
-pub fn forwarding_obstacle(
-    view: &PacketPlaneView,
-    service: &str,
-) -> Option<(ServiceState, String)> {
-    let why = match view.obstacles.get(service) {
-        Some(why) => why.clone(),
-        None if view.last_error.is_some() => view.last_error.clone()?,
+pub fn forwarding_obstacle(view: &PacketPlaneView, service: &str) -> Option<String> {
+    match view.obstacles.get(service) {
+        Some(why) => Some(why.clone()),
+        None if view.last_error.is_some() => view.last_error.clone(),
         None if !view.is_wanted || !view.services.contains_key(service) => {
-            "the packet plane is being set up".to_owned()
+            Some("the packet plane is being set up".to_owned())
         }
-        None => return None,
-    };
-    Some((ServiceState::Down, why))
+        None => None,
+    }
 }
 
 /// The packet plane's part of `report`; `None` if nothing was counted yet.

@@ -107,7 +107,7 @@ fn service_state(
         && let Some(obstacle) =
             super::packets::forwarding_obstacle(&facts.packets, &view.config.name)
     {
-        return obstacle;
+        return (ServiceState::Down, obstacle);
     }
     let missing =
         view.config.listen.iter().find(|address| !snapshot.listeners.contains_key(address));

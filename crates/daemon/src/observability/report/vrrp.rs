@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use api::types::{MemberChange, MemberReport, MemberStatus};
 use ha::counts::VrrpCounters;
 
+use super::counts::{ReportedCounter, counts_by_name};
 use crate::planes::vrrp::view::{VrrpGroupView, VrrpTransition, VrrpView, state_name};
 use crate::util::wall_clock::unix_ms;
 
@@ -16,7 +17,7 @@ pub fn status(view: &VrrpView) -> Vec<MemberStatus> {
 pub fn report(view: &VrrpView) -> Vec<MemberReport> {
     let member = |(group, view): (&String, &VrrpGroupView)| MemberReport {
         group: group.clone(),
-        counts: named(&counts(&view.counts)),
+        counts: counts_by_name(counts(&view.counts)),
         dropped: dropped(view),
         changes: view.changes.iter().map(change).collect(),
     };
@@ -36,7 +37,7 @@ fn member(group: &str, view: &VrrpGroupView) -> MemberStatus {
         heard: view.active_member.map(|(source, _)| source),
         heard_priority: view.active_member.map(|(_, priority)| priority),
         changes: view.changes.iter().map(change).collect(),
-        counts: named(&counts(&view.counts)),
+        counts: counts_by_name(counts(&view.counts)),
         dropped: dropped(view),
     }
 }
@@ -49,17 +50,13 @@ fn change(transition: &VrrpTransition) -> MemberChange {
     }
 }
 
-fn named(counts: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
-    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
-}
-
 fn dropped(view: &VrrpGroupView) -> BTreeMap<String, u64> {
     let all = view.dropped.iter().filter(|(_, count)| **count > 0);
     all.map(|(why, count)| ((*why).to_owned(), *count)).collect()
 }
 
 /// Counters of a VRRP state machine, by name.
-pub fn counts(counts: &VrrpCounters) -> [(&'static str, u64); 19] {
+pub fn counts(counts: &VrrpCounters) -> [ReportedCounter; 19] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -81,4 +78,5 @@ pub fn counts(counts: &VrrpCounters) -> [(&'static str, u64); 19] {
         ("defended", counts.defended),
         ("restored", counts.restored),
     ]
+    .map(|(name, count)| ReportedCounter { name, count })
 }
