@@ -112,8 +112,8 @@ impl HistoryRecorder {
         let write = move || {
             let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
             let written = store.add(&record, &keep);
-            for (path, why) in store.take_refused() {
-                crate::util::atomic_file::set_aside(&path, &why, &events);
+            for file in store.take_refused() {
+                crate::util::atomic_file::set_aside(&file.path, &file.error, &events);
             }
             written
         };

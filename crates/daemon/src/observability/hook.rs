@@ -5,7 +5,7 @@
 
 mod child;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use model::config::EventHook;
@@ -111,21 +111,21 @@ fn start_run(
 }
 
 /// The event as a program reads it.
-fn environment(event: &DaemonEvent) -> Vec<(String, String)> {
+fn environment(event: &DaemonEvent) -> BTreeMap<String, String> {
     let level = match event.level {
         crate::util::event::EventLevel::Info => "info",
         crate::util::event::EventLevel::Warning => "warning",
         crate::util::event::EventLevel::Error => "error",
     };
-    let mut out = vec![
+    let mut out = BTreeMap::from([
         ("STEELYARD_EVENT".to_owned(), event.what.to_owned()),
         ("STEELYARD_LEVEL".to_owned(), level.to_owned()),
         ("STEELYARD_AT_UNIX_MS".to_owned(), event.at_ms.to_string()),
         ("STEELYARD_TEXT".to_owned(), event.text.replace('\0', " ")),
-    ];
+    ]);
     for (key, value) in &event.about {
         let key = key.to_ascii_uppercase().replace('-', "_");
-        out.push((format!("STEELYARD_{key}"), value.replace('\0', " ")));
+        out.insert(format!("STEELYARD_{key}"), value.replace('\0', " "));
     }
     out
 }

@@ -48,11 +48,18 @@ impl Default for SampleRng {
     }
 }
 
+/// Time of one service's exchanges, by limit.
+#[derive(Clone, Debug)]
+pub struct ServiceTimeShares {
+    /// The number of the service.
+    pub service: u32,
+    pub shares: Vec<TimeShare>,
+}
+
 /// Time of exchanges since the start, estimated from the measured ones.
 #[derive(Clone, Debug, Default)]
 pub struct SlowTotals {
-    /// By service, by number.
-    pub services: Vec<(u32, Vec<TimeShare>)>,
+    pub services: Vec<ServiceTimeShares>,
     /// Measured exchanges that a full ring dropped.
     pub dropped: u64,
 }
@@ -113,7 +120,10 @@ impl SlowExchangeStore {
     /// Time since the start.
     pub fn totals(&self) -> SlowTotals {
         let kept = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let services = kept.sums.iter().map(|(id, bars)| (*id, bars.all().to_vec()));
+        let services = kept
+            .sums
+            .iter()
+            .map(|(id, bars)| ServiceTimeShares { service: *id, shares: bars.all().to_vec() });
         SlowTotals {
             services: services.collect(),
             dropped: self.rings.iter().map(|ring| ring.dropped()).sum(),
@@ -151,7 +161,7 @@ mod tests {
         slow.drain_rings(&snapshot, 5);
         let totals = slow.totals();
         assert_eq!((totals.dropped, totals.services.len()), (0, 1));
-        let bars = &totals.services[0].1;
+        let bars = &totals.services[0].shares;
         assert_eq!(bars.iter().map(|bar| bar.nanos).sum::<u64>(), 930_000);
         assert!(bars.iter().all(|bar| bar.owner == Some(TimeOwner::Balancer)));
         let filter =

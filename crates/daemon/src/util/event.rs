@@ -216,8 +216,8 @@ impl EventLog {
     }
 
     /// How many of each kind there were.
-    pub fn counts(&self) -> Vec<(&'static str, u64)> {
-        self.lock_counts().iter().map(|(what, count)| (*what, *count)).collect()
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.lock_counts().clone()
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {

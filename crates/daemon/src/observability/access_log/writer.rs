@@ -27,10 +27,26 @@ pub(super) struct AccessLogWriter {
     sink: Option<AccessLogSink>,
     target: AccessLogTarget,
     notice: NoticeCallback,
-    last_notices: HashMap<(&'static str, Option<i32>), Instant>,
+    last_notices: HashMap<NoticeCause, Instant>,
     opened: Instant,
     /// The last line was cut by an error: the next write begins with a line feed.
     torn: bool,
+}
+
+/// Why the target fails, as far as notices about it are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct NoticeCause {
+    /// What could not be done.
+    action: &'static str,
+    /// The error number of the system call.
+    errno: Option<i32>,
+}
+
+/// A write that failed on its way.
+struct PartialWrite {
+    /// Bytes that were written before.
+    written: usize,
+    error: io::Error,
 }
 
 impl AccessLogWriter {
@@ -100,27 +116,29 @@ impl AccessLogWriter {
         if self.torn {
             match self.write_all(b"\n") {
                 Ok(()) => self.torn = false,
-                Err((_, error)) => return self.lost(lines, 0, &error),
+                Err(PartialWrite { error, .. }) => return self.lost(lines, 0, &error),
             }
         }
         match self.write_all(lines) {
             Ok(()) => {
                 self.shared.written.fetch_add(count_lines(lines), Ordering::Relaxed);
             }
-            Err((done, error)) => self.lost(lines, done, &error),
+            Err(PartialWrite { written, error }) => self.lost(lines, written, &error),
         }
     }
 
     /// All of it, or how much was written and why not more.
-    fn write_all(&mut self, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), PartialWrite> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
-        let mut done = 0;
-        while done < bytes.len() {
-            match sink.write(&bytes[done..]) {
-                Ok(0) => return Err((done, ErrorKind::WriteZero.into())),
-                Ok(n) => done += n,
+        let mut written = 0;
+        while written < bytes.len() {
+            match sink.write(&bytes[written..]) {
+                Ok(0) => {
+                    return Err(PartialWrite { written, error: ErrorKind::WriteZero.into() });
+                }
+                Ok(n) => written += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err((done, error)),
+                Err(error) => return Err(PartialWrite { written, error }),
             }
         }
         Ok(())
@@ -148,7 +166,7 @@ impl AccessLogWriter {
             _ => error.to_string(),
         };
         let now = Instant::now();
-        let cause = (what, error.raw_os_error());
+        let cause = NoticeCause { action: what, errno: error.raw_os_error() };
         if self.last_notices.get(&cause).is_some_and(|at| now.duration_since(*at) < QUIET) {
             return;
         }

@@ -29,8 +29,14 @@ const FILE_BYTES: u64 = 8 << 30;
 pub struct HistoryStore {
     directory: PathBuf,
     open: Option<OpenHistoryFile>,
-    /// Foreign files in the directory, with the reason why they are ignored.
-    refused: Vec<(PathBuf, io::Error)>,
+    refused: Vec<ForeignFile>,
+}
+
+/// A foreign file in the directory, with the reason why it is ignored.
+#[derive(Debug)]
+pub struct ForeignFile {
+    pub path: PathBuf,
+    pub error: io::Error,
 }
 
 #[derive(Debug)]
@@ -97,7 +103,7 @@ impl HistoryStore {
     }
 
     /// Foreign files that were rejected since the last call.
-    pub fn take_refused(&mut self) -> Vec<(PathBuf, io::Error)> {
+    pub fn take_refused(&mut self) -> Vec<ForeignFile> {
         std::mem::take(&mut self.refused)
     }
 
@@ -124,7 +130,7 @@ impl HistoryStore {
     fn compact(&mut self, now: u64, keep: &HistoryRetention) -> io::Result<()> {
         for file in all_files(&self.directory)? {
             if let Err(error) = files::owned_file::is_present(&file.path) {
-                self.refused.push((file.path, error));
+                self.refused.push(ForeignFile { path: file.path, error });
             }
         }
         for file in all_files(&self.directory)?.iter().filter(|file| is_replaced(file)) {

@@ -3,6 +3,7 @@
 //! All processes that the program started end with it. The program leads its own process group, which is always killed
 //! at the end. Processes that left the group are identified by a mark in their environment.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -60,7 +61,7 @@ impl Drop for ProcessGroup {
 /// Runs a program to its end, or to the time limit. Nothing of it is left afterwards. `draw` is unique.
 pub(super) async fn run(
     program: &Path,
-    environment: &[(String, String)],
+    environment: &BTreeMap<String, String>,
     limit: Duration,
     draw: u64,
 ) -> HookOutcome {
@@ -73,16 +74,12 @@ pub(super) async fn run(
 
 async fn limited(
     program: &Path,
-    environment: &[(String, String)],
+    environment: &BTreeMap<String, String>,
     limit: Duration,
     draw: u64,
 ) -> HookOutcome {
     let mut command = Command::new(program);
-    command
-        .env_clear()
-        .env(MARK, format!("{draw:016x}"))
-        .env("PATH", PATH)
-        .envs(environment.iter().map(|(k, v)| (k, v)));
+    command.env_clear().env(MARK, format!("{draw:016x}")).env("PATH", PATH).envs(environment);
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
     drop_capabilities(command.as_std_mut());

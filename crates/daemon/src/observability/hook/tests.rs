@@ -21,7 +21,7 @@ fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
 
 async fn ran(scratch: &Scratch, text: &str, limit: Duration) -> HookOutcome {
     let path = script(scratch, "hook", text);
-    let environment = [("STEELYARD_EVENT".to_owned(), "server-down".to_owned())];
+    let environment = [("STEELYARD_EVENT".to_owned(), "server-down".to_owned())].into();
     child::run(&path, &environment, limit, random_seed()).await
 }
 
@@ -35,7 +35,8 @@ async fn a_program_is_run_as_it_is_and_its_end_is_known() {
     let failed = ran(&scratch, "echo no >&2; exit 3", LONG).await;
     let HookOutcome::Failed { why, said } = failed else { panic!("{failed:?}") };
     assert!(why.contains('3') && said == b"no\n", "{why}");
-    let none = child::run(&scratch.path().join("none"), &[], LONG, random_seed()).await;
+    let none =
+        child::run(&scratch.path().join("none"), &BTreeMap::new(), LONG, random_seed()).await;
     assert!(matches!(none, HookOutcome::Failed { .. }));
 }
 
@@ -110,7 +111,7 @@ async fn what_is_too_much_is_dropped_and_reported() {
     let last = events.recent().pop().unwrap();
     assert_eq!(last.what, "hook-dropped");
     assert!(wants(&hook, &event) && !wants(&hook, &last), "no hook about hooks");
-    assert_eq!(events.counts(), [("hook-dropped", 1), ("server-down", 1)]);
+    assert_eq!(events.counts(), [("hook-dropped", 1), ("server-down", 1)].into());
     while running.join_next().await.is_some() {}
 }
 

@@ -35,43 +35,49 @@ const EDGES: [u64; 15] = [
 
 type ServiceCounterFn = fn(&ServiceCounters) -> &Count;
 
-/// A family: its name, its help, and its rows: the value of its label and the counter.
+/// A counter of services, with the value of its family's label.
+pub(super) struct LabelledCounter {
+    pub(super) value: &'static str,
+    pub(super) counter: ServiceCounterFn,
+}
+
+/// A family: its name, its help, and its rows.
 pub(super) struct LabelledFamily {
     pub(super) name: &'static str,
     /// Its unit is bytes; otherwise it counts things.
     bytes: bool,
     help: &'static str,
     label: &'static str,
-    pub(super) rows: &'static [(&'static str, ServiceCounterFn)],
+    pub(super) rows: &'static [LabelledCounter],
 }
 
 /// A family without a label has one row with an empty label value.
 pub(super) const FAMILIES: &[LabelledFamily] = &[
-    plain("connections_accepted", "Client connections accepted.", &[("", |c| &c.accepted)]),
+    plain("connections_accepted", "Client connections accepted.", &[row("", |c| &c.accepted)]),
     plain(
         "connections_refused",
         "Client connections refused at once because of a limit, accepted ones all.",
-        &[("", |c| &c.refused)],
+        &[row("", |c| &c.refused)],
     ),
     plain(
         "connections_closed",
         "Client connections ended, for whatever reason.",
-        &[("", |c| &c.closed)],
+        &[row("", |c| &c.closed)],
     ),
     plain(
         "requests",
         "Requests whose head was read, or tcp connections given to a server.",
-        &[("", |c| &c.requests)],
+        &[row("", |c| &c.requests)],
     ),
     labelled(
         "ended",
         "How requests ended.",
         "end",
         &[
-            ("answered", |c| &c.answered),
-            ("answered-by-us", |c| &c.answered_by_us),
-            ("aborted", |c| &c.aborted),
-            ("upgraded", |c| &c.upgraded),
+            row("answered", |c| &c.answered),
+            row("answered-by-us", |c| &c.answered_by_us),
+            row("aborted", |c| &c.aborted),
+            row("upgraded", |c| &c.upgraded),
         ],
     ),
     labelled(
@@ -79,11 +85,11 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Answers of servers by class of status.",
         "class",
         &[
-            ("1xx", |c| &c.informational),
-            ("2xx", |c| &c.status_2xx),
-            ("3xx", |c| &c.status_3xx),
-            ("4xx", |c| &c.status_4xx),
-            ("5xx", |c| &c.status_5xx),
+            row("1xx", |c| &c.informational),
+            row("2xx", |c| &c.status_2xx),
+            row("3xx", |c| &c.status_3xx),
+            row("4xx", |c| &c.status_4xx),
+            row("5xx", |c| &c.status_5xx),
         ],
     ),
     LabelledFamily {
@@ -92,7 +98,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
             "client",
             "Bytes on the clients' side.",
             "direction",
-            &[("in", |c| &c.client_in), ("out", |c| &c.client_out)],
+            &[row("in", |c| &c.client_in), row("out", |c| &c.client_out)],
         )
     },
     LabelledFamily {
@@ -100,66 +106,66 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         ..plain(
             "spliced",
             "Of the clients' bytes, those moved within the kernel.",
-            &[("", |c| &c.spliced)],
+            &[row("", |c| &c.spliced)],
         )
     },
-    plain("retries", "Attempts after the first.", &[("", |c| &c.retried)]),
-    plain("replays", "Replays because a kept connection was stale.", &[("", |c| &c.replayed)]),
+    plain("retries", "Attempts after the first.", &[row("", |c| &c.retried)]),
+    plain("replays", "Replays because a kept connection was stale.", &[row("", |c| &c.replayed)]),
     plain(
         "trailers_dropped",
         "Trailers that were dropped: not allowed there, or reserved to Steelyard.",
-        &[("", |c| &c.trailers_dropped)],
+        &[row("", |c| &c.trailers_dropped)],
     ),
     plain(
         "fields_dropped",
         "Fields of requests that were dropped for unusual characters in their names.",
-        &[("", |c| &c.fields_dropped)],
+        &[row("", |c| &c.fields_dropped)],
     ),
     plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",
-        &[("", |c| &c.log_dropped)],
+        &[row("", |c| &c.log_dropped)],
     ),
     plain(
         "idle_closed",
         "Idle client connections closed at their limit.",
-        &[("", |c| &c.idle_closed)],
+        &[row("", |c| &c.idle_closed)],
     ),
     labelled(
         "connections_evicted",
         "Client connections closed so that newcomers had a place, by what they did.",
         "phase",
         &[
-            ("silent", |c| &c.evicted_silent),
-            ("stalled", |c| &c.evicted_stalled),
-            ("idle", |c| &c.evicted_idle),
+            row("silent", |c| &c.evicted_silent),
+            row("stalled", |c| &c.evicted_stalled),
+            row("idle", |c| &c.evicted_idle),
         ],
     ),
     labelled(
         "accept_failures",
         "Accept calls that failed.",
         "reason",
-        &[("no-descriptor", |c| &c.accept_no_descriptor), ("other", |c| &c.accept_failed)],
+        &[row("no-descriptor", |c| &c.accept_no_descriptor), row("other", |c| &c.accept_failed)],
     ),
     labelled(
         "tls_handshakes",
         "Handshakes with clients; resumed ones are part of the finished.",
         "end",
         &[
-            ("finished", |c| &c.tls_handshakes),
-            ("resumed", |c| &c.tls_resumed),
-            ("failed", |c| &c.tls_failed),
+            row("finished", |c| &c.tls_handshakes),
+            row("resumed", |c| &c.tls_resumed),
+            row("failed", |c| &c.tls_failed),
         ],
     ),
     plain(
         "proxy_headers",
         "Headers of the PROXY protocol that client connections began with.",
-        &[("", |c| &c.proxy_headers)],
+        &[row("", |c| &c.proxy_headers)],
     ),
     plain(
         "compressed",
         "Answers of which a compressed form was begun.",
-        &[("", |c| &c.compressed)],
+        &[row("", |c| &c.compressed)],
     ),
     LabelledFamily {
         bytes: true,
@@ -167,7 +173,7 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
             "compress",
             "Bytes of compressed answers, as they came and as they went.",
             "direction",
-            &[("in", |c| &c.compress_in), ("out", |c| &c.compress_out)],
+            &[row("in", |c| &c.compress_in), row("out", |c| &c.compress_out)],
         )
     },
     labelled(
@@ -175,62 +181,70 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
         "Answers left as they are where compressing is on.",
         "reason",
         &[
-            ("coded", |c| &c.compress_coded),
-            ("kept", |c| &c.compress_kept),
-            ("type", |c| &c.compress_type),
-            ("small", |c| &c.compress_small),
-            ("old", |c| &c.compress_old),
-            ("client", |c| &c.compress_client),
-            ("busy", |c| &c.compress_busy),
-            ("full", |c| &c.compress_full),
+            row("coded", |c| &c.compress_coded),
+            row("kept", |c| &c.compress_kept),
+            row("type", |c| &c.compress_type),
+            row("small", |c| &c.compress_small),
+            row("old", |c| &c.compress_old),
+            row("client", |c| &c.compress_client),
+            row("busy", |c| &c.compress_busy),
+            row("full", |c| &c.compress_full),
         ],
     ),
     labelled(
         "buffered",
         "Bodies that were kept: of requests, and of answers whose server was free first.",
         "direction",
-        &[("request", |c| &c.buffered_requests), ("answer", |c| &c.buffered_answers)],
+        &[row("request", |c| &c.buffered_requests), row("answer", |c| &c.buffered_answers)],
     ),
     labelled(
         "buffer_limits",
         "Bodies that were not kept, or not further, by limit.",
         "limit",
-        &[("length", |c| &c.buffer_beyond), ("memory", |c| &c.buffer_full)],
+        &[row("length", |c| &c.buffer_beyond), row("memory", |c| &c.buffer_full)],
     ),
-    plain("http2_connections", "Client connections in HTTP/2.", &[("", |c| &c.http2_connections)]),
+    plain(
+        "http2_connections",
+        "Client connections in HTTP/2.",
+        &[row("", |c| &c.http2_connections)],
+    ),
     labelled(
         "http2_limits",
         "Connections in HTTP/2 ended by a limit, and streams refused by one.",
         "limit",
         &[
-            ("age", |c| &c.http2_aged),
-            ("streams", |c| &c.http2_refused),
-            ("resets", |c| &c.http2_resets),
-            ("control-frames", |c| &c.http2_control_frames),
-            ("tiny-frames", |c| &c.http2_tiny_frames),
-            ("malformed", |c| &c.http2_malformed),
+            row("age", |c| &c.http2_aged),
+            row("streams", |c| &c.http2_refused),
+            row("resets", |c| &c.http2_resets),
+            row("control-frames", |c| &c.http2_control_frames),
+            row("tiny-frames", |c| &c.http2_tiny_frames),
+            row("malformed", |c| &c.http2_malformed),
         ],
     ),
-    plain("http3_connections", "Client connections in HTTP/3.", &[("", |c| &c.http3_connections)]),
+    plain(
+        "http3_connections",
+        "Client connections in HTTP/3.",
+        &[row("", |c| &c.http3_connections)],
+    ),
     labelled(
         "http3_limits",
         "Connections in HTTP/3 ended by a limit, and clients that had to prove their address first.",
         "limit",
         &[
-            ("age", |c| &c.http3_aged),
-            ("resets", |c| &c.http3_resets),
-            ("prove", |c| &c.http3_proven),
+            row("age", |c| &c.http3_aged),
+            row("resets", |c| &c.http3_resets),
+            row("prove", |c| &c.http3_proven),
         ],
     ),
     plain(
         "sticky_unkeyed",
         "Requests with a cookie of ours that was made without a secret, by an older version.",
-        &[("", |c| &c.sticky_unkeyed)],
+        &[row("", |c| &c.sticky_unkeyed)],
     ),
     plain(
         "http3_moved",
         "Connections in HTTP/3 whose client has moved to another address or port.",
-        &[("", |c| &c.http3_moved)],
+        &[row("", |c| &c.http3_moved)],
     ),
     labelled(
         "quic_packets",
@@ -238,10 +252,10 @@ pub(super) const FAMILIES: &[LabelledFamily] = &[
          address that is not validated, and packets refused since another user's process handed them to us.",
         "result",
         &[
-            ("forwarded", |c| &c.quic_forwarded),
-            ("lost", |c| &c.quic_lost),
-            ("withheld", |c| &c.quic_withheld),
-            ("refused", |c| &c.quic_refused),
+            row("forwarded", |c| &c.quic_forwarded),
+            row("lost", |c| &c.quic_lost),
+            row("withheld", |c| &c.quic_withheld),
+            row("refused", |c| &c.quic_refused),
         ],
     ),
 ];
@@ -254,11 +268,11 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
         let value = |view: &ServiceView, field: ServiceCounterFn| {
             view.stats.slots.iter().map(|slot| field(&slot.counters).get()).sum()
         };
-        let rows = rows.map(|(view, (label, field))| {
-            let own = (!label.is_empty()).then_some((family.label, *label));
+        let rows = rows.map(|(view, row)| {
+            let own = (!row.value.is_empty()).then_some((family.label, row.value));
             let labels: Vec<_> =
                 [("service", view.config.name.as_str())].into_iter().chain(own).collect();
-            (labels, value(view, *field))
+            (labels, value(view, row.counter))
         });
         counters(to, &name, unit, family.help, rows)?;
     }
@@ -349,7 +363,7 @@ pub(super) fn encode_side(cause: Cause) -> &'static str {
 const fn plain(
     name: &'static str,
     help: &'static str,
-    rows: &'static [(&'static str, ServiceCounterFn)],
+    rows: &'static [LabelledCounter],
 ) -> LabelledFamily {
     LabelledFamily { name, bytes: false, help, label: "", rows }
 }
@@ -358,7 +372,11 @@ const fn labelled(
     name: &'static str,
     help: &'static str,
     label: &'static str,
-    rows: &'static [(&'static str, ServiceCounterFn)],
+    rows: &'static [LabelledCounter],
 ) -> LabelledFamily {
     LabelledFamily { name, bytes: false, help, label, rows }
+}
+
+const fn row(value: &'static str, counter: ServiceCounterFn) -> LabelledCounter {
+    LabelledCounter { value, counter }
 }

@@ -17,8 +17,8 @@ pub(super) fn encode(
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     let rows = services.iter().flat_map(|view| {
-        let own = totals.services.iter().filter(|(id, _)| *id == view.id.0);
-        own.flat_map(|(_, bars)| bars).map(|bar| {
+        let own = totals.services.iter().filter(|own| own.service == view.id.0);
+        own.flat_map(|own| &own.shares).map(|bar| {
             let labels = [
                 ("service", view.config.name.as_str()),
                 ("owner", bar.owner.map_or("unknown", TimeOwner::name)),

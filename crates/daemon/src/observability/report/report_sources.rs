@@ -2,7 +2,7 @@
 //!
 //! `ReportSources` knows where to look; `ProcessFacts` is what was seen at one moment. It keeps no counter of its own.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -101,7 +101,7 @@ pub struct ProcessFacts {
     pub probes: ProbeSums,
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
-    pub events: Vec<(&'static str, u64)>,
+    pub events: BTreeMap<&'static str, u64>,
     /// Failed attempts to store generations or server commands on disk.
     pub state_failures: u64,
     pub port_usage: Vec<PortUse>,

@@ -37,10 +37,17 @@ pub struct ServerTotals {
     pub phases: [HistogramTimes; 5],
 }
 
+/// A histogram's bucket that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FilledBucket {
+    index: u8,
+    count: u64,
+}
+
 /// A histogram without its empty buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistogramTimes {
-    buckets: Box<[(u8, u64)]>,
+    buckets: Box<[FilledBucket]>,
     sum_nanos: u64,
 }
 
@@ -84,7 +91,7 @@ impl HistogramTimes {
         let filled = sum.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
         // There are 140 buckets; `BUCKETS_FIT` holds that down.
         HistogramTimes {
-            buckets: filled.map(|(at, n)| (at as u8, *n)).collect(),
+            buckets: filled.map(|(at, n)| FilledBucket { index: at as u8, count: *n }).collect(),
             sum_nanos: sum.sum_nanos,
         }
     }
@@ -92,12 +99,12 @@ impl HistogramTimes {
     /// The values recorded after `before`.
     pub fn since(&self, before: &HistogramTimes) -> HistogramSum {
         let mut out = HistogramSum::default();
-        for (at, n) in &self.buckets {
-            out.buckets[usize::from(*at)] = *n;
+        for FilledBucket { index, count } in &self.buckets {
+            out.buckets[usize::from(*index)] = *count;
         }
-        for (at, n) in &before.buckets {
-            let bucket = &mut out.buckets[usize::from(*at)];
-            *bucket = bucket.saturating_sub(*n);
+        for FilledBucket { index, count } in &before.buckets {
+            let bucket = &mut out.buckets[usize::from(*index)];
+            *bucket = bucket.saturating_sub(*count);
         }
         out.sum_nanos = self.sum_nanos.saturating_sub(before.sum_nanos);
         out

@@ -155,7 +155,7 @@ fn a_file_that_somebody_else_put_there_is_named_and_not_read() {
     let mut next = HistoryStore::new(scratch.path().into());
     next.add(&record(120), &KEEP).unwrap();
     let refused = next.take_refused();
-    assert_eq!(refused[0].0, planted);
-    assert!(refused[0].1.to_string().contains("symbolic link"), "{refused:?}");
+    assert_eq!(refused[0].path, planted);
+    assert!(refused[0].error.to_string().contains("symbolic link"), "{refused:?}");
     assert_eq!(next.take_refused().len(), 0, "once");
 }

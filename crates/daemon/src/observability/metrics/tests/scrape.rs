@@ -160,9 +160,10 @@ fn every_counter_of_the_model_is_shown_once() {
     }
     for row in service::FAMILIES.iter().flat_map(|family| family.rows) {
         let touch = |snapshot: &WorkerSnapshot| {
-            (row.1)(&snapshot.services.values().next().unwrap().stats.slots[0].counters).add(77)
+            (row.counter)(&snapshot.services.values().next().unwrap().stats.slots[0].counters)
+                .add(77)
         };
-        assert_eq!(shown(&touch, "steelyard_service_"), 1, "{}", row.0);
+        assert_eq!(shown(&touch, "steelyard_service_"), 1, "{}", row.value);
     }
     for field in server_fields() {
         let touch = |snapshot: &WorkerSnapshot| {
